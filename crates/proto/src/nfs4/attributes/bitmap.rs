@@ -1,0 +1,108 @@
+//! Sets of attributes (`bitmap4`, RFC 8881 §3.3.7).
+
+use std::ops::{BitAnd, BitOr};
+
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::AttributeId;
+
+/// Words that are kept: numbers up to 95.
+const WORDS: usize = 3;
+/// Words that are accepted; those beyond [`WORDS`] hold attributes that nobody here knows.
+const WORDS_MAX: u32 = 8;
+
+/// A set of attributes. Bits above 95 are dropped when it is decoded: no attribute has such a number, and a request for one is
+/// answered without it, as for any attribute that is not supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Bitmap([u32; WORDS]);
+
+impl Bitmap {
+    /// The empty set.
+    pub const EMPTY: Self = Self([0; WORDS]);
+
+    /// The set of the attributes given.
+    pub const fn of(ids: &[AttributeId]) -> Self {
+        let mut words = [0; WORDS];
+        let mut index = 0;
+        while index < ids.len() {
+            let number = ids[index] as u32;
+            words[(number / 32) as usize] |= 1 << (number % 32);
+            index += 1;
+        }
+        Self(words)
+    }
+
+    /// True when `id` is in the set.
+    pub const fn contains(&self, id: AttributeId) -> bool {
+        let number = id as u32;
+        self.0[(number / 32) as usize] & (1 << (number % 32)) != 0
+    }
+
+    /// Adds `id`.
+    pub fn insert(&mut self, id: AttributeId) {
+        let number = id as u32;
+        self.0[(number / 32) as usize] |= 1 << (number % 32);
+    }
+
+    /// True without any attribute.
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; WORDS]
+    }
+
+    /// True when the sets have an attribute in common.
+    pub fn intersects(&self, other: Self) -> bool {
+        !(*self & other).is_empty()
+    }
+
+    /// The attributes of `self` that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
+
+    /// Numbers in the set, ascending.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+        let words = self.0;
+        (0..WORDS as u32 * 32).filter(move |n| words[(n / 32) as usize] & (1 << (n % 32)) != 0)
+    }
+}
+
+impl BitAnd for Bitmap {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] & other.0[i]))
+    }
+}
+
+impl BitOr for Bitmap {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    }
+}
+
+impl Decode for Bitmap {
+    fn decode(from: &mut Decoder) -> xdr::Result<Self> {
+        let length = from.length(WORDS_MAX)?;
+        let mut bitmap = Self::EMPTY;
+        for index in 0..length {
+            let word = from.u32()?;
+            if let Some(kept) = bitmap.0.get_mut(index) {
+                *kept = word;
+            }
+        }
+        Ok(bitmap)
+    }
+}
+
+impl Encode for Bitmap {
+    fn encode(&self, to: &mut Encoder) {
+        let length = WORDS - self.0.iter().rev().take_while(|word| **word == 0).count();
+        to.length(length);
+        for word in &self.0[..length] {
+            to.u32(*word);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! File attributes of NFSv4 (`fattr4`, RFC 8881 §5): their numbers, types and encoding.
+
+mod bitmap;
+mod types;
+mod values;
+
+pub use bitmap::Bitmap;
+pub use types::{FileType, FsId, Principal, SetTime, SpecData};
+pub use values::{AttributeError, AttributeId, AttributeValues};

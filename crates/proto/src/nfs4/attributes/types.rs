@@ -1,0 +1,124 @@
+//! Types of single attributes (RFC 8881 §3.2, §3.3, §5.8).
+
+use bytes::Bytes;
+use xdr::{Decode, DecodeBounded, Decoder, Encode, Encoder, Xdr};
+
+use crate::nfs4::Time;
+
+/// The type of an object (`nfs_ftype4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
+pub enum FileType {
+    /// Regular file.
+    Regular = 1,
+    /// Directory.
+    Directory = 2,
+    /// Block device.
+    Block = 3,
+    /// Character device.
+    Character = 4,
+    /// Symbolic link.
+    Symlink = 5,
+    /// Socket.
+    Socket = 6,
+    /// Named pipe.
+    Fifo = 7,
+    /// Directory of named attributes.
+    AttributeDirectory = 8,
+    /// Named attribute.
+    NamedAttribute = 9,
+}
+
+/// A file system (`fsid4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+pub struct FsId {
+    /// First part.
+    pub major: u64,
+    /// Second part.
+    pub minor: u64,
+}
+
+/// A device (`specdata4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Xdr)]
+pub struct SpecData {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+}
+
+/// How to set a time (`settime4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
+pub enum SetTime {
+    /// To the server's clock.
+    #[xdr(case = 0)]
+    Server,
+    /// To the given time.
+    #[xdr(case = 1)]
+    Client(Time),
+}
+
+/// Longest name of a user or group in bytes.
+const PRINCIPAL_BYTES_MAX: u32 = 1024;
+
+/// A user or group: a name, or a number written in decimal digits (RFC 8881 §5.9).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// An id.
+    Number(u32),
+    /// `name@domain`, or anything else.
+    Name(Bytes),
+}
+
+impl Decode for Principal {
+    fn decode(from: &mut Decoder) -> xdr::Result<Self> {
+        let text = Bytes::decode_bounded(from, PRINCIPAL_BYTES_MAX)?;
+        let digits =
+            !text.is_empty() && text.iter().all(u8::is_ascii_digit) && (text[0] != b'0' || text.len() == 1);
+        let number = digits.then(|| std::str::from_utf8(&text).ok()?.parse().ok()).flatten();
+        Ok(number.map_or(Self::Name(text), Self::Number))
+    }
+}
+
+impl Encode for Principal {
+    fn encode(&self, to: &mut Encoder) {
+        match self {
+            Self::Number(number) => {
+                let mut digits = [0; 10];
+                let mut start = digits.len();
+                let mut rest = *number;
+                loop {
+                    start -= 1;
+                    digits[start] = b'0' + (rest % 10) as u8;
+                    rest /= 10;
+                    if rest == 0 {
+                        break;
+                    }
+                }
+                to.opaque(&digits[start..]);
+            }
+            Self::Name(name) => to.opaque(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numeric_principals_are_decimal_without_leading_zeros() {
+        for (principal, text) in [
+            (Principal::Number(0), &b"0"[..]),
+            (Principal::Number(1000), b"1000"),
+            (Principal::Number(u32::MAX), b"4294967295"),
+            (Principal::Name("007".into()), b"007"),
+            (Principal::Name("4294967296".into()), b"4294967296"),
+            (Principal::Name("root@example.net".into()), b"root@example.net"),
+            (Principal::Name(Bytes::new()), b""),
+        ] {
+            let bytes = xdr::to_bytes(&Bytes::copy_from_slice(text));
+            assert_eq!(xdr::to_bytes(&principal), bytes);
+            assert_eq!(xdr::from_bytes::<Principal>(bytes).unwrap(), principal);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Call and reply messages (RFC 5531 §9). Knows no I/O.
+
+use xdr::{Decoder, Encode, Encoder};
+
+use crate::auth::{self, AuthStatus, Credential};
+
+/// The version of the protocol.
+pub const RPC_VERSION: u32 = 2;
+
+const CALL: u32 = 0;
+const REPLY: u32 = 1;
+const ACCEPTED: u32 = 0;
+const DENIED: u32 = 1;
+const SUCCESS: u32 = 0;
+const PROG_UNAVAIL: u32 = 1;
+const PROG_MISMATCH: u32 = 2;
+const PROC_UNAVAIL: u32 = 3;
+const GARBAGE_ARGS: u32 = 4;
+const SYSTEM_ERR: u32 = 5;
+const RPC_MISMATCH: u32 = 0;
+const AUTH_ERROR: u32 = 1;
+
+/// The head of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallHeader {
+    /// Chosen by the caller; its reply carries the same.
+    pub xid: u32,
+    /// Program number.
+    pub program: u32,
+    /// Version of the program.
+    pub version: u32,
+    /// Procedure of the program.
+    pub procedure: u32,
+    /// Who calls.
+    pub credential: Credential,
+}
+
+/// What a server answers instead of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// `PROG_UNAVAIL`.
+    #[error("the server does not have the program")]
+    ProgramUnavailable,
+    /// `PROG_MISMATCH`.
+    #[error("the server has the program in versions {low} to {high}")]
+    ProgramMismatch {
+        /// Lowest version.
+        low: u32,
+        /// Highest version.
+        high: u32,
+    },
+    /// `PROC_UNAVAIL`.
+    #[error("the server does not have the procedure")]
+    ProcedureUnavailable,
+    /// `GARBAGE_ARGS`.
+    #[error("the server cannot decode the arguments")]
+    GarbageArguments,
+    /// `SYSTEM_ERR`.
+    #[error("the server is out of a resource")]
+    SystemError,
+    /// `RPC_MISMATCH`.
+    #[error("the server speaks RPC versions {low} to {high}")]
+    RpcMismatch {
+        /// Lowest version.
+        low: u32,
+        /// Highest version.
+        high: u32,
+    },
+    /// `AUTH_ERROR`.
+    #[error("the server refuses the credential: {0:?}")]
+    Authentication(AuthStatus),
+}
+
+/// A message as its first words tell.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Call(CallHeader),
+    /// A call that gets a refusal whatever it asks for.
+    BadCall {
+        xid: u32,
+        refusal: Refusal,
+    },
+    Reply {
+        xid: u32,
+    },
+}
+
+/// Reads the head of a message; the decoder then stands at the arguments of a call, or behind a reply's xid and type.
+pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Message> {
+    let xid = from.u32()?;
+    match from.u32()? {
+        CALL => decode_call(xid, from),
+        REPLY => Ok(Message::Reply { xid }),
+        other => Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
+    }
+}
+
+fn decode_call(xid: u32, from: &mut Decoder) -> xdr::Result<Message> {
+    if from.u32()? != RPC_VERSION {
+        let refusal = Refusal::RpcMismatch { low: RPC_VERSION, high: RPC_VERSION };
+        return Ok(Message::BadCall { xid, refusal });
+    }
+    let (program, version, procedure) = (from.u32()?, from.u32()?, from.u32()?);
+    let credential = Credential::decode(from)?;
+    auth::skip_verifier(from)?;
+    Ok(match credential {
+        Ok(credential) => Message::Call(CallHeader { xid, program, version, procedure, credential }),
+        Err(status) => Message::BadCall { xid, refusal: Refusal::Authentication(status) },
+    })
+}
+
+impl Encode for CallHeader {
+    fn encode(&self, to: &mut Encoder) {
+        for value in [self.xid, CALL, RPC_VERSION, self.program, self.version, self.procedure] {
+            to.u32(value);
+        }
+        self.credential.encode(to);
+        auth::put_no_verifier(to);
+    }
+}
+
+/// Appends the head of a reply whose results follow.
+pub(crate) fn encode_success(xid: u32, to: &mut Encoder) {
+    to.u32(xid);
+    to.u32(REPLY);
+    to.u32(ACCEPTED);
+    auth::put_no_verifier(to);
+    to.u32(SUCCESS);
+}
+
+/// Appends a whole reply without results.
+pub(crate) fn encode_refusal(xid: u32, refusal: Refusal, to: &mut Encoder) {
+    to.u32(xid);
+    to.u32(REPLY);
+    match refusal {
+        Refusal::RpcMismatch { low, high } => {
+            for value in [DENIED, RPC_MISMATCH, low, high] {
+                to.u32(value);
+            }
+        }
+        Refusal::Authentication(status) => {
+            to.u32(DENIED);
+            to.u32(AUTH_ERROR);
+            status.encode(to);
+        }
+        accepted => {
+            to.u32(ACCEPTED);
+            auth::put_no_verifier(to);
+            encode_accepted(accepted, to);
+        }
+    }
+}
+
+fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
+    match refusal {
+        Refusal::ProgramUnavailable => to.u32(PROG_UNAVAIL),
+        Refusal::ProgramMismatch { low, high } => {
+            for value in [PROG_MISMATCH, low, high] {
+                to.u32(value);
+            }
+        }
+        Refusal::ProcedureUnavailable => to.u32(PROC_UNAVAIL),
+        Refusal::GarbageArguments => to.u32(GARBAGE_ARGS),
+        _ => to.u32(SYSTEM_ERR),
+    }
+}
+
+/// Reads the rest of a reply's head; the decoder then stands at the results.
+pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
+    match from.u32()? {
+        ACCEPTED => {
+            auth::skip_verifier(from)?;
+            decode_accepted(from)
+        }
+        DENIED => decode_denied(from),
+        other => Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
+    }
+}
+
+fn decode_accepted(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
+    Ok(Err(match from.u32()? {
+        SUCCESS => return Ok(Ok(())),
+        PROG_UNAVAIL => Refusal::ProgramUnavailable,
+        PROG_MISMATCH => Refusal::ProgramMismatch { low: from.u32()?, high: from.u32()? },
+        PROC_UNAVAIL => Refusal::ProcedureUnavailable,
+        GARBAGE_ARGS => Refusal::GarbageArguments,
+        SYSTEM_ERR => Refusal::SystemError,
+        other => return Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
+    }))
+}
+
+fn decode_denied(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
+    Ok(Err(match from.u32()? {
+        RPC_MISMATCH => Refusal::RpcMismatch { low: from.u32()?, high: from.u32()? },
+        AUTH_ERROR => Refusal::Authentication(AuthStatus::decode_or_failed(from)),
+        other => return Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
+    }))
+}

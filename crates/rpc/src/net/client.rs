@@ -1,0 +1,297 @@
+//! A client: one connection with many calls under way, made again when it is lost.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use xdr::{Decoder, Encoder};
+
+use super::driver::{DriverLimits, drive};
+use super::link::{Link, RawReply, frame_call};
+use crate::message::{self, CallHeader};
+use crate::service::{CallError, Connection, NoService, Service};
+use crate::{Credential, RecordLimits};
+
+/// How a client behaves.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// How long one attempt to connect may take.
+    pub connect_timeout: Duration,
+    /// How long a call may take, reconnecting and sending it again included.
+    pub call_timeout: Duration,
+    /// The longest reply, and the longest call, in bytes.
+    pub record_bytes_max: usize,
+    /// Who calls.
+    pub credential: Credential,
+    /// After the loss of a connection, send the calls under way again with the same xid on the next one, as NFSv3 does.
+    /// Otherwise they end with [`CallError::Disconnected`].
+    pub retransmit: bool,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            call_timeout: Duration::from_secs(60),
+            record_bytes_max: (4 << 20) + (64 << 10),
+            credential: Credential::None,
+            retransmit: false,
+        }
+    }
+}
+
+/// What came back, and what it took.
+#[derive(Debug)]
+pub struct Reply {
+    /// Stands at the results.
+    pub results: Decoder,
+    /// Where the time went.
+    pub timing: Timing,
+    /// Size of the call on the wire.
+    pub bytes_sent: u32,
+    /// Size of the reply on the wire.
+    pub bytes_received: u32,
+}
+
+/// Where the time of a call went.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timing {
+    /// Until the call was given to the socket.
+    pub queued: Duration,
+    /// From there to the arrival of the reply.
+    pub wire: Duration,
+}
+
+/// The first pause before another attempt to connect; it doubles up to [`RECONNECT_PAUSE_MAX`].
+const RECONNECT_PAUSE: Duration = Duration::from_millis(5);
+const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// A handle on a connection; clones share it.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    address: SocketAddr,
+    options: ClientOptions,
+    start: Box<dyn Fn(Arc<Link>) + Send + Sync>,
+    link: Mutex<Option<Arc<Link>>>,
+    connecting: tokio::sync::Mutex<()>,
+    next_xid: AtomicU32,
+    generation: watch::Sender<u64>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Connects to `address`.
+    ///
+    /// # Errors
+    /// [`CallError::Connect`].
+    pub async fn connect(address: SocketAddr, options: ClientOptions) -> Result<Self, CallError> {
+        Self::connect_with_callbacks(address, options, Arc::new(NoService)).await
+    }
+
+    /// Connects to `address`; calls that arrive on the connection are answered by `service`.
+    ///
+    /// # Errors
+    /// [`CallError::Connect`].
+    pub async fn connect_with_callbacks<S: Service>(
+        address: SocketAddr,
+        options: ClientOptions,
+        service: Arc<S>,
+    ) -> Result<Self, CallError> {
+        let limits = DriverLimits {
+            records: RecordLimits { record_bytes_max: options.record_bytes_max, fragments_max: 4096 },
+            in_flight_max: 1024,
+            outgoing_bytes_max: usize::MAX,
+            partial_record_timeout: options.call_timeout,
+        };
+        let start = Box::new(move |link: Arc<Link>| {
+            let service = Arc::clone(&service);
+            tokio::spawn(async move {
+                let ended = drive(link, service, limits, std::future::pending()).await;
+                tracing::debug!(%ended, "connection to the server ended");
+            });
+        });
+        let inner = Inner {
+            address,
+            options,
+            start,
+            link: Mutex::new(None),
+            connecting: tokio::sync::Mutex::new(()),
+            next_xid: AtomicU32::new(first_xid()),
+            generation: watch::Sender::new(0),
+        };
+        let client = Self { inner: Arc::new(inner) };
+        client.inner.open().await?;
+        Ok(client)
+    }
+
+    /// Calls a procedure and waits for its results.
+    ///
+    /// # Errors
+    /// See [`CallError`]; after `Disconnected` and `Timeout` the outcome is unknown.
+    pub async fn call(
+        &self,
+        program: u32,
+        version: u32,
+        procedure: u32,
+        arguments: impl FnOnce(&mut Encoder),
+    ) -> Result<Reply, CallError> {
+        self.inner.call(program, version, procedure, arguments).await
+    }
+
+    /// True while there is a connection.
+    pub fn is_connected(&self) -> bool {
+        self.inner.current().is_some()
+    }
+
+    /// The server's address.
+    pub fn peer_address(&self) -> SocketAddr {
+        self.inner.address
+    }
+
+    /// Our own end of the present connection.
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.inner.current().and_then(|link| link.stream.local_addr().ok())
+    }
+
+    /// The present connection, for what belongs to it alone.
+    pub fn connection(&self) -> Option<Arc<dyn Connection>> {
+        self.inner.current().map(|link| link as Arc<dyn Connection>)
+    }
+
+    /// How often a connection has been made; 1 after [`Client::connect`].
+    pub fn generation(&self) -> u64 {
+        *self.inner.generation.borrow()
+    }
+
+    /// Waits until a connection with a number above `generation` has been made.
+    pub async fn connected_after(&self, generation: u64) {
+        let mut receiver = self.inner.generation.subscribe();
+        // The sender lives as long as this handle.
+        let _ = receiver.wait_for(|now| *now > generation).await;
+    }
+
+    /// Makes sure that there is a connection.
+    ///
+    /// # Errors
+    /// [`CallError::Connect`].
+    pub async fn reconnect(&self) -> Result<(), CallError> {
+        self.inner.open().await.map(|_| ())
+    }
+
+    /// Drops the present connection; the next call makes another.
+    pub fn disconnect(&self) {
+        let link = self.inner.link.lock().take();
+        if let Some(link) = link {
+            link.close();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(link) = self.link.get_mut().take() {
+            link.close();
+        }
+    }
+}
+
+impl Inner {
+    fn current(&self) -> Option<Arc<Link>> {
+        self.link.lock().as_ref().filter(|link| link.is_open()).cloned()
+    }
+
+    async fn open(&self) -> Result<Arc<Link>, CallError> {
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        let _one_at_a_time = self.connecting.lock().await;
+        if let Some(link) = self.current() {
+            return Ok(link);
+        }
+        let stream = tokio::time::timeout(self.options.connect_timeout, TcpStream::connect(self.address))
+            .await
+            .map_err(|_| CallError::Connect(io::ErrorKind::TimedOut.into()))?
+            .map_err(CallError::Connect)?;
+        let link = Link::new(stream).map_err(CallError::Connect)?;
+        (self.start)(Arc::clone(&link));
+        *self.link.lock() = Some(Arc::clone(&link));
+        self.generation.send_modify(|generation| *generation += 1);
+        Ok(link)
+    }
+
+    async fn call(
+        &self,
+        program: u32,
+        version: u32,
+        procedure: u32,
+        arguments: impl FnOnce(&mut Encoder),
+    ) -> Result<Reply, CallError> {
+        let started = Instant::now();
+        let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
+        let header =
+            CallHeader { xid, program, version, procedure, credential: self.options.credential.clone() };
+        let frame = frame_call(&header, arguments);
+        if frame.len() - 4 > self.options.record_bytes_max {
+            return Err(CallError::TooLarge(frame.len()));
+        }
+        let bytes_sent = frame.len();
+        let deadline = tokio::time::Instant::now() + self.options.call_timeout;
+        let (sent, raw) = tokio::time::timeout_at(deadline, self.transmit(xid, frame.into()))
+            .await
+            .map_err(|_| CallError::Timeout)??;
+        let mut results = raw.rest;
+        message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
+        Ok(Reply {
+            results,
+            timing: Timing { queued: sent - started, wire: raw.received.saturating_duration_since(sent) },
+            bytes_sent: u32::try_from(bytes_sent).unwrap_or(u32::MAX),
+            bytes_received: u32::try_from(raw.bytes + 4).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// Sends the frame until it is answered, once unless calls are retransmitted.
+    async fn transmit(&self, xid: u32, frame: bytes::Bytes) -> Result<(Instant, RawReply), CallError> {
+        let mut pause = RECONNECT_PAUSE;
+        loop {
+            let link = match self.open().await {
+                Ok(link) => link,
+                Err(_) if self.options.retransmit => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let sent = Instant::now();
+            let answered = match link.send(xid, frame.clone()) {
+                Ok(pending) => pending.answer().await,
+                Err(error) => Err(error),
+            };
+            match answered {
+                Ok(reply) => return Ok((sent, reply)),
+                Err(CallError::Disconnected) if self.options.retransmit => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Xids of successive clients differ, so that a server's cache of duplicates does not mistake one for another.
+fn first_xid() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id()) as u32
+}

@@ -1,0 +1,316 @@
+//! The task of a connection.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use xdr::{Decoder, Encoder};
+
+use super::link::{Link, RawReply};
+use super::outgoing::Flushed;
+use crate::message::{self, Message};
+use crate::record::{self, RecordError, RecordLimits, RecordReader};
+use crate::service::{Call, Connection, Disposition, Service};
+
+/// Bounds of one connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DriverLimits {
+    pub(super) records: RecordLimits,
+    /// Calls that may be parked; beyond, nothing is read.
+    pub(super) in_flight_max: usize,
+    /// Bytes of replies that may wait for the socket; beyond, nothing is read.
+    pub(super) outgoing_bytes_max: usize,
+    /// How long a part of a record may wait for the rest.
+    pub(super) partial_record_timeout: Duration,
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Ended {
+    #[error("the other end closed it")]
+    ByPeer,
+    #[error("it was closed here")]
+    ByUs,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("a message cannot be decoded: {0}")]
+    Message(xdr::Error),
+    #[error("half a record for too long")]
+    PartialRecord,
+    #[error("a handler panicked")]
+    Panicked,
+}
+
+/// Passes over the socket before other tasks get their turn.
+const PASSES_MAX: usize = 16;
+/// Reply buffers above this size are not kept for the next request, in bytes.
+const KEPT_BUFFER_BYTES: usize = 64 << 10;
+
+/// What a handler leaves: a framed reply, or nothing to send.
+type Outcome = std::thread::Result<Option<Vec<u8>>>;
+
+/// Runs a connection to its end. `stop` ends it when its calls are answered.
+pub(super) async fn drive<S: Service>(
+    link: Arc<Link>,
+    service: Arc<S>,
+    limits: DriverLimits,
+    stop: impl Future<Output = ()> + Send,
+) -> Ended {
+    let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
+    let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
+        AssertUnwindSafe(answer(Arc::clone(&service), Arc::clone(&connection), header, record, buffer))
+            .catch_unwind()
+    };
+    let mut driver = Driver {
+        link: &link,
+        limits,
+        reader: RecordReader::new(limits.records),
+        parked: FuturesUnordered::new(),
+        spare: None,
+        buffer: Vec::new(),
+        partial_since: None,
+        stopping: false,
+        make,
+    };
+    let mut stop = std::pin::pin!(stop.fuse());
+    let mut timer = std::pin::pin!(tokio::time::sleep(Duration::from_secs(86_400)));
+    let ended = poll_fn(|context| {
+        if stop.as_mut().poll(context).is_ready() {
+            driver.stopping = true;
+        }
+        if let Poll::Ready(ended) = driver.poll(context) {
+            return Poll::Ready(ended);
+        }
+        let Some(since) = driver.partial_since else { return Poll::Pending };
+        let deadline = tokio::time::Instant::from_std(since + limits.partial_record_timeout);
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(context).map(|()| Ended::PartialRecord)
+    })
+    .await;
+    let Driver { mut parked, .. } = driver;
+    link.close();
+    service.disconnected(link.id());
+    if !parked.is_empty() {
+        // What was begun is brought to its end, so that a retry finds its result.
+        tokio::spawn(async move { while parked.next().await.is_some() {} });
+    }
+    ended
+}
+
+async fn answer<S: Service>(
+    service: Arc<S>,
+    connection: Arc<dyn Connection>,
+    header: message::CallHeader,
+    arguments: Decoder,
+    buffer: Vec<u8>,
+) -> Option<Vec<u8>> {
+    let mut reply = Encoder::with_buffer(buffer);
+    reply.truncate(0);
+    reply.u32(0);
+    message::encode_success(header.xid, &mut reply);
+    let call = Call { header: &header, peer: connection.peer(), connection: &connection, arguments };
+    match service.call(call, &mut reply).await {
+        Ok(Disposition::Reply) => {}
+        Ok(Disposition::Drop) => return None,
+        Err(refusal) => {
+            reply.truncate(4);
+            message::encode_refusal(header.xid, refusal, &mut reply);
+        }
+    }
+    Some(framed(reply))
+}
+
+/// Fills in the mark that was left open in the first four bytes.
+fn framed(reply: Encoder) -> Vec<u8> {
+    let mut frame = reply.into_inner();
+    let length = frame.len() - 4;
+    frame[..4].copy_from_slice(&record::mark(length));
+    frame
+}
+
+struct Driver<'a, H, M> {
+    link: &'a Arc<Link>,
+    limits: DriverLimits,
+    reader: RecordReader,
+    parked: FuturesUnordered<Pin<Box<H>>>,
+    /// The room of the last handler that ended at once, for the next.
+    spare: Option<Pin<Box<H>>>,
+    /// Small replies of a pass, one after the other: they leave in one piece.
+    buffer: Vec<u8>,
+    partial_since: Option<Instant>,
+    stopping: bool,
+    make: M,
+}
+
+impl<H, M> Driver<'_, H, M>
+where
+    H: Future<Output = Outcome>,
+    M: Fn(Decoder, message::CallHeader, Vec<u8>) -> H,
+{
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        match self.passes(context) {
+            Ok(poll) => poll,
+            Err(ended) => Poll::Ready(ended),
+        }
+    }
+
+    fn passes(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
+        self.link.outgoing.register(context.waker());
+        for _ in 0..PASSES_MAX {
+            if self.link.outgoing.is_closed() {
+                return Ok(Poll::Ready(Ended::ByUs));
+            }
+            self.finish_parked(context)?;
+            let was_full = self.is_full();
+            let progressed = self.read(context)?;
+            self.flush(context)?;
+            let progressed = progressed || (was_full && !self.is_full());
+            if self.stopping && self.parked.is_empty() && self.link.outgoing.bytes() == 0 {
+                return Ok(Poll::Ready(Ended::ByUs));
+            }
+            if !progressed {
+                return Ok(Poll::Pending);
+            }
+        }
+        context.waker().wake_by_ref();
+        Ok(Poll::Pending)
+    }
+
+    fn finish_parked(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        while let Poll::Ready(Some(outcome)) = self.parked.poll_next_unpin(context) {
+            self.finish(outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what the socket has and handles the records in it. True when there may be more.
+    fn read(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
+        if self.is_full() || self.stopping {
+            return Ok(false);
+        }
+        match self.link.stream.poll_read_ready(context) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(ready) => ready?,
+        }
+        match self.link.stream.try_read_buf(self.reader.buffer()) {
+            Ok(0) => return Err(Ended::ByPeer),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        while let Some(record) = self.reader.next_record()? {
+            self.handle(record, context)?;
+        }
+        self.partial_since =
+            if self.reader.is_partial() { self.partial_since.or_else(|| Some(Instant::now())) } else { None };
+        Ok(true)
+    }
+
+    fn is_full(&self) -> bool {
+        self.parked.len() >= self.limits.in_flight_max
+            || self.link.outgoing.bytes() + self.buffer.len() >= self.limits.outgoing_bytes_max
+    }
+
+    fn handle(&mut self, record: Bytes, context: &mut Context<'_>) -> Result<(), Ended> {
+        let bytes = record.len();
+        let mut decoder = Decoder::new(record);
+        match message::decode(&mut decoder).map_err(Ended::Message)? {
+            Message::Reply { xid } => {
+                let received = Instant::now();
+                self.link.deliver(xid, RawReply { rest: decoder, bytes, received });
+            }
+            Message::BadCall { xid, refusal } => {
+                let mut reply = Encoder::new();
+                reply.u32(0);
+                message::encode_refusal(xid, refusal, &mut reply);
+                self.buffer.extend_from_slice(&framed(reply));
+            }
+            Message::Call(header) => self.run(header, decoder, context)?,
+        }
+        Ok(())
+    }
+
+    /// Polls the handler once; parks it when it has to wait.
+    fn run(
+        &mut self,
+        header: message::CallHeader,
+        arguments: Decoder,
+        context: &mut Context<'_>,
+    ) -> Result<(), Ended> {
+        let handler = (self.make)(arguments, header, REPLY_BUFFER.with(std::cell::Cell::take));
+        let mut room = match self.spare.take() {
+            Some(mut room) => {
+                room.set(handler);
+                room
+            }
+            None => Box::pin(handler),
+        };
+        match room.as_mut().poll(context) {
+            Poll::Ready(outcome) => {
+                self.spare = Some(room);
+                self.finish(outcome)
+            }
+            Poll::Pending => {
+                self.parked.push(room);
+                // The set must know our waker, or the handler's wake-up would be lost.
+                self.finish_parked(context)
+            }
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<(), Ended> {
+        let Ok(reply) = outcome else { return Err(Ended::Panicked) };
+        let Some(frame) = reply else { return Ok(()) };
+        if frame.len() > KEPT_BUFFER_BYTES {
+            self.queue_buffer();
+            self.link.outgoing.push(frame.into());
+            // A large reply leaves at once: the other end works on it while the next is read, into memory that is warm.
+            if !self.link.outgoing.is_blocked() {
+                self.link.outgoing.flush(&self.link.stream)?;
+            }
+        } else {
+            self.buffer.extend_from_slice(&frame);
+            REPLY_BUFFER.with(|kept| kept.set(frame));
+        }
+        Ok(())
+    }
+
+    fn queue_buffer(&mut self) {
+        if !self.buffer.is_empty() {
+            self.link.outgoing.push(std::mem::take(&mut self.buffer).into());
+        }
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        self.queue_buffer();
+        loop {
+            if self.link.outgoing.is_blocked() {
+                match self.link.stream.poll_write_ready(context) {
+                    Poll::Pending => return Ok(()),
+                    Poll::Ready(ready) => ready?,
+                }
+            }
+            if self.link.outgoing.bytes() == 0
+                || self.link.outgoing.flush(&self.link.stream)? == Flushed::Done
+            {
+                return Ok(());
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// The buffer of the last small reply on this thread, for the next.
+    static REPLY_BUFFER: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
+}

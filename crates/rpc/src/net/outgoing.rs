@@ -1,0 +1,198 @@
+//! Frames on their way to the socket. Whoever finds nobody writing writes; the others' frames ride along.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::task::Waker;
+
+use bytes::{Buf, Bytes};
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+
+/// The most frames in one system call.
+const BATCH_FRAMES: usize = 64;
+/// Frames up to this size are gathered into one buffer: cheaper than an entry in the vector each, in bytes.
+const GATHER_BYTES: usize = 4096;
+
+/// The queue of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    frames: VecDeque<Bytes>,
+    bytes: usize,
+    writing: bool,
+    /// The socket took no more; the driver waits for it to.
+    blocked: bool,
+    closed: bool,
+    driver: Option<Waker>,
+}
+
+/// Where a flush ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flushed {
+    /// Everything is in the socket, or somebody else is seeing to it.
+    Done,
+    /// The socket takes no more for now.
+    Blocked,
+}
+
+impl Outgoing {
+    /// Queues a frame. False when the connection is closed.
+    pub(super) fn push(&self, frame: Bytes) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return false;
+        }
+        queue.bytes += frame.len();
+        queue.frames.push_back(frame);
+        true
+    }
+
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> usize {
+        self.queue.lock().bytes
+    }
+
+    /// Whom to wake when the socket blocks or fails in another task's hands.
+    pub(super) fn register(&self, waker: &Waker) {
+        let mut queue = self.queue.lock();
+        if !queue.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            queue.driver = Some(waker.clone());
+        }
+    }
+
+    /// True while the driver must wait for the socket.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.queue.lock().blocked
+    }
+
+    /// No frame is taken any more; the driver is woken to end.
+    pub(super) fn close(&self) {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        queue.frames.clear();
+        queue.bytes = 0;
+        if let Some(driver) = queue.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// True after [`Outgoing::close`].
+    pub(super) fn is_closed(&self) -> bool {
+        self.queue.lock().closed
+    }
+
+    /// Writes what is queued, from the calling task, unless another task is at it or the socket is known to be full.
+    pub(super) fn flush_from_caller(&self, stream: &TcpStream) {
+        if self.queue.lock().blocked {
+            return;
+        }
+        match self.flush(stream) {
+            Ok(Flushed::Done) => {}
+            Ok(Flushed::Blocked) | Err(_) => {
+                // The driver waits for the socket, or finds the error itself.
+                if let Some(driver) = &self.queue.lock().driver {
+                    driver.wake_by_ref();
+                }
+            }
+        }
+    }
+
+    /// Writes what is queued.
+    pub(super) fn flush(&self, stream: &TcpStream) -> io::Result<Flushed> {
+        {
+            let mut queue = self.queue.lock();
+            if queue.writing {
+                return Ok(Flushed::Done);
+            }
+            queue.writing = true;
+        }
+        loop {
+            let outcome = self.write_all(stream);
+            let mut queue = self.queue.lock();
+            // A frame that came after the last look relied on us to write it.
+            if matches!(outcome, Ok(Flushed::Done)) && !queue.frames.is_empty() {
+                continue;
+            }
+            queue.writing = false;
+            queue.blocked = matches!(outcome, Ok(Flushed::Blocked));
+            return outcome;
+        }
+    }
+
+    fn write_all(&self, stream: &TcpStream) -> io::Result<Flushed> {
+        let mut batch = VecDeque::new();
+        loop {
+            self.take(&mut batch);
+            if batch.is_empty() {
+                return Ok(Flushed::Done);
+            }
+            while !batch.is_empty() {
+                let written = {
+                    let slices: Vec<IoSlice<'_>> = batch.iter().map(|frame| IoSlice::new(frame)).collect();
+                    stream.try_write_vectored(&slices)
+                };
+                match written {
+                    Ok(count) => advance(&mut batch, count),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.put_back(batch);
+                        return Ok(Flushed::Blocked);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    fn take(&self, batch: &mut VecDeque<Bytes>) {
+        let mut queue = self.queue.lock();
+        let mut gathered = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < BATCH_FRAMES
+            && let Some(frame) = queue.frames.pop_front()
+        {
+            bytes += frame.len();
+            if frame.len() > GATHER_BYTES || (gathered.is_empty() && queue.frames.is_empty()) {
+                push_gathered(batch, &mut gathered);
+                batch.push_back(frame);
+            } else {
+                gathered.extend_from_slice(&frame);
+                if gathered.len() > 16 * GATHER_BYTES {
+                    push_gathered(batch, &mut gathered);
+                }
+            }
+        }
+        push_gathered(batch, &mut gathered);
+        queue.bytes = queue.bytes.saturating_sub(bytes);
+    }
+
+    fn put_back(&self, batch: VecDeque<Bytes>) {
+        let mut queue = self.queue.lock();
+        for frame in batch.into_iter().rev() {
+            queue.bytes += frame.len();
+            queue.frames.push_front(frame);
+        }
+    }
+}
+
+fn push_gathered(batch: &mut VecDeque<Bytes>, gathered: &mut Vec<u8>) {
+    if !gathered.is_empty() {
+        batch.push_back(std::mem::take(gathered).into());
+    }
+}
+
+fn advance(batch: &mut VecDeque<Bytes>, mut count: usize) {
+    while count > 0 {
+        let Some(first) = batch.front_mut() else { return };
+        if count < first.len() {
+            first.advance(count);
+            return;
+        }
+        count -= first.len();
+        batch.pop_front();
+    }
+}

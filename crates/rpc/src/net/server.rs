@@ -1,0 +1,125 @@
+//! Accepting connections.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::driver::{DriverLimits, Ended, drive};
+use super::link::Link;
+use crate::{RecordLimits, Service};
+
+/// Bounds of a server.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerOptions {
+    /// The longest call in bytes.
+    pub record_bytes_max: usize,
+    /// The most fragments of a call.
+    pub fragments_max: usize,
+    /// The most connections; one more is closed at once.
+    pub connections_max: usize,
+    /// The most calls under way on one connection; beyond, nothing more is read from it.
+    pub requests_in_flight_max: usize,
+    /// The most bytes of replies that wait for one connection; beyond, nothing more is read from it.
+    pub replies_pending_bytes_max: usize,
+    /// How long a peer may keep a part of a record to itself.
+    pub partial_record_timeout: Duration,
+    /// How long calls may take to end after the server was told to stop.
+    pub stop_timeout: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            record_bytes_max: (1 << 20) + (64 << 10),
+            fragments_max: 128,
+            connections_max: 1024,
+            requests_in_flight_max: 4096,
+            replies_pending_bytes_max: 16 << 20,
+            partial_record_timeout: Duration::from_secs(60),
+            stop_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Pause after an error of `accept` that will not go away at once, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Serves connections until `stop`; then takes no more calls, answers those under way, and returns.
+///
+/// # Errors
+/// None at present: errors of single connections are logged and end only those.
+pub async fn serve<S: Service>(
+    listener: TcpListener,
+    service: Arc<S>,
+    options: ServerOptions,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(options.connections_max));
+    let (stop_sender, stopped) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tracing::warn!(connections = options.connections_max, "too many connections: one was closed");
+            continue;
+        };
+        let Ok(link) = Link::new(stream) else { continue };
+        let (service, mut stopped) = (Arc::clone(&service), stopped.clone());
+        connections.spawn(async move {
+            let peer = crate::Connection::peer(&*link);
+            let stop = async move {
+                // The sender outlives every connection.
+                let _ = stopped.wait_for(|stopped| *stopped).await;
+            };
+            let ended = drive(link, service, limits(&options), stop).await;
+            log(peer, &ended);
+            drop(place);
+        });
+    }
+    drop(listener);
+    stop_sender.send_replace(true);
+    let finish = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(options.stop_timeout, finish).await.is_err() {
+        tracing::warn!("calls were still under way when the time to stop was over");
+        connections.abort_all();
+    }
+    Ok(())
+}
+
+fn limits(options: &ServerOptions) -> DriverLimits {
+    DriverLimits {
+        records: RecordLimits {
+            record_bytes_max: options.record_bytes_max,
+            fragments_max: options.fragments_max,
+        },
+        in_flight_max: options.requests_in_flight_max,
+        outgoing_bytes_max: options.replies_pending_bytes_max,
+        partial_record_timeout: options.partial_record_timeout,
+    }
+}
+
+fn log(peer: std::net::SocketAddr, ended: &Ended) {
+    match ended {
+        Ended::ByPeer | Ended::ByUs => tracing::debug!(%peer, %ended, "connection ended"),
+        Ended::Panicked => tracing::error!(%peer, %ended, "connection ended"),
+        _ => tracing::info!(%peer, %ended, "connection ended"),
+    }
+}

@@ -1,0 +1,109 @@
+//! What answers calls, and what it may know of the connection they came on. No type of a runtime appears here.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use xdr::{Decoder, Encoder};
+
+use crate::{CallHeader, Credential, Refusal};
+
+/// A boxed future.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A call as a service sees it.
+pub struct Call<'a> {
+    /// Its head.
+    pub header: &'a CallHeader,
+    /// The other end.
+    pub peer: SocketAddr,
+    /// The connection that it came on.
+    pub connection: &'a Arc<dyn Connection>,
+    /// Stands at the arguments.
+    pub arguments: Decoder,
+}
+
+/// A connection as a service sees it.
+pub trait Connection: Send + Sync {
+    /// Unique in this process.
+    fn id(&self) -> u64;
+
+    /// The other end.
+    fn peer(&self) -> SocketAddr;
+
+    /// False once the connection is lost.
+    fn is_open(&self) -> bool;
+
+    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results.
+    fn call(
+        &self,
+        program: u32,
+        version: u32,
+        procedure: u32,
+        credential: Credential,
+        arguments: Vec<u8>,
+        timeout: Duration,
+    ) -> BoxFuture<Result<Bytes, CallError>>;
+}
+
+/// Whether a call is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition {
+    /// With the results that were appended.
+    Reply,
+    /// Not at all; the caller will send it again if it still cares.
+    Drop,
+}
+
+/// Answers calls.
+pub trait Service: Send + Sync + 'static {
+    /// Appends the results of `call` to `reply`, or says why there are none. `reply` already holds the head of the
+    /// message: what was there on entry must stay.
+    fn call(
+        &self,
+        call: Call<'_>,
+        reply: &mut Encoder,
+    ) -> impl Future<Output = Result<Disposition, Refusal>> + Send;
+
+    /// A connection is gone.
+    fn disconnected(&self, _connection: u64) {}
+}
+
+/// Has no program at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoService;
+
+impl Service for NoService {
+    async fn call(&self, _call: Call<'_>, _reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        Err(Refusal::ProgramUnavailable)
+    }
+}
+
+/// Why a call has no results, and whose fault it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// There is no connection, and none could be made; nothing was sent.
+    #[error("cannot connect: {0}")]
+    Connect(std::io::Error),
+    /// The connection was lost after the call was sent: whether it was carried out is unknown.
+    #[error("the connection was lost before the answer came")]
+    Disconnected,
+    /// No answer came in time: whether it was carried out is unknown.
+    #[error("no answer in time")]
+    Timeout,
+    /// The server refused the call.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// The answer breaks the protocol.
+    #[error("the answer cannot be decoded: {0}")]
+    Protocol(xdr::Error),
+    /// The call is larger than the connection carries, in bytes; nothing was sent.
+    #[error("a call of {0} bytes is too large")]
+    TooLarge(usize),
+    /// Too many calls wait for their answers; nothing was sent.
+    #[error("too many calls under way")]
+    Busy,
+}

@@ -1,0 +1,109 @@
+//! The records of clients by owner and by number (RFC 8881 §18.35).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::{ClientId, SequenceId, Status, Verifier};
+
+use crate::{Client, Now, Principal, SessionCreated, State};
+
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    pub(crate) table: Mutex<ClientTable>,
+    /// Some client was here at some time: others must look out for state.
+    pub(crate) seen: AtomicBool,
+}
+
+/// At most one confirmed and one unconfirmed record for each owner.
+#[derive(Debug, Default)]
+pub(crate) struct ClientTable {
+    pub(crate) records: BTreeMap<ClientId, Record>,
+    pub(crate) owners: BTreeMap<Bytes, Owned>,
+    pub(crate) next: u32,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Owned {
+    pub(crate) confirmed: Option<ClientId>,
+    pub(crate) unconfirmed: Option<ClientId>,
+}
+
+/// A client as EXCHANGE_ID and CREATE_SESSION know it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) owner: Bytes,
+    pub(crate) verifier: Verifier,
+    pub(crate) principal: Principal,
+    pub(crate) confirmed: bool,
+    /// The next CREATE_SESSION has this number.
+    pub(crate) next_sequence: SequenceId,
+    /// The outcome of the last CREATE_SESSION, for its retry.
+    pub(crate) last_outcome: Option<Result<SessionCreated, Status>>,
+    pub(crate) client: Arc<Client>,
+}
+
+impl ClientTable {
+    pub(crate) fn remove(&mut self, id: ClientId) -> Option<Record> {
+        let record = self.records.remove(&id)?;
+        if let Some(owned) = self.owners.get_mut(&record.owner) {
+            for slot in [&mut owned.confirmed, &mut owned.unconfirmed] {
+                if *slot == Some(id) {
+                    *slot = None;
+                }
+            }
+            if owned.confirmed.is_none() && owned.unconfirmed.is_none() {
+                self.owners.remove(&record.owner);
+            }
+        }
+        Some(record)
+    }
+}
+
+impl State {
+    /// Forgets a client that has nothing left (RFC 8881 §18.50).
+    ///
+    /// # Errors
+    /// STALE_CLIENTID; CLIENTID_BUSY while it has a session or state.
+    pub fn destroy_client(&self, id: ClientId) -> Result<(), Status> {
+        let mut table = self.clients.table.lock();
+        let record = table.records.get(&id).ok_or(Status::StaleClientId)?;
+        if record.client.has_state() || self.sessions.count_of_client(id) > 0 {
+            return Err(Status::ClientIdBusy);
+        }
+        if let Some(record) = table.remove(id) {
+            record.client.leave();
+        }
+        Ok(())
+    }
+
+    /// False until the first NFSv4 client comes: nobody can have an open or a delegation.
+    pub fn has_seen_clients(&self) -> bool {
+        self.clients.seen.load(Ordering::Relaxed)
+    }
+
+    /// Forgets a client with everything that it has.
+    pub(crate) fn discard_client(&self, record: &Record) {
+        record.client.leave();
+        self.sessions.remove_of_client(record.client.id());
+        self.files.discard_states(&record.client);
+    }
+
+    /// Forgets clients that have been silent for longer than the lease; true when there were any.
+    pub(crate) fn expire_clients(&self, now: Now) -> usize {
+        let mut table = self.clients.table.lock();
+        let lease_ms = self.limits.lease_ms();
+        let expired: Vec<ClientId> = table
+            .records
+            .iter()
+            .filter(|(_, record)| now.since_ms(record.client.renewed()) > lease_ms)
+            .map(|(id, _)| *id)
+            .collect();
+        let records: Vec<Record> = expired.iter().filter_map(|id| table.remove(*id)).collect();
+        drop(table);
+        records.iter().for_each(|record| self.discard_client(record));
+        records.len()
+    }
+}

@@ -1,0 +1,124 @@
+//! EXCHANGE_ID's cases (RFC 8881 §18.35.4–5).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{ClientId, SequenceId, Status, Verifier, exchange_flags};
+
+use crate::clients::{ClientTable, Record};
+use crate::{Client, Now, State};
+
+/// Who sends requests: whatever the server tells callers apart by, as bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal(pub Bytes);
+
+/// What EXCHANGE_ID asks for.
+#[derive(Debug, Clone)]
+pub struct ExchangeId {
+    /// The client's own, lasting name.
+    pub owner: Bytes,
+    /// Changes when the client restarts.
+    pub verifier: Verifier,
+    /// Who asks.
+    pub principal: Principal,
+    /// UPDATE_CONFIRMED_RECORD_A is set.
+    pub update: bool,
+}
+
+/// What EXCHANGE_ID answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangedId {
+    /// The client's number.
+    pub client: ClientId,
+    /// For its next CREATE_SESSION.
+    pub sequence: SequenceId,
+    /// The record is confirmed.
+    pub confirmed: bool,
+}
+
+impl ExchangedId {
+    /// The flag for the reply.
+    pub fn flags(&self) -> u32 {
+        if self.confirmed { exchange_flags::CONFIRMED } else { 0 }
+    }
+}
+
+impl State {
+    /// Finds or makes the record of a client.
+    ///
+    /// # Errors
+    /// CLID_INUSE, NOENT, NOT_SAME, PERM as the cases have it; DELAY when there are too many clients.
+    pub fn exchange_id(&self, asked: &ExchangeId, now: Now) -> Result<ExchangedId, Status> {
+        let mut table = self.clients.table.lock();
+        let owned = table.owners.get(&asked.owner).copied().unwrap_or_default();
+        let confirmed = owned.confirmed.and_then(|id| table.records.get(&id));
+        if asked.update {
+            return update(confirmed, asked);
+        }
+        if let Some(record) = confirmed {
+            if record.principal == asked.principal && record.verifier == asked.verifier {
+                // Case 2: the client lost our reply, or asks again.
+                return Ok(exchanged(record));
+            }
+            if record.principal != asked.principal {
+                // Case 3: a collision. The name is free only when its holder has no state or no lease.
+                let lapsed = now.since_ms(record.client.renewed()) > self.limits.lease_ms();
+                if record.client.has_state() && !lapsed {
+                    return Err(Status::ClientIdInUse);
+                }
+                let id = record.client.id();
+                if let Some(record) = table.remove(id) {
+                    self.discard_client(&record);
+                }
+            }
+            // Case 5, a restart of the client: the confirmed record stays until the new one is confirmed.
+        }
+        // Cases 1 and 4: an unconfirmed record is replaced.
+        if let Some(id) = owned.unconfirmed {
+            table.remove(id);
+        }
+        self.add_record(&mut table, asked, now)
+    }
+
+    fn add_record(
+        &self,
+        table: &mut ClientTable,
+        asked: &ExchangeId,
+        now: Now,
+    ) -> Result<ExchangedId, Status> {
+        if table.records.len() >= self.limits.clients_max {
+            return Err(Status::Delay);
+        }
+        table.next = table.next.wrapping_add(1);
+        let id = ClientId(u64::from(self.boot) << 32 | u64::from(table.next));
+        let record = Record {
+            owner: asked.owner.clone(),
+            verifier: asked.verifier,
+            principal: asked.principal.clone(),
+            confirmed: false,
+            next_sequence: SequenceId(1),
+            last_outcome: None,
+            client: Arc::new(Client::new(id, self.boot, now)),
+        };
+        let answer = exchanged(&record);
+        table.records.insert(id, record);
+        table.owners.entry(asked.owner.clone()).or_default().unconfirmed = Some(id);
+        Ok(answer)
+    }
+}
+
+/// Cases 6 to 9.
+fn update(confirmed: Option<&Record>, asked: &ExchangeId) -> Result<ExchangedId, Status> {
+    let record = confirmed.ok_or(Status::NoEntry)?;
+    if record.verifier != asked.verifier {
+        return Err(Status::NotSame);
+    }
+    if record.principal != asked.principal {
+        return Err(Status::NotPermitted);
+    }
+    Ok(exchanged(record))
+}
+
+fn exchanged(record: &Record) -> ExchangedId {
+    ExchangedId { client: record.client.id(), sequence: record.next_sequence, confirmed: record.confirmed }
+}

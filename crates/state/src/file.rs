@@ -1,0 +1,75 @@
+//! What is remembered of one file.
+
+use bytes::Bytes;
+use proto::nfs4::ClientId;
+
+use crate::Now;
+use crate::ranges::RangeTable;
+use crate::shares::Share;
+
+/// The key of a file: its id and generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u64, pub u64);
+
+/// The kind of a delegation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DelegationKind {
+    /// Others may read.
+    Read,
+    /// Nobody else has the file open.
+    Write,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FileState {
+    pub(crate) opens: Vec<OpenState>,
+    pub(crate) locks: Vec<LockState>,
+    pub(crate) ranges: RangeTable,
+    pub(crate) shares: Vec<Share>,
+    pub(crate) delegations: Vec<Delegation>,
+    /// When a delegation was last recalled.
+    pub(crate) recalled: Option<Now>,
+}
+
+/// An open-owner's opens of the file, as one (RFC 8881 §9.7).
+#[derive(Debug)]
+pub(crate) struct OpenState {
+    pub(crate) other: [u8; 12],
+    pub(crate) sequence: u32,
+    pub(crate) client: ClientId,
+    pub(crate) owner: Bytes,
+    pub(crate) access: u32,
+    pub(crate) deny: u32,
+    /// The pairs of access and denial that were opened with: what a downgrade may go down to (RFC 8881 §18.18.3).
+    pub(crate) history: Vec<(u32, u32)>,
+}
+
+/// A lock-owner's locks of the file.
+#[derive(Debug)]
+pub(crate) struct LockState {
+    pub(crate) other: [u8; 12],
+    pub(crate) sequence: u32,
+    pub(crate) client: ClientId,
+    pub(crate) owner: Bytes,
+    /// The open under which it was made.
+    pub(crate) open: [u8; 12],
+}
+
+#[derive(Debug)]
+pub(crate) struct Delegation {
+    pub(crate) other: [u8; 12],
+    pub(crate) client: ClientId,
+    pub(crate) kind: DelegationKind,
+    /// Set when it was recalled: revoked then.
+    pub(crate) deadline: Option<Now>,
+}
+
+impl FileState {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.opens.is_empty()
+            && self.locks.is_empty()
+            && self.ranges.is_empty()
+            && self.shares.is_empty()
+            && self.delegations.is_empty()
+    }
+}

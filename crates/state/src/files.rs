@@ -1,0 +1,100 @@
+//! Files by their keys, in shards that are locked one at a time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::client::{Client, StateKind};
+use crate::file::FileState;
+use crate::{FileId, Now};
+
+const SHARDS: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Files {
+    shards: Vec<Shard>,
+    boot: u32,
+    next: AtomicU64,
+    pub(crate) delegations: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Shard {
+    pub(crate) files: Mutex<BTreeMap<FileId, FileState>>,
+    /// Changes under way by those without an open: while there are any, nothing in the shard is delegated.
+    pub(crate) changing: AtomicUsize,
+    /// Delegations in the shard.
+    pub(crate) delegated: AtomicUsize,
+}
+
+impl Files {
+    pub(crate) fn new(boot: u32) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            boot,
+            next: AtomicU64::new(1),
+            delegations: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn shard(&self, file: FileId) -> &Shard {
+        let mixed = (file.0 ^ file.1.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.shards[(mixed >> 58) as usize % SHARDS]
+    }
+
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter()
+    }
+
+    /// A new `other` part of a stateid: the incarnation and a number that is never used again.
+    pub(crate) fn next_other(&self) -> [u8; 12] {
+        let mut other = [0; 12];
+        other[..4].copy_from_slice(&self.boot.to_be_bytes());
+        other[4..].copy_from_slice(&self.next.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        other
+    }
+
+    /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall.
+    pub(crate) fn with<R>(&self, file: FileId, work: impl FnOnce(&mut FileState, &Shard) -> R) -> R {
+        let shard = self.shard(file);
+        let mut files = shard.files.lock();
+        let state = files.entry(file).or_default();
+        let result = work(state, shard);
+        if state.is_idle() && state.recalled.is_none() {
+            files.remove(&file);
+        }
+        result
+    }
+
+    /// Removes everything that a client holds.
+    pub(crate) fn discard_states(&self, client: &Client) {
+        for (other, (file, kind)) in client.take_states() {
+            self.with(file, |state, shard| match kind {
+                StateKind::Open => state.opens.retain(|open| open.other != other),
+                StateKind::Lock => state.remove_lock_state(&other),
+                StateKind::Delegation => self.drop_delegation(state, shard, &other),
+            });
+        }
+    }
+
+    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &[u8; 12]) {
+        let before = state.delegations.len();
+        state.delegations.retain(|delegation| delegation.other != *other);
+        let dropped = before - state.delegations.len();
+        shard.delegated.fetch_sub(dropped, Ordering::SeqCst);
+        self.delegations.fetch_sub(dropped, Ordering::Relaxed);
+    }
+
+    /// Forgets recalls that are longer ago than `pause_ms`.
+    pub(crate) fn forget_recalls(&self, now: Now, pause_ms: u64) {
+        for shard in &self.shards {
+            shard.files.lock().retain(|_, state| {
+                if state.recalled.is_some_and(|recalled| now.since_ms(recalled) > pause_ms) {
+                    state.recalled = None;
+                }
+                !state.is_idle() || state.recalled.is_some()
+            });
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What an NFSv4.1 server remembers: clients and their leases, sessions with their reply caches, opens, byte-range locks
+//! and delegations. NFSv3's locks are in the same table.
+//!
+//! Pure: `now` and randomness are arguments, nothing here does I/O, waits, or iterates in random order, so a run can be
+//! repeated from its inputs. Methods take `&self`; each lock inside is held for a few instructions, and there is none that
+//! every request takes: a request locks its slot and, where it is about state, its client and the shard of its file.
+
+#![forbid(unsafe_code)]
+
+mod channel;
+mod client;
+mod clients;
+mod create_session;
+mod delegations;
+mod exchange_id;
+mod file;
+mod files;
+mod io;
+mod limits;
+mod locks;
+mod opens;
+mod ranges;
+mod session;
+mod sessions;
+mod shares;
+mod state_ids;
+mod ticking;
+mod time;
+
+pub use channel::{ChannelLimits, negotiate_back_channel, negotiate_fore_channel};
+pub use client::Client;
+pub use create_session::{CreateSession, SessionCreated};
+pub use delegations::{Changing, Recall};
+pub use exchange_id::{ExchangeId, ExchangedId, Principal};
+pub use file::{DelegationKind, FileId};
+pub use io::Io;
+pub use limits::Limits;
+pub use locks::{Denied, LockError, LockRequest, Locker};
+pub use opens::{Open, OpenError, Opened};
+pub use ranges::{LockOwner, Range};
+pub use session::{Begin, SequenceRequest, Session, SlotTicket};
+pub use shares::ShareOwner;
+pub use ticking::Ticked;
+pub use time::Now;
+
+use clients::Clients;
+use files::Files;
+use sessions::Sessions;
+
+/// Everything that the server remembers.
+#[derive(Debug)]
+pub struct State {
+    limits: Limits,
+    /// Tells stateids and client ids of this incarnation from those of earlier ones.
+    boot: u32,
+    clients: Clients,
+    sessions: Sessions,
+    files: Files,
+}
+
+impl State {
+    /// An empty memory. `boot` must differ from that of every earlier incarnation that clients may remember.
+    pub fn new(limits: Limits, boot: u32) -> Self {
+        Self {
+            limits,
+            boot,
+            clients: Clients::default(),
+            sessions: Sessions::default(),
+            files: Files::new(boot),
+        }
+    }
+
+    /// The bounds.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}

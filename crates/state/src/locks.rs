@@ -1,0 +1,271 @@
+//! LOCK, LOCKT, LOCKU and NLM's calls of the same meaning (RFC 8881 §9.1–9.4, §18.10–18.12).
+
+use bytes::Bytes;
+use proto::nfs4::{StateId, Status, share};
+
+use crate::client::{Client, StateKind, check_sequence, next_sequence};
+use crate::file::{FileState, LockState};
+use crate::{FileId, LockOwner, Range, State};
+
+/// Who locks, as LOCK says it.
+#[derive(Debug, Clone)]
+pub enum Locker {
+    /// By the stateid of earlier locks.
+    Existing(StateId),
+    /// A lock-owner under an open.
+    New {
+        /// The open.
+        open: StateId,
+        /// The lock-owner.
+        owner: Bytes,
+    },
+}
+
+/// What LOCK asks for.
+#[derive(Debug, Clone)]
+pub struct LockRequest {
+    /// Which file; must be that of the stateid.
+    pub file: FileId,
+    /// Who.
+    pub locker: Locker,
+    /// Where.
+    pub range: Range,
+    /// Nobody else may lock there.
+    pub exclusive: bool,
+}
+
+/// The lock in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    /// Whose.
+    pub owner: LockOwner,
+    /// Where.
+    pub range: Range,
+    /// How.
+    pub exclusive: bool,
+}
+
+/// Why a range was not locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockError {
+    /// Somebody else has a lock there.
+    Denied(Denied),
+    /// For another reason.
+    Status(Status),
+}
+
+impl From<Status> for LockError {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl State {
+    /// Locks a range for an NFSv4 lock-owner.
+    ///
+    /// # Errors
+    /// DENIED with the lock in the way; BAD_STATEID and its kin; OPENMODE when the open does not allow the kind;
+    /// DELAY at a bound.
+    pub fn lock(&self, client: &Client, request: &LockRequest) -> Result<StateId, LockError> {
+        let named = match &request.locker {
+            Locker::Existing(id) => (id, StateKind::Lock),
+            Locker::New { open, .. } => (open, StateKind::Open),
+        };
+        let (file, kind) = client.find(named.0)?;
+        if kind != named.1 || file != request.file {
+            return Err(Status::BadStateId.into());
+        }
+        if client.state_count() >= self.limits.states_per_client_max {
+            return Err(Status::Delay.into());
+        }
+        self.files.with(file, |state, _| {
+            let (open, name) = state.locker(client, &request.locker)?;
+            state.check_lock_mode(&open, request.exclusive)?;
+            let owner = LockOwner::Nfs4 { client: client.id(), owner: name.clone() };
+            self.lock_range(state, &owner, request.range, request.exclusive)?;
+            Ok(self.lock_state_id(state, client, file, open, name))
+        })
+    }
+
+    /// The lock that would be in the way, if any, of whoever asks.
+    pub fn test_lock(
+        &self,
+        file: FileId,
+        owner: &LockOwner,
+        range: Range,
+        exclusive: bool,
+    ) -> Option<Denied> {
+        self.files.with(file, |state, _| state.denied(owner, &range, exclusive))
+    }
+
+    /// Unlocks a range for an NFSv4 lock-owner.
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin; DELAY when splitting a lock would go beyond the bound.
+    pub fn unlock(
+        &self,
+        client: &Client,
+        file: FileId,
+        id: &StateId,
+        range: Range,
+    ) -> Result<StateId, Status> {
+        let (found, kind) = client.find(id)?;
+        if kind != StateKind::Lock || found != file {
+            return Err(Status::BadStateId);
+        }
+        let ranges_max = self.limits.ranges_per_file_max;
+        self.files.with(file, |state, _| {
+            if state.ranges.len() >= ranges_max {
+                return Err(Status::Delay);
+            }
+            let lock = state.locks.iter_mut().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+            check_sequence(id.sequence, lock.sequence)?;
+            lock.sequence = next_sequence(lock.sequence);
+            let (sequence, name) = (lock.sequence, lock.owner.clone());
+            state.ranges.unlock(&LockOwner::Nfs4 { client: client.id(), owner: name }, range);
+            Ok(StateId { sequence, other: id.other })
+        })
+    }
+
+    /// Locks a range for an NLM caller.
+    ///
+    /// # Errors
+    /// DENIED with the lock in the way; DELAY at a bound.
+    pub fn nlm_lock(
+        &self,
+        file: FileId,
+        owner: &LockOwner,
+        range: Range,
+        exclusive: bool,
+    ) -> Result<(), LockError> {
+        self.files.with(file, |state, _| self.lock_range(state, owner, range, exclusive))
+    }
+
+    /// Unlocks a range for an NLM caller; what was not locked is no error.
+    pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) {
+        self.files.with(file, |state, _| state.ranges.unlock(owner, range));
+    }
+
+    /// Removes all locks and shares of a host that locks through NLM (FREE_ALL).
+    pub fn nlm_free_all(&self, gone: &[u8]) {
+        for shard in self.files.shards() {
+            shard.files.lock().retain(|_, state| {
+                state.ranges.remove(|owner| matches!(owner, LockOwner::Nlm { host, .. } if host == gone));
+                state.shares.retain(|share| share.owner.host != gone);
+                !state.is_idle() || state.recalled.is_some()
+            });
+        }
+    }
+
+    fn lock_range(
+        &self,
+        state: &mut FileState,
+        owner: &LockOwner,
+        range: Range,
+        exclusive: bool,
+    ) -> Result<(), LockError> {
+        if let Some(denied) = state.denied(owner, &range, exclusive) {
+            return Err(LockError::Denied(denied));
+        }
+        if state.ranges.len() >= self.limits.ranges_per_file_max {
+            return Err(Status::Delay.into());
+        }
+        state.ranges.lock(owner, range, exclusive);
+        Ok(())
+    }
+
+    fn lock_state_id(
+        &self,
+        state: &mut FileState,
+        client: &Client,
+        file: FileId,
+        open: [u8; 12],
+        name: Bytes,
+    ) -> StateId {
+        let mine =
+            state.locks.iter_mut().find(|l| l.client == client.id() && l.owner == name && l.open == open);
+        if let Some(mine) = mine {
+            mine.sequence = next_sequence(mine.sequence);
+            return StateId { sequence: mine.sequence, other: mine.other };
+        }
+        let other = self.files.next_other();
+        client.add_state(other, file, StateKind::Lock);
+        state.locks.push(LockState { other, sequence: 1, client: client.id(), owner: name, open });
+        StateId { sequence: 1, other }
+    }
+}
+
+impl FileState {
+    fn denied(&self, owner: &LockOwner, range: &Range, exclusive: bool) -> Option<Denied> {
+        self.ranges.conflict(owner, range, exclusive).map(|held| Denied {
+            owner: held.owner.clone(),
+            range: held.range,
+            exclusive: held.exclusive,
+        })
+    }
+
+    /// The open and the name that a request to lock stands for.
+    fn locker(&self, client: &Client, locker: &Locker) -> Result<([u8; 12], Bytes), Status> {
+        match locker {
+            Locker::Existing(id) => {
+                let lock = self.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+                check_sequence(id.sequence, lock.sequence)?;
+                Ok((lock.open, lock.owner.clone()))
+            }
+            Locker::New { open: id, owner } => {
+                let open = self.opens.iter().find(|o| o.other == id.other && o.client == client.id());
+                let open = open.ok_or(Status::BadStateId)?;
+                check_sequence(id.sequence, open.sequence)?;
+                Ok((open.other, owner.clone()))
+            }
+        }
+    }
+
+    /// RFC 8881 §18.10.3: a lock needs the open mode of what it protects.
+    fn check_lock_mode(&self, open: &[u8; 12], exclusive: bool) -> Result<(), Status> {
+        let open = self.opens.iter().find(|o| o.other == *open).ok_or(Status::BadStateId)?;
+        let needed = if exclusive { share::WRITE } else { share::READ };
+        if open.access & needed == 0 { Err(Status::OpenMode) } else { Ok(()) }
+    }
+
+    fn owner_of(lock: &LockState) -> LockOwner {
+        LockOwner::Nfs4 { client: lock.client, owner: lock.owner.clone() }
+    }
+
+    /// True while a range is locked under an open, and under no other open of the same lock-owner.
+    pub(crate) fn open_has_ranges(&self, open: &[u8; 12]) -> bool {
+        self.locks.iter().filter(|l| l.open == *open).any(|lock| {
+            let elsewhere = self
+                .locks
+                .iter()
+                .any(|l| l.open != *open && l.client == lock.client && l.owner == lock.owner);
+            !elsewhere && self.ranges.holds(&Self::owner_of(lock))
+        })
+    }
+
+    pub(crate) fn drop_locks_of_open(&mut self, client: &Client, open: &[u8; 12]) {
+        self.locks.retain(|lock| {
+            let gone = lock.open == *open;
+            if gone {
+                client.remove_state(&lock.other);
+            }
+            !gone
+        });
+    }
+
+    /// Removes a lock stateid with its ranges.
+    pub(crate) fn remove_lock_state(&mut self, other: &[u8; 12]) {
+        let Some(index) = self.locks.iter().position(|l| l.other == *other) else { return };
+        let owner = Self::owner_of(&self.locks.swap_remove(index));
+        let shared = self.locks.iter().any(|l| Self::owner_of(l) == owner);
+        if !shared {
+            self.ranges.remove(|o| *o == owner);
+        }
+    }
+
+    /// True when the locks of this stateid's owner cover any range.
+    pub(crate) fn lock_has_ranges(&self, other: &[u8; 12]) -> bool {
+        let lock = self.locks.iter().find(|l| l.other == *other);
+        lock.is_some_and(|lock| self.ranges.holds(&Self::owner_of(lock)))
+    }
+}

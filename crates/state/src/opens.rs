@@ -1,0 +1,175 @@
+//! OPEN, OPEN_DOWNGRADE and CLOSE (RFC 8881 §9.7–9.9, §18.2, §18.16, §18.18).
+
+use bytes::Bytes;
+use proto::nfs4::{StateId, Status, share};
+
+use crate::client::{Client, StateKind, check_sequence, next_sequence};
+use crate::delegations::Recall;
+use crate::file::{FileState, OpenState};
+use crate::{DelegationKind, FileId, Now, State};
+
+/// What OPEN asks for, once the file is known.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// The file.
+    pub file: FileId,
+    /// The open-owner.
+    pub owner: Bytes,
+    /// Bits of [`share`], without the delegation wanted.
+    pub access: u32,
+    /// Bits of [`share`].
+    pub deny: u32,
+    /// A read delegation may come with it: the callback path works and the client did not decline.
+    pub delegate: bool,
+}
+
+/// What OPEN answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// The open.
+    pub state_id: StateId,
+    /// The delegation that comes with it.
+    pub delegation: Option<(StateId, DelegationKind)>,
+}
+
+/// Why a file was not opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Delegations are in the way; the open may be tried again when they have been returned.
+    Delegated(Vec<Recall>),
+    /// For good.
+    Status(Status),
+}
+
+impl State {
+    /// Opens a file, or adds to what the owner has opened of it.
+    ///
+    /// # Errors
+    /// INVAL, SHARE_DENIED; DELAY when the client has too much state; delegations to be recalled.
+    pub fn open(&self, client: &Client, open: &Open, now: Now) -> Result<Opened, OpenError> {
+        check_share(open.access, open.deny).map_err(OpenError::Status)?;
+        if client.state_count() >= self.limits.states_per_client_max || client.is_gone() {
+            return Err(OpenError::Status(Status::Delay));
+        }
+        self.files.with(open.file, |state, shard| {
+            if state.share_conflict(Some((client.id(), &open.owner)), open.access, open.deny) {
+                return Err(OpenError::Status(Status::ShareDenied));
+            }
+            let writes = open.access & share::WRITE != 0 || open.deny & share::READ != 0;
+            let recalls = self.recall_conflicts(state, Some(client.id()), writes, now);
+            if !recalls.is_empty() {
+                return Err(OpenError::Delegated(recalls));
+            }
+            let state_id = self.add_open(state, client, open);
+            let delegation = if open.delegate && !writes {
+                self.delegate(state, shard, client, open.file, now)
+            } else {
+                None
+            };
+            Ok(Opened { state_id, delegation: delegation.map(|id| (id, DelegationKind::Read)) })
+        })
+    }
+
+    fn add_open(&self, state: &mut FileState, client: &Client, open: &Open) -> StateId {
+        let mine = state.opens.iter_mut().find(|o| o.client == client.id() && o.owner == open.owner);
+        if let Some(mine) = mine {
+            mine.access |= open.access;
+            mine.deny |= open.deny;
+            if !mine.history.contains(&(open.access, open.deny)) {
+                mine.history.push((open.access, open.deny));
+            }
+            mine.sequence = next_sequence(mine.sequence);
+            return StateId { sequence: mine.sequence, other: mine.other };
+        }
+        let other = self.files.next_other();
+        client.add_state(other, open.file, StateKind::Open);
+        state.opens.push(OpenState {
+            other,
+            sequence: 1,
+            client: client.id(),
+            owner: open.owner.clone(),
+            access: open.access,
+            deny: open.deny,
+            history: vec![(open.access, open.deny)],
+        });
+        StateId { sequence: 1, other }
+    }
+
+    /// Gives up part of an open's access or denial.
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin; INVAL for more than is held, or for what was never opened so (RFC 8881 §18.18.3).
+    pub fn open_downgrade(
+        &self,
+        client: &Client,
+        id: &StateId,
+        access: u32,
+        deny: u32,
+    ) -> Result<StateId, Status> {
+        check_share(access, deny)?;
+        self.with_open(client, id, |open, _| {
+            if access & !open.access != 0 || deny & !open.deny != 0 || !is_union(&open.history, access, deny)
+            {
+                return Err(Status::Invalid);
+            }
+            open.access = access;
+            open.deny = deny;
+            open.history.retain(|(a, d)| a & !access == 0 && d & !deny == 0);
+            open.sequence = next_sequence(open.sequence);
+            Ok(StateId { sequence: open.sequence, other: open.other })
+        })
+    }
+
+    /// Ends an open. Its owner's locks go with it when nobody else relies on them.
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin; LOCKS_HELD while ranges are locked under it (RFC 8881 §18.2.3 lets the server choose).
+    pub fn close(&self, client: &Client, id: &StateId) -> Result<(), Status> {
+        let (file, kind) = client.find(id)?;
+        if kind != StateKind::Open {
+            return Err(Status::BadStateId);
+        }
+        self.files.with(file, |state, _| {
+            let index = state.opens.iter().position(|o| o.other == id.other).ok_or(Status::BadStateId)?;
+            check_sequence(id.sequence, state.opens[index].sequence)?;
+            if state.open_has_ranges(&id.other) {
+                return Err(Status::LocksHeld);
+            }
+            state.opens.swap_remove(index);
+            client.remove_state(&id.other);
+            state.drop_locks_of_open(client, &id.other);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn with_open<R>(
+        &self,
+        client: &Client,
+        id: &StateId,
+        work: impl FnOnce(&mut OpenState, FileId) -> Result<R, Status>,
+    ) -> Result<R, Status> {
+        let (file, kind) = client.find(id)?;
+        if kind != StateKind::Open {
+            return Err(Status::BadStateId);
+        }
+        self.files.with(file, |state, _| {
+            let open = state.opens.iter_mut().find(|o| o.other == id.other).ok_or(Status::BadStateId)?;
+            check_sequence(id.sequence, open.sequence)?;
+            work(open, file)
+        })
+    }
+}
+
+/// RFC 8881 §18.16.3: some access, and no unknown bits.
+fn check_share(access: u32, deny: u32) -> Result<(), Status> {
+    if access == 0 || access & !share::BOTH != 0 || deny & !share::BOTH != 0 {
+        return Err(Status::Invalid);
+    }
+    Ok(())
+}
+
+/// True when access and denial are what some of the earlier opens add up to.
+fn is_union(history: &[(u32, u32)], access: u32, deny: u32) -> bool {
+    let within = history.iter().filter(|(a, d)| a & !access == 0 && d & !deny == 0);
+    within.fold((0, 0), |sum, (a, d)| (sum.0 | a, sum.1 | d)) == (access, deny)
+}

@@ -1,0 +1,175 @@
+//! A session: its slots, and the rules of exactly-once (RFC 8881 §2.10.6).
+//!
+//! ```text
+//!              next sequence                     complete
+//!   idle ───────────────────────▶ in progress ───────────────▶ idle, with or without a cached reply
+//!    ▲  same sequence: replay, or nothing to replay                │
+//!    └─────────────────────────────────────────────────────────────┘
+//! ```
+//! A replay only looks at a slot: two retries of one request cannot disturb each other.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
+
+use crate::{ChannelLimits, Client, Now};
+
+/// A session of a client.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    client: Arc<Client>,
+    fore: ChannelLimits,
+    back: ChannelLimits,
+    slots: Vec<Mutex<Slot>>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// Of the last request that was begun; 0 before the first.
+    sequence: u32,
+    used: bool,
+    in_progress: bool,
+    digest: u64,
+    reply: Option<Bytes>,
+}
+
+/// What SEQUENCE asks of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct SequenceRequest {
+    /// The slot.
+    pub slot: SlotId,
+    /// The number of the request in it.
+    pub sequence: SequenceId,
+    /// The highest slot that the client uses.
+    pub highest_slot: SlotId,
+    /// Of what the request asks for; a retry has the same.
+    pub digest: u64,
+}
+
+/// How a request begins.
+#[derive(Debug)]
+pub enum Begin {
+    /// It is new and must be carried out.
+    New(SlotTicket),
+    /// It is a retry: this is the reply.
+    Replay(Bytes),
+    /// It is a retry whose reply was not kept (NFS4ERR_RETRY_UNCACHED_REP on the operation after SEQUENCE).
+    NotCached,
+}
+
+impl Session {
+    pub(crate) fn new(id: SessionId, client: Arc<Client>, fore: ChannelLimits, back: ChannelLimits) -> Self {
+        let slots = (0..fore.requests_max).map(|_| Mutex::default()).collect();
+        Self { id, client, fore, back, slots }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Whose it is.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// Limits of requests.
+    pub fn fore_channel(&self) -> &ChannelLimits {
+        &self.fore
+    }
+
+    /// Limits of callbacks.
+    pub fn back_channel(&self) -> &ChannelLimits {
+        &self.back
+    }
+
+    /// The highest slot there is.
+    pub fn highest_slot(&self) -> SlotId {
+        SlotId(self.fore.requests_max.saturating_sub(1))
+    }
+
+    /// Begins a request, and renews the lease.
+    ///
+    /// # Errors
+    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way.
+    pub fn begin(self: &Arc<Self>, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
+        let slot = self.slots.get(request.slot.0 as usize).ok_or(Status::BadSlot)?;
+        if request.highest_slot > self.highest_slot() {
+            return Err(Status::BadHighSlot);
+        }
+        self.client.renew(now);
+        let mut slot = slot.lock();
+        if request.sequence.0 == slot.sequence.wrapping_add(1) && !slot.in_progress {
+            *slot = Slot {
+                sequence: request.sequence.0,
+                used: true,
+                in_progress: true,
+                digest: request.digest,
+                reply: None,
+            };
+            return Ok(Begin::New(SlotTicket { session: Arc::clone(self), slot: request.slot, done: false }));
+        }
+        // Sequence 0 on a fresh slot is no retry: there was no request.
+        if request.sequence.0 != slot.sequence || !slot.used {
+            return Err(Status::SequenceMisordered);
+        }
+        if slot.digest != request.digest {
+            return Err(Status::SequenceFalseRetry);
+        }
+        if slot.in_progress {
+            return Err(Status::Delay);
+        }
+        Ok(slot.reply.clone().map_or(Begin::NotCached, Begin::Replay))
+    }
+
+    /// True while a request is under way, but for the one in `except`.
+    pub fn is_busy(&self, except: Option<SlotId>) -> bool {
+        self.slots
+            .iter()
+            .enumerate()
+            .any(|(index, slot)| except.is_none_or(|e| e.0 as usize != index) && slot.lock().in_progress)
+    }
+}
+
+/// The right to carry out one request. When it is dropped, the request counts as done without a kept reply.
+#[derive(Debug)]
+pub struct SlotTicket {
+    session: Arc<Session>,
+    slot: SlotId,
+    done: bool,
+}
+
+impl SlotTicket {
+    /// The session.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// The slot.
+    pub fn slot(&self) -> SlotId {
+        self.slot
+    }
+
+    /// Ends the request; `reply` is what a retry gets.
+    pub fn complete(mut self, reply: Option<Bytes>) {
+        self.done = true;
+        self.finish(reply);
+    }
+
+    fn finish(&self, reply: Option<Bytes>) {
+        let mut slot = self.session.slots[self.slot.0 as usize].lock();
+        slot.in_progress = false;
+        slot.reply = reply;
+    }
+}
+
+impl Drop for SlotTicket {
+    fn drop(&mut self) {
+        if !self.done {
+            self.finish(None);
+        }
+    }
+}

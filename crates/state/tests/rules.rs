@@ -1,0 +1,517 @@
+//! A test for each rule of RFC 8881 that this crate enforces, named as the rule.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{
+    ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, Status, Verifier, share,
+};
+use state::{
+    Begin, Client, CreateSession, ExchangeId, ExchangedId, FileId, Io, Limits, LockError, LockOwner,
+    LockRequest, Locker, Now, Open, OpenError, Opened, Principal, Range, SequenceRequest, Session,
+    ShareOwner, State,
+};
+
+const FILE: FileId = FileId(7, 1);
+const T0: Now = Now(1000);
+
+fn state() -> State {
+    State::new(Limits::default(), 42)
+}
+
+fn principal(name: &str) -> Principal {
+    Principal(Bytes::copy_from_slice(name.as_bytes()))
+}
+
+fn exchange(state: &State, owner: &str, verifier: u8, who: &str, now: Now) -> Result<ExchangedId, Status> {
+    let owner = Bytes::copy_from_slice(owner.as_bytes());
+    let verifier = Verifier([verifier; 8]);
+    state.exchange_id(&ExchangeId { owner, verifier, principal: principal(who), update: false }, now)
+}
+
+fn update(state: &State, owner: &str, verifier: u8, who: &str) -> Result<ExchangedId, Status> {
+    let owner = Bytes::copy_from_slice(owner.as_bytes());
+    let verifier = Verifier([verifier; 8]);
+    state.exchange_id(&ExchangeId { owner, verifier, principal: principal(who), update: true }, T0)
+}
+
+fn channel() -> ChannelAttributes {
+    ChannelAttributes {
+        header_pad_bytes: 0,
+        request_bytes_max: 1 << 20,
+        response_bytes_max: 1 << 20,
+        cached_response_bytes_max: 4096,
+        operations_max: 16,
+        requests_max: 4,
+        rdma_ird: vec![],
+    }
+}
+
+fn request(state: &State, client: ClientId, sequence: SequenceId, who: &str, id: u8) -> CreateSession {
+    CreateSession {
+        client,
+        sequence,
+        principal: principal(who),
+        fore_channel: state::negotiate_fore_channel(&channel(), state.limits()),
+        back_channel: state::negotiate_back_channel(&channel(), state.limits()),
+        flags: 0,
+        id: SessionId([id; 16]),
+    }
+}
+
+fn session(state: &State, owner: &str) -> Arc<Session> {
+    let exchanged = exchange(state, owner, 1, owner, T0).unwrap();
+    let id = owner.bytes().next().unwrap();
+    let asked = request(state, exchanged.client, exchanged.sequence, owner, id);
+    state.create_session(&asked, T0).unwrap().session
+}
+
+fn client(state: &State, owner: &str) -> Arc<Client> {
+    Arc::clone(session(state, owner).client())
+}
+
+fn open_as(access: u32, deny: u32, owner: &'static str) -> Open {
+    Open { file: FILE, owner: Bytes::from_static(owner.as_bytes()), access, deny, delegate: false }
+}
+
+fn open(state: &State, client: &Client, access: u32, deny: u32) -> Result<Opened, Status> {
+    state.open(client, &open_as(access, deny, "o"), T0).map_err(|error| match error {
+        OpenError::Status(status) => status,
+        OpenError::Delegated(_) => Status::Delay,
+    })
+}
+
+fn delegated(state: &State, client: &Client, now: Now) -> Opened {
+    let asked = Open { delegate: true, ..open_as(share::READ, 0, "o") };
+    state.open(client, &asked, now).unwrap()
+}
+
+fn lock(
+    state: &State,
+    client: &Client,
+    locker: Locker,
+    range: (u64, u64),
+    exclusive: bool,
+) -> Result<StateId, LockError> {
+    let range = Range::new(range.0, range.1).unwrap();
+    state.lock(client, &LockRequest { file: FILE, locker, range, exclusive })
+}
+
+fn new_owner(open: StateId, owner: &'static str) -> Locker {
+    Locker::New { open, owner: Bytes::from_static(owner.as_bytes()) }
+}
+
+// EXCHANGE_ID, RFC 8881 §18.35.4.
+
+#[test]
+fn case_1_a_new_owner_gets_an_unconfirmed_record() {
+    let exchanged = exchange(&state(), "a", 1, "p", T0).unwrap();
+    assert!(!exchanged.confirmed);
+    assert_eq!(exchanged.sequence, SequenceId(1));
+}
+
+#[test]
+fn case_2_the_same_incarnation_gets_its_confirmed_record_again() {
+    let state = state();
+    let confirmed = session(&state, "a").client().id();
+    let again = exchange(&state, "a", 1, "a", T0).unwrap();
+    assert!(again.confirmed);
+    assert_eq!((again.client, again.sequence), (confirmed, SequenceId(2)));
+}
+
+#[test]
+fn case_3_a_name_in_use_is_not_taken_over_by_another_principal() {
+    let state = state();
+    let holder = client(&state, "a");
+    open(&state, &holder, share::READ, 0).unwrap();
+    assert_eq!(exchange(&state, "a", 9, "thief", T0), Err(Status::ClientIdInUse));
+    assert!(!holder.is_gone());
+    // Without a lease the name is free again.
+    let late = Now(T0.0 + 91_000);
+    assert!(!exchange(&state, "a", 9, "heir", late).unwrap().confirmed);
+    assert!(holder.is_gone());
+}
+
+#[test]
+fn case_4_an_unconfirmed_record_is_replaced() {
+    let state = state();
+    let first = exchange(&state, "a", 1, "p", T0).unwrap();
+    let second = exchange(&state, "a", 1, "p", T0).unwrap();
+    assert_ne!(first.client, second.client);
+    let asked = request(&state, first.client, first.sequence, "p", 1);
+    assert_eq!(state.create_session(&asked, T0).unwrap_err(), Status::StaleClientId);
+}
+
+#[test]
+fn case_5_a_restarted_client_keeps_its_state_until_the_new_record_is_confirmed() {
+    let state = state();
+    let before = client(&state, "a");
+    let opened = open(&state, &before, share::READ, 0).unwrap();
+    let after = exchange(&state, "a", 2, "a", T0).unwrap();
+    assert!(!after.confirmed);
+    assert_eq!(state.test_state_id(&before, &opened.state_id), Status::Ok);
+    state.create_session(&request(&state, after.client, after.sequence, "a", 9), T0).unwrap();
+    assert!(before.is_gone());
+    assert_eq!(state.test_state_id(&before, &opened.state_id), Status::BadStateId);
+}
+
+#[test]
+fn cases_6_to_9_an_update_needs_the_confirmed_record_the_verifier_and_the_principal() {
+    let state = state();
+    assert_eq!(update(&state, "a", 1, "a"), Err(Status::NoEntry));
+    let confirmed = session(&state, "a").client().id();
+    assert_eq!(update(&state, "a", 2, "a"), Err(Status::NotSame));
+    assert_eq!(update(&state, "a", 1, "thief"), Err(Status::NotPermitted));
+    assert_eq!(update(&state, "a", 1, "a").unwrap().client, confirmed);
+}
+
+#[test]
+fn too_many_clients_are_told_to_come_again() {
+    let state = State::new(Limits { clients_max: 2, ..Limits::default() }, 1);
+    exchange(&state, "a", 1, "a", T0).unwrap();
+    exchange(&state, "b", 1, "b", T0).unwrap();
+    assert_eq!(exchange(&state, "c", 1, "c", T0), Err(Status::Delay));
+    assert_eq!(state.tick(Now(T0.0 + 91_000)).expired_clients, 2);
+    exchange(&state, "c", 1, "c", Now(T0.0 + 91_000)).unwrap();
+}
+
+// CREATE_SESSION, RFC 8881 §18.36.4.
+
+#[test]
+fn a_repeated_create_session_gets_the_first_answer() {
+    let state = state();
+    let exchanged = exchange(&state, "a", 1, "a", T0).unwrap();
+    let first = state.create_session(&request(&state, exchanged.client, SequenceId(1), "a", 1), T0).unwrap();
+    let again = state.create_session(&request(&state, exchanged.client, SequenceId(1), "a", 2), T0).unwrap();
+    assert!(first.fresh && !again.fresh);
+    assert_eq!(first.session.id(), again.session.id());
+    assert_eq!(state.sessions_of(exchanged.client).len(), 1);
+}
+
+#[test]
+fn create_session_out_of_order_is_misordered_and_by_another_principal_refused() {
+    let state = state();
+    let exchanged = exchange(&state, "a", 1, "a", T0).unwrap();
+    for sequence in [0, 2] {
+        let asked = request(&state, exchanged.client, SequenceId(sequence), "a", 1);
+        assert_eq!(state.create_session(&asked, T0).unwrap_err(), Status::SequenceMisordered);
+    }
+    let thief = request(&state, exchanged.client, SequenceId(1), "thief", 1);
+    assert_eq!(state.create_session(&thief, T0).unwrap_err(), Status::ClientIdInUse);
+    let stale = request(&state, ClientId(99), SequenceId(1), "a", 1);
+    assert_eq!(state.create_session(&stale, T0).unwrap_err(), Status::StaleClientId);
+}
+
+#[test]
+fn a_client_has_a_bounded_number_of_sessions() {
+    let state = State::new(Limits { sessions_per_client_max: 1, ..Limits::default() }, 1);
+    let exchanged = exchange(&state, "a", 1, "a", T0).unwrap();
+    state.create_session(&request(&state, exchanged.client, SequenceId(1), "a", 1), T0).unwrap();
+    let second = state.create_session(&request(&state, exchanged.client, SequenceId(2), "a", 2), T0);
+    assert_eq!(second.unwrap_err(), Status::NoSpace);
+}
+
+#[test]
+fn a_client_with_sessions_or_state_is_busy() {
+    let state = state();
+    let session = session(&state, "a");
+    let id = session.client().id();
+    assert_eq!(state.destroy_client(id), Err(Status::ClientIdBusy));
+    state.destroy_session(session.id()).unwrap();
+    assert_eq!(state.destroy_session(session.id()), Err(Status::BadSession));
+    assert_eq!(state.destroy_client(id), Ok(()));
+    assert_eq!(state.destroy_client(id), Err(Status::StaleClientId));
+}
+
+// Slots, RFC 8881 §2.10.6.
+
+fn begin(session: &Arc<Session>, slot: u32, sequence: u32, digest: u64) -> Result<Begin, Status> {
+    let request = SequenceRequest {
+        slot: SlotId(slot),
+        sequence: SequenceId(sequence),
+        highest_slot: SlotId(3),
+        digest,
+    };
+    session.begin(&request, T0)
+}
+
+fn complete(begun: Result<Begin, Status>, reply: Option<&'static [u8]>) {
+    match begun {
+        Ok(Begin::New(ticket)) => ticket.complete(reply.map(Bytes::from_static)),
+        other => panic!("not new: {other:?}"),
+    }
+}
+
+#[test]
+fn a_retry_gets_the_cached_reply_byte_for_byte() {
+    let session = session(&state(), "a");
+    complete(begin(&session, 0, 1, 5), Some(b"reply"));
+    for _ in 0..2 {
+        assert!(matches!(begin(&session, 0, 1, 5), Ok(Begin::Replay(reply)) if reply == "reply"));
+    }
+    complete(begin(&session, 0, 2, 5), None);
+    assert!(matches!(begin(&session, 0, 2, 5), Ok(Begin::NotCached)));
+}
+
+#[test]
+fn retry_with_other_arguments_is_false_retry() {
+    let session = session(&state(), "a");
+    complete(begin(&session, 0, 1, 5), Some(b"reply"));
+    assert_eq!(begin(&session, 0, 1, 6).unwrap_err(), Status::SequenceFalseRetry);
+}
+
+#[test]
+fn sequences_out_of_order_are_misordered() {
+    let session = session(&state(), "a");
+    for sequence in [0, 2, u32::MAX] {
+        assert_eq!(begin(&session, 0, sequence, 5).unwrap_err(), Status::SequenceMisordered);
+    }
+    complete(begin(&session, 0, 1, 5), None);
+    assert_eq!(begin(&session, 0, 3, 5).unwrap_err(), Status::SequenceMisordered);
+    complete(begin(&session, 1, 1, 5), None);
+}
+
+#[test]
+fn a_retry_of_a_request_under_way_is_delayed_and_the_request_runs_once() {
+    let session = session(&state(), "a");
+    let first = begin(&session, 0, 1, 5);
+    assert_eq!(begin(&session, 0, 1, 5).unwrap_err(), Status::Delay);
+    assert_eq!(begin(&session, 0, 2, 5).unwrap_err(), Status::SequenceMisordered);
+    assert!(session.is_busy(None) && !session.is_busy(Some(SlotId(0))));
+    complete(first, Some(b"r"));
+    assert!(matches!(begin(&session, 0, 1, 5), Ok(Begin::Replay(_))));
+}
+
+#[test]
+fn a_request_that_was_given_up_leaves_its_slot_usable() {
+    let session = session(&state(), "a");
+    drop(begin(&session, 0, 1, 5).unwrap());
+    assert!(matches!(begin(&session, 0, 1, 5), Ok(Begin::NotCached)));
+    complete(begin(&session, 0, 2, 5), None);
+}
+
+#[test]
+fn slots_beyond_the_table_are_bad() {
+    let session = session(&state(), "a");
+    assert_eq!(begin(&session, 4, 1, 5).unwrap_err(), Status::BadSlot);
+    let request =
+        SequenceRequest { slot: SlotId(0), sequence: SequenceId(1), highest_slot: SlotId(4), digest: 0 };
+    assert_eq!(session.begin(&request, T0).unwrap_err(), Status::BadHighSlot);
+}
+
+#[test]
+fn a_lease_is_renewed_by_sequence() {
+    let state = state();
+    let session = session(&state, "a");
+    let request =
+        SequenceRequest { slot: SlotId(0), sequence: SequenceId(1), highest_slot: SlotId(0), digest: 0 };
+    drop(session.begin(&request, Now(T0.0 + 60_000)).unwrap());
+    assert_eq!(state.tick(Now(T0.0 + 120_000)).expired_clients, 0);
+    assert_eq!(state.tick(Now(T0.0 + 160_000)).expired_clients, 1);
+    assert_eq!(state.session(session.id()).unwrap_err(), Status::BadSession);
+}
+
+#[test]
+fn reclaim_is_complete_once() {
+    let client = client(&state(), "a");
+    assert_eq!(client.reclaim_complete(), Ok(()));
+    assert_eq!(client.reclaim_complete(), Err(Status::CompleteAlready));
+}
+
+// Opens, RFC 8881 §9.7, §18.2, §18.16, §18.18.
+
+#[test]
+fn share_reservations_exclude_each_other() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    open(&state, &a, share::READ, share::WRITE).unwrap();
+    assert_eq!(open(&state, &b, share::WRITE, 0), Err(Status::ShareDenied));
+    assert_eq!(open(&state, &b, share::READ, share::READ), Err(Status::ShareDenied));
+    open(&state, &b, share::READ, share::WRITE).unwrap();
+    let nlm = ShareOwner { host: "h".into(), handle: "x".into() };
+    assert_eq!(state.share(FILE, nlm.clone(), share::WRITE, 0), Err(Status::ShareDenied));
+    state.share(FILE, nlm.clone(), share::READ, 0).unwrap();
+    assert_eq!(state.check_anonymous_io(FILE, Io::Write), Err(Status::Locked));
+    assert_eq!(state.check_anonymous_io(FILE, Io::Read), Ok(()));
+    state.unshare(FILE, &nlm);
+}
+
+#[test]
+fn an_owner_that_opens_again_upgrades_and_can_downgrade_to_what_it_opened() {
+    let state = state();
+    let a = client(&state, "a");
+    let first = open(&state, &a, share::READ, 0).unwrap().state_id;
+    let second = open(&state, &a, share::WRITE, share::WRITE).unwrap().state_id;
+    assert_eq!((second.other, second.sequence), (first.other, 2));
+    assert_eq!(state.test_state_id(&a, &first), Status::OldStateId);
+    // Never opened with this pair.
+    assert_eq!(state.open_downgrade(&a, &second, share::READ, share::WRITE), Err(Status::Invalid));
+    let third = state.open_downgrade(&a, &second, share::READ, 0).unwrap();
+    assert_eq!(third.sequence, 3);
+    assert_eq!(state.check_io(&a, FILE, &third, Io::Write), Err(Status::OpenMode));
+    assert_eq!(state.close(&a, &second), Err(Status::OldStateId));
+    assert_eq!(state.close(&a, &third), Ok(()));
+    assert_eq!(state.close(&a, &third), Err(Status::BadStateId));
+}
+
+#[test]
+fn opens_need_an_access_and_known_bits() {
+    let state = state();
+    let a = client(&state, "a");
+    for (access, deny) in [(0, 0), (4, 0), (share::READ, 8)] {
+        assert_eq!(open(&state, &a, access, deny), Err(Status::Invalid));
+    }
+}
+
+#[test]
+fn state_belongs_to_its_client() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let opened = open(&state, &a, share::BOTH, 0).unwrap().state_id;
+    assert_eq!(state.close(&b, &opened), Err(Status::BadStateId));
+    assert_eq!(state.check_io(&b, FILE, &opened, Io::Read), Err(Status::BadStateId));
+    assert!(lock(&state, &b, new_owner(opened, "l"), (0, 1), true).is_err());
+    assert_eq!(state.check_io(&a, FileId(8, 1), &opened, Io::Read), Err(Status::BadStateId));
+    let stale = StateId { sequence: 1, other: [9; 12] };
+    assert_eq!(state.check_io(&a, FILE, &stale, Io::Read), Err(Status::StaleStateId));
+    let ahead = StateId { sequence: 9, ..opened };
+    assert_eq!(state.test_state_id(&a, &ahead), Status::BadStateId);
+}
+
+#[test]
+fn an_expired_client_keeps_nothing() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let opened = open(&state, &a, share::BOTH, share::BOTH).unwrap().state_id;
+    lock(&state, &a, new_owner(opened, "l"), (0, 1), true).unwrap();
+    state.tick(Now(T0.0 + 91_000));
+    assert!(a.is_gone());
+    let c = client(&state, "c");
+    open(&state, &c, share::BOTH, share::BOTH).unwrap();
+    assert!(b.is_gone());
+}
+
+// Locks, RFC 8881 §9, §18.10 – §18.12.
+
+#[test]
+fn locks_of_both_protocols_exclude_each_other() {
+    let state = state();
+    let a = client(&state, "a");
+    let opened = open(&state, &a, share::BOTH, 0).unwrap().state_id;
+    let locked = lock(&state, &a, new_owner(opened, "l"), (10, 10), true).unwrap();
+    let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    let range = Range::new(15, 100).unwrap();
+    let denied = state.test_lock(FILE, &nlm, range, false).unwrap();
+    assert_eq!((denied.range.offset(), denied.range.length(), denied.exclusive), (10, 10, true));
+    assert!(matches!(state.nlm_lock(FILE, &nlm, range, true), Err(LockError::Denied(_))));
+    let locked = state.unlock(&a, FILE, &locked, Range::new(15, u64::MAX).unwrap()).unwrap();
+    state.nlm_lock(FILE, &nlm, range, true).unwrap();
+    let again = lock(&state, &a, Locker::Existing(locked), (19, 1), false);
+    assert!(matches!(again, Err(LockError::Denied(denied)) if denied.owner == nlm));
+    state.nlm_free_all(b"h");
+    lock(&state, &a, Locker::Existing(locked), (19, 1), false).unwrap();
+}
+
+#[test]
+fn a_lock_needs_the_mode_of_its_open() {
+    let state = state();
+    let a = client(&state, "a");
+    let opened = open(&state, &a, share::READ, 0).unwrap().state_id;
+    let exclusive = lock(&state, &a, new_owner(opened, "l"), (0, 1), true);
+    assert_eq!(exclusive, Err(LockError::Status(Status::OpenMode)));
+    lock(&state, &a, new_owner(opened, "l"), (0, 1), false).unwrap();
+}
+
+#[test]
+fn an_open_with_locks_is_not_closed_and_a_lock_in_use_not_freed() {
+    let state = state();
+    let a = client(&state, "a");
+    let opened = open(&state, &a, share::BOTH, 0).unwrap().state_id;
+    let locked = lock(&state, &a, new_owner(opened, "l"), (0, 9), true).unwrap();
+    assert_eq!(state.close(&a, &opened), Err(Status::LocksHeld));
+    assert_eq!(state.free_state_id(&a, &locked), Err(Status::LocksHeld));
+    assert_eq!(state.free_state_id(&a, &opened), Err(Status::LocksHeld));
+    let unlocked = state.unlock(&a, FILE, &locked, Range::new(0, 9).unwrap()).unwrap();
+    assert_eq!(state.free_state_id(&a, &locked), Err(Status::OldStateId));
+    state.free_state_id(&a, &unlocked).unwrap();
+    assert_eq!(state.test_state_id(&a, &unlocked), Status::BadStateId);
+    state.close(&a, &opened).unwrap();
+}
+
+#[test]
+fn a_file_has_a_bounded_number_of_ranges() {
+    let state = State::new(Limits { ranges_per_file_max: 2, ..Limits::default() }, 1);
+    let a = client(&state, "a");
+    let opened = open(&state, &a, share::BOTH, 0).unwrap().state_id;
+    let locked = lock(&state, &a, new_owner(opened, "l"), (0, 1), true).unwrap();
+    let locked = lock(&state, &a, Locker::Existing(locked), (2, 1), true).unwrap();
+    let third = lock(&state, &a, Locker::Existing(locked), (4, 1), true);
+    assert_eq!(third, Err(LockError::Status(Status::Delay)));
+}
+
+// Delegations, RFC 8881 §10.
+
+#[test]
+fn a_reader_is_delegated_to_and_a_writer_recalls() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Read), Ok(()));
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Write), Err(Status::OpenMode));
+    // Another reader is not in the way.
+    assert!(delegated(&state, &b, T0).delegation.is_some());
+    let write = open_as(share::WRITE, 0, "w");
+    let Err(OpenError::Delegated(recalls)) = state.open(&b, &write, T0) else { panic!("not recalled") };
+    assert_eq!(recalls.len(), 1, "one's own delegation is not in the way");
+    assert!(recalls[0].first && recalls[0].client == a.id());
+    let Err(OpenError::Delegated(again)) = state.open(&b, &write, T0) else { panic!("not recalled") };
+    assert!(!again[0].first, "CB_RECALL is sent once");
+    assert_eq!(state.return_delegation(&a, &id), Ok(FILE));
+    assert_eq!(state.return_delegation(&a, &id), Err(Status::BadStateId));
+    state.open(&b, &write, T0).unwrap();
+}
+
+#[test]
+fn nobody_is_delegated_to_while_somebody_writes_or_changes_or_soon_after_a_recall() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let changing = state.begin_change(FILE, None, T0).unwrap();
+    assert_eq!(delegated(&state, &a, T0).delegation, None);
+    drop(changing);
+    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    let recalls = state.begin_change(FILE, None, T0).unwrap_err();
+    assert!(recalls[0].first && recalls[0].state_id == id);
+    state.return_delegation(&a, &id).unwrap();
+    drop(state.begin_change(FILE, None, T0).unwrap());
+    assert_eq!(delegated(&state, &a, T0).delegation, None, "just recalled");
+    let later = Now(T0.0 + state.limits().recall_pause_ms + 1);
+    assert!(delegated(&state, &a, later).delegation.is_some());
+    let writer = open(&state, &b, share::READ, 0).unwrap().state_id;
+    state.close(&b, &writer).unwrap();
+}
+
+#[test]
+fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
+    let state = state();
+    let a = client(&state, "a");
+    let opened = delegated(&state, &a, T0);
+    let (id, _) = opened.delegation.unwrap();
+    state.begin_change(FILE, None, T0).unwrap_err();
+    a.renew(Now(T0.0 + 90_000));
+    assert_eq!(state.tick(Now(T0.0 + 90_000)).revoked_delegations, 1);
+    assert_ne!(a.status_flags(), 0);
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Read), Err(Status::DelegationRevoked));
+    assert_eq!(state.test_state_id(&a, &opened.state_id), Status::Ok);
+    state.free_state_id(&a, &id).unwrap();
+    assert_eq!(a.status_flags(), 0);
+    assert!(state.begin_change(FILE, None, T0).is_ok());
+}
+
+#[test]
+fn delegations_are_bounded() {
+    let state = State::new(Limits { delegations_max: 0, ..Limits::default() }, 1);
+    let a = client(&state, "a");
+    assert_eq!(delegated(&state, &a, T0).delegation, None);
+}

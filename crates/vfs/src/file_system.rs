@@ -1,0 +1,323 @@
+//! The trait that a back end implements.
+
+use std::future::Future;
+
+use bytes::Bytes;
+
+use crate::{Access, Attributes, Handle, Identity, Name, ObjectId, Result, SetAttributes, StatFs};
+
+/// What [`FileSystem::create`] does when the name exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateMode {
+    /// Opens an existing regular file; of the attributes only a `size` of 0 is then applied.
+    Unchecked(SetAttributes),
+    /// Fails with `Exists`.
+    Guarded(SetAttributes),
+    /// Fails with `Exists` unless the file was made with the same verifier. The verifier is on stable storage
+    /// when the call returns (RFC 1813 §3.3.8), so that a retry after a crash is recognised.
+    Exclusive {
+        /// Chosen by the client.
+        verifier: [u8; 8],
+        /// Applied when the file is made.
+        attributes: SetAttributes,
+    },
+}
+
+/// What [`FileSystem::make_node`] makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Named pipe.
+    Fifo,
+    /// Socket.
+    Socket,
+    /// Block device with major and minor number.
+    Block(u32, u32),
+    /// Character device with major and minor number.
+    Character(u32, u32),
+}
+
+/// What [`FileSystem::remove`] may remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoveKind {
+    /// Anything but a directory (NFSv3 REMOVE); `IsDirectory` otherwise.
+    NonDirectory,
+    /// An empty directory (NFSv3 RMDIR); `NotDirectory` otherwise.
+    Directory,
+    /// Either (NFSv4 REMOVE).
+    Any,
+}
+
+/// How durable a write must be before it is acknowledged. Ordered from weak to strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stability {
+    /// May be lost in a crash until COMMIT.
+    Unstable,
+    /// The data, and the metadata needed to read it back, is on disk.
+    DataSync,
+    /// Data and all metadata are on disk.
+    FileSync,
+}
+
+/// The outcome of [`FileSystem::create`].
+#[derive(Debug, Clone)]
+pub struct Created<N> {
+    /// The file.
+    pub node: N,
+    /// Its attributes now.
+    pub attributes: Attributes,
+    /// False when an existing file was opened. The retry of an exclusive create is told that it created the file.
+    pub created: bool,
+}
+
+/// The outcome of [`FileSystem::read`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadDone {
+    /// Bytes that were appended to the buffer.
+    pub count: usize,
+    /// True when the file ends with them.
+    pub eof: bool,
+}
+
+/// The outcome of [`FileSystem::write`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes written; less than asked only where the disk filled up on the way.
+    pub count: usize,
+    /// How durable they are: at least what was asked.
+    pub stability: Stability,
+}
+
+/// The outcome of [`FileSystem::commit`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// The write verifier, see [`FileSystem::write_verifier`].
+    pub verifier: [u8; 8],
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone)]
+pub struct DirEntry<N> {
+    /// The name, `.` and `..` included where the back end has them.
+    pub name: Bytes,
+    /// Inode number.
+    pub fileid: u64,
+    /// Where a later call goes on, after this entry. Stable while other entries come and go; never 0.
+    pub cookie: u64,
+    /// The object and its attributes: present when asked for and the object still exists; absent for `..`.
+    pub object: Option<(N, Attributes)>,
+}
+
+/// A part of a directory.
+#[derive(Debug, Clone)]
+pub struct DirPage<N> {
+    /// Entries in the directory's own order.
+    pub entries: Vec<DirEntry<N>>,
+    /// True when no entry follows.
+    pub eof: bool,
+}
+
+/// Limits that a client is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest name in bytes.
+    pub name_bytes_max: u32,
+    /// The most hard links to one object.
+    pub links_max: u32,
+    /// The largest file in bytes.
+    pub file_bytes_max: u64,
+    /// The granularity of times in nanoseconds.
+    pub time_granularity_ns: u32,
+    /// True where only a privileged caller may give a file away.
+    pub chown_restricted: bool,
+}
+
+/// A file system that a server can export.
+///
+/// A *node* is an object that has been found: cheap to clone, valid as long as it is held, even when the last
+/// name has been removed (operations then answer `Stale` where the object is really gone).
+///
+/// Every operation enforces the permissions of `who`. Operations that change a directory or an object's
+/// attributes are durable when they return, unless the back end was set up as asynchronous.
+///
+/// A future that would block the thread on a disk must yield instead; one that completes in a system call
+/// served from memory should be ready at the first poll.
+pub trait FileSystem: Send + Sync + 'static {
+    /// An object that has been found.
+    type Node: Clone + Send + Sync + 'static;
+
+    /// The directory that is exported.
+    fn root(&self) -> Self::Node;
+
+    /// The object that `handle` names.
+    ///
+    /// # Errors
+    /// `BadHandle` when this back end never issued it, `Stale` when the object is gone.
+    fn resolve(&self, handle: &[u8]) -> impl Future<Output = Result<Self::Node>> + Send;
+
+    /// The persistent name of `node`.
+    fn handle(&self, node: &Self::Node) -> Handle;
+
+    /// The key of `node` in tables.
+    fn object_id(&self, node: &Self::Node) -> ObjectId;
+
+    /// Attributes of `node`. Needs no permission.
+    fn attributes(&self, node: &Self::Node) -> impl Future<Output = Result<Attributes>> + Send;
+
+    /// Sets attributes and returns the new ones. A `size` is applied first. The whole call fails or succeeds,
+    /// but for I/O errors.
+    fn set_attributes(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        set: &SetAttributes,
+    ) -> impl Future<Output = Result<Attributes>> + Send;
+
+    /// Which of `wanted` the caller has on `node`.
+    fn access(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        wanted: Access,
+    ) -> impl Future<Output = Result<Access>> + Send;
+
+    /// The object called `name` in `dir`, with its attributes.
+    fn lookup(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+
+    /// The directory above `dir`; the root's parent is `NotFound`.
+    fn lookup_parent(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+    ) -> impl Future<Output = Result<Self::Node>> + Send;
+
+    /// The target of a symbolic link; `Invalid` for another type.
+    fn read_link(&self, who: &Identity, node: &Self::Node) -> impl Future<Output = Result<Bytes>> + Send;
+
+    /// Appends up to `count` bytes from `offset` to `out`. Short only at the end of the file.
+    ///
+    /// The owner may read whatever the mode says, as a client's open file stays readable after `chmod`; see
+    /// RFC 1813 §4.4.
+    fn read(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        count: usize,
+        out: &mut Vec<u8>,
+    ) -> impl Future<Output = Result<ReadDone>> + Send;
+
+    /// Writes `data` at `offset`, with `stability` or better. The owner may write whatever the mode says.
+    fn write(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+    ) -> impl Future<Output = Result<Written>> + Send;
+
+    /// Puts all unstable writes of `node` in the range on disk; a `count` of 0 means to the end.
+    fn commit(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        count: u64,
+    ) -> impl Future<Output = Result<Committed>> + Send;
+
+    /// Changes whenever unstable writes may have been lost (RFC 1813 §3.3.7).
+    fn write_verifier(&self) -> [u8; 8];
+
+    /// Creates or opens a regular file.
+    ///
+    /// # Errors
+    /// For an existing name: `Exists` as `mode` says; under `Unchecked`, `IsDirectory`, `IsSymlink` or
+    /// `WrongType` when it is no regular file.
+    fn create(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> impl Future<Output = Result<Created<Self::Node>>> + Send;
+
+    /// Makes a directory.
+    fn make_dir(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+
+    /// Makes a symbolic link with the given target.
+    fn make_symlink(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        target: &[u8],
+        set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+
+    /// Makes a pipe, socket or device.
+    fn make_node(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        kind: NodeKind,
+        set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+
+    /// Makes another name for `node`.
+    fn link(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        dir: &Self::Node,
+        name: Name<'_>,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    /// Removes a name.
+    fn remove(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        kind: RemoveKind,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    /// Renames; an existing target of a compatible type is replaced atomically, and nothing happens when both
+    /// names are of the same object.
+    fn rename(
+        &self,
+        who: &Identity,
+        from_dir: &Self::Node,
+        from: Name<'_>,
+        to_dir: &Self::Node,
+        to: Name<'_>,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    /// Entries of `dir` after `cookie` (0 from the start): at least one unless the end is reached, and at most
+    /// `entries_max`. With `objects`, entries carry node and attributes.
+    fn read_dir(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        cookie: u64,
+        entries_max: usize,
+        objects: bool,
+    ) -> impl Future<Output = Result<DirPage<Self::Node>>> + Send;
+
+    /// Space and inodes.
+    fn stat_fs(&self, node: &Self::Node) -> impl Future<Output = Result<StatFs>> + Send;
+
+    /// Limits to tell a client.
+    fn limits(&self) -> Limits;
+}

@@ -1,0 +1,29 @@
+//! The file system behind a server: what a back end must offer, in NFS terms but without NFS types.
+//!
+//! A back end implements [`FileSystem`]. It owns names, attributes, data and durability, and it enforces the
+//! permissions of the caller it is given. It knows nothing of protocols, exports, opens, locks or
+//! delegations; those live above it.
+
+pub mod conformance;
+#[cfg(target_os = "linux")]
+pub mod local;
+pub mod memory;
+
+mod attributes;
+mod error;
+mod file_system;
+mod handle;
+mod identity;
+mod name;
+mod permissions;
+mod seal;
+
+pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
+pub use error::{Error, Result};
+pub use file_system::{
+    Committed, CreateMode, Created, DirEntry, DirPage, FileSystem, Limits, NodeKind, ReadDone, RemoveKind,
+    Stability, Written,
+};
+pub use handle::{Handle, ObjectId};
+pub use identity::Identity;
+pub use name::Name;

@@ -1,0 +1,221 @@
+//! The objects that are known, by file id, and a bound on their descriptors.
+//!
+//! Sharded; a hit takes a shared lock. When too many descriptors are open, objects that nobody holds are let go,
+//! those first that were not used since the last look (the clock algorithm). Objects that somebody holds lose
+//! their descriptors only where `reopens` says that they can be opened again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use parking_lot::RwLock;
+
+use super::object::{Descriptors, Object, Purpose};
+use super::stat;
+use crate::{Error, Result};
+
+const SHARDS: usize = 16;
+/// A shard's ring and map are cleaned when they hold this many dead entries beside the live ones.
+const SLACK: usize = 1024;
+
+/// All known objects.
+pub(super) struct Cache {
+    shards: [RwLock<Shard>; SHARDS],
+    /// Open descriptors of all objects.
+    pub(super) open: Arc<AtomicUsize>,
+    /// Above this the cache lets go of what it can.
+    open_target: usize,
+    /// Above this nothing new is opened.
+    open_max: usize,
+    reopens: bool,
+}
+
+#[derive(Default)]
+struct Shard {
+    objects: HashMap<u64, Slot>,
+    /// File ids of the kept objects in the order of their last look, and some dead ones.
+    ring: VecDeque<u64>,
+    kept: usize,
+}
+
+enum Slot {
+    /// The cache keeps it.
+    Kept(Arc<Object>),
+    /// Others do: it has no name any more, or its descriptors were taken.
+    Held(Weak<Object>),
+}
+
+impl Cache {
+    pub(super) fn new(open_target: usize, open_max: usize, reopens: bool) -> Self {
+        Self { shards: Default::default(), open: Arc::default(), open_target, open_max, reopens }
+    }
+
+    pub(super) fn get(&self, fileid: u64) -> Option<Arc<Object>> {
+        let object = match self.shard(fileid).read().objects.get(&fileid)? {
+            Slot::Kept(object) => object.clone(),
+            Slot::Held(object) => object.upgrade()?,
+        };
+        object.mark_used();
+        Some(object)
+    }
+
+    /// Adds an object, or returns the known one that it equals.
+    pub(super) fn insert(&self, object: Object) -> Arc<Object> {
+        let fileid = object.id.fileid;
+        let (object, replaced) = self.shard(fileid).write().insert(fileid, object);
+        drop(replaced);
+        self.trim(fileid);
+        object
+    }
+
+    /// Adds an object that the cache does not keep alive.
+    pub(super) fn insert_held(&self, object: &Arc<Object>) {
+        let slot = Slot::Held(Arc::downgrade(object));
+        self.shard(object.id.fileid).write().objects.insert(object.id.fileid, slot);
+    }
+
+    /// Keeps an object again that got its descriptors back.
+    pub(super) fn revive(&self, object: &Arc<Object>) {
+        let replaced = self.shard(object.id.fileid).write().keep(object.clone());
+        drop(replaced);
+        self.trim(object.id.fileid);
+    }
+
+    /// Stops keeping an object that lost its last name, so that its space is freed when nobody holds it.
+    pub(super) fn release(&self, object: &Arc<Object>) {
+        let mut shard = self.shard(object.id.fileid).write();
+        if let Some(slot) = shard.objects.get_mut(&object.id.fileid)
+            && matches!(slot, Slot::Kept(kept) if Arc::ptr_eq(kept, object))
+        {
+            // The caller holds the object, so nothing is closed under the lock.
+            *slot = Slot::Held(Arc::downgrade(object));
+            shard.kept -= 1;
+        }
+    }
+
+    /// Refuses when no descriptor may be opened any more.
+    pub(super) fn check_room(&self) -> Result<()> {
+        if self.open.load(Relaxed) < self.open_max {
+            return Ok(());
+        }
+        self.trim(0);
+        if self.open.load(Relaxed) < self.open_max { Ok(()) } else { Err(Error::TryAgain) }
+    }
+
+    /// Lets go of objects until few enough descriptors are open, beginning with the shard of `fileid`.
+    fn trim(&self, fileid: u64) {
+        for step in 0..SHARDS as u64 {
+            while self.open.load(Relaxed) > self.open_target {
+                // Closing happens here, after the lock.
+                let Some(evicted) = self.shard(fileid.wrapping_add(step)).write().evict(self.reopens) else {
+                    break;
+                };
+                drop(evicted);
+            }
+        }
+    }
+
+    fn shard(&self, fileid: u64) -> &RwLock<Shard> {
+        &self.shards[(fileid % SHARDS as u64) as usize]
+    }
+}
+
+/// What an eviction closes when it is dropped.
+#[allow(dead_code, reason = "held to be dropped outside the lock")]
+struct Evicted(Option<Arc<Object>>, Descriptors);
+
+impl Shard {
+    /// Returns the object now known and what must be dropped after the lock.
+    fn insert(&mut self, fileid: u64, object: Object) -> (Arc<Object>, Option<Dropped>) {
+        let known = match self.objects.get(&fileid) {
+            Some(Slot::Kept(known)) => Some(known.clone()),
+            Some(Slot::Held(known)) => known.upgrade(),
+            None => None,
+        };
+        match known {
+            Some(known) if known.id == object.id && known.device == object.device => {
+                if known.is_open() {
+                    return (known, Some(Dropped::New(Box::new(object))));
+                }
+                known.put_back(object.take_descriptors());
+                let replaced = self.keep(known.clone());
+                (known, replaced.map(Dropped::Old))
+            }
+            _ => {
+                let object = Arc::new(object);
+                let replaced = self.keep(object.clone());
+                (object, replaced.map(Dropped::Old))
+            }
+        }
+    }
+
+    fn keep(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
+        self.clean();
+        let fileid = object.id.fileid;
+        match self.objects.insert(fileid, Slot::Kept(object)) {
+            Some(Slot::Kept(replaced)) => Some(replaced),
+            _ => {
+                self.ring.push_back(fileid);
+                self.kept += 1;
+                None
+            }
+        }
+    }
+
+    /// Lets go of one object, or closes what one has open.
+    fn evict(&mut self, reopens: bool) -> Option<Evicted> {
+        for _ in 0..2 * self.ring.len() {
+            let fileid = self.ring.pop_front()?;
+            let Some(Slot::Kept(object)) = self.objects.get(&fileid) else { continue };
+            if object.used.swap(false, Relaxed) {
+                self.ring.push_back(fileid);
+            } else if Arc::strong_count(object) == 1 {
+                // Nobody can get at it but through this map, which is locked.
+                let Some(Slot::Kept(object)) = self.objects.remove(&fileid) else { return None };
+                self.kept -= 1;
+                return Some(Evicted(Some(object), Descriptors::default()));
+            } else if reopens && has_name(object) {
+                let (descriptors, held) = (object.take_descriptors(), Slot::Held(Arc::downgrade(object)));
+                // Somebody else holds it, so this drop is not the last.
+                self.objects.insert(fileid, held);
+                self.kept -= 1;
+                return Some(Evicted(None, descriptors));
+            } else {
+                self.ring.push_back(fileid);
+            }
+        }
+        None
+    }
+
+    /// Throws out dead entries once there are many.
+    fn clean(&mut self) {
+        if self.objects.len() > 2 * self.kept + SLACK {
+            self.objects.retain(|_, slot| match slot {
+                Slot::Kept(_) => true,
+                Slot::Held(object) => object.strong_count() > 0,
+            });
+        }
+        if self.ring.len() > 2 * self.kept + SLACK {
+            self.ring = self
+                .objects
+                .iter()
+                .filter(|(_, slot)| matches!(slot, Slot::Kept(_)))
+                .map(|(id, _)| *id)
+                .collect();
+        }
+    }
+}
+
+/// What an insertion leaves to drop.
+#[allow(dead_code, reason = "held to be dropped outside the lock")]
+enum Dropped {
+    New(Box<Object>),
+    Old(Arc<Object>),
+}
+
+/// False for an object that its descriptors alone keep alive.
+fn has_name(object: &Object) -> bool {
+    object
+        .descriptor(Purpose::Path)
+        .is_some_and(|fd| stat::stat(std::os::fd::AsFd::as_fd(&fd)).is_ok_and(|stat| stat.stx_nlink > 0))
+}

@@ -1,0 +1,137 @@
+//! The three ways to create a file.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, ftruncate};
+
+use super::object::{Descriptors, Node, Object};
+use super::open::{Place, open_contained};
+use super::{Export, stat};
+use crate::{CreateMode, Created, Error, FileKind, Identity, Result, SetAttributes, SetTime, Timestamp};
+
+/// How often a name may vanish between being found and being opened before the caller has to try again.
+const ATTEMPTS: usize = 8;
+
+/// What a name led to.
+struct Opened {
+    object: Arc<Object>,
+    stat: Statx,
+    /// It is ours, so it must be put on disk.
+    created: bool,
+}
+
+impl Export {
+    pub(super) async fn create(
+        self: &Arc<Self>,
+        who: &Identity,
+        place: Place<'_>,
+        mode: &CreateMode,
+    ) -> Result<Created<Node>> {
+        let opened = self.create_now(who, place, mode)?;
+        let mut attributes = self.attributes_of(&opened.object, &opened.stat);
+        if opened.created {
+            self.settle(&opened.object, place.0).await?;
+        } else if let CreateMode::Unchecked(SetAttributes { size: Some(0), .. }) = mode {
+            let cut = SetAttributes { size: Some(0), ..Default::default() };
+            attributes = self.set_attributes(who, &opened.object, &cut).await?;
+        }
+        Ok(Created { node: Node(opened.object), attributes, created: opened.created })
+    }
+
+    fn create_now(&self, who: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {
+        let dir = self.dir_path(place.0)?;
+        for _ in 0..ATTEMPTS {
+            let made = if self.read_only {
+                Err(Error::Exists)
+            } else {
+                self.create_new(who, dir.as_fd(), place, mode)
+            };
+            let Err(Error::Exists) = made else { return made };
+            self.acting.become_caller(who)?;
+            match self.child(dir.as_fd(), place) {
+                Ok((object, stat)) => return open_existing(object, stat, mode),
+                Err(Error::NotFound) => self.check_writable()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::TryAgain)
+    }
+
+    fn create_new(
+        &self,
+        who: &Identity,
+        dir: BorrowedFd<'_>,
+        place: Place<'_>,
+        mode: &CreateMode,
+    ) -> Result<Opened> {
+        self.cache.check_room()?;
+        let set = initial(mode);
+        let bits = set.mode.unwrap_or(0o600) & 0o7777;
+        if set.size.is_some_and(|size| size > self.limits.file_bytes_max) {
+            return Err(Error::FileTooBig);
+        }
+        self.acting.become_caller(who)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOCTTY;
+        let fd = open_contained(dir, place.1.as_bytes(), flags, Mode::from_raw_mode(bits));
+        let fd = Arc::new(fd.map_err(|errno| self.explain(dir, errno))?);
+        place.0.moved();
+        let set = SetAttributes { mode: Some(bits), ..set };
+        let made = stat::stat(fd.as_fd()).map_err(Error::from).and_then(|stat| {
+            if let Some(size) = set.size.filter(|size| *size > 0) {
+                ftruncate(&fd, size)?;
+            }
+            let stat = self.dress(who, (dir, &fd), &stat, &set)?;
+            // One descriptor serves all purposes. It may write even where the mode does not let it be opened again.
+            let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
+            Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: true })
+        });
+        if made.is_err() {
+            self.take_back(who, dir, place, AtFlags::empty());
+        }
+        made
+    }
+}
+
+fn open_existing(object: Arc<Object>, stat: Statx, mode: &CreateMode) -> Result<Opened> {
+    match mode {
+        CreateMode::Guarded(_) => Err(Error::Exists),
+        CreateMode::Exclusive { verifier, .. } => {
+            if object.kind == FileKind::Regular && has_verifier(&stat, verifier) {
+                // The same request again: it may not have come as far as the disk.
+                Ok(Opened { object, stat, created: true })
+            } else {
+                Err(Error::Exists)
+            }
+        }
+        CreateMode::Unchecked(_) => match object.kind {
+            FileKind::Regular => Ok(Opened { object, stat, created: false }),
+            FileKind::Directory => Err(Error::IsDirectory),
+            FileKind::Symlink => Err(Error::IsSymlink),
+            _ => Err(Error::WrongType),
+        },
+    }
+}
+
+/// The attributes that a new file gets; an exclusive one keeps its verifier in the times.
+fn initial(mode: &CreateMode) -> SetAttributes {
+    match mode {
+        CreateMode::Unchecked(set) | CreateMode::Guarded(set) => *set,
+        CreateMode::Exclusive { verifier, attributes } => {
+            let [accessed, modified] = verifier_times(verifier);
+            let to = |seconds| Some(SetTime::To(Timestamp { seconds, nanoseconds: 0 }));
+            SetAttributes { accessed: to(accessed), modified: to(modified), ..*attributes }
+        }
+    }
+}
+
+/// 31 bits of each half of the verifier, as seconds that every file system and protocol can carry.
+fn verifier_times(verifier: &[u8; 8]) -> [i64; 2] {
+    let whole = u64::from_be_bytes(*verifier);
+    [whole >> 32, whole].map(|half| (half & 0x7fff_ffff) as i64)
+}
+
+fn has_verifier(stat: &Statx, verifier: &[u8; 8]) -> bool {
+    let times = [stat.stx_atime, stat.stx_mtime];
+    times.map(|time| time.tv_sec) == verifier_times(verifier) && times.iter().all(|time| time.tv_nsec == 0)
+}

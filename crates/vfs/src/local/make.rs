@@ -1,0 +1,179 @@
+//! Making directories, symbolic links, pipes, sockets and devices.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, Statx, makedev, mkdirat, mknodat, symlinkat, unlinkat};
+use rustix::io::Errno;
+
+use super::attributes::{set_mode, set_owner, set_times};
+use super::object::{Node, Object};
+use super::open::Place;
+use super::sync::Depth;
+use super::{Durability, Export, stat};
+use crate::permissions::{self, SET_GID};
+use crate::{Attributes, Error, FileKind, Identity, NodeKind, Result, SetAttributes};
+
+/// What to make.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum What<'a> {
+    Directory,
+    Symlink(&'a [u8]),
+    Node(NodeKind),
+}
+
+impl Export {
+    pub(super) async fn make(
+        self: &Arc<Self>,
+        who: &Identity,
+        place: Place<'_>,
+        what: What<'_>,
+        set: &SetAttributes,
+    ) -> Result<(Node, Attributes)> {
+        let (object, attributes) = self.make_now(who, place, what, set)?;
+        self.settle(&object, place.0).await?;
+        Ok((Node(object), attributes))
+    }
+
+    /// Puts a new object and its name on disk.
+    pub(super) async fn settle(self: &Arc<Self>, object: &Arc<Object>, dir: &Arc<Object>) -> Result<()> {
+        if self.durability == Durability::Async {
+            return Ok(());
+        }
+        let has_data = matches!(object.kind, FileKind::Regular | FileKind::Directory);
+        // Both run at once; other kinds have nothing that is not on disk with their name.
+        let own = has_data.then(|| self.sync(object, Depth::All));
+        let name = self.sync(dir, Depth::All);
+        if let Some(own) = own {
+            own.await?;
+        }
+        name.await
+    }
+
+    fn make_now(
+        &self,
+        who: &Identity,
+        place: Place<'_>,
+        what: What<'_>,
+        set: &SetAttributes,
+    ) -> Result<(Arc<Object>, Attributes)> {
+        let dir = self.dir_path(place.0)?;
+        self.check_writable()?;
+        self.cache.check_room()?;
+        let mode = set.mode.unwrap_or(if matches!(what, What::Directory) { 0o700 } else { 0o600 }) & 0o7777;
+        self.acting.become_caller(who)?;
+        make_bare(dir.as_fd(), place, what, mode).map_err(|error| match error {
+            Error::NotFound => self.explain(dir.as_fd(), Errno::NOENT),
+            error => error,
+        })?;
+        place.0.moved();
+        // The mode of a symbolic link has no meaning, and only files have a length to set.
+        let mode = (!matches!(what, What::Symlink(_))).then_some(mode);
+        let set = SetAttributes { mode, size: None, ..*set };
+        let made = self.open_child(dir.as_fd(), place).and_then(|(object, stat)| {
+            let fd = self.path(&object)?;
+            let stat = self.dress(who, (dir.as_fd(), &fd), &stat, &set)?;
+            let attributes = self.attributes_of(&object, &stat);
+            Ok((object, attributes))
+        });
+        if made.is_err() {
+            let flags = if matches!(what, What::Directory) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            self.take_back(who, dir.as_fd(), place, flags);
+        }
+        made
+    }
+
+    /// Removes what was made and could not be given its attributes. With the caller's ids, since others may have
+    /// put something else in its place.
+    pub(super) fn take_back(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>, flags: AtFlags) {
+        if self.acting.become_caller(who).is_ok() {
+            // Nothing more can be done when this fails; the caller learns of the first failure.
+            let _ = unlinkat(dir, place.1.as_bytes(), flags);
+        }
+    }
+
+    /// Gives a new object its owner, mode and times, with the caller's ids, and returns how it is then.
+    pub(super) fn dress(
+        &self,
+        who: &Identity,
+        (dir, fd): (BorrowedFd<'_>, &OwnedFd),
+        stat: &Statx,
+        set: &SetAttributes,
+    ) -> Result<Statx> {
+        let new = stat::attributes(stat, self.fsid, 0);
+        let set = self.without_idle_ids(&new, set);
+        permissions::check_set(self.acting.effective(who), &new, &set)?;
+        let owner = SetAttributes { uid: set.uid, gid: set.gid, ..Default::default() };
+        self.acting.become_caller(who)?;
+        set_owner(fd, &owner)?;
+        let changes_owner = owner != SetAttributes::default();
+        if let Some(mode) = set.mode
+            && self.mode_differs(dir, &new, mode, changes_owner)
+        {
+            self.set_first_mode(who, fd, &new, set.gid, mode)?;
+        }
+        if set.accessed.is_some() || set.modified.is_some() {
+            set_times(fd, &set)?;
+        }
+        Ok(stat::stat(fd.as_fd())?)
+    }
+
+    /// Sets the mode of a new object. A directory keeps the set-group-id bit that it inherited, which the kernel
+    /// takes from a caller outside the group; so the server sets it, if the object is the caller's own.
+    fn set_first_mode(
+        &self,
+        who: &Identity,
+        fd: &OwnedFd,
+        new: &Attributes,
+        gid: Option<u32>,
+        mode: u32,
+    ) -> Result<()> {
+        let effective = self.acting.effective(who);
+        let inherited = if new.kind == FileKind::Directory { new.mode & SET_GID } else { 0 };
+        let mode = permissions::settable_mode(effective, gid.unwrap_or(new.gid), mode) | inherited;
+        if inherited != 0 && new.uid == effective.uid {
+            self.acting.become_self()?;
+        }
+        set_mode(fd, mode)?;
+        self.acting.become_caller(who)
+    }
+
+    /// True when a new object must still be given its mode. What a default access control list took away stays
+    /// away; what the umask took, or a change of owner, does not.
+    fn mode_differs(&self, dir: BorrowedFd<'_>, new: &Attributes, mode: u32, changes_owner: bool) -> bool {
+        let missing = mode & !new.mode;
+        if missing & 0o7000 != 0 || (changes_owner && mode & 0o6000 != 0) {
+            return true;
+        }
+        missing & self.umask != 0 && !has_default_acl(dir)
+    }
+}
+
+fn make_bare(dir: BorrowedFd<'_>, place: Place<'_>, what: What<'_>, mode: u32) -> Result<()> {
+    let name = place.1.as_bytes();
+    let bits = Mode::from_raw_mode(mode);
+    match what {
+        What::Directory => mkdirat(dir, name, bits)?,
+        What::Symlink(target) => {
+            if target.is_empty() || target.contains(&0) {
+                return Err(Error::Invalid);
+            }
+            symlinkat(target, dir, name)?;
+        }
+        What::Node(kind) => {
+            let (file_type, device) = match kind {
+                NodeKind::Fifo => (FileType::Fifo, 0),
+                NodeKind::Socket => (FileType::Socket, 0),
+                NodeKind::Block(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
+                NodeKind::Character(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
+            };
+            mknodat(dir, name, file_type, bits, device)?;
+        }
+    }
+    Ok(())
+}
+
+fn has_default_acl(dir: BorrowedFd<'_>) -> bool {
+    let path = super::open::proc_path(dir);
+    rustix::fs::getxattr_query(path, c"system.posix_acl_default").is_ok()
+}

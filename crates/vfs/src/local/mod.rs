@@ -1,0 +1,297 @@
+//! A directory of the Linux host as a file system.
+//!
+//! Everything happens relative to descriptors below the exported directory: one component at a time, never
+//! through a symbolic link, never onto another mount. As root the kernel enforces each caller's permissions;
+//! without root everybody is the user of the process. Calls that the page cache serves run in place; those that
+//! wait for a disk run on a small pool of threads of its own, so no runtime is needed.
+//!
+//! **Threads**: as root, a thread that polled a future of this back end may go on acting on files as the last
+//! caller, since switching back costs system calls. Before such a thread opens files of its own it must call
+//! [`restore_thread_identity`].
+//!
+//! **Change attribute**: the time of the last change in nanoseconds. Where the kernel's timestamps are too coarse
+//! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), the
+//! number of changes made through us since the object was last looked up is added.
+//!
+//! **Exclusive create**: the verifier is kept in the seconds of the access and modification times, 31 bits of
+//! each half, since a protocol's times may be signed.
+//!
+//! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
+//! the new object, a change of attributes by one of the object, a `DataSync` write by an `fdatasync`, and a
+//! `FileSync` write or a COMMIT by an `fsync`. Requests that come while an `fsync` of the same object runs share
+//! the next one.
+
+mod attributes;
+mod cache;
+mod create;
+mod data;
+mod directory;
+mod errors;
+mod identity;
+mod index;
+mod key;
+mod make;
+mod names;
+mod object;
+mod open;
+mod options;
+mod persistent;
+mod pool;
+mod resolve;
+mod setup;
+mod stat;
+mod sync;
+mod sys;
+mod walk;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bytes::Bytes;
+
+use crate::seal::Seal;
+use crate::{
+    Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Limits, Name,
+    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
+};
+use cache::Cache;
+use identity::Acting;
+pub use identity::restore_thread_identity;
+use index::Index;
+pub use object::Node;
+use object::Object;
+pub use options::{Durability, HandleMode, IdentityMode, LocalOptions};
+use pool::Pool;
+
+/// A directory of the host. Cheap to share: everything is behind one pointer.
+#[derive(Clone)]
+pub struct Local {
+    export: Arc<Export>,
+}
+
+/// What the calls and the jobs of one export share.
+struct Export {
+    root: Arc<Object>,
+    /// Of the root; what is mounted below is not part of the export.
+    mount_id: u64,
+    fsid: u64,
+    seal: Seal,
+    acting: Acting,
+    cache: Cache,
+    /// Where inodes were seen. Absent where the kernel's handles open them.
+    index: Option<Index>,
+    pool: Pool,
+    durability: Durability,
+    read_only: bool,
+    limits: Limits,
+    /// Of the process; takes bits from the mode of what we make.
+    umask: u32,
+    /// No read waits for a disk.
+    all_in_memory: bool,
+    /// The kernel's timestamps do not tell all changes apart.
+    counts_moves: bool,
+    verifier: AtomicU64,
+    /// Counts renames, for walks to notice them.
+    renamed: AtomicU64,
+}
+
+impl Local {
+    /// Opens the directory `path`.
+    ///
+    /// Raises the soft limit of open files to the hard one. Blocks on the disk.
+    ///
+    /// # Errors
+    /// Whatever the system says about the directory or the state directory; `NotDirectory`; `NotSupported` when
+    /// the options ask for kernel handles or for callers' identities and the process may not use them.
+    pub fn open(path: impl AsRef<Path>, options: &LocalOptions) -> Result<Self> {
+        Ok(Self { export: Arc::new(setup::open(path.as_ref(), options)?) })
+    }
+
+    /// True when permissions are those of each caller, and not of the user of the process.
+    pub fn enforces_identities(&self) -> bool {
+        matches!(self.export.acting, Acting::Callers(_))
+    }
+
+    /// True when the kernel's handles are used to find objects, and not an index.
+    pub fn uses_kernel_handles(&self) -> bool {
+        self.export.index.is_none()
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local")
+            .field("fsid", &self.export.fsid)
+            .field("enforces_identities", &self.enforces_identities())
+            .field("uses_kernel_handles", &self.uses_kernel_handles())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Export {
+    fn renames(&self) -> u64 {
+        self.renamed.load(Relaxed)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if self.read_only { Err(crate::Error::ReadOnly) } else { Ok(()) }
+    }
+}
+
+impl FileSystem for Local {
+    type Node = Node;
+
+    fn root(&self) -> Node {
+        Node(self.export.root.clone())
+    }
+
+    async fn resolve(&self, handle: &[u8]) -> Result<Node> {
+        self.export.resolve(handle).await.map(Node)
+    }
+
+    fn handle(&self, node: &Node) -> Handle {
+        node.0.handle
+    }
+
+    fn object_id(&self, node: &Node) -> ObjectId {
+        node.0.object_id
+    }
+
+    async fn attributes(&self, node: &Node) -> Result<Attributes> {
+        self.export.attributes(&node.0)
+    }
+
+    async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
+        self.export.set_attributes(who, &node.0, set).await
+    }
+
+    async fn access(&self, who: &Identity, node: &Node, wanted: Access) -> Result<Access> {
+        self.export.access(who, &node.0, wanted)
+    }
+
+    async fn lookup(&self, who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
+        let (object, attributes) = self.export.lookup(who, (&dir.0, name))?;
+        Ok((Node(object), attributes))
+    }
+
+    async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
+        self.export.lookup_parent(who, &dir.0).map(Node)
+    }
+
+    async fn read_link(&self, _who: &Identity, node: &Node) -> Result<Bytes> {
+        self.export.read_link(&node.0)
+    }
+
+    async fn read(
+        &self,
+        who: &Identity,
+        node: &Node,
+        offset: u64,
+        count: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<ReadDone> {
+        self.export.read(who, &node.0, (offset, count), out).await
+    }
+
+    async fn write(
+        &self,
+        who: &Identity,
+        node: &Node,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+    ) -> Result<Written> {
+        self.export.write(who, &node.0, offset, &data, stability).await
+    }
+
+    async fn commit(&self, who: &Identity, node: &Node, _offset: u64, _count: u64) -> Result<Committed> {
+        self.export.commit(who, &node.0).await?;
+        Ok(Committed { verifier: self.write_verifier() })
+    }
+
+    fn write_verifier(&self) -> [u8; 8] {
+        self.export.verifier.load(Relaxed).to_be_bytes()
+    }
+
+    async fn create(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<Created<Node>> {
+        self.export.create(who, (&dir.0, name), mode).await
+    }
+
+    async fn make_dir(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        set: &SetAttributes,
+    ) -> Result<(Node, Attributes)> {
+        self.export.make(who, (&dir.0, name), make::What::Directory, set).await
+    }
+
+    async fn make_symlink(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        target: &[u8],
+        set: &SetAttributes,
+    ) -> Result<(Node, Attributes)> {
+        self.export.make(who, (&dir.0, name), make::What::Symlink(target), set).await
+    }
+
+    async fn make_node(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        kind: NodeKind,
+        set: &SetAttributes,
+    ) -> Result<(Node, Attributes)> {
+        self.export.make(who, (&dir.0, name), make::What::Node(kind), set).await
+    }
+
+    async fn link(&self, who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
+        self.export.link(who, &node.0, (&dir.0, name)).await
+    }
+
+    async fn remove(&self, who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
+        self.export.remove(who, (&dir.0, name), kind).await
+    }
+
+    async fn rename(
+        &self,
+        who: &Identity,
+        from_dir: &Node,
+        from: Name<'_>,
+        to_dir: &Node,
+        to: Name<'_>,
+    ) -> Result<()> {
+        self.export.rename(who, (&from_dir.0, from), (&to_dir.0, to)).await
+    }
+
+    async fn read_dir(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        cookie: u64,
+        entries_max: usize,
+        objects: bool,
+    ) -> Result<DirPage<Node>> {
+        self.export.read_dir(who, &dir.0, cookie, entries_max, objects)
+    }
+
+    async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {
+        self.export.stat_fs()
+    }
+
+    fn limits(&self) -> Limits {
+        self.export.limits
+    }
+}

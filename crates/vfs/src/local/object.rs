@@ -1,0 +1,171 @@
+//! An object that has been found, with the descriptors that are open on it.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::persistent::Persistent;
+use super::sync::SyncGroup;
+use crate::{FileKind, Handle, Identity, ObjectId};
+
+/// An object of a [`Local`](super::Local) that has been found.
+#[derive(Clone)]
+pub struct Node(pub(super) Arc<Object>);
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({})", self.0.id.fileid)
+    }
+}
+
+/// One inode that we know. While a descriptor is open on it the kernel cannot use its number for another.
+pub(super) struct Object {
+    pub(super) id: Persistent,
+    pub(super) handle: Handle,
+    pub(super) object_id: ObjectId,
+    pub(super) kind: FileKind,
+    pub(super) device: (u32, u32),
+    /// Counts changes made through us, where times alone cannot tell them apart.
+    pub(super) moves: AtomicU64,
+    /// Used since the cache last looked.
+    pub(super) used: AtomicBool,
+    pub(super) verified: Mutex<Option<Verified>>,
+    pub(super) syncs: SyncGroup,
+    /// Held while the position of the directory descriptor is in use.
+    pub(super) stream: Mutex<()>,
+    descriptors: RwLock<Descriptors>,
+    open: Arc<AtomicUsize>,
+}
+
+/// Open descriptors, each at most once.
+#[derive(Default)]
+pub(super) struct Descriptors {
+    /// For metadata: `O_PATH`, or the same as one of the others.
+    pub(super) path: Option<Arc<OwnedFd>>,
+    /// For reading data or entries.
+    pub(super) read: Option<Arc<OwnedFd>>,
+    /// For writing data, and for reading where it is open for both.
+    pub(super) write: Option<Arc<OwnedFd>>,
+}
+
+/// Somebody who was found to have permissions at a time of the last change.
+pub(super) struct Verified {
+    pub(super) who: Identity,
+    pub(super) change_ns: i64,
+    pub(super) mode: u32,
+}
+
+/// Which of the descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Path,
+    Read,
+    Write,
+}
+
+impl Object {
+    /// `open` counts descriptors over all objects.
+    pub(super) fn new(
+        id: Persistent,
+        (handle, object_id): (Handle, ObjectId),
+        kind: FileKind,
+        device: (u32, u32),
+        descriptors: Descriptors,
+        open: Arc<AtomicUsize>,
+    ) -> Self {
+        open.fetch_add(descriptors.count(), Relaxed);
+        Self {
+            id,
+            handle,
+            object_id,
+            kind,
+            device,
+            moves: AtomicU64::new(0),
+            used: AtomicBool::new(true),
+            verified: Mutex::new(None),
+            syncs: SyncGroup::default(),
+            stream: Mutex::new(()),
+            descriptors: RwLock::new(descriptors),
+            open,
+        }
+    }
+
+    /// The descriptor for `purpose`, when it is open.
+    pub(super) fn descriptor(&self, purpose: Purpose) -> Option<Arc<OwnedFd>> {
+        let descriptors = self.descriptors.read();
+        match purpose {
+            Purpose::Path => descriptors.path.clone(),
+            Purpose::Read => descriptors.read.clone(),
+            Purpose::Write => descriptors.write.clone(),
+        }
+    }
+
+    /// Keeps `fd` for `purpose`, unless another was quicker, and returns the one kept.
+    pub(super) fn keep(&self, purpose: Purpose, fd: Arc<OwnedFd>) -> Arc<OwnedFd> {
+        let mut descriptors = self.descriptors.write();
+        let slot = match purpose {
+            Purpose::Path => &mut descriptors.path,
+            Purpose::Read => &mut descriptors.read,
+            Purpose::Write => &mut descriptors.write,
+        };
+        if let Some(kept) = slot {
+            return kept.clone();
+        }
+        *slot = Some(fd.clone());
+        self.open.fetch_add(1, Relaxed);
+        fd
+    }
+
+    /// True while the inode is pinned by a descriptor.
+    pub(super) fn is_open(&self) -> bool {
+        self.descriptors.read().path.is_some()
+    }
+
+    /// Gives an object without descriptors those of another on the same inode.
+    pub(super) fn put_back(&self, given: Descriptors) {
+        let mut descriptors = self.descriptors.write();
+        if descriptors.count() == 0 {
+            self.open.fetch_add(given.count(), Relaxed);
+            *descriptors = given;
+        }
+    }
+
+    /// Takes all descriptors away.
+    pub(super) fn take_descriptors(&self) -> Descriptors {
+        let taken = std::mem::take(&mut *self.descriptors.write());
+        self.open.fetch_sub(taken.count(), Relaxed);
+        taken
+    }
+
+    /// Notes a change made through us.
+    pub(super) fn moved(&self) {
+        self.moves.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn mark_used(&self) {
+        // Mostly set already; a store would take the cache line from the other threads.
+        if !self.used.load(Relaxed) {
+            self.used.store(true, Relaxed);
+        }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        drop(self.take_descriptors());
+    }
+}
+
+impl Descriptors {
+    /// How many different ones there are.
+    fn count(&self) -> usize {
+        let all = [&self.path, &self.read, &self.write];
+        let is_new = |(i, fd): &(usize, &Arc<OwnedFd>)| {
+            !all[..*i].iter().any(|other| other.as_ref().is_some_and(|other| Arc::ptr_eq(other, fd)))
+        };
+        all.iter().enumerate().filter_map(|(i, fd)| Some((i, fd.as_ref()?))).filter(is_new).count()
+    }
+}

@@ -1,0 +1,180 @@
+//! Opening things below the root, and turning descriptors into objects.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, Statx, openat, openat2};
+use rustix::io::Errno;
+
+use super::Export;
+use super::object::{Descriptors, Object, Purpose};
+use super::persistent::Persistent;
+use super::stat;
+use crate::{Attributes, Error, FileKind, Name, Result};
+
+/// One component, never out of its directory, never through a link or onto another mount.
+const CONTAINED: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+
+/// No path leads further up than this.
+const DEPTH_MAX: usize = 1 << 16;
+
+/// Where an object was found.
+pub(super) type Place<'a> = (&'a Arc<Object>, Name<'a>);
+
+/// Opens `name` in `dir` with the thread's ids.
+pub(super) fn open_contained(
+    dir: BorrowedFd<'_>,
+    name: &[u8],
+    flags: OFlags,
+    mode: Mode,
+) -> rustix::io::Result<OwnedFd> {
+    openat2(dir, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode, CONTAINED)
+}
+
+/// The path through which the inode of `fd` can be opened again.
+pub(super) fn proc_path(fd: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd))
+}
+
+impl Export {
+    /// The descriptor for metadata; opens it again when the cache has closed it.
+    pub(super) fn path(&self, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
+        if let Some(fd) = object.descriptor(Purpose::Path) {
+            return Ok(fd);
+        }
+        let (fd, _) = self.open_persistent(&object.id)?;
+        let fd = object.keep(Purpose::Path, Arc::new(fd));
+        self.cache.revive(object);
+        Ok(fd)
+    }
+
+    /// The path descriptor of a directory.
+    pub(super) fn dir_path(&self, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
+        if object.kind == FileKind::Directory { self.path(object) } else { Err(Error::NotDirectory) }
+    }
+
+    /// The descriptor for reading or writing, opened by the server itself: whoever uses it must have been
+    /// authorised.
+    pub(super) fn data_descriptor(&self, object: &Arc<Object>, purpose: Purpose) -> Result<Arc<OwnedFd>> {
+        if let Some(fd) = object.descriptor(purpose) {
+            return Ok(fd);
+        }
+        let path = self.path(object)?;
+        self.cache.check_room()?;
+        self.acting.become_self()?;
+        // Without O_NONBLOCK an open would wait for a local process to give up its lease.
+        let flags = OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let flags = flags | if purpose == Purpose::Write { OFlags::RDWR } else { OFlags::RDONLY };
+        let again = proc_path(path.as_fd());
+        let opened = match openat(CWD, &again, flags, Mode::empty()) {
+            // The file is ours, but its mode lets us write only.
+            Err(Errno::ACCESS) if purpose == Purpose::Write => {
+                openat(CWD, &again, flags.difference(OFlags::RDWR) | OFlags::WRONLY, Mode::empty())
+            }
+            result => result,
+        };
+        Ok(object.keep(purpose, Arc::new(opened?)))
+    }
+
+    /// The object called `name` in `dir`, with the thread's ids. One system call when it is known.
+    pub(super) fn child(&self, dir_fd: BorrowedFd<'_>, place: Place<'_>) -> Result<(Arc<Object>, Statx)> {
+        let stat = stat::stat_name(dir_fd, place.1)?;
+        self.check_mount(&stat)?;
+        // An open descriptor pins the inode, so its number tells it.
+        if let Some(known) = self.cache.get(stat.stx_ino)
+            && known.device == stat::device(&stat)
+            && known.is_open()
+        {
+            return Ok((known, stat));
+        }
+        self.open_child(dir_fd, place)
+    }
+
+    /// Opens the object called `name` in `dir`, known or not.
+    pub(super) fn open_child(
+        &self,
+        dir_fd: BorrowedFd<'_>,
+        place: Place<'_>,
+    ) -> Result<(Arc<Object>, Statx)> {
+        self.cache.check_room()?;
+        let fd = open_contained(dir_fd, place.1.as_bytes(), OFlags::PATH, Mode::empty());
+        let fd = fd.map_err(|errno| match errno {
+            // What is mounted inside the export is not part of it.
+            Errno::XDEV => Error::AccessDenied,
+            errno => errno.into(),
+        })?;
+        let stat = stat::stat(fd.as_fd())?;
+        let descriptors = Descriptors { path: Some(Arc::new(fd)), ..Descriptors::default() };
+        Ok((self.adopt(descriptors, &stat, Some(place))?, stat))
+    }
+
+    /// Makes an object of open descriptors, of which `path` must be one.
+    pub(super) fn adopt(
+        &self,
+        descriptors: Descriptors,
+        stat: &Statx,
+        place: Option<Place<'_>>,
+    ) -> Result<Arc<Object>> {
+        let path = descriptors.path.as_ref().expect("adopted with a path descriptor");
+        let id = Persistent::of(path, stat)?;
+        if id == self.root.id {
+            return Ok(self.root.clone());
+        }
+        if let (Some(index), Some((dir, name))) = (&self.index, place) {
+            index.note(id.fileid, dir.id.fileid, name.as_bytes());
+        }
+        let names = (id.to_handle(&self.seal), id.object_id(&self.seal));
+        let object = Object::new(
+            id,
+            names,
+            stat::kind(stat),
+            stat::device(stat),
+            descriptors,
+            self.cache.open.clone(),
+        );
+        Ok(self.cache.insert(object))
+    }
+
+    /// Refuses what is on another mount.
+    pub(super) fn check_mount(&self, stat: &Statx) -> Result<()> {
+        let known = stat.stx_mask & rustix::fs::StatxFlags::MNT_ID.bits() != 0;
+        if known && stat.stx_mnt_id != self.mount_id { Err(Error::AccessDenied) } else { Ok(()) }
+    }
+
+    /// Checks that a directory is the root or below it, by climbing.
+    pub(super) fn check_below_root(&self, dir: BorrowedFd<'_>) -> Result<()> {
+        self.acting.become_self()?;
+        let mut at: Option<OwnedFd> = None;
+        for _ in 0..DEPTH_MAX {
+            let fd = at.as_ref().map_or(dir, AsFd::as_fd);
+            let here = stat::stat(fd)?;
+            if here.stx_ino == self.root.id.fileid && stat::device(&here) == self.root.device {
+                return Ok(());
+            }
+            let up = openat(fd, c"..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            let above = stat::stat(up.as_fd())?;
+            if (above.stx_ino, stat::device(&above)) == (here.stx_ino, stat::device(&here)) {
+                break;
+            }
+            at = Some(up);
+        }
+        Err(Error::Stale)
+    }
+
+    pub(super) fn attributes_of(&self, object: &Object, stat: &Statx) -> Attributes {
+        let moves = if self.counts_moves { object.moves.load(Relaxed) } else { 0 };
+        stat::attributes(stat, self.fsid, moves)
+    }
+
+    /// What `ENOENT` means when `dir` was given: the directory itself may be gone.
+    pub(super) fn explain(&self, dir: BorrowedFd<'_>, errno: Errno) -> Error {
+        match errno {
+            Errno::NOENT if stat::stat(dir).is_ok_and(|stat| stat.stx_nlink == 0) => Error::Stale,
+            errno => errno.into(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How to set up a [`Local`](super::Local).
+
+use std::path::PathBuf;
+
+/// How to set up a [`Local`](super::Local).
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// Where the key of the handles is kept, an existing directory that only the server can read. Without one,
+    /// handles do not survive the process.
+    pub state_dir: Option<PathBuf>,
+    /// Whether changes are on disk when they are acknowledged.
+    pub durability: Durability,
+    /// Refuse every change.
+    pub read_only: bool,
+    /// How objects are found by their handles.
+    pub handles: HandleMode,
+    /// Whose permissions count.
+    pub identities: IdentityMode,
+    /// The most file descriptors that are kept open; by default half of what the process may have.
+    pub descriptors_max: Option<usize>,
+    /// The most inodes whose place is remembered where an index is used.
+    pub hints_max: usize,
+    /// The most threads that wait for the disk.
+    pub threads_max: usize,
+    /// The most requests that wait for such a thread; beyond, a request does its own waiting.
+    pub queue_max: usize,
+}
+
+impl Default for LocalOptions {
+    fn default() -> Self {
+        Self {
+            state_dir: None,
+            durability: Durability::Sync,
+            read_only: false,
+            handles: HandleMode::Auto,
+            identities: IdentityMode::Auto,
+            descriptors_max: None,
+            hints_max: 1 << 20,
+            threads_max: 16,
+            queue_max: 4096,
+        }
+    }
+}
+
+/// Whether changes are on disk when they are acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// What the protocol calls stable is on disk.
+    #[default]
+    Sync,
+    /// Nothing waits for the disk, COMMIT included. A crash of the host loses what was acknowledged.
+    Async,
+}
+
+/// How objects are found by their handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HandleMode {
+    /// With the kernel's handles where the process may open them, else with an index.
+    #[default]
+    Auto,
+    /// With the kernel's handles (`open_by_handle_at`), which needs CAP_DAC_READ_SEARCH.
+    Kernel,
+    /// With an index of places, and a walk of the tree where it is wrong.
+    Index,
+}
+
+/// Whose permissions count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IdentityMode {
+    /// The callers' where the process can act for them, else those of the process.
+    #[default]
+    Auto,
+    /// The callers'; needs CAP_SETUID and CAP_SETGID.
+    Callers,
+    /// Those of the process.
+    Process,
+}

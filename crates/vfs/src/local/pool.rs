@@ -1,0 +1,208 @@
+//! A few threads for calls that may wait for a disk, and the futures that wait for them.
+//!
+//! Needs no runtime and knows nothing of files.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::{Error, Result};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that are started when work comes and stay until the pool is dropped.
+pub(super) struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    work: Condvar,
+    threads_max: usize,
+    queue_max: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+impl Pool {
+    pub(super) fn new(threads_max: usize, queue_max: usize) -> Self {
+        let shared = Shared { queue: Mutex::default(), work: Condvar::new(), threads_max, queue_max };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Runs `job` on one of the threads. When the queue is full, or no thread can be had, the caller runs it
+    /// itself: whoever asks for more than the disk gives waits for it.
+    pub(super) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Task<T> {
+        let (answer, task) = channel();
+        self.execute(move || answer.send(job()));
+        task
+    }
+
+    /// Like [`Pool::run`] for a job that answers in its own way.
+    pub(super) fn execute(&self, job: impl FnOnce() + Send + 'static) {
+        if let Some(job) = self.submit(Box::new(job)) {
+            job();
+        }
+    }
+
+    /// Queues the job, or gives it back.
+    fn submit(&self, job: Job) -> Option<Job> {
+        let mut queue = self.shared.queue.lock();
+        if queue.jobs.len() >= self.shared.queue_max {
+            return Some(job);
+        }
+        if queue.idle <= queue.jobs.len() && queue.threads < self.shared.threads_max {
+            let shared = self.shared.clone();
+            let thread = std::thread::Builder::new().name("vfs-disk".into());
+            match thread.spawn(move || work(&shared)) {
+                Ok(_) => queue.threads += 1,
+                Err(_) if queue.threads == 0 => return Some(job),
+                Err(_) => {}
+            }
+        }
+        queue.jobs.push_back(job);
+        self.shared.work.notify_one();
+        None
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.queue.lock().closed = true;
+        self.shared.work.notify_all();
+    }
+}
+
+fn work(shared: &Shared) {
+    let mut queue = shared.queue.lock();
+    loop {
+        if let Some(job) = queue.jobs.pop_front() {
+            drop(queue);
+            // A job that panics loses its answer, which its task notices; the thread goes on.
+            drop(catch_unwind(AssertUnwindSafe(job)));
+            queue = shared.queue.lock();
+        } else if queue.closed {
+            queue.threads -= 1;
+            return;
+        } else {
+            queue.idle += 1;
+            shared.work.wait(&mut queue);
+            queue.idle -= 1;
+        }
+    }
+}
+
+/// Waits for one answer.
+pub(super) struct Task<T>(Arc<Mutex<Slot<T>>>);
+
+/// Gives one answer. Dropped without, the task ends with an I/O error.
+pub(super) struct Answer<T>(Arc<Mutex<Slot<T>>>);
+
+struct Slot<T> {
+    value: Option<Result<T>>,
+    waker: Option<Waker>,
+}
+
+/// The two ends of one answer.
+pub(super) fn channel<T>() -> (Answer<T>, Task<T>) {
+    let slot = Arc::new(Mutex::new(Slot { value: None, waker: None }));
+    (Answer(slot.clone()), Task(slot))
+}
+
+impl<T> Answer<T> {
+    pub(super) fn send(self, value: Result<T>) {
+        self.set(value);
+    }
+
+    fn set(&self, value: Result<T>) {
+        let waker = {
+            let mut slot = self.0.lock();
+            slot.value = Some(value);
+            slot.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        // Alone means that the task was dropped or has taken the answer already.
+        if Arc::strong_count(&self.0) > 1 && self.0.lock().value.is_none() {
+            self.set(Err(Error::Io(std::io::Error::other("a worker thread gave no answer"))));
+        }
+    }
+}
+
+impl<T> Future for Task<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let mut slot = self.0.lock();
+        if let Some(value) = slot.value.take() {
+            return Poll::Ready(value);
+        }
+        match &mut slot.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use pollster::block_on;
+
+    use super::*;
+
+    #[test]
+    fn every_job_runs_once_and_answers() {
+        let pool = Pool::new(3, 4);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<Task<usize>> = (0..100)
+            .map(|i| {
+                let ran = ran.clone();
+                pool.run(move || {
+                    ran.fetch_add(1, Ordering::Relaxed);
+                    Ok(i)
+                })
+            })
+            .collect();
+        for (i, task) in tasks.into_iter().enumerate() {
+            assert_eq!(block_on(task).unwrap(), i);
+        }
+        assert_eq!(ran.load(Ordering::Relaxed), 100);
+        assert!(pool.shared.queue.lock().threads <= 3);
+    }
+
+    #[test]
+    fn a_full_queue_makes_the_caller_run_the_job() {
+        let pool = Pool::new(1, 0);
+        let here = std::thread::current().id();
+        let task = pool.run(move || Ok(std::thread::current().id() == here));
+        assert!(block_on(task).unwrap());
+    }
+
+    #[test]
+    fn a_job_that_panics_is_an_error_and_the_thread_goes_on() {
+        let pool = Pool::new(1, 10);
+        let task: Task<()> = pool.run(|| panic!("expected by the test"));
+        assert!(matches!(block_on(task), Err(Error::Io(_))));
+        assert_eq!(block_on(pool.run(|| Ok(5))).unwrap(), 5);
+    }
+}

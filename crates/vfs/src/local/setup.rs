@@ -1,0 +1,144 @@
+//! Opening an export: finds out what the process and the file system can do.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::cache::Cache;
+use super::identity::{Acting, restore_thread_identity};
+use super::index::Index;
+use super::object::{Descriptors, Object};
+use super::persistent::{Persistent, Proof};
+use super::pool::Pool;
+use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
+use crate::seal::{Seal, random};
+use crate::{Error, FileKind, Limits, Name, Result};
+
+const EXT4_MAGIC: i64 = 0xef53;
+const XFS_MAGIC: i64 = 0x5846_5342;
+const BTRFS_MAGIC: i64 = 0x9123_683e;
+const TMPFS_MAGIC: i64 = 0x0102_1994;
+
+/// Descriptors that are left to the rest of the process.
+const DESCRIPTORS_RESERVED: usize = 64;
+
+pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
+    restore_thread_identity()?;
+    if !Path::new("/proc/self/fd").is_dir() {
+        // Descriptors are opened again through it.
+        return Err(Error::Io(std::io::Error::other("/proc is not mounted")));
+    }
+    let fd = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let fd = Arc::new(fd);
+    let stat = stat::stat(fd.as_fd())?;
+    let id = Persistent::of(&fd, &stat)?;
+    let acting = acting(options.identities)?;
+    let kernel_handles = kernel_handles(options.handles, fd.as_fd(), &id)?;
+
+    let mut payload = Vec::new();
+    id.encode(&mut payload);
+    let root_id = Seal::new([0; 16], 0).derive(&payload);
+    let seal = Seal::new(key::load(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
+
+    let (target, max) = descriptor_bounds(options.descriptors_max);
+    let cache = Cache::new(target, max, kernel_handles);
+    let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: None };
+    let names = (id.to_handle(&seal), id.object_id(&seal));
+    let device = stat::device(&stat);
+    let root = Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, cache.open.clone()));
+    cache.insert_held(&root);
+
+    let magic = rustix::fs::fstatfs(&fd)?.f_type as i64;
+    Ok(Export {
+        root,
+        mount_id: stat.stx_mnt_id,
+        fsid: root_id,
+        seal,
+        acting,
+        cache,
+        index: (!kernel_handles).then(|| Index::new(options.hints_max)),
+        pool: Pool::new(options.threads_max, options.queue_max),
+        durability: options.durability,
+        read_only: options.read_only,
+        limits: limits(magic),
+        umask: umask(),
+        all_in_memory: magic == TMPFS_MAGIC,
+        counts_moves: !has_fine_times(magic),
+        verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
+        renamed: AtomicU64::new(0),
+    })
+}
+
+fn acting(mode: IdentityMode) -> Result<Acting> {
+    let own = Acting::process_ids()?;
+    match mode {
+        IdentityMode::Process => Ok(Acting::Process(own)),
+        IdentityMode::Auto => Ok(Acting::probe(own)),
+        IdentityMode::Callers => match Acting::probe(own) {
+            callers @ Acting::Callers(_) => Ok(callers),
+            Acting::Process(_) => Err(Error::NotSupported),
+        },
+    }
+}
+
+/// Whether to use the kernel's handles, found out by opening that of the root.
+fn kernel_handles(mode: HandleMode, root: BorrowedFd<'_>, id: &Persistent) -> Result<bool> {
+    if mode == HandleMode::Index {
+        return Ok(false);
+    }
+    let works = match &id.proof {
+        Proof::Fid(fid) => sys::open_by_handle(root, fid).is_ok(),
+        Proof::Birth(_) => false,
+    };
+    if works || mode == HandleMode::Auto { Ok(works) } else { Err(Error::NotSupported) }
+}
+
+/// How many descriptors the cache keeps, and how many there may be in all.
+fn descriptor_bounds(wanted: Option<usize>) -> (usize, usize) {
+    let limit = getrlimit(Resource::Nofile);
+    // Fails only where a sandbox forbids it, and then the soft limit counts.
+    let raised =
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).is_ok();
+    let allowed = if raised { limit.maximum } else { limit.current };
+    let allowed = allowed.map_or(usize::MAX, |allowed| usize::try_from(allowed).unwrap_or(usize::MAX));
+    let max = (allowed - allowed / 4).saturating_sub(DESCRIPTORS_RESERVED).max(DESCRIPTORS_RESERVED);
+    let target = wanted.unwrap_or((allowed / 2).min(1 << 18));
+    (target.clamp(1, max), max)
+}
+
+fn limits(magic: i64) -> Limits {
+    let (links_max, file_bytes_max) = match magic {
+        EXT4_MAGIC => (65_000, (1 << 44) - 4096),
+        XFS_MAGIC => (i32::MAX as u32, i64::MAX as u64),
+        BTRFS_MAGIC => (65_535, i64::MAX as u64),
+        _ => (32_000, i64::MAX as u64),
+    };
+    Limits {
+        name_bytes_max: Name::MAX as u32,
+        links_max,
+        file_bytes_max,
+        time_granularity_ns: 1,
+        chown_restricted: true,
+    }
+}
+
+/// True where a change of an object that was looked at always gets a new time (multigrain timestamps).
+fn has_fine_times(magic: i64) -> bool {
+    let release = rustix::system::uname();
+    let mut parts = release.release().to_str().unwrap_or_default().split(|c: char| !c.is_ascii_digit());
+    let mut number = || parts.next().and_then(|part| part.parse::<u32>().ok()).unwrap_or_default();
+    let version = (number(), number());
+    version >= (6, 13) && [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC, TMPFS_MAGIC].contains(&magic)
+}
+
+/// The umask of the process. Reading it by setting it would disturb other threads.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    // Unknown counts as everything: then every mode is compared and set.
+    line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o777)
+}

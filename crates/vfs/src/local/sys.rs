@@ -1,0 +1,146 @@
+//! The system calls that no safe wrapper offers: kernel file handles, per-thread ids, reads into spare capacity.
+//!
+//! The only unsafe code of the crate. Knows nothing of file systems beyond these calls.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::io::Errno;
+
+/// The longest kernel handle that we can use, in bytes, so that ours stays within 64.
+pub(super) const FID_BYTES_MAX: usize = 36;
+
+/// A kernel file handle: names an inode of one file system, over restarts, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Fid {
+    pub(super) kind: u8,
+    length: u8,
+    bytes: [u8; FID_BYTES_MAX],
+}
+
+impl Fid {
+    pub(super) fn new(kind: u8, payload: &[u8]) -> Option<Self> {
+        let mut bytes = [0; FID_BYTES_MAX];
+        bytes.get_mut(..payload.len())?.copy_from_slice(payload);
+        Some(Self { kind, length: payload.len() as u8, bytes })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// `struct file_handle` with room for the longest that we take.
+#[repr(C)]
+struct RawHandle {
+    handle_bytes: libc::c_uint,
+    handle_type: libc::c_int,
+    f_handle: [u8; FID_BYTES_MAX],
+}
+
+/// The kernel handle of what `fd` is open on. `None` where the file system has none that fits.
+pub(super) fn name_to_handle(fd: impl AsFd) -> io::Result<Option<Fid>> {
+    let mut raw = RawHandle {
+        handle_bytes: FID_BYTES_MAX as libc::c_uint,
+        handle_type: 0,
+        f_handle: [0; FID_BYTES_MAX],
+    };
+    let mut mount_id = 0;
+    // SAFETY: `raw` has the layout of `struct file_handle` followed by the number of bytes it states.
+    let result = unsafe {
+        libc::name_to_handle_at(
+            fd.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            (&raw mut raw).cast(),
+            &raw mut mount_id,
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    if result < 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::ENOSYS) => Ok(None),
+            _ => Err(error),
+        };
+    }
+    let Ok(kind) = u8::try_from(raw.handle_type) else { return Ok(None) };
+    Ok(raw.f_handle.get(..raw.handle_bytes as usize).and_then(|bytes| Fid::new(kind, bytes)))
+}
+
+/// An `O_PATH` descriptor of the inode that `fid` names on the file system of `mount`, which must not itself be
+/// `O_PATH`. Needs CAP_DAC_READ_SEARCH.
+pub(super) fn open_by_handle(mount: BorrowedFd<'_>, fid: &Fid) -> rustix::io::Result<OwnedFd> {
+    let mut raw = RawHandle {
+        handle_bytes: libc::c_uint::from(fid.length),
+        handle_type: libc::c_int::from(fid.kind),
+        f_handle: fid.bytes,
+    };
+    // SAFETY: as above; the result is a new descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::open_by_handle_at(
+            mount.as_raw_fd(),
+            (&raw mut raw).cast(),
+            libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC,
+        );
+        if fd < 0 { Err(last_errno()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// Makes the calling thread act on files with these ids, and only this thread.
+///
+/// # Errors
+/// `EPERM` when the kernel did not take one of them; the thread's ids are then a mixture.
+pub(super) fn set_thread_fs_ids(uid: u32, gid: u32, groups: &[u32]) -> rustix::io::Result<()> {
+    // The raw calls: libc's setgroups would change every thread of the process.
+    // SAFETY: `groups` is valid for its length; the others take plain numbers.
+    unsafe {
+        if libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) != 0 {
+            return Err(last_errno());
+        }
+        libc::syscall(libc::SYS_setfsgid, gid);
+        libc::syscall(libc::SYS_setfsuid, uid);
+        // They report no failure; asking for an impossible id returns the present one.
+        let now_gid = libc::syscall(libc::SYS_setfsgid, u32::MAX) as u32;
+        let now_uid = libc::syscall(libc::SYS_setfsuid, u32::MAX) as u32;
+        if (now_uid, now_gid) == (uid, gid) { Ok(()) } else { Err(Errno::PERM) }
+    }
+}
+
+/// Checks `mode` (4 read, 2 write, 1 execute) on what `fd` is open on, for the ids the thread acts with.
+pub(super) fn check_access(fd: BorrowedFd<'_>, mode: u32) -> rustix::io::Result<()> {
+    let flags = libc::AT_EACCESS | libc::AT_EMPTY_PATH;
+    // SAFETY: the path is a C string, the rest are numbers.
+    let result = unsafe {
+        libc::syscall(libc::SYS_faccessat2, fd.as_raw_fd(), c"".as_ptr(), mode as libc::c_int, flags)
+    };
+    if result == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Appends up to `count` bytes from `offset` to `out`, in one call, and returns how many came.
+///
+/// # Errors
+/// With `nowait`, `EAGAIN` where it would have to wait for a disk.
+pub(super) fn read_at(
+    fd: BorrowedFd<'_>,
+    out: &mut Vec<u8>,
+    count: usize,
+    offset: u64,
+    nowait: bool,
+) -> rustix::io::Result<usize> {
+    out.reserve(count);
+    let spare = &mut out.spare_capacity_mut()[..count];
+    let part = libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: count };
+    let flags = if nowait { libc::RWF_NOWAIT } else { 0 };
+    let Ok(offset) = libc::off_t::try_from(offset) else { return Ok(0) };
+    // SAFETY: the kernel writes at most `count` bytes to memory that we reserved.
+    let got = unsafe { libc::preadv2(fd.as_raw_fd(), &raw const part, 1, offset, flags) };
+    let Ok(got) = usize::try_from(got) else { return Err(last_errno()) };
+    // SAFETY: the kernel has initialised `got` bytes after the old length, and `got <= count`.
+    unsafe { out.set_len(out.len() + got) };
+    Ok(got)
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

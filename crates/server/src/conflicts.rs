@@ -1,0 +1,93 @@
+//! What the stateless protocols ask before they touch an object that somebody may hold a delegation or a share
+//! reservation on. Who holds what is not known here.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use vfs::ObjectId;
+
+/// Why an operation may not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflict {
+    /// A delegation is being recalled and is not back yet; the client may try again.
+    Later,
+    /// A share reservation forbids it.
+    Denied,
+}
+
+/// Asked before an operation of NFSv3. An answer of `Ok` means that nothing stands in the way any more; the answer
+/// may wait for a recall, but not for long: [`Conflict::Later`] ends the wait.
+pub trait Conflicts: Send + Sync + 'static {
+    /// As long as it lives, nobody is given anything that the change under way would take back.
+    type Guard<'a>: Send
+    where
+        Self: 'a;
+
+    /// False when nobody holds anything on any object: the fast path, which must cost next to nothing.
+    fn any(&self) -> bool;
+
+    /// Before data is read: write delegations, and opens that deny reading.
+    fn before_read(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
+
+    /// Before data or attributes are changed: all delegations, and opens that deny writing.
+    fn before_write(
+        &self,
+        object: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
+
+    /// Before the object gets, loses or changes a name (REMOVE, RENAME, LINK): all delegations.
+    fn before_remove(
+        &self,
+        object: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
+}
+
+/// Nobody holds anything: a server without NFSv4.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoConflicts;
+
+impl Conflicts for NoConflicts {
+    type Guard<'a> = ();
+
+    fn any(&self) -> bool {
+        false
+    }
+
+    async fn before_read(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
+    async fn before_write(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
+    async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+}
+
+impl<C: Conflicts> Conflicts for Arc<C> {
+    type Guard<'a> = C::Guard<'a>;
+
+    fn any(&self) -> bool {
+        (**self).any()
+    }
+
+    fn before_read(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {
+        (**self).before_read(object)
+    }
+
+    fn before_write(
+        &self,
+        object: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
+        (**self).before_write(object)
+    }
+
+    fn before_remove(
+        &self,
+        object: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
+        (**self).before_remove(object)
+    }
+}

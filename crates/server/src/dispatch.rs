@@ -1,0 +1,103 @@
+//! Which program and version answers a call.
+
+use std::sync::Arc;
+
+use proto::{mount3, nfs3, nlm4};
+use rpc::{Call, Disposition, Refusal};
+use vfs::FileSystem;
+use xdr::Encoder;
+
+use crate::conflicts::Conflicts;
+use crate::exports::Exports;
+use crate::mount3::Mount3;
+use crate::nfs3::Nfs3;
+use crate::nfs4::Nfs4;
+use crate::nlm4::{LockTable, Nlm4};
+
+/// All programs of the server on one port: NFS, MOUNT and the lock manager.
+#[derive(Debug)]
+pub struct Programs<F, C, L> {
+    nfs3: Nfs3<F, C>,
+    nfs4: Option<Nfs4<F>>,
+    mount3: Mount3<F>,
+    nlm4: Nlm4<F, L>,
+}
+
+impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
+    /// Serves `exports`; `conflicts` is asked by NFSv3, `locks` hold the lock manager's locks.
+    pub fn new(exports: Arc<Exports<F>>, conflicts: C, locks: L) -> Self {
+        Self {
+            nfs3: Nfs3::new(Arc::clone(&exports), conflicts),
+            nfs4: None,
+            mount3: Mount3::new(Arc::clone(&exports)),
+            nlm4: Nlm4::new(exports, locks),
+        }
+    }
+
+    /// Serves NFSv4 as well.
+    #[must_use]
+    pub fn with_nfs4(self, nfs4: Nfs4<F>) -> Self {
+        Self { nfs4: Some(nfs4), ..self }
+    }
+
+    /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
+    /// their own, the latter with the lowest and highest version that is there.
+    async fn route(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        match (call.header.program, call.header.version) {
+            (nfs3::PROGRAM, nfs3::VERSION) => self.nfs3.call(call, reply).await,
+            (nfs3::PROGRAM, version) => match &self.nfs4 {
+                Some(nfs4) if version == proto::nfs4::VERSION => nfs4.call(call, reply).await,
+                Some(_) => Err(Refusal::ProgramMismatch { low: nfs3::VERSION, high: proto::nfs4::VERSION }),
+                None => Err(Refusal::ProgramMismatch { low: nfs3::VERSION, high: nfs3::VERSION }),
+            },
+            (mount3::PROGRAM, mount3::VERSION) => self.mount3.call(call, reply).await,
+            (mount3::PROGRAM, _) => {
+                Err(Refusal::ProgramMismatch { low: mount3::VERSION, high: mount3::VERSION })
+            }
+            (nlm4::PROGRAM, nlm4::VERSION) => self.nlm4.call(call, reply).await,
+            (nlm4::PROGRAM, _) => Err(Refusal::ProgramMismatch { low: nlm4::VERSION, high: nlm4::VERSION }),
+            _ => Err(Refusal::ProgramUnavailable),
+        }
+    }
+}
+
+impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, L> {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        self.route(&call, reply).await
+    }
+
+    fn disconnected(&self, connection: u64) {
+        if let Some(nfs4) = &self.nfs4 {
+            nfs4.disconnected(connection);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use rpc::Refusal;
+
+    use crate::fixture::{Server, user};
+
+    #[test]
+    fn every_program_answers_null_in_its_version() {
+        let server = Server::new();
+        for (program, version) in [(100_003, 3), (100_005, 3), (100_021, 4)] {
+            let outcome = server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new());
+            assert_eq!(outcome, Ok(Bytes::new()), "{program}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_told_which_there_are_and_another_program_that_there_is_none() {
+        let server = Server::new();
+        let refusal = |program, version| {
+            server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new()).unwrap_err()
+        };
+        assert_eq!(refusal(100_003, 2), Refusal::ProgramMismatch { low: 3, high: 3 });
+        assert_eq!(refusal(100_005, 1), Refusal::ProgramMismatch { low: 3, high: 3 });
+        assert_eq!(refusal(100_021, 3), Refusal::ProgramMismatch { low: 4, high: 4 });
+        assert_eq!(refusal(100_000, 2), Refusal::ProgramUnavailable);
+    }
+}

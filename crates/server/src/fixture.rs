@@ -1,0 +1,263 @@
+//! A server over a memory file system, called without a network: for the tests of every program.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use proto::nfs3::{self, FileAttributes, FileHandle, Reply, Request, Status};
+use rpc::{
+    AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Disposition, Refusal, Service,
+};
+use vfs::memory::{Memory, MemoryOptions};
+use vfs::{FileSystem, Timestamp};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use crate::conflicts::{Conflicts, NoConflicts};
+use crate::dispatch::Programs;
+use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use crate::recall::Recaller;
+use crate::runtime::Runtime;
+
+/// What a reply holds before the results; it must stay.
+const HEAD: [u8; 24] = [0x5a; 24];
+
+/// A server and the handle of its root.
+pub(crate) struct Server<C = NoConflicts> {
+    programs: Programs<Memory, C, Recaller>,
+    exports: Arc<Exports<Memory>>,
+    pub(crate) root: FileHandle,
+}
+
+/// A connection that carries no calls the other way.
+struct Nowhere(SocketAddr);
+
+impl Connection for Nowhere {
+    fn id(&self) -> u64 {
+        1
+    }
+
+    fn peer(&self) -> SocketAddr {
+        self.0
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn call(
+        &self,
+        _: u32,
+        _: u32,
+        _: u32,
+        _: Credential,
+        _: Vec<u8>,
+        _: Duration,
+    ) -> BoxFuture<Result<Bytes, CallError>> {
+        Box::pin(async { Err(CallError::Disconnected) })
+    }
+}
+
+/// A world in which time stands still and nothing runs by itself.
+struct StillWorld;
+
+impl Runtime for StillWorld {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn spawn(&self, _: BoxFuture<()>) {}
+
+    fn random(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+/// A state without clients.
+pub(crate) fn recaller() -> Recaller {
+    Recaller::new(Arc::new(state::State::new(state::Limits::default(), 1)), Arc::new(StillWorld))
+}
+
+/// A memory file system whose root anybody may change and whose clock ticks with every look.
+pub(crate) fn memory() -> Memory {
+    let ticks = AtomicI64::new(1_000);
+    let clock = move || Timestamp { seconds: ticks.fetch_add(1, Ordering::Relaxed), nanoseconds: 7 };
+    Memory::new(MemoryOptions { root_mode: 0o777, clock: Arc::new(clock), ..MemoryOptions::default() })
+        .unwrap()
+}
+
+/// An export at `path`.
+pub(crate) fn export(id: u32, path: &str, options: ExportOptions) -> Export<Memory> {
+    Export::new(ExportId(id), ExportPath::new(path.as_bytes()).unwrap(), memory(), options)
+}
+
+/// The credential of a user with a group of the same number and one more.
+pub(crate) fn user(id: u32) -> Credential {
+    Credential::Sys(AuthSys {
+        stamp: 0,
+        machine_name: Bytes::from_static(b"client"),
+        uid: id,
+        gid: id,
+        gids: vec![id + 1000],
+    })
+}
+
+/// Options under which root is root.
+pub(crate) fn unsquashed() -> ExportOptions {
+    ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() }
+}
+
+impl Server {
+    /// One export, `/`, under which root is root.
+    pub(crate) fn new() -> Self {
+        Self::with(vec![export(1, "/", unsquashed())], NoConflicts)
+    }
+
+    /// One export, `/`.
+    pub(crate) fn with_options(options: ExportOptions) -> Self {
+        Self::with(vec![export(1, "/", options)], NoConflicts)
+    }
+}
+
+impl<C: Conflicts> Server<C> {
+    /// The given exports.
+    pub(crate) fn with(exports: Vec<Export<Memory>>, conflicts: C) -> Self {
+        let exports = Arc::new(Exports::new(exports).unwrap());
+        let (export, node) = exports.root();
+        let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
+        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller());
+        Self { programs, exports, root }
+    }
+
+    /// The handle of the root of the export at `path`.
+    pub(crate) fn root_of(&self, path: &str) -> FileHandle {
+        let path = ExportPath::new(path.as_bytes()).unwrap();
+        let fs = self.exports.at(&path).0.file_system();
+        FileHandle::new(fs.handle(&fs.root()).as_bytes()).unwrap()
+    }
+
+    /// Calls any procedure; yields the results.
+    pub(crate) fn raw(
+        &self,
+        number: (u32, u32, u32),
+        credential: Credential,
+        peer: &str,
+        arguments: impl Into<Bytes>,
+    ) -> Result<Bytes, Refusal> {
+        let (program, version, procedure) = number;
+        let header = CallHeader { xid: 1, program, version, procedure, credential };
+        let peer = SocketAddr::new(peer.parse().unwrap(), 900);
+        let connection: Arc<dyn Connection> = Arc::new(Nowhere(peer));
+        let arguments = Decoder::new(arguments.into());
+        let call = Call { header: &header, peer, connection: &connection, arguments };
+        let mut reply = Encoder::with_buffer(HEAD.to_vec());
+        let outcome = self.programs.call(call, &mut reply).now_or_never();
+        let disposition = outcome.expect("memory answers at once")?;
+        assert_eq!(disposition, Disposition::Reply);
+        let mut reply = reply.into_inner();
+        let results = reply.split_off(HEAD.len());
+        assert_eq!(reply, HEAD, "what was there on entry must stay");
+        Ok(results.into())
+    }
+
+    /// Calls a procedure that every credential may call.
+    pub(crate) fn results<T: Decode>(
+        &self,
+        number: (u32, u32, u32),
+        who: Credential,
+        arguments: &impl Encode,
+    ) -> T {
+        let results = self.raw(number, who, "127.0.0.1", xdr::to_bytes(arguments)).unwrap();
+        xdr::from_bytes(results).unwrap()
+    }
+
+    /// Calls NFSv3.
+    pub(crate) fn reply<R: Request>(&self, who: Credential, arguments: &R) -> Reply<R::Ok, R::Fail> {
+        self.results((nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number()), who, arguments)
+    }
+
+    /// Calls NFSv3 as root, for what must succeed.
+    pub(crate) fn ok<R: Request>(&self, arguments: &R) -> R::Ok {
+        self.ok_as(user(0), arguments)
+    }
+
+    /// Calls NFSv3 for what must succeed.
+    pub(crate) fn ok_as<R: Request>(&self, who: Credential, arguments: &R) -> R::Ok {
+        match self.reply(who, arguments) {
+            Reply::Ok(ok) => ok,
+            Reply::Err(status, _) => panic!("{} answers {status}", R::PROCEDURE),
+        }
+    }
+
+    /// Calls NFSv3 as root, for what must fail.
+    pub(crate) fn fail<R: Request>(&self, arguments: &R) -> (Status, R::Fail) {
+        self.fail_as(user(0), arguments)
+    }
+
+    /// Calls NFSv3 for what must fail.
+    pub(crate) fn fail_as<R: Request>(&self, who: Credential, arguments: &R) -> (Status, R::Fail) {
+        match self.reply(who, arguments) {
+            Reply::Ok(_) => panic!("{} succeeds", R::PROCEDURE),
+            Reply::Err(status, fail) => (status, fail),
+        }
+    }
+
+    /// The attributes of an object.
+    pub(crate) fn attributes(&self, object: FileHandle) -> FileAttributes {
+        self.ok(&nfs3::GetAttrArgs { object }).attributes
+    }
+
+    /// Makes a file with this mode, owned by root, and returns its handle.
+    pub(crate) fn file(&self, dir: FileHandle, name: &str, mode: u32) -> FileHandle {
+        let set = nfs3::SetAttributes { mode: Some(mode), ..nfs3::SetAttributes::default() };
+        let how = nfs3::CreateHow::Guarded(set);
+        self.ok(&nfs3::CreateArgs { place: place(dir, name), how }).object.unwrap()
+    }
+
+    /// Makes a directory with this mode, owned by root, and returns its handle.
+    pub(crate) fn dir(&self, dir: FileHandle, name: &str, mode: u32) -> FileHandle {
+        let attributes = nfs3::SetAttributes { mode: Some(mode), ..nfs3::SetAttributes::default() };
+        self.ok(&nfs3::MkDirArgs { place: place(dir, name), attributes }).object.unwrap()
+    }
+
+    /// The object called `name`, if there is one.
+    pub(crate) fn find(&self, dir: FileHandle, name: &str) -> Option<FileHandle> {
+        match self.reply(user(0), &nfs3::LookupArgs { what: place(dir, name) }) {
+            Reply::Ok(ok) => Some(ok.object),
+            Reply::Err(Status::NoEntry, _) => None,
+            Reply::Err(status, _) => panic!("LOOKUP answers {status}"),
+        }
+    }
+
+    /// Writes to a file as root.
+    pub(crate) fn write(&self, file: FileHandle, offset: u64, data: &[u8]) -> nfs3::WriteOk {
+        self.ok(&write_args(file, offset, data))
+    }
+
+    /// Reads a file as root.
+    pub(crate) fn read(&self, file: FileHandle, offset: u64, count: u32) -> nfs3::ReadOk {
+        self.ok(&nfs3::ReadArgs { file, offset, count })
+    }
+}
+
+/// A name in a directory.
+pub(crate) fn place(dir: FileHandle, name: &str) -> nfs3::DirOpArgs {
+    nfs3::DirOpArgs { dir, name: Bytes::copy_from_slice(name.as_bytes()) }
+}
+
+/// A stable WRITE.
+pub(crate) fn write_args(file: FileHandle, offset: u64, data: &[u8]) -> nfs3::WriteArgs {
+    nfs3::WriteArgs {
+        file,
+        offset,
+        count: data.len() as u32,
+        stable: nfs3::StableHow::FileSync,
+        data: Bytes::copy_from_slice(data),
+    }
+}

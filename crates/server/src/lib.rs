@@ -1,0 +1,20 @@
+//! An NFS server as a library: the RPC programs over any [`vfs::FileSystem`].
+//!
+//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
+//! clock, no files, so that a simulator can poll it on its own executor.
+
+#![forbid(unsafe_code)]
+
+pub mod conflicts;
+pub mod dispatch;
+pub mod exports;
+#[cfg(test)]
+mod fixture;
+pub mod mount3;
+pub mod nfs3;
+pub mod nfs4;
+pub mod nlm4;
+pub mod recall;
+pub mod runtime;
+#[cfg(feature = "shell")]
+pub mod shell;

@@ -1,0 +1,74 @@
+//! MOUNT version 3 (RFC 1813 appendix I): turns a path into the first file handle. Answers on the port of NFS, so that no
+//! port mapper is needed.
+
+mod export;
+mod mnt;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use proto::mount3::{DirPath, Procedure};
+use rpc::{Call, Disposition, Refusal};
+use vfs::FileSystem;
+use xdr::{Decode, Encoder};
+
+use crate::exports::{ExportPath, Exports};
+use table::MountTable;
+
+/// The program, with its list of who has mounted what.
+#[derive(Debug)]
+pub struct Mount3<F> {
+    exports: Arc<Exports<F>>,
+    mounts: MountTable,
+}
+
+impl<F: FileSystem> Mount3<F> {
+    /// Tells the way into `exports`.
+    pub fn new(exports: Arc<Exports<F>>) -> Self {
+        Self { exports, mounts: MountTable::default() }
+    }
+
+    /// Answers one call.
+    ///
+    /// # Errors
+    /// For an unknown procedure and arguments that do not decode.
+    pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
+        // NULL needs no authentication (RFC 1813 §5.1.1).
+        if procedure != Procedure::Null {
+            self.exports.check_flavor(&call.header.credential)?;
+        }
+        let client = call.peer.ip();
+        match procedure {
+            Procedure::Null => {}
+            Procedure::Mnt => {
+                let path: DirPath = arguments(call)?;
+                let outcome = mnt::run(&self.exports, client, &path).await;
+                if let Ok((path, _)) = &outcome {
+                    self.mounts.add(client, path);
+                }
+                reply.put(&mnt::reply(outcome));
+            }
+            Procedure::Dump => reply.put(&self.mounts.list()),
+            Procedure::Umnt => {
+                let DirPath(path) = arguments(call)?;
+                // What was never mounted needs no forgetting.
+                if let Ok(path) = ExportPath::new(&path) {
+                    self.mounts.remove(client, &path);
+                }
+            }
+            Procedure::UmntAll => self.mounts.remove_all(client),
+            Procedure::Export => reply.put(&export::list(&self.exports)),
+        }
+        Ok(Disposition::Reply)
+    }
+}
+
+fn arguments<T: Decode>(call: &Call<'_>) -> Result<T, Refusal> {
+    let mut decoder = call.arguments.clone();
+    let arguments = T::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments));
+    arguments.map_err(|_| Refusal::GarbageArguments)
+}

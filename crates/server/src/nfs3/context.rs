@@ -1,0 +1,126 @@
+//! What a handler is given: the exports, the caller, and the way from a handle to an object.
+
+use proto::nfs3::{FileHandle, Request, Status};
+use rpc::{Call, Refusal};
+use vfs::{FileSystem, ObjectId};
+use xdr::Decode;
+
+use super::object::Object;
+use super::status;
+use crate::conflicts::{Conflict, Conflicts};
+use crate::exports::Exports;
+
+/// How a handler ends: the body of a success, or a status and the body of a failure.
+pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;
+
+/// A failure before anything is known about the object.
+pub(super) fn bare<B: Default>(status: Status) -> (Status, B) {
+    (status, B::default())
+}
+
+/// One call.
+pub(super) struct Context<'a, F, C> {
+    exports: &'a Exports<F>,
+    conflicts: &'a C,
+    call: &'a Call<'a>,
+}
+
+impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
+    pub(super) fn new(exports: &'a Exports<F>, conflicts: &'a C, call: &'a Call<'a>) -> Self {
+        Self { exports, conflicts, call }
+    }
+
+    /// The call's arguments, with nothing left over.
+    pub(super) fn arguments<R: Decode>(&self) -> Result<R, Refusal> {
+        let mut decoder = self.call.arguments.clone();
+        let arguments = R::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments));
+        arguments.map_err(|_| Refusal::GarbageArguments)
+    }
+
+    /// The object that `handle` names, and who the caller is there.
+    pub(super) async fn object(&self, handle: &FileHandle) -> Result<Object<'a, F>, Status> {
+        let (export, node) =
+            self.exports.resolve(handle.as_bytes(), self.call.peer).await.map_err(status::of)?;
+        let who = export.identity(&self.call.header.credential).map_err(|_| Status::AccessDenied)?;
+        Ok(Object::new(export, node, who))
+    }
+
+    /// Waits until nobody's delegation stands in the way of reading.
+    pub(super) async fn before_read(&self, object: &Object<'_, F>) -> Result<(), Status> {
+        if !self.conflicts.any() {
+            return Ok(());
+        }
+        self.conflicts.before_read(object.id()).await.map_err(conflict)
+    }
+
+    /// Waits until nobody's delegation stands in the way of changing data or attributes, and keeps it so while the guard
+    /// lives.
+    pub(super) async fn before_write(&self, object: &Object<'_, F>) -> Changing<'a, C> {
+        self.before_write_id(object.id()).await
+    }
+
+    /// Waits until nobody's delegation stands in the way of changing the object's names.
+    pub(super) async fn before_remove(&self, object: &Object<'_, F>) -> Changing<'a, C> {
+        self.before_remove_id(object.id()).await
+    }
+
+    /// As [`Context::before_remove`] for the object called `name` in `dir`, if there is one. When nobody holds
+    /// anything, nothing is looked up.
+    pub(super) async fn before_remove_name(
+        &self,
+        dir: &Object<'_, F>,
+        name: vfs::Name<'_>,
+    ) -> Changing<'a, C> {
+        match self.find(dir, name).await {
+            Some(object) => self.before_remove_id(object).await,
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Context::before_write`] for the object called `name` in `dir`, if there is one.
+    pub(super) async fn before_write_name(
+        &self,
+        dir: &Object<'_, F>,
+        name: vfs::Name<'_>,
+    ) -> Changing<'a, C> {
+        match self.find(dir, name).await {
+            Some(object) => self.before_write_id(object).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The object called `name`, where somebody may hold something; what is wrong with it the operation itself finds.
+    async fn find(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Option<ObjectId> {
+        if !self.conflicts.any() {
+            return None;
+        }
+        let found = dir.fs().lookup(&dir.who, &dir.node, name).await;
+        found.ok().map(|(node, _)| dir.fs().object_id(&node))
+    }
+
+    async fn before_write_id(&self, object: ObjectId) -> Changing<'a, C> {
+        if !self.conflicts.any() {
+            return Ok(None);
+        }
+        self.conflicts.before_write(object).await.map(Some).map_err(conflict)
+    }
+
+    async fn before_remove_id(&self, object: ObjectId) -> Changing<'a, C> {
+        if !self.conflicts.any() {
+            return Ok(None);
+        }
+        self.conflicts.before_remove(object).await.map(Some).map_err(conflict)
+    }
+}
+
+/// A guard over the change under way, where one is needed.
+pub(super) type Changing<'a, C> = Result<Option<<C as Conflicts>::Guard<'a>>, Status>;
+
+/// NFS3ERR_JUKEBOX tells the client to come back (RFC 1813 §2.6); NFSv3 has no word for a share reservation, and
+/// NFS3ERR_ACCES is what mandatory locks get elsewhere in the standard (§4.4).
+fn conflict(conflict: Conflict) -> Status {
+    match conflict {
+        Conflict::Later => Status::Jukebox,
+        Conflict::Denied => Status::AccessDenied,
+    }
+}

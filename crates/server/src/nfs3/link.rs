@@ -1,0 +1,43 @@
+//! LINK (RFC 1813 §3.3.15).
+
+use proto::nfs3::{LinkArgs, LinkFail, LinkOk, Status};
+use vfs::FileSystem;
+
+use super::context::{Context, Outcome, bare};
+use super::object::Object;
+use super::{names, status};
+use crate::conflicts::Conflicts;
+
+pub(super) async fn run<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    arguments: LinkArgs,
+) -> Outcome<LinkArgs> {
+    let file = context.object(&arguments.file).await.map_err(bare)?;
+    let dir = context.object(&arguments.link.dir).await.map_err(bare)?;
+    let before = dir.before().await;
+    let linked = link(context, &file, &dir, &arguments).await;
+    let (attributes, dir) = (file.post_op().await, dir.around(before).await);
+    match linked {
+        Ok(()) => Ok(LinkOk { attributes, dir }),
+        Err(status) => Err((status, LinkFail { attributes, dir })),
+    }
+}
+
+async fn link<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    file: &Object<'_, F>,
+    dir: &Object<'_, F>,
+    arguments: &LinkArgs,
+) -> Result<(), Status> {
+    let name = names::checked(&arguments.link.name, Status::Exists)?;
+    if file.export_id() != dir.export_id() {
+        return Err(Status::CrossDevice);
+    }
+    dir.writable()?;
+    let _changing = context.before_remove(file).await?;
+    dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {
+        // LINK knows no NFS3ERR_ISDIR (RFC 1813 §3.3.15).
+        vfs::Error::IsDirectory => Status::Invalid,
+        other => status::of(other),
+    })
+}

@@ -1,0 +1,67 @@
+//! An object that a call works on, with its attributes before and after (RFC 1813 §2.5, wcc_data).
+
+use proto::nfs3::{FileHandle, PostOpAttributes, Status, WccAttributes, WccData};
+use vfs::{FileSystem, Handle, Identity, ObjectId};
+
+use super::{attributes, status};
+use crate::exports::{Export, ExportId};
+
+/// An object, its export, and who the caller is there.
+pub(super) struct Object<'a, F: FileSystem> {
+    export: &'a Export<F>,
+    pub(super) node: F::Node,
+    pub(super) who: Identity,
+}
+
+impl<'a, F: FileSystem> Object<'a, F> {
+    pub(super) fn new(export: &'a Export<F>, node: F::Node, who: Identity) -> Self {
+        Self { export, node, who }
+    }
+
+    pub(super) fn fs(&self) -> &'a F {
+        self.export.file_system()
+    }
+
+    pub(super) fn id(&self) -> ObjectId {
+        self.fs().object_id(&self.node)
+    }
+
+    pub(super) fn export_id(&self) -> ExportId {
+        self.export.id()
+    }
+
+    pub(super) fn read_only(&self) -> bool {
+        self.export.read_only()
+    }
+
+    /// Fails with NFS3ERR_ROFS on a read-only export.
+    pub(super) fn writable(&self) -> Result<(), Status> {
+        if self.read_only() { Err(Status::ReadOnly) } else { Ok(()) }
+    }
+
+    /// The attributes now.
+    pub(super) async fn attributes(&self) -> Result<vfs::Attributes, Status> {
+        self.fs().attributes(&self.node).await.map_err(status::of)
+    }
+
+    /// The attributes now, for a reply that goes without them if it must.
+    pub(super) async fn post_op(&self) -> PostOpAttributes {
+        self.fs().attributes(&self.node).await.ok().map(|now| attributes::to_wire(&now))
+    }
+
+    /// What to compare with later: to be taken before an operation that changes the object.
+    pub(super) async fn before(&self) -> Option<WccAttributes> {
+        self.fs().attributes(&self.node).await.ok().map(|now| attributes::to_wcc(&now))
+    }
+
+    /// The object around an operation that is over now.
+    pub(super) async fn around(&self, before: Option<WccAttributes>) -> WccData {
+        WccData { before, after: self.post_op().await }
+    }
+}
+
+/// A back end's handle on the wire.
+pub(super) fn to_wire(handle: &Handle) -> FileHandle {
+    const { assert!(Handle::MAX <= proto::nfs3::HANDLE_BYTES_MAX as usize) };
+    FileHandle::new(handle.as_bytes()).expect("a back end's handle fits NFSv3")
+}

@@ -1,0 +1,34 @@
+//! REMOVE (RFC 1813 §3.3.12).
+
+use proto::nfs3::{DirOpArgs, RemoveArgs, RemoveFail, RemoveOk, Status};
+use vfs::{FileSystem, RemoveKind};
+
+use super::context::{Context, Outcome, bare};
+use super::object::Object;
+use super::{names, status};
+use crate::conflicts::Conflicts;
+
+pub(super) async fn run<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    arguments: RemoveArgs,
+) -> Outcome<RemoveArgs> {
+    let dir = context.object(&arguments.object.dir).await.map_err(bare)?;
+    let before = dir.before().await;
+    let removed = remove(context, &dir, &arguments.object).await;
+    let dir = dir.around(before).await;
+    match removed {
+        Ok(()) => Ok(RemoveOk { dir }),
+        Err(status) => Err((status, RemoveFail { dir })),
+    }
+}
+
+async fn remove<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    dir: &Object<'_, F>,
+    object: &DirOpArgs,
+) -> Result<(), Status> {
+    let name = names::checked(&object.name, Status::Invalid)?;
+    dir.writable()?;
+    let _changing = context.before_remove_name(dir, name).await?;
+    dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await.map_err(status::of)
+}

@@ -1,0 +1,42 @@
+//! RENAME (RFC 1813 §3.3.14).
+
+use proto::nfs3::{RenameArgs, RenameFail, RenameOk, Status};
+use vfs::FileSystem;
+
+use super::context::{Context, Outcome, bare};
+use super::object::Object;
+use super::{names, status};
+use crate::conflicts::Conflicts;
+
+pub(super) async fn run<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    arguments: RenameArgs,
+) -> Outcome<RenameArgs> {
+    let from = context.object(&arguments.from.dir).await.map_err(bare)?;
+    let to = context.object(&arguments.to.dir).await.map_err(bare)?;
+    let (from_before, to_before) = (from.before().await, to.before().await);
+    let renamed = rename(context, &from, &to, &arguments).await;
+    let (from_dir, to_dir) = (from.around(from_before).await, to.around(to_before).await);
+    match renamed {
+        Ok(()) => Ok(RenameOk { from_dir, to_dir }),
+        Err(status) => Err((status, RenameFail { from_dir, to_dir })),
+    }
+}
+
+async fn rename<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    from: &Object<'_, F>,
+    to: &Object<'_, F>,
+    arguments: &RenameArgs,
+) -> Result<(), Status> {
+    // RFC 1813 §3.3.14: "." and ".." are NFS3ERR_INVAL on either side.
+    let old = names::checked(&arguments.from.name, Status::Invalid)?;
+    let new = names::checked(&arguments.to.name, Status::Invalid)?;
+    if from.export_id() != to.export_id() {
+        return Err(Status::CrossDevice);
+    }
+    from.writable()?;
+    let _moving = context.before_remove_name(from, old).await?;
+    let _replacing = context.before_remove_name(to, new).await?;
+    from.fs().rename(&from.who, &from.node, old, &to.node, new).await.map_err(status::of)
+}

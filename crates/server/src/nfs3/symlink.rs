@@ -1,0 +1,36 @@
+//! SYMLINK (RFC 1813 §3.3.10).
+
+use proto::nfs3::{Status, SymlinkArgs, SymlinkFail, SymlinkOk};
+use vfs::{Attributes, FileSystem};
+
+use super::context::{Context, Outcome, bare};
+use super::object::{Object, to_wire};
+use super::{attributes, names, status};
+use crate::conflicts::Conflicts;
+
+pub(super) async fn run<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
+    arguments: SymlinkArgs,
+) -> Outcome<SymlinkArgs> {
+    let dir = context.object(&arguments.place.dir).await.map_err(bare)?;
+    let before = dir.before().await;
+    match make(&dir, &arguments).await {
+        Ok((node, now)) => Ok(SymlinkOk {
+            object: Some(to_wire(&dir.fs().handle(&node))),
+            attributes: Some(attributes::to_wire(&now)),
+            dir: dir.around(before).await,
+        }),
+        Err(status) => Err((status, SymlinkFail { dir: dir.around(before).await })),
+    }
+}
+
+async fn make<F: FileSystem>(
+    dir: &Object<'_, F>,
+    arguments: &SymlinkArgs,
+) -> Result<(F::Node, Attributes), Status> {
+    let name = names::checked(&arguments.place.name, Status::Exists)?;
+    dir.writable()?;
+    let set = attributes::from_wire(&arguments.attributes);
+    let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;
+    made.map_err(status::of)
+}

@@ -1,0 +1,116 @@
+//! What others hold is asked about before it is touched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use proto::nfs3::*;
+use vfs::ObjectId;
+
+use crate::conflicts::{Conflict, Conflicts};
+use crate::fixture::{Server, export, place, unsquashed, write_args};
+
+/// Keeps what it was asked and answers with what it was told.
+#[derive(Default)]
+struct Asked {
+    any: AtomicBool,
+    answer: Mutex<Option<Conflict>>,
+    questions: Mutex<Vec<(&'static str, u64)>>,
+}
+
+impl Asked {
+    fn ask(&self, what: &'static str, object: ObjectId) -> Result<(), Conflict> {
+        self.questions.lock().push((what, object.fileid));
+        self.answer.lock().map_or(Ok(()), Err)
+    }
+
+    fn take(&self) -> Vec<(&'static str, u64)> {
+        std::mem::take(&mut *self.questions.lock())
+    }
+}
+
+impl Conflicts for Asked {
+    type Guard<'a> = ();
+
+    fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    async fn before_read(&self, object: ObjectId) -> Result<(), Conflict> {
+        self.ask("read", object)
+    }
+
+    async fn before_write(&self, object: ObjectId) -> Result<(), Conflict> {
+        self.ask("write", object)
+    }
+
+    async fn before_remove(&self, object: ObjectId) -> Result<(), Conflict> {
+        self.ask("remove", object)
+    }
+}
+
+fn server() -> (Server<Arc<Asked>>, Arc<Asked>, FileHandle, u64) {
+    let asked = Arc::new(Asked::default());
+    let server = Server::with(vec![export(1, "/", unsquashed())], Arc::clone(&asked));
+    let file = server.file(server.root, "f", 0o644);
+    let fileid = server.attributes(file).fileid;
+    asked.any.store(true, Ordering::Relaxed);
+    (server, asked, file, fileid)
+}
+
+#[test]
+fn every_conflicting_operation_asks_about_the_right_object() {
+    let (server, asked, file, f) = server();
+    let root = server.root;
+    server.read(file, 0, 1);
+    assert_eq!(asked.take(), [("read", f)]);
+    server.write(file, 0, b"x");
+    assert_eq!(asked.take(), [("write", f)]);
+    server.ok(&SetAttrArgs { object: file, attributes: SetAttributes::default(), guard: None });
+    assert_eq!(asked.take(), [("write", f)]);
+    let truncate = SetAttributes { size: Some(0), ..SetAttributes::default() };
+    server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(truncate) });
+    assert_eq!(asked.take(), [("write", f)], "an open that truncates");
+    server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(SetAttributes::default()) });
+    assert_eq!(asked.take(), [], "an open that does not");
+    server.ok(&LinkArgs { file, link: place(root, "g") });
+    assert_eq!(asked.take(), [("remove", f)]);
+    let h = server.attributes(server.file(root, "h", 0o644)).fileid;
+    asked.take();
+    server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
+    assert_eq!(asked.take(), [("remove", f), ("remove", h)], "what moves and what is replaced");
+    server.ok(&RemoveArgs { object: place(root, "h") });
+    assert_eq!(asked.take(), [("remove", f)]);
+    server.ok(&GetAttrArgs { object: file });
+    server.ok(&LookupArgs { what: place(root, "g") });
+    assert_eq!(asked.take(), []);
+}
+
+#[test]
+fn nobody_is_asked_when_nobody_holds_anything() {
+    let (server, asked, file, _) = server();
+    asked.any.store(false, Ordering::Relaxed);
+    server.write(file, 0, b"x");
+    server.read(file, 0, 1);
+    server.ok(&RemoveArgs { object: place(server.root, "f") });
+    assert_eq!(asked.take(), []);
+}
+
+#[test]
+fn a_recall_under_way_is_jukebox_and_changes_nothing() {
+    let (server, asked, file, _) = server();
+    let root = server.root;
+    let before = server.attributes(file);
+    for (answer, status) in [(Conflict::Later, Status::Jukebox), (Conflict::Denied, Status::AccessDenied)] {
+        *asked.answer.lock() = Some(answer);
+        let (read, fail) = server.fail(&ReadArgs { file, offset: 0, count: 1 });
+        assert_eq!((read, fail.attributes), (status, Some(before)));
+        assert_eq!(server.fail(&write_args(file, 0, b"x")).0, status);
+        let attributes = SetAttributes { size: Some(9), ..SetAttributes::default() };
+        assert_eq!(server.fail(&SetAttrArgs { object: file, attributes, guard: None }).0, status);
+        assert_eq!(server.fail(&RemoveArgs { object: place(root, "f") }).0, status);
+        assert_eq!(server.fail(&RenameArgs { from: place(root, "f"), to: place(root, "g") }).0, status);
+        assert_eq!(server.fail(&LinkArgs { file, link: place(root, "g") }).0, status);
+        assert_eq!(server.attributes(file), before);
+    }
+}

@@ -1,0 +1,55 @@
+//! LOOKUP and ACCESS.
+
+use proto::nfs3::*;
+
+use crate::fixture::{Server, place, user};
+
+#[test]
+fn a_lookup_tells_of_the_object_and_the_directory() {
+    let server = Server::new();
+    let file = server.file(server.root, "f", 0o640);
+    let ok = server.ok(&LookupArgs { what: place(server.root, "f") });
+    assert_eq!(ok.object, file);
+    assert_eq!(ok.attributes, Some(server.attributes(file)));
+    assert_eq!(ok.dir, Some(server.attributes(server.root)));
+}
+
+#[test]
+fn an_absent_name_tells_of_the_directory() {
+    let server = Server::new();
+    let (status, fail) = server.fail(&LookupArgs { what: place(server.root, "absent") });
+    assert_eq!((status, fail.dir), (Status::NoEntry, Some(server.attributes(server.root))));
+}
+
+#[test]
+fn dots_name_the_directory_and_the_one_above() {
+    let server = Server::new();
+    let dir = server.dir(server.root, "d", 0o755);
+    assert_eq!(server.find(dir, "."), Some(dir));
+    assert_eq!(server.find(dir, ".."), Some(server.root));
+    assert_eq!(server.find(server.root, ".."), Some(server.root), "nothing is above the root");
+}
+
+#[test]
+fn nothing_is_found_in_a_directory_that_may_not_be_searched() {
+    let server = Server::new();
+    let dir = server.dir(server.root, "d", 0o700);
+    server.file(dir, "f", 0o666);
+    for name in ["f", "absent", ".", ".."] {
+        let (status, _) = server.fail_as(user(7), &LookupArgs { what: place(dir, name) });
+        assert_eq!(status, Status::AccessDenied, "{name}");
+    }
+}
+
+#[test]
+fn access_gives_what_the_mode_gives_of_what_was_asked() {
+    let server = Server::new();
+    let file = server.file(server.root, "f", 0o754);
+    let asked = |who, access| server.ok_as(user(who), &AccessArgs { object: file, access }).access;
+    assert_eq!(asked(7, 0x3f), ACCESS_READ);
+    assert_eq!(asked(0, ACCESS_READ | ACCESS_EXECUTE), ACCESS_READ | ACCESS_EXECUTE);
+    assert_eq!(asked(7, ACCESS_MODIFY), 0);
+    assert_eq!(asked(0, u32::MAX) & !0x3f, 0, "bits without meaning are never granted");
+    let ok = server.ok(&AccessArgs { object: file, access: 1 });
+    assert_eq!(ok.attributes, Some(server.attributes(file)));
+}

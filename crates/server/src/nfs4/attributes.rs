@@ -1,0 +1,261 @@
+//! From a back end's attributes to NFSv4's and back (RFC 8881 §5).
+
+use bytes::Bytes;
+use proto::nfs4::attributes::{
+    AttributeId, AttributeValues, Bitmap, FileType, FsId, Principal, SetTime, SpecData,
+};
+use proto::nfs4::{FileHandle, Status, Time};
+use vfs::{Attributes, FileKind, FileSystem, SetAttributes, Timestamp};
+
+use super::context::Object;
+use super::{status, transfer};
+
+/// The attributes that GETATTR can answer.
+pub(crate) const SUPPORTED: Bitmap = Bitmap::of(&[
+    AttributeId::SupportedAttrs,
+    AttributeId::Type,
+    AttributeId::FhExpireType,
+    AttributeId::Change,
+    AttributeId::Size,
+    AttributeId::LinkSupport,
+    AttributeId::SymlinkSupport,
+    AttributeId::NamedAttr,
+    AttributeId::FsId,
+    AttributeId::UniqueHandles,
+    AttributeId::LeaseTime,
+    AttributeId::RdattrError,
+    AttributeId::AclSupport,
+    AttributeId::CanSetTime,
+    AttributeId::CaseInsensitive,
+    AttributeId::CasePreserving,
+    AttributeId::ChownRestricted,
+    AttributeId::FileHandle,
+    AttributeId::FileId,
+    AttributeId::FilesAvail,
+    AttributeId::FilesFree,
+    AttributeId::FilesTotal,
+    AttributeId::Homogeneous,
+    AttributeId::MaxFileSize,
+    AttributeId::MaxLink,
+    AttributeId::MaxName,
+    AttributeId::MaxRead,
+    AttributeId::MaxWrite,
+    AttributeId::Mode,
+    AttributeId::NoTrunc,
+    AttributeId::NumLinks,
+    AttributeId::Owner,
+    AttributeId::OwnerGroup,
+    AttributeId::RawDev,
+    AttributeId::SpaceAvail,
+    AttributeId::SpaceFree,
+    AttributeId::SpaceTotal,
+    AttributeId::SpaceUsed,
+    AttributeId::TimeAccess,
+    AttributeId::TimeAccessSet,
+    AttributeId::TimeCreate,
+    AttributeId::TimeDelta,
+    AttributeId::TimeMetadata,
+    AttributeId::TimeModify,
+    AttributeId::TimeModifySet,
+    AttributeId::MountedOnFileId,
+    AttributeId::SuppattrExclcreat,
+]);
+
+/// The attributes that SETATTR, OPEN and CREATE can set.
+pub(crate) const SETTABLE: Bitmap = Bitmap::of(&[
+    AttributeId::Size,
+    AttributeId::Mode,
+    AttributeId::Owner,
+    AttributeId::OwnerGroup,
+    AttributeId::TimeAccessSet,
+    AttributeId::TimeModifySet,
+]);
+
+/// The attributes that an exclusive create can set: not the times, where the back end keeps the verifier
+/// (RFC 8881 §5.8.1.14).
+pub(crate) const SETTABLE_EXCLUSIVELY: Bitmap =
+    Bitmap::of(&[AttributeId::Size, AttributeId::Mode, AttributeId::Owner, AttributeId::OwnerGroup]);
+
+const SPACE: Bitmap = Bitmap::of(&[
+    AttributeId::FilesAvail,
+    AttributeId::FilesFree,
+    AttributeId::FilesTotal,
+    AttributeId::SpaceAvail,
+    AttributeId::SpaceFree,
+    AttributeId::SpaceTotal,
+]);
+
+const LIMITS: Bitmap = Bitmap::of(&[
+    AttributeId::MaxFileSize,
+    AttributeId::MaxLink,
+    AttributeId::MaxName,
+    AttributeId::ChownRestricted,
+    AttributeId::TimeDelta,
+]);
+
+/// Asked when the attributes of an object in a directory listing could not be had.
+pub(crate) fn of_error(status: Status) -> AttributeValues {
+    AttributeValues { rdattr_error: Some(status), ..AttributeValues::default() }
+}
+
+/// The values of the `wanted` attributes of `object`.
+pub(crate) async fn of<F: FileSystem>(
+    object: &Object<F>,
+    attributes: &Attributes,
+    wanted: Bitmap,
+    lease_seconds: u32,
+) -> Result<AttributeValues, Status> {
+    let mut values = of_object(attributes);
+    if wanted.intersects(CONSTANTS) {
+        add_constants(&mut values, lease_seconds);
+    }
+    if wanted.contains(AttributeId::FileHandle) {
+        let handle = object.fs().handle(&object.node);
+        values.file_handle = Some(FileHandle(Bytes::copy_from_slice(handle.as_bytes())));
+    }
+    if wanted.intersects(LIMITS) {
+        add_limits(&mut values, object.fs());
+    }
+    if wanted.intersects(SPACE) {
+        let space = object.fs().stat_fs(&object.node).await.map_err(status::of)?;
+        values.files_avail = Some(space.available_files);
+        values.files_free = Some(space.free_files);
+        values.files_total = Some(space.total_files);
+        values.space_avail = Some(space.available_bytes);
+        values.space_free = Some(space.free_bytes);
+        values.space_total = Some(space.total_bytes);
+    }
+    Ok(values)
+}
+
+const CONSTANTS: Bitmap = Bitmap::of(&[
+    AttributeId::SupportedAttrs,
+    AttributeId::FhExpireType,
+    AttributeId::LinkSupport,
+    AttributeId::SymlinkSupport,
+    AttributeId::NamedAttr,
+    AttributeId::UniqueHandles,
+    AttributeId::LeaseTime,
+    AttributeId::RdattrError,
+    AttributeId::AclSupport,
+    AttributeId::CanSetTime,
+    AttributeId::CaseInsensitive,
+    AttributeId::CasePreserving,
+    AttributeId::Homogeneous,
+    AttributeId::MaxRead,
+    AttributeId::MaxWrite,
+    AttributeId::NoTrunc,
+    AttributeId::SuppattrExclcreat,
+]);
+
+fn of_object(attributes: &Attributes) -> AttributeValues {
+    AttributeValues {
+        kind: Some(file_type(attributes.kind)),
+        change: Some(attributes.change),
+        size: Some(attributes.size),
+        fsid: Some(FsId { major: attributes.fsid, minor: 0 }),
+        fileid: Some(attributes.fileid),
+        mode: Some(attributes.mode & 0o7777),
+        num_links: Some(attributes.links),
+        owner: Some(Principal::Number(attributes.uid)),
+        owner_group: Some(Principal::Number(attributes.gid)),
+        raw_dev: Some(SpecData { major: attributes.device.0, minor: attributes.device.1 }),
+        space_used: Some(attributes.used),
+        time_access: Some(time(attributes.accessed)),
+        time_create: attributes.created.map(time),
+        time_metadata: Some(time(attributes.changed)),
+        time_modify: Some(time(attributes.modified)),
+        mounted_on_fileid: Some(attributes.fileid),
+        ..AttributeValues::default()
+    }
+}
+
+fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
+    values.supported_attrs = Some(SUPPORTED);
+    // FH4_PERSISTENT (RFC 8881 §5.8.1.3).
+    values.fh_expire_type = Some(0);
+    values.link_support = Some(true);
+    values.symlink_support = Some(true);
+    values.named_attr = Some(false);
+    // Two handles of one object are equal.
+    values.unique_handles = Some(true);
+    values.lease_time = Some(lease_seconds);
+    values.rdattr_error = Some(Status::Ok);
+    values.acl_support = Some(0);
+    values.can_set_time = Some(true);
+    values.case_insensitive = Some(false);
+    values.case_preserving = Some(true);
+    values.homogeneous = Some(true);
+    values.max_read = Some(u64::from(transfer::DATA_BYTES_MAX));
+    values.max_write = Some(u64::from(transfer::DATA_BYTES_MAX));
+    values.no_trunc = Some(true);
+    values.suppattr_exclcreat = Some(SETTABLE_EXCLUSIVELY);
+}
+
+fn add_limits<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
+    let limits = fs.limits();
+    values.max_file_size = Some(limits.file_bytes_max);
+    values.max_link = Some(limits.links_max);
+    values.max_name = Some(limits.name_bytes_max);
+    values.chown_restricted = Some(limits.chown_restricted);
+    values.time_delta = Some(Time { seconds: 0, nanoseconds: limits.time_granularity_ns });
+}
+
+fn file_type(kind: FileKind) -> FileType {
+    match kind {
+        FileKind::Regular => FileType::Regular,
+        FileKind::Directory => FileType::Directory,
+        FileKind::Block => FileType::Block,
+        FileKind::Character => FileType::Character,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Socket => FileType::Socket,
+        FileKind::Fifo => FileType::Fifo,
+    }
+}
+
+fn time(timestamp: Timestamp) -> Time {
+    Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
+}
+
+/// What a client wants set, in the back end's terms.
+///
+/// # Errors
+/// INVAL for an attribute that can only be read, ATTRNOTSUPP for one that is not supported, BADOWNER for a name that is no
+/// number (RFC 8881 §5.9), INVAL for an impossible time or mode.
+pub(crate) fn to_set(values: &AttributeValues, allowed: Bitmap) -> Result<SetAttributes, Status> {
+    let given = values.present();
+    if !given.without(SUPPORTED).is_empty() {
+        return Err(Status::AttributeNotSupported);
+    }
+    if !given.without(allowed).is_empty() {
+        return Err(Status::Invalid);
+    }
+    if values.mode.is_some_and(|mode| mode & !0o7777 != 0) {
+        return Err(Status::Invalid);
+    }
+    Ok(SetAttributes {
+        mode: values.mode,
+        uid: values.owner.as_ref().map(id).transpose()?,
+        gid: values.owner_group.as_ref().map(id).transpose()?,
+        size: values.size,
+        accessed: values.time_access_set.map(set_time).transpose()?,
+        modified: values.time_modify_set.map(set_time).transpose()?,
+    })
+}
+
+fn id(principal: &Principal) -> Result<u32, Status> {
+    match principal {
+        Principal::Number(id) => Ok(*id),
+        Principal::Name(_) => Err(Status::BadOwner),
+    }
+}
+
+fn set_time(set: SetTime) -> Result<vfs::SetTime, Status> {
+    match set {
+        SetTime::Server => Ok(vfs::SetTime::Now),
+        SetTime::Client(Time { seconds, nanoseconds }) if nanoseconds < 1_000_000_000 => {
+            Ok(vfs::SetTime::To(Timestamp { seconds, nanoseconds }))
+        }
+        SetTime::Client(_) => Err(Status::Invalid),
+    }
+}

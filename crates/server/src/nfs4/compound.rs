@@ -1,0 +1,183 @@
+//! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
+//! §18.46.3) and of how large a reply may grow (§2.10.6.4).
+
+use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, Status};
+use vfs::FileSystem;
+use xdr::{Decoder, Encoder};
+
+use super::Nfs4;
+use super::context::Context;
+use super::dispatch;
+use super::operations::{Place, Row, row};
+use super::sequence::{self, Begun};
+
+/// The only minor version so far.
+pub(crate) const MINOR_VERSION: u32 = 1;
+
+impl<F: FileSystem> Nfs4<F> {
+    /// Runs one COMPOUND and appends its results.
+    pub(crate) async fn compound(
+        &self,
+        call: &rpc::Call<'_>,
+        reply: &mut Encoder,
+    ) -> Result<(), rpc::Refusal> {
+        let mut arguments = call.arguments.clone();
+        let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
+        let start = reply.len();
+        let mut results = CompoundReply::begin(reply, &header.tag);
+        if header.minor_version != MINOR_VERSION {
+            results.finish(reply, Status::MinorVersionMismatch);
+            return Ok(());
+        }
+        let mut context = Context::new(self, call, header.operations);
+        let mut status = Status::Ok;
+        for index in 0..header.operations {
+            let before = reply.len();
+            let step = self.step(&mut context, index, &mut arguments, start, reply).await;
+            match step {
+                Step::Done(outcome) => {
+                    results.count();
+                    status = outcome;
+                    if status != Status::Ok {
+                        break;
+                    }
+                }
+                Step::Replay(bytes) => {
+                    reply.truncate(start);
+                    reply.buffer_mut().extend_from_slice(&bytes);
+                    return Ok(());
+                }
+                Step::NotCached => {
+                    results.count();
+                    status = answer_not_cached(&mut arguments, header.operations, reply);
+                    if header.operations > 1 {
+                        results.count();
+                    }
+                    break;
+                }
+                Step::Nothing(outcome) => {
+                    reply.truncate(before);
+                    status = outcome;
+                    break;
+                }
+            }
+        }
+        results.finish(reply, status);
+        if let Some(session) = context.session.take() {
+            session.complete(&reply.as_slice()[start..]);
+        }
+        Ok(())
+    }
+
+    async fn step(
+        &self,
+        context: &mut Context<'_, F>,
+        index: u32,
+        arguments: &mut Decoder,
+        start: usize,
+        reply: &mut Encoder,
+    ) -> Step {
+        let Ok(number) = arguments.u32() else { return Step::Nothing(Status::BadXdr) };
+        let Some(operation) = Operation::from_number(number) else {
+            return Step::Done(answer(reply, ILLEGAL, Status::IllegalOperation));
+        };
+        let Some(row) = row(operation) else {
+            return Step::Done(refuse_unimplemented(context, index, operation, reply));
+        };
+        if let Err(status) = check_place(context, index, operation, row) {
+            return Step::Done(answer(reply, operation.number(), status));
+        }
+        if operation == Operation::Sequence {
+            return match sequence::begin(context, arguments, reply) {
+                Begun::New(status) => Step::Done(status),
+                Begun::Replay(bytes) => Step::Replay(bytes),
+                Begun::NotCached => Step::NotCached,
+            };
+        }
+        if let Err(status) = check_room(context, row, reply.len() - start) {
+            return Step::Done(answer(reply, operation.number(), status));
+        }
+        Step::Done(dispatch::run(context, operation, arguments, reply).await)
+    }
+}
+
+enum Step {
+    /// A result was appended.
+    Done(Status),
+    /// The whole reply is a cached one.
+    Replay(xdr::Bytes),
+    /// SEQUENCE succeeded for a retry whose reply was not kept.
+    NotCached,
+    /// Not even an operation number could be read: no result.
+    Nothing(Status),
+}
+
+/// Appends a result that is only a status.
+pub(crate) fn answer(reply: &mut Encoder, number: u32, status: Status) -> Status {
+    reply.u32(number);
+    reply.put(&status);
+    status
+}
+
+/// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost
+/// (RFC 8881 §2.10.6.1.3).
+fn answer_not_cached(arguments: &mut Decoder, operations: u32, reply: &mut Encoder) -> Status {
+    if operations == 1 {
+        return Status::Ok;
+    }
+    answer(reply, arguments.u32().unwrap_or(ILLEGAL), Status::RetryUncachedReply)
+}
+
+/// A known operation that this server does not have, of whatever minor version: NFS4ERR_NOTSUPP, because clients probe and
+/// some give up a mount at NFS4ERR_OP_ILLEGAL. A session comes first.
+fn refuse_unimplemented<F: FileSystem>(
+    context: &Context<'_, F>,
+    index: u32,
+    operation: Operation,
+    reply: &mut Encoder,
+) -> Status {
+    let status = if index == 0 && context.session.is_none() {
+        Status::OperationNotInSession
+    } else {
+        Status::NotSupported
+    };
+    answer(reply, operation.number(), status)
+}
+
+fn check_place<F: FileSystem>(
+    context: &Context<'_, F>,
+    index: u32,
+    operation: Operation,
+    row: Row,
+) -> Result<(), Status> {
+    let in_session = context.session.is_some();
+    match row.place {
+        Place::First if index == 0 => Ok(()),
+        Place::First => Err(Status::SequencePosition),
+        Place::InSession if in_session => Ok(()),
+        Place::InSession => Err(Status::OperationNotInSession),
+        Place::InSessionOrAlone if in_session => Ok(()),
+        // EXCHANGE_ID may be sent inside a session (RFC 8881 §18.35.3); BIND_CONN_TO_SESSION may not (§18.34.3).
+        Place::Alone if in_session && operation == Operation::ExchangeId => Ok(()),
+        Place::InSessionOrAlone | Place::Alone if index == 0 && context.operations == 1 => Ok(()),
+        Place::InSessionOrAlone | Place::Alone => Err(Status::NotOnlyOperation),
+    }
+}
+
+/// Refuses an operation whose result may not fit, before it has done anything (RFC 8881 §2.10.6.4).
+fn check_room<F: FileSystem>(context: &mut Context<'_, F>, row: Row, used: usize) -> Result<(), Status> {
+    let Some(session) = &context.session else { return Ok(()) };
+    let limits = session.reply_limits();
+    let needed = used + row.result_bytes;
+    context.reply_room = limits.reply_bytes_max.saturating_sub(used);
+    if needed > limits.reply_bytes_max {
+        return Err(Status::ReplyTooBig);
+    }
+    if let Some(cached_max) = limits.cached_bytes_max {
+        context.reply_room = context.reply_room.min(cached_max.saturating_sub(used));
+        if needed > cached_max {
+            return Err(Status::ReplyTooBigToCache);
+        }
+    }
+    Ok(())
+}

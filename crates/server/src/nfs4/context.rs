@@ -1,0 +1,113 @@
+//! What the operations of one COMPOUND share: the caller, the session, the current and saved file handles and stateids
+//! (RFC 8881 §16.2.3.1).
+
+use std::sync::Arc;
+
+use proto::nfs4::{StateId, Status};
+use state::Client;
+use vfs::{FileSystem, Identity, ObjectId};
+
+use super::Nfs4;
+use super::sequence::InSession;
+use crate::exports::Export;
+
+/// An object that an operation works on.
+pub(crate) struct Object<F: FileSystem> {
+    pub(crate) export: Arc<Export<F>>,
+    pub(crate) node: F::Node,
+}
+
+impl<F: FileSystem> Clone for Object<F> {
+    fn clone(&self) -> Self {
+        Self { export: Arc::clone(&self.export), node: self.node.clone() }
+    }
+}
+
+impl<F: FileSystem> Object<F> {
+    pub(crate) fn fs(&self) -> &F {
+        self.export.file_system()
+    }
+
+    pub(crate) fn id(&self) -> ObjectId {
+        self.fs().object_id(&self.node)
+    }
+
+    /// The key of the object in the tables of state.
+    pub(crate) fn file(&self) -> state::FileId {
+        let id = self.id();
+        state::FileId(id.fileid, id.generation)
+    }
+}
+
+/// The state of a COMPOUND between two operations.
+pub(crate) struct Context<'a, F: FileSystem> {
+    pub(crate) server: &'a Nfs4<F>,
+    pub(crate) call: &'a rpc::Call<'a>,
+    /// Set by SEQUENCE.
+    pub(crate) session: Option<InSession>,
+    pub(crate) current: Option<Object<F>>,
+    pub(crate) current_state: StateId,
+    pub(crate) saved: Option<(Object<F>, StateId)>,
+    /// How many operations the COMPOUND has.
+    pub(crate) operations: u32,
+    /// The bytes that the reply may still grow by, as the session's limit has it.
+    pub(crate) reply_room: usize,
+}
+
+impl<'a, F: FileSystem> Context<'a, F> {
+    pub(crate) fn new(server: &'a Nfs4<F>, call: &'a rpc::Call<'a>, operations: u32) -> Self {
+        Self {
+            server,
+            call,
+            session: None,
+            current: None,
+            current_state: StateId::ANONYMOUS,
+            saved: None,
+            operations,
+            reply_room: usize::MAX,
+        }
+    }
+
+    /// The current file handle.
+    pub(crate) fn object(&self) -> Result<&Object<F>, Status> {
+        self.current.as_ref().ok_or(Status::NoFileHandle)
+    }
+
+    /// The saved file handle.
+    pub(crate) fn saved(&self) -> Result<&Object<F>, Status> {
+        self.saved.as_ref().map(|(object, _)| object).ok_or(Status::NoFileHandle)
+    }
+
+    /// Makes `object` current. The current stateid goes with the old one (RFC 8881 §16.2.3.1.2).
+    pub(crate) fn set_current(&mut self, object: Object<F>) {
+        self.current = Some(object);
+        self.current_state = StateId::ANONYMOUS;
+    }
+
+    /// The client of the session.
+    pub(crate) fn client(&self) -> Result<&Arc<Client>, Status> {
+        self.session.as_ref().map(InSession::client).ok_or(Status::OperationNotInSession)
+    }
+
+    /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).
+    pub(crate) fn resolve_state(&self, state_id: StateId) -> Result<StateId, Status> {
+        if state_id != StateId::CURRENT {
+            return Ok(state_id);
+        }
+        if self.current_state == StateId::ANONYMOUS {
+            Err(Status::BadStateId)
+        } else {
+            Ok(self.current_state)
+        }
+    }
+
+    /// Who the caller is on the export of `object`.
+    pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
+        object.export.identity(&self.call.header.credential).map_err(|_| Status::WrongSecurity)
+    }
+
+    /// Fails with ROFS where the export is read-only.
+    pub(crate) fn writable(&self, object: &Object<F>) -> Result<(), Status> {
+        if object.export.read_only() { Err(Status::ReadOnly) } else { Ok(()) }
+    }
+}

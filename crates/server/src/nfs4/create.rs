@@ -1,0 +1,43 @@
+//! CREATE (RFC 8881 §18.4): directories, links, pipes, sockets and devices.
+
+use proto::nfs4::attributes::AttributeValues;
+use proto::nfs4::{CreateArgs, CreateResult, CreateType, Status};
+use vfs::{FileSystem, NodeKind};
+use xdr::Decoder;
+
+use super::change::ChangeBefore;
+use super::context::{Context, Object};
+use super::verify::bad_attributes;
+use super::{attributes, names, status};
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+) -> Result<CreateResult, Status> {
+    let CreateArgs { kind, name } = arguments.get().map_err(|_| Status::BadXdr)?;
+    let values = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let directory = context.object()?;
+    context.writable(directory)?;
+    let name = names::checked(&name)?;
+    let set = attributes::to_set(&values, attributes::SETTABLE)?;
+    let identity = context.identity(directory)?;
+    let change = ChangeBefore::of(directory).await?;
+    let (fs, at) = (directory.fs(), &directory.node);
+    let device = |kind| fs.make_node(&identity, at, name, kind, &set);
+    let (node, _) = match kind {
+        CreateType::Directory => fs.make_dir(&identity, at, name, &set).await,
+        CreateType::Symlink(target) if target.is_empty() => return Err(Status::Invalid),
+        CreateType::Symlink(target) => fs.make_symlink(&identity, at, name, &target, &set).await,
+        CreateType::Block(data) => device(NodeKind::Block(data.major, data.minor)).await,
+        CreateType::Character(data) => device(NodeKind::Character(data.major, data.minor)).await,
+        CreateType::Socket => device(NodeKind::Socket).await,
+        CreateType::Fifo => device(NodeKind::Fifo).await,
+        // Regular files are made by OPEN.
+        CreateType::Other(_) => return Err(Status::BadType),
+    }
+    .map_err(status::of)?;
+    let result = CreateResult { change: change.after(directory).await?, attributes_set: values.present() };
+    let made = Object { export: directory.export.clone(), node };
+    context.set_current(made);
+    Ok(result)
+}

@@ -1,0 +1,34 @@
+//! DESTROY_SESSION and DESTROY_CLIENTID (RFC 8881 §18.37, §18.50).
+
+use proto::nfs4::{DestroyClientIdArgs, DestroySessionArgs, Status};
+use vfs::FileSystem;
+
+use super::context::Context;
+
+pub(crate) fn session<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &DestroySessionArgs,
+    is_last: bool,
+) -> Result<(), Status> {
+    let server = context.server;
+    let session = server.state().session(arguments.session)?;
+    let own = context.session.as_ref().filter(|own| own.session().id() == session.id());
+    // RFC 8881 §18.37.3: a request may end its own session only as its last operation.
+    if own.is_some() && !is_last {
+        return Err(Status::NotOnlyOperation);
+    }
+    // Requests under way still need their slots (§18.37.3: NFS4ERR_DELAY is for the client to come again).
+    if session.is_busy(own.map(super::sequence::InSession::slot)) {
+        return Err(Status::Delay);
+    }
+    server.state().destroy_session(arguments.session)?;
+    server.recaller().backchannels().remove(arguments.session);
+    Ok(())
+}
+
+pub(crate) fn client<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &DestroyClientIdArgs,
+) -> Result<(), Status> {
+    context.server.state().destroy_client(arguments.client)
+}

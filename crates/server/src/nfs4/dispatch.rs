@@ -1,0 +1,150 @@
+//! From an operation's number to its handler: arguments in, result out.
+
+use proto::nfs4::{Operation, SetAttrResult, Status};
+use vfs::FileSystem;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::compound::answer;
+use super::context::Context;
+use super::lock::Refused;
+use super::verify::bad_attributes;
+use super::{
+    access, bind_conn_to_session, close, commit, create, create_session, destroy_session, exchange_id,
+    get_attr, handles, link, lock, lock_t, lock_u, lookup, lookup_parent, open, read, read_dir, read_link,
+    remove, rename, sec_info, set_attr, state_ids, verify, write,
+};
+
+/// Runs one operation and appends its result.
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    operation: Operation,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Status {
+    let start = reply.len();
+    answer(reply, operation.number(), Status::Ok);
+    let status = match body(context, operation, arguments, reply).await {
+        Ok(()) => return Status::Ok,
+        Err(failure) => failure,
+    };
+    // Whatever a handler had begun to write is replaced by the failure.
+    reply.truncate(start);
+    match status {
+        Failure::Status(status) => {
+            answer(reply, operation.number(), status);
+            // SETATTR's result has a body whatever the status is (RFC 8881 §18.30.2).
+            if operation == Operation::SetAttr {
+                reply.put(&SetAttrResult { attributes_set: Default::default() });
+            }
+            status
+        }
+        Failure::Denied(denied) => {
+            answer(reply, operation.number(), Status::Denied);
+            reply.put(&denied);
+            Status::Denied
+        }
+    }
+}
+
+enum Failure {
+    Status(Status),
+    Denied(proto::nfs4::LockDenied),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Denied(denied) => Self::Denied(denied),
+            Refused::Status(status) => Self::Status(status),
+        }
+    }
+}
+
+fn decode<T: Decode>(arguments: &mut Decoder) -> Result<T, Status> {
+    arguments.get().map_err(|_| Status::BadXdr)
+}
+
+fn put(reply: &mut Encoder, result: &impl Encode) -> Result<(), Failure> {
+    reply.put(result);
+    Ok(())
+}
+
+async fn body<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    operation: Operation,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Result<(), Failure> {
+    use Operation as O;
+    match operation {
+        O::PutFh => Ok(handles::put(context, decode(arguments)?).await?),
+        O::PutRootFh | O::PutPubFh => Ok(handles::put_root(context)?),
+        O::GetFh => put(reply, &handles::get(context)?),
+        O::SaveFh => Ok(handles::save(context)?),
+        O::RestoreFh => Ok(handles::restore(context)?),
+        O::GetAttr => Ok(get_attr::run(context, decode(arguments)?, reply).await?),
+        O::Access => put(reply, &access::run(context, decode(arguments)?).await?),
+        O::Lookup => Ok(lookup::run(context, decode(arguments)?).await?),
+        O::LookupParent => Ok(lookup_parent::run(context).await?),
+        O::Read => Ok(read::run(context, decode(arguments)?, reply).await?),
+        O::Write => put(reply, &write::run(context, decode(arguments)?).await?),
+        O::Commit => put(reply, &commit::run(context, decode(arguments)?).await?),
+        O::ReadDir => Ok(read_dir::run(context, decode(arguments)?, reply).await?),
+        O::ReadLink => put(reply, &read_link::run(context).await?),
+        O::SetAttr => {
+            let attributes_set = set_attr::run(context, arguments).await?;
+            put(reply, &SetAttrResult { attributes_set })
+        }
+        O::Verify => Ok(verify::run(context, arguments, false).await?),
+        O::NVerify => Ok(verify::run(context, arguments, true).await?),
+        O::Create => put(reply, &create::run(context, arguments).await?),
+        O::Remove => put(reply, &remove::run(context, decode(arguments)?).await?),
+        O::Rename => put(reply, &rename::run(context, decode(arguments)?).await?),
+        O::Link => put(reply, &link::run(context, decode(arguments)?).await?),
+        O::SecInfo => put(reply, &sec_info::by_name(context, decode(arguments)?).await?),
+        O::SecInfoNoName => put(reply, &sec_info::without_name(context, decode(arguments)?).await?),
+        other => state_body(context, other, arguments, reply).await,
+    }
+}
+
+/// The operations on state and sessions.
+async fn state_body<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    operation: Operation,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Result<(), Failure> {
+    use Operation as O;
+    match operation {
+        O::Open => {
+            let decoded = proto::nfs4::OpenArgs::decode(arguments).map_err(bad_attributes)?;
+            put(reply, &open::run(context, decoded).await?)
+        }
+        O::Close => put(reply, &close::close(context, &decode(arguments)?)?),
+        O::OpenDowngrade => put(reply, &close::downgrade(context, &decode(arguments)?)?),
+        O::Lock => put(reply, &lock::run(context, decode(arguments)?).await?),
+        O::LockT => Ok(lock_t::run(context, decode(arguments)?).await?),
+        O::LockU => put(reply, &lock_u::run(context, &decode(arguments)?)?),
+        O::TestStateId => put(reply, &state_ids::test(context, &decode(arguments)?)?),
+        O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?)?),
+        O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
+        O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?)?),
+        O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?)?),
+        O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?)?),
+        O::DestroySession => {
+            let decoded = decode(arguments)?;
+            Ok(destroy_session::session(context, &decoded, arguments.remaining() == 0)?)
+        }
+        O::DestroyClientId => Ok(destroy_session::client(context, &decode(arguments)?)?),
+        O::BindConnToSession => put(reply, &bind_conn_to_session::bind(context, &decode(arguments)?)?),
+        O::BackchannelCtl => Ok(bind_conn_to_session::control(context, &decode(arguments)?)?),
+        // The table of operations has no row for the others.
+        _ => Err(Status::NotSupported.into()),
+    }
+}

@@ -1,0 +1,55 @@
+//! EXCHANGE_ID (RFC 8881 §18.35).
+
+use proto::nfs4::{
+    ExchangeIdArgs, ExchangeIdResult, ImplementationId, ServerOwner, StateProtect, StateProtectResult,
+    Status, Time, exchange_flags,
+};
+use state::{ExchangeId, Principal};
+use vfs::FileSystem;
+
+use super::context::Context;
+
+pub(crate) fn run<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: ExchangeIdArgs,
+) -> Result<ExchangeIdResult, Status> {
+    if arguments.flags & !exchange_flags::REQUEST_MASK != 0 {
+        return Err(Status::Invalid);
+    }
+    // Neither machine credentials nor a shared secret work without RPCSEC_GSS (RFC 8881 §18.35.3): a server that does
+    // not support what is asked for says INVAL.
+    if arguments.state_protect != StateProtect::None {
+        return Err(Status::Invalid);
+    }
+    let asked = ExchangeId {
+        owner: arguments.owner.id,
+        verifier: arguments.owner.verifier,
+        principal: principal(context),
+        update: arguments.flags & exchange_flags::UPDATE_CONFIRMED_RECORD != 0,
+    };
+    let server = context.server;
+    let exchanged = server.state().exchange_id(&asked, server.recaller().now())?;
+    Ok(ExchangeIdResult {
+        client: exchanged.client,
+        sequence: exchanged.sequence,
+        flags: exchanged.flags() | exchange_flags::USE_NON_PNFS,
+        state_protect: StateProtectResult::None,
+        server_owner: ServerOwner { minor_id: 0, major_id: server.identity().clone() },
+        server_scope: server.identity().clone(),
+        implementation: vec![ImplementationId {
+            domain: "primetime.invalid".into(),
+            name: concat!("primetime ", env!("CARGO_PKG_VERSION")).into(),
+            date: Time { seconds: 0, nanoseconds: 0 },
+        }],
+    })
+}
+
+/// What tells callers apart: the flavour and the user. The host is left out, for a client may have several addresses.
+pub(crate) fn principal<F: FileSystem>(context: &Context<'_, F>) -> Principal {
+    let bytes = match &context.call.header.credential {
+        rpc::Credential::None => vec![0],
+        rpc::Credential::Sys(sys) => [&[1][..], &sys.uid.to_be_bytes()].concat(),
+        rpc::Credential::Other { flavor, body } => [&flavor.to_be_bytes()[..], body].concat(),
+    };
+    Principal(bytes.into())
+}

@@ -1,0 +1,56 @@
+//! The operations that only move file handles: PUTFH, PUTROOTFH, PUTPUBFH, GETFH, SAVEFH, RESTOREFH (RFC 8881 §18.8, §18.19 –
+//! §18.21, §18.27, §18.28). Together in one file because each is a line or two.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{FileHandle, GetFhResult, PutFhArgs, StateId, Status};
+use vfs::FileSystem;
+
+use super::context::{Context, Object};
+use super::status;
+
+pub(crate) async fn put<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: PutFhArgs,
+) -> Result<(), Status> {
+    let handle = &arguments.object.0;
+    if handle.is_empty() || handle.len() > vfs::Handle::MAX {
+        return Err(Status::BadHandle);
+    }
+    let (export, node) =
+        context.server.exports().resolve(handle, context.call.peer).await.map_err(status::of)?;
+    let object = Object { export: Arc::clone(export), node };
+    context.set_current(object);
+    Ok(())
+}
+
+/// PUTROOTFH, and PUTPUBFH: the public file handle is the root (RFC 8881 §4.1.2 leaves it to the server).
+pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
+    let (export, node) = context.server.exports().root();
+    if !export.clients().allow(context.call.peer.ip()) {
+        return Err(Status::AccessDenied);
+    }
+    let object = Object { export: Arc::clone(export), node };
+    context.set_current(object);
+    Ok(())
+}
+
+pub(crate) fn get<F: FileSystem>(context: &mut Context<'_, F>) -> Result<GetFhResult, Status> {
+    let object = context.object()?;
+    let handle = object.fs().handle(&object.node);
+    Ok(GetFhResult { object: FileHandle(Bytes::copy_from_slice(handle.as_bytes())) })
+}
+
+pub(crate) fn save<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
+    let object = context.object()?.clone();
+    context.saved = Some((object, context.current_state));
+    Ok(())
+}
+
+pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
+    let (object, state): (Object<F>, StateId) = context.saved.clone().ok_or(Status::NoFileHandle)?;
+    context.current = Some(object);
+    context.current_state = state;
+    Ok(())
+}

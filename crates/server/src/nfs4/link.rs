@@ -1,0 +1,34 @@
+//! LINK (RFC 8881 §18.9): another name in the current directory for the saved object.
+
+use proto::nfs4::{LinkArgs, LinkResult, Status};
+use vfs::{FileKind, FileSystem};
+
+use super::change::ChangeBefore;
+use super::context::Context;
+use super::{conflict, names, status};
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: LinkArgs,
+) -> Result<LinkResult, Status> {
+    let object = context.saved()?;
+    let directory = context.object()?;
+    let name = names::checked(&arguments.new_name)?;
+    context.writable(object)?;
+    context.writable(directory)?;
+    if object.export.id() != directory.export.id() {
+        return Err(Status::CrossDevice);
+    }
+    let identity = context.identity(directory)?;
+    if identity != context.identity(object)? {
+        return Err(Status::AccessDenied);
+    }
+    let attributes = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    if attributes.kind == FileKind::Directory {
+        return Err(Status::IsDirectory);
+    }
+    let _changing = conflict::before_change(context, object).await?;
+    let change = ChangeBefore::of(directory).await?;
+    directory.fs().link(&identity, &object.node, &directory.node, name).await.map_err(status::of)?;
+    Ok(LinkResult { change: change.after(directory).await? })
+}

@@ -1,0 +1,130 @@
+//! NFS version 4, minor version 1 (RFC 8881): one file per operation.
+//!
+//! [`Nfs4`] runs COMPOUNDs over the exports and [`state`]. It knows no sockets, clock or runtime: those come through
+//! [`crate::runtime::Runtime`].
+
+mod access;
+mod attributes;
+mod bind_conn_to_session;
+mod change;
+mod close;
+mod commit;
+mod compound;
+mod conflict;
+mod context;
+mod create;
+mod create_session;
+mod destroy_session;
+mod dispatch;
+mod exchange_id;
+mod get_attr;
+mod handles;
+mod link;
+mod lock;
+mod lock_t;
+mod lock_u;
+mod lookup;
+mod lookup_parent;
+mod names;
+mod open;
+mod operations;
+mod read;
+mod read_dir;
+mod read_link;
+mod regular;
+mod remove;
+mod rename;
+mod sec_info;
+mod sequence;
+mod set_attr;
+mod state_ids;
+mod status;
+mod transfer;
+mod verify;
+mod write;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rpc::{Call, Disposition, Refusal};
+use state::State;
+use vfs::FileSystem;
+use xdr::Encoder;
+
+use crate::exports::Exports;
+use crate::recall::Recaller;
+
+/// The procedures of the program.
+mod procedure {
+    pub(super) const NULL: u32 = 0;
+    pub(super) const COMPOUND: u32 = proto::nfs4::COMPOUND;
+}
+
+/// How NFSv4 is served.
+#[derive(Debug, Clone)]
+pub struct Nfs4Options {
+    /// Delegations are granted.
+    pub delegations: bool,
+    /// Names this server to its clients: the same after a restart, different on every other server.
+    pub identity: Bytes,
+}
+
+/// The program.
+#[derive(Debug)]
+pub struct Nfs4<F> {
+    exports: Arc<Exports<F>>,
+    recaller: Recaller,
+    options: Nfs4Options,
+}
+
+impl<F: FileSystem> Nfs4<F> {
+    /// Serves `exports`; state and recalls are those of `recaller`.
+    pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
+        Self { exports, recaller, options }
+    }
+
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// The refusals of RFC 5531.
+    pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        match call.header.procedure {
+            procedure::NULL => {}
+            procedure::COMPOUND => {
+                self.exports.check_flavor(&call.header.credential)?;
+                self.compound(call, reply).await?;
+            }
+            _ => return Err(Refusal::ProcedureUnavailable),
+        }
+        Ok(Disposition::Reply)
+    }
+
+    /// A connection is gone.
+    pub fn disconnected(&self, connection: u64) {
+        self.recaller.backchannels().disconnected(connection);
+    }
+
+    fn exports(&self) -> &Exports<F> {
+        &self.exports
+    }
+
+    fn recaller(&self) -> &Recaller {
+        &self.recaller
+    }
+
+    fn state(&self) -> &State {
+        self.recaller.state()
+    }
+
+    fn lease_seconds(&self) -> u32 {
+        self.state().limits().lease_seconds
+    }
+
+    fn delegations(&self) -> bool {
+        self.options.delegations
+    }
+
+    fn identity(&self) -> &Bytes {
+        &self.options.identity
+    }
+}

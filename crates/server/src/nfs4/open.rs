@@ -1,0 +1,300 @@
+//! OPEN (RFC 8881 §18.16).
+
+use bytes::Bytes;
+use proto::nfs4::attributes::{AttributeId, Bitmap};
+use proto::nfs4::{
+    Ace, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, ReadDelegation, StateId,
+    Status, WhyNoDelegation, open_result, share,
+};
+use state::{Open, OpenError, Opened};
+use vfs::{Access, Attributes, CreateMode, FileSystem, Identity, Name, SetAttributes};
+
+use super::change::ChangeBefore;
+use super::context::{Context, Object};
+use super::{attributes, conflict, lookup, names, regular, status};
+
+/// How often a name is looked up again that somebody else makes or removes at the same time.
+const ATTEMPTS_MAX: usize = 3;
+/// `ACE4_ACCESS_ALLOWED_ACE_TYPE` is 0; this ACE grants nothing, so that clients ask ACCESS.
+const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() };
+
+/// The file that is opened, and what had to be done to have it.
+struct Target<F: FileSystem> {
+    object: Object<F>,
+    change: ChangeInfo,
+    created: bool,
+    attributes_set: Bitmap,
+    truncate: bool,
+}
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: OpenArgs,
+) -> Result<OpenResult, Status> {
+    let access = arguments.share_access & share::ACCESS_MASK;
+    check_arguments(context, &arguments, access)?;
+    let target = find(context, &arguments).await?;
+    let object = &target.object;
+    let identity = context.identity(object)?;
+    if access & share::WRITE != 0 || target.truncate {
+        context.writable(object)?;
+    }
+    if !target.created {
+        let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+        check_object(object, &found, &identity, access, target.truncate).await?;
+    }
+    let opened = open(context, object, &arguments, access).await?;
+    if target.truncate {
+        truncate(context, object, &identity, &opened).await?;
+    }
+    let result = OpenResult {
+        state_id: opened.state_id,
+        change: target.change,
+        flags: open_result::LOCK_TYPE_POSIX,
+        attributes_set: target.attributes_set,
+        delegation: delegation(context, &opened, &arguments),
+    };
+    context.set_current(target.object);
+    context.current_state = opened.state_id;
+    Ok(result)
+}
+
+fn check_arguments<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &OpenArgs,
+    access: u32,
+) -> Result<(), Status> {
+    context.object()?;
+    if access == 0 || access & !share::BOTH != 0 || arguments.share_deny & !share::BOTH != 0 {
+        return Err(Status::Invalid);
+    }
+    // Only a name can be created (RFC 8881 §18.16.3).
+    if arguments.create.is_some() && !matches!(arguments.claim, OpenClaim::Null(_)) {
+        return Err(Status::Invalid);
+    }
+    Ok(())
+}
+
+async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> Result<Target<F>, Status> {
+    let found = |object| Target {
+        object,
+        change: ChangeInfo { atomic: true, before: 0, after: 0 },
+        created: false,
+        attributes_set: Bitmap::EMPTY,
+        truncate: false,
+    };
+    match &arguments.claim {
+        OpenClaim::Null(name) => match &arguments.create {
+            Some(how) => create(context, name, how).await,
+            None => {
+                let (object, _) = lookup::child(context, name).await?;
+                let change = ChangeBefore::of(context.object()?).await?;
+                Ok(Target { change: change.unchanged(), ..found(object) })
+            }
+        },
+        OpenClaim::Handle => Ok(found(context.object()?.clone())),
+        OpenClaim::DelegateCurrentHandle(id) => {
+            let object = context.object()?.clone();
+            check_delegation(context, &object, id)?;
+            Ok(found(object))
+        }
+        OpenClaim::DelegateCurrent(claim) => {
+            let (object, _) = lookup::child(context, &claim.name).await?;
+            check_delegation(context, &object, &claim.state_id)?;
+            Ok(found(object))
+        }
+        // There is no grace period in which something could be reclaimed (RFC 8881 §8.4.2.1).
+        OpenClaim::Previous(_) => Err(Status::NoGrace),
+        // Delegations do not survive a client's restart here (RFC 8881 §18.16.3).
+        OpenClaim::DelegatePrevious(_) | OpenClaim::DelegatePreviousHandle => Err(Status::NotSupported),
+    }
+}
+
+fn check_delegation<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    id: &StateId,
+) -> Result<(), Status> {
+    let id = context.resolve_state(*id)?;
+    context.server.state().check_file(context.client()?, object.file(), &id)
+}
+
+/// The file called `name`, made if it is not there.
+async fn create<F: FileSystem>(
+    context: &Context<'_, F>,
+    name: &Bytes,
+    how: &CreateHow,
+) -> Result<Target<F>, Status> {
+    let directory = context.object()?;
+    context.writable(directory)?;
+    let checked = names::checked(name)?;
+    let change = ChangeBefore::of(directory).await?;
+    let (mode, values) = match how {
+        CreateHow::Unchecked(values) | CreateHow::Guarded(values) => {
+            (CreateMode::Guarded(attributes::to_set(values, attributes::SETTABLE)?), values.present())
+        }
+        CreateHow::Exclusive(verifier) => {
+            let attributes = SetAttributes::default();
+            (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
+        }
+        CreateHow::Exclusive41(verifier, values) => {
+            let attributes = attributes::to_set(values, attributes::SETTABLE_EXCLUSIVELY)?;
+            (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
+        }
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        if let CreateHow::Unchecked(values) = how {
+            match lookup::child(context, name).await {
+                Ok((object, _)) => {
+                    let truncate = values.size == Some(0);
+                    let attributes_set =
+                        if truncate { Bitmap::of(&[AttributeId::Size]) } else { Bitmap::EMPTY };
+                    let change = change.after(directory).await?;
+                    return Ok(Target { object, change, created: false, attributes_set, truncate });
+                }
+                Err(Status::NoEntry) => {}
+                Err(status) => return Err(status),
+            }
+        }
+        match make(context, directory, checked, &mode).await {
+            Ok(object) => {
+                let change = change.after(directory).await?;
+                return Ok(Target { object, change, created: true, attributes_set: values, truncate: false });
+            }
+            // Somebody was quicker: an unchecked create opens that file.
+            Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Err(Status::Delay)
+}
+
+/// Where the back end keeps the verifier of an exclusive create: the client sets the times anew
+/// (RFC 8881 §18.16.3).
+const EXCLUSIVE_TIMES: Bitmap = Bitmap::of(&[AttributeId::TimeAccess, AttributeId::TimeModify]);
+
+async fn make<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    mode: &CreateMode,
+) -> Result<Object<F>, Status> {
+    let identity = context.identity(directory)?;
+    let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
+    Ok(Object { export: directory.export.clone(), node: made.node })
+}
+
+/// Type and permissions of a file that was there before.
+async fn check_object<F: FileSystem>(
+    object: &Object<F>,
+    found: &Attributes,
+    identity: &Identity,
+    access: u32,
+    truncate: bool,
+) -> Result<(), Status> {
+    if let Some(status) = regular::wrong_kind(found.kind) {
+        return Err(status);
+    }
+    let mut wanted = Access(0);
+    if access & share::READ != 0 {
+        wanted.0 |= Access::READ.0;
+    }
+    if access & share::WRITE != 0 || truncate {
+        wanted.0 |= Access::MODIFY.0;
+    }
+    let mut granted = object
+        .fs()
+        .access(identity, &object.node, Access(wanted.0 | Access::EXECUTE.0))
+        .await
+        .map_err(status::of)?;
+    // Who may run a file must be able to have it read (RFC 1813 §4.4 has the same for NFSv3).
+    if granted.contains(Access::EXECUTE) {
+        granted.0 |= Access::READ.0;
+    }
+    if granted.contains(wanted) { Ok(()) } else { Err(Status::AccessDenied) }
+}
+
+async fn open<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    arguments: &OpenArgs,
+    access: u32,
+) -> Result<Opened, Status> {
+    let client = context.client()?;
+    let recaller = context.server.recaller();
+    let asked = Open {
+        file: object.file(),
+        owner: arguments.owner.owner.clone(),
+        access,
+        deny: arguments.share_deny,
+        delegate: context.server.delegations() && callbacks_work(context) && wants_delegation(arguments),
+    };
+    let attempt = || match context.server.state().open(client, &asked, recaller.now()) {
+        Ok(opened) => Ok(Ok(opened)),
+        Err(OpenError::Status(status)) => Ok(Err(status)),
+        Err(OpenError::Delegated(recalls)) => Err(recalls),
+    };
+    let opened = recaller.hold(attempt).await.map_err(conflict::delay)??;
+    if let Some((id, _)) = &opened.delegation {
+        recaller.delegated(id, object.file(), object.fs().handle(&object.node));
+    }
+    Ok(opened)
+}
+
+async fn truncate<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    identity: &Identity,
+    opened: &Opened,
+) -> Result<(), Status> {
+    let set = SetAttributes { size: Some(0), ..SetAttributes::default() };
+    let cut = object.fs().set_attributes(identity, &object.node, &set).await;
+    cut.map(|_| ()).map_err(|error| {
+        // The client gets an error and will never close what it does not know.
+        if let Ok(client) = context.client() {
+            let _ = context.server.state().close(client, &opened.state_id);
+        }
+        status::of(error)
+    })
+}
+
+fn callbacks_work<F: FileSystem>(context: &Context<'_, F>) -> bool {
+    let channel = context
+        .session
+        .as_ref()
+        .and_then(|own| context.server.recaller().backchannels().get(own.session().id()));
+    channel.is_some_and(|channel| channel.works())
+}
+
+fn want(arguments: &OpenArgs) -> u32 {
+    arguments.share_access & share::WANT_MASK
+}
+
+fn wants_delegation(arguments: &OpenArgs) -> bool {
+    let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
+    by_claim
+        && !matches!(
+            want(arguments),
+            share::WANT_NO_DELEGATION | share::WANT_CANCEL | share::WANT_WRITE_DELEGATION
+        )
+}
+
+/// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
+fn delegation<F: FileSystem>(
+    context: &Context<'_, F>,
+    opened: &Opened,
+    arguments: &OpenArgs,
+) -> OpenDelegation {
+    if let Some((state_id, _)) = opened.delegation {
+        return OpenDelegation::Read(ReadDelegation { state_id, recall: false, permissions: NO_PERMISSIONS });
+    }
+    match want(arguments) {
+        share::WANT_NO_PREFERENCE => OpenDelegation::None,
+        share::WANT_NO_DELEGATION => OpenDelegation::NoneExt(WhyNoDelegation::NotWanted),
+        share::WANT_CANCEL => OpenDelegation::NoneExt(WhyNoDelegation::Cancelled),
+        _ if !context.server.delegations() || !callbacks_work(context) => {
+            OpenDelegation::NoneExt(WhyNoDelegation::Resource(false))
+        }
+        _ => OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)),
+    }
+}

@@ -1,0 +1,24 @@
+//! REMOVE (RFC 8881 §18.25).
+
+use proto::nfs4::{RemoveArgs, RemoveResult, Status};
+use vfs::{FileSystem, RemoveKind};
+
+use super::change::ChangeBefore;
+use super::context::Context;
+use super::{conflict, lookup, names, status};
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: RemoveArgs,
+) -> Result<RemoveResult, Status> {
+    let name = names::checked(&arguments.target)?;
+    // The holder of a delegation learns of the removal (RFC 8881 §10.4.4), so the object is looked up first.
+    let (victim, _) = lookup::child(context, &arguments.target).await?;
+    let directory = context.object()?;
+    context.writable(directory)?;
+    let _changing = conflict::before_change(context, &victim).await?;
+    let identity = context.identity(directory)?;
+    let change = ChangeBefore::of(directory).await?;
+    directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await.map_err(status::of)?;
+    Ok(RemoveResult { change: change.after(directory).await? })
+}

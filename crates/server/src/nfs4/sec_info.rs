@@ -1,0 +1,40 @@
+//! SECINFO and SECINFO_NO_NAME (RFC 8881 §18.29, §18.45). Both consume the current file handle.
+
+use proto::nfs4::{SecInfoArgs, SecInfoNoNameArgs, SecInfoResult, SecInfoStyle, SecurityFlavor, Status};
+use vfs::FileSystem;
+
+use super::context::{Context, Object};
+use super::{lookup, status};
+
+pub(crate) async fn by_name<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: SecInfoArgs,
+) -> Result<SecInfoResult, Status> {
+    let (object, _) = lookup::child(context, &arguments.name).await?;
+    Ok(flavors(context, &object))
+}
+
+pub(crate) async fn without_name<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: SecInfoNoNameArgs,
+) -> Result<SecInfoResult, Status> {
+    let object = context.object()?.clone();
+    let object = match arguments.style {
+        SecInfoStyle::CurrentHandle => object,
+        SecInfoStyle::Parent => {
+            let identity = context.identity(&object)?;
+            let node = object.fs().lookup_parent(&identity, &object.node).await.map_err(status::of)?;
+            Object { export: object.export.clone(), node }
+        }
+    };
+    Ok(flavors(context, &object))
+}
+
+fn flavors<F: FileSystem>(context: &mut Context<'_, F>, object: &Object<F>) -> SecInfoResult {
+    let flavors =
+        object.export.security_flavors().iter().map(|number| SecurityFlavor::Plain(*number)).collect();
+    // RFC 8881 §18.45.3: the current file handle is gone after success.
+    context.current = None;
+    context.current_state = proto::nfs4::StateId::ANONYMOUS;
+    SecInfoResult { flavors }
+}

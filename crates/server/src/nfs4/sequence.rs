@@ -1,0 +1,144 @@
+//! SEQUENCE (RFC 8881 §18.46): begins a request in its slot.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{Operation, SequenceArgs, SequenceResult, Status, sequence_flags};
+use state::{Begin, Client, SequenceRequest, Session, SlotTicket};
+use vfs::FileSystem;
+use xdr::{Decoder, Encoder};
+
+use super::compound::answer;
+use super::context::Context;
+
+/// Bytes of a request that its digest is made of: the operations with their arguments, and the start of the data.
+const DIGEST_BYTES: usize = 512;
+/// Bytes that the RPC head takes of a reply: the session's limits include it.
+const RPC_REPLY_BYTES: usize = 24;
+
+/// A request in its session.
+pub(crate) struct InSession {
+    session: Arc<Session>,
+    ticket: SlotTicket,
+    cache_this: bool,
+}
+
+/// How large the reply may be, without the RPC head.
+pub(crate) struct ReplyLimits {
+    pub(crate) reply_bytes_max: usize,
+    pub(crate) cached_bytes_max: Option<usize>,
+}
+
+/// How SEQUENCE ended.
+pub(crate) enum Begun {
+    /// A result was appended.
+    New(Status),
+    /// The whole reply is an earlier one.
+    Replay(Bytes),
+    /// A result was appended, and the next operation gets NFS4ERR_RETRY_UNCACHED_REP.
+    NotCached,
+}
+
+impl InSession {
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        self.session.client()
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn slot(&self) -> proto::nfs4::SlotId {
+        self.ticket.slot()
+    }
+
+    pub(crate) fn reply_limits(&self) -> ReplyLimits {
+        let fore = self.session.fore_channel();
+        let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
+        ReplyLimits {
+            reply_bytes_max: without_head(fore.response_bytes_max),
+            cached_bytes_max: self.cache_this.then(|| without_head(fore.cached_response_bytes_max)),
+        }
+    }
+
+    /// Ends the request; the reply is kept for a retry where that was asked for.
+    pub(crate) fn complete(self, reply: &[u8]) {
+        self.ticket.complete(self.cache_this.then(|| Bytes::copy_from_slice(reply)));
+    }
+}
+
+pub(crate) fn begin<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Begun {
+    let number = Operation::Sequence.number();
+    let Ok(asked) = arguments.get::<SequenceArgs>() else {
+        return Begun::New(answer(reply, number, Status::BadXdr));
+    };
+    let session = match find(context, &asked) {
+        Ok(session) => session,
+        Err(status) => return Begun::New(answer(reply, number, status)),
+    };
+    let request = SequenceRequest {
+        slot: asked.slot,
+        sequence: asked.sequence,
+        highest_slot: asked.highest_slot,
+        digest: digest(context.operations, arguments),
+    };
+    let result = SequenceResult {
+        session: asked.session,
+        sequence: asked.sequence,
+        slot: asked.slot,
+        highest_slot: session.highest_slot(),
+        target_highest_slot: session.highest_slot(),
+        status_flags: status_flags(context, &session),
+    };
+    let outcome = match session.begin(&request, context.server.recaller().now()) {
+        Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
+        Ok(Begin::NotCached) => Begun::NotCached,
+        Ok(Begin::New(ticket)) => {
+            context.session = Some(InSession { session, ticket, cache_this: asked.cache_this });
+            Begun::New(Status::Ok)
+        }
+        Err(status) => return Begun::New(answer(reply, number, status)),
+    };
+    answer(reply, number, Status::Ok);
+    reply.put(&result);
+    outcome
+}
+
+/// The session, if the request is within its limits (RFC 8881 §18.46.3).
+fn find<F: FileSystem>(context: &Context<'_, F>, asked: &SequenceArgs) -> Result<Arc<Session>, Status> {
+    let session = context.server.state().session(asked.session)?;
+    let fore = session.fore_channel();
+    if context.operations > fore.operations_max {
+        return Err(Status::TooManyOperations);
+    }
+    if context.call.arguments.remaining() > fore.request_bytes_max as usize {
+        return Err(Status::RequestTooBig);
+    }
+    Ok(session)
+}
+
+fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u32 {
+    let path = match context.server.recaller().backchannels().get(session.id()) {
+        Some(channel) if !channel.is_up() => {
+            sequence_flags::CB_PATH_DOWN | sequence_flags::CB_PATH_DOWN_SESSION
+        }
+        _ => 0,
+    };
+    session.client().status_flags() | path
+}
+
+/// Of what a request asks for, without SEQUENCE's own arguments, some of which a retry may change.
+fn digest(operations: u32, rest: &Decoder) -> u64 {
+    let bytes = rest.rest();
+    let mut hash = 0xcbf2_9ce4_8422_2325 ^ u64::from(operations) ^ ((bytes.len() as u64) << 32);
+    for chunk in bytes[..bytes.len().min(DIGEST_BYTES)].chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash ^ u64::from_be_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+    hash
+}

@@ -1,0 +1,31 @@
+//! SETATTR (RFC 8881 §18.30).
+
+use proto::nfs4::attributes::{AttributeValues, Bitmap};
+use proto::nfs4::{SetAttrArgs, Status};
+use vfs::FileSystem;
+use xdr::Decoder;
+
+use super::context::Context;
+use super::verify::bad_attributes;
+use super::{attributes, conflict, regular, status};
+
+/// Returns the attributes that were set: all or none.
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+) -> Result<Bitmap, Status> {
+    let SetAttrArgs { state_id } = arguments.get().map_err(|_| Status::BadXdr)?;
+    let values = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let state_id = context.resolve_state(state_id)?;
+    let object = context.object()?;
+    context.writable(object)?;
+    let set = attributes::to_set(&values, attributes::SETTABLE)?;
+    let identity = context.identity(object)?;
+    if set.size.is_some() {
+        regular::check(object).await?;
+        context.server.state().check_io(context.client()?, object.file(), &state_id, state::Io::Write)?;
+    }
+    let _changing = conflict::before_change(context, object).await?;
+    object.fs().set_attributes(&identity, &object.node, &set).await.map_err(status::of)?;
+    Ok(values.present())
+}

@@ -1,0 +1,55 @@
+//! TEST_STATEID, FREE_STATEID, DELEGRETURN and RECLAIM_COMPLETE (RFC 8881 §18.48, §18.38, §18.6, §18.51).
+
+use proto::nfs4::{
+    DelegReturnArgs, FreeStateIdArgs, ReclaimCompleteArgs, Status, TestStateIdArgs, TestStateIdResult,
+};
+use vfs::FileSystem;
+
+use super::context::Context;
+
+pub(crate) fn test<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &TestStateIdArgs,
+) -> Result<TestStateIdResult, Status> {
+    let client = context.client()?;
+    if arguments.state_ids.len() * 4 > context.reply_room {
+        return Err(Status::ReplyTooBig);
+    }
+    let state = context.server.state();
+    let statuses = arguments.state_ids.iter().map(|id| state.test_state_id(client, id)).collect();
+    Ok(TestStateIdResult { statuses })
+}
+
+pub(crate) fn free<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &FreeStateIdArgs,
+) -> Result<(), Status> {
+    let id = context.resolve_state(arguments.state_id)?;
+    context.server.state().free_state_id(context.client()?, &id)
+}
+
+pub(crate) fn return_delegation<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &DelegReturnArgs,
+) -> Result<(), Status> {
+    let id = context.resolve_state(arguments.state_id)?;
+    let object = context.object()?;
+    let client = context.client()?;
+    let state = context.server.state();
+    state.check_file(client, object.file(), &id)?;
+    state.return_delegation(client, &id)?;
+    context.server.recaller().delegation_ended(&id);
+    Ok(())
+}
+
+pub(crate) fn reclaim_complete<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &ReclaimCompleteArgs,
+) -> Result<(), Status> {
+    if arguments.one_fs {
+        // There is no migration: a file system's own reclaim has nothing to complete (RFC 8881 §18.51.3).
+        context.object()?;
+        return Ok(());
+    }
+    context.client()?.reclaim_complete()
+}

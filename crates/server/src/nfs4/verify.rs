@@ -1,0 +1,50 @@
+//! VERIFY and NVERIFY (RFC 8881 §18.31, §18.15).
+
+use proto::nfs4::Status;
+use proto::nfs4::attributes::{AttributeError, AttributeId, AttributeValues, Bitmap};
+use vfs::FileSystem;
+use xdr::{Decoder, Encoder};
+
+use super::context::Context;
+use super::{attributes, status};
+
+/// Cannot be compared (RFC 8881 §18.31.3).
+const NOT_COMPARABLE: Bitmap =
+    Bitmap::of(&[AttributeId::RdattrError, AttributeId::TimeAccessSet, AttributeId::TimeModifySet]);
+
+/// Fails unless the attributes are the same, or, `negated`, unless they differ.
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+    negated: bool,
+) -> Result<(), Status> {
+    let given = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let object = context.object()?;
+    let compared = given.present();
+    if compared.intersects(NOT_COMPARABLE) {
+        return Err(Status::Invalid);
+    }
+    if !compared.without(attributes::SUPPORTED).is_empty() {
+        return Err(Status::AttributeNotSupported);
+    }
+    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let values = attributes::of(object, &found, compared, context.server.lease_seconds()).await?;
+    let encoded = |values: &AttributeValues| {
+        let mut to = Encoder::new();
+        values.encode_wanted(compared, &mut to);
+        to.into_inner()
+    };
+    match (encoded(&given) == encoded(&values), negated) {
+        (true, true) => Err(Status::Same),
+        (false, false) => Err(Status::NotSame),
+        _ => Ok(()),
+    }
+}
+
+/// The status for attributes that cannot be decoded.
+pub(crate) fn bad_attributes(error: AttributeError) -> Status {
+    match error {
+        AttributeError::NotSupported(_) => Status::AttributeNotSupported,
+        AttributeError::Malformed(_) => Status::BadXdr,
+    }
+}

@@ -1,0 +1,40 @@
+//! WRITE (RFC 8881 §18.32).
+
+use proto::nfs4::{StableHow, Status, Verifier, WriteArgs, WriteResult};
+use vfs::{FileSystem, Stability};
+
+use super::context::Context;
+use super::{conflict, regular, status};
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: WriteArgs,
+) -> Result<WriteResult, Status> {
+    let state_id = context.resolve_state(arguments.state_id)?;
+    let object = context.object()?;
+    context.writable(object)?;
+    let _changing = conflict::before_write(context, object, &state_id).await?;
+    let identity = context.identity(object)?;
+    let stability = match arguments.stable {
+        StableHow::Unstable => Stability::Unstable,
+        StableHow::DataSync => Stability::DataSync,
+        StableHow::FileSync => Stability::FileSync,
+    };
+    let fs = object.fs();
+    let written = match fs.write(&identity, &object.node, arguments.offset, arguments.data, stability).await {
+        Ok(written) => written,
+        Err(error) => {
+            regular::check(object).await?;
+            return Err(status::of(error));
+        }
+    };
+    Ok(WriteResult {
+        count: u32::try_from(written.count).unwrap_or(u32::MAX),
+        committed: match written.stability {
+            Stability::Unstable => StableHow::Unstable,
+            Stability::DataSync => StableHow::DataSync,
+            Stability::FileSync => StableHow::FileSync,
+        },
+        verifier: Verifier(fs.write_verifier()),
+    })
+}

@@ -1,0 +1,93 @@
+//! What a handler is given: the exports, the locks, the caller, and the way from a request's lock to the file and owner.
+
+use bytes::Bytes;
+use proto::nlm4::{Lock, NetObject, Status};
+use rpc::{Call, Refusal};
+use vfs::{Access, Attributes, Error, FileKind, FileSystem, Identity};
+use xdr::Decode;
+
+use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
+use crate::exports::{Export, Exports};
+
+/// One call.
+pub(super) struct Context<'a, F, L> {
+    exports: &'a Exports<F>,
+    pub(super) locks: &'a L,
+    pub(super) call: &'a Call<'a>,
+}
+
+/// The file of a request, found and open to the caller.
+pub(super) struct Target {
+    pub(super) file: FileKey,
+    pub(super) owner: Owner,
+}
+
+impl<'a, F: FileSystem, L> Context<'a, F, L> {
+    pub(super) fn new(exports: &'a Exports<F>, locks: &'a L, call: &'a Call<'a>) -> Self {
+        Self { exports, locks, call }
+    }
+
+    /// The call's arguments, with nothing left over.
+    pub(super) fn arguments<T: Decode>(&self) -> Result<T, Refusal> {
+        let mut decoder = self.call.arguments.clone();
+        let arguments = T::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments));
+        arguments.map_err(|_| Refusal::GarbageArguments)
+    }
+
+    /// The file and owner of a lock that the caller may only take with `wanted`, and its range.
+    pub(super) async fn lock(&self, lock: &Lock, wanted: Access) -> Result<(Target, ByteRange), Status> {
+        // RFC 1813 §6.3.1: a range beyond the last offset is NLM4_FBIG.
+        let range = ByteRange::new(lock.offset, lock.length).ok_or(Status::FileTooBig)?;
+        let target = self.target(&lock.file, wanted).await?;
+        let owner = self.owner(&lock.caller_name, &lock.owner, lock.process);
+        Ok((Target { file: target, owner }, range))
+    }
+
+    /// The file that a handle names, for a caller that has the right to `wanted`.
+    pub(super) async fn target(&self, handle: &NetObject, wanted: Access) -> Result<FileKey, Status> {
+        let (export, node) =
+            self.exports.resolve(&handle.0, self.call.peer).await.map_err(|error| match error {
+                // RFC 1813 §6.1.4: NLM4_STALE_FH is for every handle that is not valid.
+                Error::BadHandle | Error::Stale => Status::StaleHandle,
+                _ => Status::Failed,
+            })?;
+        if wanted.contains(Access::MODIFY) && export.read_only() {
+            return Err(Status::ReadOnly);
+        }
+        let who = export.identity(&self.call.header.credential).map_err(|_| Status::Failed)?;
+        if !may_lock(export, &node, &who, wanted).await {
+            return Err(Status::Failed);
+        }
+        Ok(FileKey { export: export.id(), object: export.file_system().object_id(&node) })
+    }
+
+    pub(super) fn owner(&self, host: &Bytes, owner: &NetObject, process: i32) -> Owner {
+        // Copied: a slice would keep the whole record for as long as the lock is held.
+        let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
+        Owner { client: self.call.peer.ip(), host: copy(host), owner: copy(&owner.0), process }
+    }
+}
+
+/// True for a regular file that the caller may use so; the owner always may, as with its data (RFC 1813 §4.4).
+async fn may_lock<F: FileSystem>(export: &Export<F>, node: &F::Node, who: &Identity, wanted: Access) -> bool {
+    let fs = export.file_system();
+    let Ok(Attributes { kind: FileKind::Regular, uid, .. }) = fs.attributes(node).await else { return false };
+    if uid == who.uid || wanted == Access::default() {
+        return true;
+    }
+    fs.access(who, node, wanted).await.is_ok_and(|granted| granted.contains(wanted))
+}
+
+/// What a lock of this kind needs.
+pub(super) fn needed(exclusive: bool) -> Access {
+    if exclusive { Access::MODIFY } else { Access::READ }
+}
+
+/// What a refused lock is called.
+pub(super) fn denied(denied: &LockDenied) -> Status {
+    match denied {
+        LockDenied::Conflict(_) => Status::Denied,
+        LockDenied::Full => Status::DeniedNoLocks,
+        LockDenied::Grace => Status::DeniedGracePeriod,
+    }
+}

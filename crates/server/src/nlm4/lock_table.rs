@@ -1,0 +1,137 @@
+//! What NLM asks of a table of locks.
+
+use std::future::Future;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use vfs::ObjectId;
+
+use crate::exports::ExportId;
+
+/// A file among all exports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileKey {
+    /// The export.
+    pub export: ExportId,
+    /// The file in it.
+    pub object: ObjectId,
+}
+
+/// Who holds a lock. The client's address is part of it, so that no host can give back the locks of another by
+/// taking its name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner {
+    /// Where the request came from.
+    pub client: IpAddr,
+    /// What the client host calls itself.
+    pub host: Bytes,
+    /// The owner on the client host.
+    pub owner: Bytes,
+    /// The process on the client host.
+    pub process: i32,
+}
+
+/// Bytes of a file from `start` to `end`, both included; `end` is `u64::MAX` for a lock to the end of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ByteRange {
+    /// The first byte.
+    pub start: u64,
+    /// The last byte, not below `start`.
+    pub end: u64,
+}
+
+impl ByteRange {
+    /// The range of `length` bytes from `offset`, where a length of 0 means to the end. `None` when it would go
+    /// beyond the last offset there is.
+    pub fn new(offset: u64, length: u64) -> Option<Self> {
+        let end = if length == 0 { u64::MAX } else { offset.checked_add(length - 1)? };
+        Some(Self { start: offset, end })
+    }
+
+    /// The length on the wire: 0 for a range to the end.
+    pub fn length(&self) -> u64 {
+        if self.end == u64::MAX { 0 } else { self.end - self.start + 1 }
+    }
+
+    /// True when the ranges share a byte.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+}
+
+/// A lock that somebody holds. Where it is held by a client of another protocol, `owner` only serves to tell who is asked
+/// about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Who holds it.
+    pub owner: Owner,
+    /// What it covers.
+    pub range: ByteRange,
+    /// True for a write lock.
+    pub exclusive: bool,
+}
+
+/// Why a lock was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockDenied {
+    /// This one stands in the way.
+    Conflict(Box<Held>),
+    /// There is no room for more locks.
+    Full,
+    /// Locks of before a restart are being reclaimed; come back later.
+    Grace,
+}
+
+/// What a share reservation wants and denies others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    /// Wants to read.
+    pub read: bool,
+    /// Wants to write.
+    pub write: bool,
+    /// Denies reading.
+    pub deny_read: bool,
+    /// Denies writing.
+    pub deny_write: bool,
+}
+
+/// Byte-range locks and share reservations of all files. But for delegations, nothing waits here.
+pub trait LockTable: Send + Sync + 'static {
+    /// Waits until nobody's delegation, under which locks may be held unseen, stands in the way.
+    ///
+    /// # Errors
+    /// `Full` when that takes too long; the client may try again.
+    fn before_lock(
+        &self,
+        file: FileKey,
+        exclusive: bool,
+    ) -> impl Future<Output = Result<(), LockDenied>> + Send;
+
+    /// A lock that would stand in the way of this one.
+    fn conflict(&self, file: FileKey, owner: &Owner, range: ByteRange, exclusive: bool) -> Option<Held>;
+
+    /// Takes a lock. What `owner` already holds of the range changes to the new kind, as POSIX has it.
+    ///
+    /// # Errors
+    /// When it cannot be had now.
+    fn lock(&self, file: FileKey, owner: &Owner, range: ByteRange, exclusive: bool)
+    -> Result<(), LockDenied>;
+
+    /// Gives back what `owner` holds of the range.
+    ///
+    /// # Errors
+    /// `Full` when a lock would have to be split and there is no room for its second part.
+    fn unlock(&self, file: FileKey, owner: &Owner, range: ByteRange) -> Result<(), LockDenied>;
+
+    /// Takes a share reservation; the owner's earlier one on the file is replaced.
+    ///
+    /// # Errors
+    /// When it cannot be had now.
+    fn share(&self, file: FileKey, owner: &Owner, shares: Shares) -> Result<(), LockDenied>;
+
+    /// Gives back the owner's share reservation on the file.
+    fn unshare(&self, file: FileKey, owner: &Owner);
+
+    /// Gives back everything that `host` at `client` holds.
+    fn free_all(&self, client: IpAddr, host: &[u8]);
+}

@@ -1,0 +1,29 @@
+//! TEST: would this lock be granted?
+
+use proto::nlm4::{Holder, NetObject, Status, TestArgs, TestResponse, TestResult};
+use vfs::FileSystem;
+
+use super::context::{Context, needed};
+use super::lock_table::LockTable;
+
+pub(super) async fn run<F: FileSystem, L: LockTable>(
+    context: &Context<'_, F, L>,
+    arguments: TestArgs,
+) -> TestResponse {
+    let result = match context.lock(&arguments.lock, needed(arguments.exclusive)).await {
+        Err(status) => TestResult::Other(status),
+        Ok((target, range)) => {
+            match context.locks.conflict(target.file, &target.owner, range, arguments.exclusive) {
+                None => TestResult::Other(Status::Granted),
+                Some(held) => TestResult::Denied(Holder {
+                    exclusive: held.exclusive,
+                    process: held.owner.process,
+                    owner: NetObject(held.owner.owner),
+                    offset: held.range.start,
+                    length: held.range.length(),
+                }),
+            }
+        }
+    };
+    TestResponse { cookie: arguments.cookie, result }
+}

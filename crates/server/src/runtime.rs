@@ -1,0 +1,25 @@
+//! What the service needs of the world around it: a clock, randomness, and a place for work that outlives a request.
+//!
+//! The shell implements it on tokio; a simulator implements it on its own executor.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A boxed future, for the rare paths that need one.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The world around the service.
+pub trait Runtime: Send + Sync + 'static {
+    /// Milliseconds on a clock that never goes back; where it starts does not matter.
+    fn now_ms(&self) -> u64;
+
+    /// Ends after `duration`.
+    fn sleep(&self, duration: Duration) -> BoxFuture<()>;
+
+    /// Runs `task` to its end, beside the request that started it.
+    fn spawn(&self, task: BoxFuture<()>);
+
+    /// Fills `bytes` with randomness that cannot be guessed.
+    fn random(&self, bytes: &mut [u8]);
+}

@@ -1,0 +1,41 @@
+//! What a server is started with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// How to serve one directory.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// The directory that becomes `/`.
+    pub directory: PathBuf,
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// No operation changes anything.
+    pub read_only: bool,
+    /// Requests of uid 0 act as uid 0 instead of as nobody.
+    pub no_root_squash: bool,
+    /// Changes are acknowledged before they are on disk.
+    pub asynchronous: bool,
+    /// Where keys are kept over a restart; `None` forgets them, and handles become stale with the process.
+    pub state_directory: Option<PathBuf>,
+    /// Delegations are granted to NFSv4.1 clients.
+    pub delegations: bool,
+    /// How long a silent NFSv4.1 client keeps its state, in seconds (RFC 8881 §8.3).
+    pub lease_seconds: u32,
+}
+
+impl ServeOptions {
+    /// The defaults: loopback, a free port, durable, writable, with delegations and a lease of 90 seconds.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            read_only: false,
+            no_root_squash: false,
+            asynchronous: false,
+            state_directory: None,
+            delegations: true,
+            lease_seconds: 90,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Starting and stopping.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use state::{Limits, State};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use vfs::local::{Durability, Local, LocalOptions};
+
+use super::ServeOptions;
+use super::identity;
+use super::world::TokioWorld;
+use crate::dispatch::Programs;
+use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use crate::nfs4::{Nfs4, Nfs4Options};
+use crate::recall::Recaller;
+use crate::runtime::Runtime;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+/// How often leases and recalls are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Why a server did not start, in one sentence with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The directory cannot be exported.
+    #[error("cannot export {}: {source}; name an existing directory that you may read", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: vfs::Error,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; choose another address or port with --listen")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The state directory cannot be used.
+    #[error("cannot keep state in {}: {source}; name a directory that you may write with --state-dir", path.display())]
+    StateDirectory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A server that accepts connections. Dropped, it goes on until the runtime ends.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Running {
+    /// Starts to serve.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
+        let identity = prepare_state(options)?;
+        let programs = Arc::new(programs(options, identity)?);
+        let listener = listen(options.listen)
+            .map_err(|source| StartError::Listen { address: options.listen, source })?;
+        let address =
+            listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let stopped = async {
+                // A dropped sender is no reason to stop.
+                if stopped.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            rpc::net::serve(listener, programs, rpc::net::ServerOptions::default(), stopped).await
+        });
+        Ok(Self { address, stop, task })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more requests, answers those under way, and ends.
+    ///
+    /// # Errors
+    /// What ended the server before.
+    pub async fn stop(self) -> io::Result<()> {
+        // A server that has ended takes no message.
+        let _ = self.stop.send(());
+        self.task.await.map_err(io::Error::other)?
+    }
+
+    /// Runs until the server ends by itself.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub async fn ended(&mut self) -> io::Result<()> {
+        (&mut self.task).await.map_err(io::Error::other)?
+    }
+}
+
+fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
+    let failed = |source| StartError::StateDirectory {
+        path: options.state_directory.clone().unwrap_or_default(),
+        source,
+    };
+    if let Some(directory) = &options.state_directory {
+        std::fs::create_dir_all(directory).map_err(failed)?;
+    }
+    identity::load(options.state_directory.as_deref()).map_err(failed)
+}
+
+fn programs(
+    options: &ServeOptions,
+    identity: bytes::Bytes,
+) -> Result<Programs<Local, Recaller, Recaller>, StartError> {
+    let local = LocalOptions {
+        state_dir: options.state_directory.clone(),
+        durability: if options.asynchronous { Durability::Async } else { Durability::Sync },
+        read_only: options.read_only,
+        ..LocalOptions::default()
+    };
+    let local = Local::open(&options.directory, &local)
+        .map_err(|source| StartError::Directory { path: options.directory.clone(), source })?;
+    let squash =
+        if options.no_root_squash { Squash::None { anonymous: Squash::NOBODY } } else { Squash::default() };
+    let export = ExportOptions { read_only: options.read_only, squash, ..ExportOptions::default() };
+    let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), local, export)));
+    let limits = Limits { lease_seconds: options.lease_seconds, ..Limits::default() };
+    let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
+    let recaller = Recaller::new(Arc::new(State::new(limits, identity::boot_number())), world);
+    tick_forever(recaller.clone());
+    let nfs4 = Nfs4::new(
+        Arc::clone(&exports),
+        recaller.clone(),
+        Nfs4Options { delegations: options.delegations, identity },
+    );
+    Ok(Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4))
+}
+
+fn tick_forever(recaller: Recaller) {
+    tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            recaller.tick();
+        }
+    });
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A server that is started again must not wait for the connections of the one before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

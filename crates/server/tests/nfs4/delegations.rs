@@ -1,0 +1,122 @@
+//! Read delegations and their recall (RFC 8881 §10.4).
+
+use futures_util::FutureExt;
+use proto::nfs4::*;
+
+use crate::peer::{Peer, TestServer, open};
+
+fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
+    let arguments = open(name, share::READ | share::WANT_ANY_DELEGATION, None);
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments);
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    match results.body::<OpenResult>(Operation::Open).delegation {
+        OpenDelegation::Read(delegation) => Some(delegation.state_id),
+        OpenDelegation::NoneExt(_) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two clients and a file that nobody has open.
+fn two(server: &std::sync::Arc<TestServer>) -> (Peer, Peer, FileHandle) {
+    let (mut a, b) = (Peer::new(server, 1), Peer::new(server, 2));
+    let (file, state_id) = a.create("f");
+    assert_eq!(a.close(&file, state_id), Status::Ok);
+    (a, b, file)
+}
+
+#[test]
+fn a_conflicting_open_is_held_and_answered_when_the_delegation_is_back() {
+    let server = TestServer::new();
+    let (mut a, mut b, file) = two(&server);
+    let delegation = delegated(&mut a, "f").expect("delegated");
+    assert!(delegated(&mut b, "f").is_some(), "readers do not conflict");
+    let mut held = b.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &open("f", share::BOTH, None));
+    });
+    assert!((&mut held).now_or_never().is_none(), "held, not refused");
+    server.world.run();
+    assert_eq!(*a.callbacks.recalled.lock(), [delegation], "recalled once");
+    assert!(b.callbacks.recalled.lock().is_empty(), "one's own delegation is not in the way");
+    assert!((&mut held).now_or_never().is_none());
+    let back = DelegReturnArgs { state_id: delegation };
+    assert_eq!(a.on(&file, Operation::DelegReturn, &back).status, Status::Ok);
+    let results = held.now_or_never().expect("answered at once");
+    assert_eq!(results.status, Status::Ok);
+    assert_eq!(delegated(&mut a, "f"), None, "written, and just recalled");
+    assert_eq!(a.on(&file, Operation::DelegReturn, &back).status, Status::BadStateId);
+}
+
+#[test]
+fn changes_without_an_open_recall_too() {
+    for operation in [Operation::SetAttr, Operation::Write, Operation::Remove] {
+        let server = TestServer::new();
+        let (mut a, mut b, file) = two(&server);
+        let delegation = delegated(&mut a, "f").expect("delegated");
+        let object = file.clone();
+        let mut held = b.begin(|c| match operation {
+            Operation::SetAttr => {
+                let values = attributes::AttributeValues { mode: Some(0o600), ..Default::default() };
+                c.push(Operation::PutFh, &PutFhArgs { object })
+                    .push(operation, &(SetAttrArgs { state_id: StateId::ANONYMOUS }, values));
+            }
+            Operation::Write => {
+                let (state_id, stable) = (StateId::ANONYMOUS, StableHow::FileSync);
+                c.push(Operation::PutFh, &PutFhArgs { object })
+                    .push(operation, &WriteArgs { state_id, offset: 0, stable, data: "x".into() });
+            }
+            _ => {
+                c.push(Operation::PutRootFh, &()).push(operation, &RemoveArgs { target: "f".into() });
+            }
+        });
+        assert!((&mut held).now_or_never().is_none(), "{operation}");
+        server.world.run();
+        assert_eq!(a.callbacks.recalled.lock().len(), 1, "{operation}");
+        let back = DelegReturnArgs { state_id: delegation };
+        assert_eq!(a.on(&file, Operation::DelegReturn, &back).status, Status::Ok);
+        assert_eq!(held.now_or_never().expect("answered").status, Status::Ok, "{operation}");
+    }
+}
+
+#[test]
+fn nothing_is_delegated_to_who_does_not_want_it_or_cannot_be_called_back() {
+    let server = TestServer::new();
+    let (mut a, _, _) = two(&server);
+    let unwanted = open("f", share::READ | share::WANT_NO_DELEGATION, None);
+    let mut results = a
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &unwanted);
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    let delegation = results.body::<OpenResult>(Operation::Open).delegation;
+    assert_eq!(delegation, OpenDelegation::NoneExt(WhyNoDelegation::NotWanted));
+    // A session whose callback path was never seen to work.
+    let mut c = Peer::stranger(&server, 3, 0);
+    let exchanged = c.exchange_id("client 3", 1).unwrap();
+    c.client = exchanged.client;
+    c.create_session(exchanged.sequence).unwrap();
+    assert_eq!(delegated(&mut c, "f"), None);
+    server.world.run();
+    let (file, state_id) = c.create("g");
+    assert_eq!(c.close(&file, state_id), Status::Ok);
+    assert!(delegated(&mut c, "g").is_some(), "now it works");
+}
+
+#[test]
+fn the_stateid_of_a_delegation_reads_and_does_not_write() {
+    let server = TestServer::new();
+    let (mut a, mut b, file) = two(&server);
+    let state_id = delegated(&mut a, "f").expect("delegated");
+    let read = ReadArgs { state_id, offset: 0, count: 10 };
+    assert_eq!(a.on(&file, Operation::Read, &read).status, Status::Ok);
+    assert_eq!(b.on(&file, Operation::Read, &read).status, Status::BadStateId);
+    let write = WriteArgs { state_id, offset: 0, stable: StableHow::FileSync, data: "x".into() };
+    assert_eq!(a.on(&file, Operation::Write, &write).status, Status::OpenMode);
+    let cur = OpenArgs { claim: OpenClaim::DelegateCurrentHandle(state_id), ..open("", share::READ, None) };
+    assert_eq!(a.on(&file, Operation::Open, &cur).status, Status::Ok);
+    assert_eq!(b.on(&file, Operation::Open, &cur).status, Status::BadStateId);
+}

@@ -1,0 +1,9 @@
+//! NFSv4.1 as a peer sees it: COMPOUNDs in, results out, over a memory file system and without a network.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::should_implement_trait)]
+
+mod bad_input;
+mod delegations;
+mod files;
+mod peer;
+mod sessions;

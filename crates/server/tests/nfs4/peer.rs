@@ -1,0 +1,400 @@
+//! A client that says exactly what it is told to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture as Boxed;
+use parking_lot::Mutex;
+use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
+use proto::nfs4::*;
+use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Service};
+use server::dispatch::Programs;
+use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::nfs4::{Nfs4, Nfs4Options};
+use server::recall::Recaller;
+use server::runtime::Runtime;
+use state::{Limits, State};
+use vfs::memory::{Memory, MemoryOptions};
+use xdr::{Decoder, Encode, Encoder};
+
+/// A clock that is set by hand; tasks run when they are polled by [`World::run`].
+#[derive(Default)]
+pub struct World {
+    now_ms: AtomicU64,
+    tasks: Mutex<Vec<Boxed<'static, ()>>>,
+    random: AtomicU64,
+}
+
+impl World {
+    /// Polls what was spawned until nothing moves any more.
+    pub fn run(&self) {
+        for _ in 0..10 {
+            let tasks = std::mem::take(&mut *self.tasks.lock());
+            for mut task in tasks {
+                if (&mut task).now_or_never().is_none() {
+                    self.tasks.lock().push(task);
+                }
+            }
+        }
+    }
+}
+
+impl Runtime for World {
+    fn now_ms(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn sleep(&self, _: Duration) -> rpc::BoxFuture<()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn spawn(&self, task: rpc::BoxFuture<()>) {
+        self.tasks.lock().push(task);
+    }
+
+    fn random(&self, bytes: &mut [u8]) {
+        let number = self.random.fetch_add(1, Ordering::Relaxed);
+        bytes.fill(number as u8 + 1);
+    }
+}
+
+/// The client's end of a connection: keeps the callbacks and answers them with success.
+#[derive(Default)]
+pub struct Callbacks {
+    pub recalled: Mutex<Vec<StateId>>,
+}
+
+struct Line {
+    id: u64,
+    callbacks: Arc<Callbacks>,
+}
+
+impl Connection for Line {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn peer(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 900))
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn call(
+        &self,
+        _: u32,
+        _: u32,
+        procedure: u32,
+        _: Credential,
+        arguments: Vec<u8>,
+        _: Duration,
+    ) -> rpc::BoxFuture<Result<Bytes, CallError>> {
+        let callbacks = Arc::clone(&self.callbacks);
+        Box::pin(async move {
+            if procedure == callback_procedure::NULL {
+                return Ok(Bytes::new());
+            }
+            let mut from = Decoder::new(arguments.into());
+            let header: CallbackHeader = from.get().unwrap();
+            assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
+            let sequence: CbSequenceArgs = from.get().unwrap();
+            assert_eq!(from.u32().unwrap(), CallbackOperation::Recall.number());
+            let recall: CbRecallArgs = from.get().unwrap();
+            callbacks.recalled.lock().push(recall.state_id);
+            let mut to = Encoder::new();
+            to.put(&CallbackReplyHeader { status: Status::Ok, tag: header.tag, results: 2 });
+            to.u32(CallbackOperation::Sequence.number());
+            to.put(&Status::Ok);
+            to.put(&CbSequenceResult {
+                session: sequence.session,
+                sequence: sequence.sequence,
+                slot: sequence.slot,
+                highest_slot: sequence.highest_slot,
+                target_highest_slot: sequence.highest_slot,
+            });
+            to.u32(CallbackOperation::Recall.number());
+            to.put(&Status::Ok);
+            Ok(to.into_inner().into())
+        })
+    }
+}
+
+pub struct TestServer {
+    programs: Programs<Memory, Recaller, Recaller>,
+    pub world: Arc<World>,
+}
+
+impl TestServer {
+    pub fn new() -> Arc<Self> {
+        let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
+        let squash = Squash::None { anonymous: Squash::NOBODY };
+        let options = ExportOptions { squash, ..ExportOptions::default() };
+        let exports =
+            Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, options)));
+        let world = Arc::new(World::default());
+        let state = Arc::new(State::new(Limits::default(), 77));
+        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>);
+        let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") };
+        let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
+        let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4);
+        Arc::new(Self { programs, world })
+    }
+}
+
+/// One client with a session.
+pub struct Peer {
+    pub server: Arc<TestServer>,
+    pub callbacks: Arc<Callbacks>,
+    connection: Arc<dyn Connection>,
+    uid: u32,
+    pub client: ClientId,
+    pub session: SessionId,
+    sequence: u32,
+}
+
+/// The results of a COMPOUND.
+#[derive(Debug)]
+pub struct Results {
+    pub status: Status,
+    pub count: u32,
+    pub bytes: Bytes,
+    from: Decoder,
+}
+
+impl Results {
+    /// The body of the next result, which must be of `operation` and a success.
+    pub fn ok(&mut self, operation: Operation) -> &mut Decoder {
+        assert_eq!(self.next(), (operation.number(), Status::Ok));
+        &mut self.from
+    }
+
+    /// Number and status of the next result.
+    pub fn next(&mut self) -> (u32, Status) {
+        (self.from.u32().unwrap(), self.from.get().unwrap())
+    }
+
+    pub fn body<T: xdr::Decode>(&mut self, operation: Operation) -> T {
+        self.ok(operation).get().unwrap()
+    }
+
+    /// The decoder, after [`Results::next`].
+    pub fn rest(&mut self) -> &mut Decoder {
+        &mut self.from
+    }
+
+    /// Skips SEQUENCE's result.
+    pub fn sequenced(mut self) -> Self {
+        self.body::<SequenceResult>(Operation::Sequence);
+        self
+    }
+}
+
+impl Peer {
+    pub fn stranger(server: &Arc<TestServer>, id: u64, uid: u32) -> Self {
+        let callbacks = Arc::new(Callbacks::default());
+        Self {
+            server: Arc::clone(server),
+            connection: Arc::new(Line { id, callbacks: Arc::clone(&callbacks) }),
+            callbacks,
+            uid,
+            client: ClientId(0),
+            session: SessionId([0; 16]),
+            sequence: 0,
+        }
+    }
+
+    pub fn new(server: &Arc<TestServer>, id: u64) -> Self {
+        let mut peer = Self::stranger(server, id, 0);
+        let exchanged = peer.exchange_id(&format!("client {id}"), 1).unwrap();
+        peer.client = exchanged.client;
+        peer.create_session(exchanged.sequence).unwrap();
+        server.world.run();
+        peer
+    }
+
+    pub fn exchange_id(&self, owner: &str, verifier: u8) -> Result<ExchangeIdResult, Status> {
+        let owner =
+            ClientOwner { verifier: Verifier([verifier; 8]), id: Bytes::copy_from_slice(owner.as_bytes()) };
+        let arguments =
+            ExchangeIdArgs { owner, flags: 0, state_protect: StateProtect::None, implementation: vec![] };
+        let mut results = self.send(1, |c| {
+            c.push(Operation::ExchangeId, &arguments);
+        });
+        if results.status == Status::Ok {
+            Ok(results.body(Operation::ExchangeId))
+        } else {
+            Err(results.status)
+        }
+    }
+
+    pub fn channel() -> ChannelAttributes {
+        ChannelAttributes {
+            header_pad_bytes: 0,
+            request_bytes_max: 1 << 20,
+            response_bytes_max: 1 << 16,
+            cached_response_bytes_max: 1024,
+            operations_max: 12,
+            requests_max: 4,
+            rdma_ird: vec![],
+        }
+    }
+
+    pub fn create_session(&mut self, sequence: SequenceId) -> Result<CreateSessionResult, Status> {
+        let arguments = CreateSessionArgs {
+            client: self.client,
+            sequence,
+            flags: session_flags::CONN_BACK_CHAN,
+            fore_channel: Self::channel(),
+            back_channel: Self::channel(),
+            callback_program: 0x4000_0000,
+            callback_security: vec![CallbackSecurity::None],
+        };
+        let mut results = self.send(1, |c| {
+            c.push(Operation::CreateSession, &arguments);
+        });
+        if results.status != Status::Ok {
+            return Err(results.status);
+        }
+        let created: CreateSessionResult = results.body(Operation::CreateSession);
+        self.session = created.session;
+        Ok(created)
+    }
+
+    pub fn sequence_args(&self, sequence: u32, cache_this: bool) -> SequenceArgs {
+        SequenceArgs {
+            session: self.session,
+            sequence: SequenceId(sequence),
+            slot: SlotId(0),
+            highest_slot: SlotId(0),
+            cache_this,
+        }
+    }
+
+    /// A COMPOUND that begins with SEQUENCE.
+    pub fn compound(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Results {
+        self.sequence += 1;
+        let results = self.with_sequence(self.sequence, false, build);
+        if results.bytes.len() > 8 { results } else { panic!("no results: {}", results.status) }
+    }
+
+    pub fn last_sequence(&self) -> u32 {
+        self.sequence
+    }
+
+    /// A COMPOUND under the given number in slot 0.
+    pub fn with_sequence(
+        &self,
+        sequence: u32,
+        cache_this: bool,
+        build: impl FnOnce(&mut CompoundBuilder<'_>),
+    ) -> Results {
+        self.send(1, |c| {
+            c.push(Operation::Sequence, &self.sequence_args(sequence, cache_this));
+            build(c);
+        })
+    }
+
+    /// As [`Peer::compound`], not yet run to its end.
+    pub fn begin(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Boxed<'static, Results> {
+        self.sequence += 1;
+        let mut to = Encoder::new();
+        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        builder.push(Operation::Sequence, &self.sequence_args(self.sequence, false));
+        build(&mut builder);
+        builder.finish();
+        self.start(to.into_inner())
+    }
+
+    pub fn send(&self, minor: u32, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Results {
+        let mut to = Encoder::new();
+        let mut builder = CompoundBuilder::begin(&mut to, minor);
+        build(&mut builder);
+        builder.finish();
+        self.raw(to.into_inner())
+    }
+
+    pub fn raw(&self, arguments: Vec<u8>) -> Results {
+        self.start(arguments).now_or_never().expect("memory answers at once")
+    }
+
+    fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
+        let credential = Credential::Sys(AuthSys {
+            stamp: 0,
+            machine_name: Bytes::new(),
+            uid: self.uid,
+            gid: self.uid,
+            gids: vec![],
+        });
+        let header =
+            CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: COMPOUND, credential };
+        let (server, connection) = (Arc::clone(&self.server), Arc::clone(&self.connection));
+        Box::pin(async move {
+            let call = Call {
+                header: &header,
+                peer: connection.peer(),
+                connection: &connection,
+                arguments: Decoder::new(arguments.into()),
+            };
+            let mut reply = Encoder::new();
+            server.programs.call(call, &mut reply).await.unwrap();
+            let bytes = Bytes::from(reply.into_inner());
+            let mut from = Decoder::new(bytes.clone());
+            let status = from.get().unwrap();
+            from.opaque(1024).unwrap();
+            let count = from.u32().unwrap();
+            Results { status, count, bytes, from }
+        })
+    }
+
+    /// Makes and opens a file in the root; its handle and stateid.
+    pub fn create(&mut self, name: &str) -> (FileHandle, StateId) {
+        let arguments = open(name, share::BOTH, Some(CreateHow::Guarded(AttributeValues::default())));
+        let mut results = self
+            .compound(|c| {
+                c.push(Operation::PutRootFh, &())
+                    .push(Operation::Open, &arguments)
+                    .push(Operation::GetFh, &());
+            })
+            .sequenced();
+        results.ok(Operation::PutRootFh);
+        let opened: OpenResult = results.body(Operation::Open);
+        let handle: GetFhResult = results.body(Operation::GetFh);
+        (handle.object, opened.state_id)
+    }
+
+    /// Runs one operation on an object; its status.
+    pub fn on(&mut self, object: &FileHandle, operation: Operation, arguments: &impl Encode) -> Results {
+        let mut results = self
+            .compound(|c| {
+                c.push(Operation::PutFh, &PutFhArgs { object: object.clone() }).push(operation, arguments);
+            })
+            .sequenced();
+        results.ok(Operation::PutFh);
+        results
+    }
+
+    pub fn close(&mut self, object: &FileHandle, state_id: StateId) -> Status {
+        self.on(object, Operation::Close, &CloseArgs { sequence: 0, state_id }).status
+    }
+}
+
+pub fn open(name: &str, access: u32, create: Option<CreateHow>) -> OpenArgs {
+    OpenArgs {
+        sequence: 0,
+        share_access: access,
+        share_deny: 0,
+        owner: StateOwner { client: ClientId(0), owner: Bytes::from_static(b"owner") },
+        create,
+        claim: OpenClaim::Null(Bytes::copy_from_slice(name.as_bytes())),
+    }
+}
+
+pub fn size_only() -> Bitmap {
+    Bitmap::of(&[AttributeId::Size])
+}

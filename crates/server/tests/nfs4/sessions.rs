@@ -1,0 +1,178 @@
+//! Sessions and exactly-once (RFC 8881 §2.10, §18.34 – §18.37, §18.46).
+
+use proto::nfs4::*;
+
+use crate::peer::{Peer, TestServer, open, size_only};
+
+fn create_args(name: &str) -> OpenArgs {
+    open(name, share::BOTH, Some(CreateHow::Guarded(attributes::AttributeValues::default())))
+}
+
+#[test]
+fn a_cached_reply_is_replayed_byte_for_byte_and_the_request_runs_once() {
+    let peer = Peer::new(&TestServer::new(), 1);
+    let build = |c: &mut CompoundBuilder<'_>| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &create_args("f"));
+    };
+    let first = peer.with_sequence(1, true, build);
+    assert_eq!(first.status, Status::Ok);
+    for _ in 0..2 {
+        // Run again, a guarded create would find the file.
+        assert_eq!(peer.with_sequence(1, true, build).bytes, first.bytes);
+    }
+    let other = peer.with_sequence(1, true, |c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &create_args("g"));
+    });
+    assert_eq!((other.status, other.count), (Status::SequenceFalseRetry, 1));
+}
+
+#[test]
+fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence() {
+    let peer = Peer::new(&TestServer::new(), 1);
+    let build = |c: &mut CompoundBuilder<'_>| {
+        c.push(Operation::PutRootFh, &()).push(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
+    };
+    assert_eq!(peer.with_sequence(1, false, build).status, Status::Ok);
+    let mut again = peer.with_sequence(1, false, build);
+    assert_eq!((again.status, again.count), (Status::RetryUncachedReply, 2));
+    again.body::<SequenceResult>(Operation::Sequence);
+    assert_eq!(again.next(), (Operation::PutRootFh.number(), Status::RetryUncachedReply));
+    // A SEQUENCE alone can be answered anew.
+    assert_eq!(peer.with_sequence(2, false, |_| {}).status, Status::Ok);
+    assert_eq!(peer.with_sequence(2, false, |_| {}).status, Status::Ok);
+}
+
+#[test]
+fn sequences_and_slots_out_of_bounds_are_refused() {
+    let peer = Peer::new(&TestServer::new(), 1);
+    assert_eq!(peer.with_sequence(2, false, |_| {}).status, Status::SequenceMisordered);
+    let status = |arguments: SequenceArgs| {
+        peer.send(1, |c| {
+            c.push(Operation::Sequence, &arguments);
+        })
+        .status
+    };
+    let good = peer.sequence_args(1, false);
+    assert_eq!(status(SequenceArgs { slot: SlotId(4), ..good.clone() }), Status::BadSlot);
+    assert_eq!(status(SequenceArgs { highest_slot: SlotId(4), ..good.clone() }), Status::BadHighSlot);
+    assert_eq!(status(SequenceArgs { session: SessionId([9; 16]), ..good.clone() }), Status::BadSession);
+    assert_eq!(status(good), Status::Ok);
+}
+
+#[test]
+fn operations_stand_where_they_may() {
+    let mut peer = Peer::new(&TestServer::new(), 1);
+    let alone = peer.send(1, |c| {
+        c.push(Operation::PutRootFh, &());
+    });
+    assert_eq!(alone.status, Status::OperationNotInSession);
+    let sequence = peer.sequence_args(9, false);
+    let twice = peer.compound(|c| {
+        c.push(Operation::Sequence, &sequence);
+    });
+    assert_eq!((twice.status, twice.count), (Status::SequencePosition, 2));
+    let session = peer.session;
+    let not_alone = peer.send(1, |c| {
+        c.push(Operation::DestroySession, &DestroySessionArgs { session }).push(Operation::PutRootFh, &());
+    });
+    assert_eq!((not_alone.status, not_alone.count), (Status::NotOnlyOperation, 1));
+    let own_not_last = peer.compound(|c| {
+        c.push(Operation::DestroySession, &DestroySessionArgs { session }).push(Operation::PutRootFh, &());
+    });
+    assert_eq!(own_not_last.status, Status::NotOnlyOperation);
+    let own_last = peer.compound(|c| {
+        c.push(Operation::DestroySession, &DestroySessionArgs { session });
+    });
+    assert_eq!(own_last.status, Status::Ok);
+    assert_eq!(peer.with_sequence(9, false, |_| {}).status, Status::BadSession);
+}
+
+#[test]
+fn requests_and_replies_stay_within_what_was_negotiated() {
+    let mut peer = Peer::new(&TestServer::new(), 1);
+    let many = peer.with_sequence(1, false, |c| {
+        for _ in 0..12 {
+            c.push(Operation::PutRootFh, &());
+        }
+    });
+    assert_eq!((many.status, many.count), (Status::TooManyOperations, 1));
+    let (file, state_id) = peer.create("f");
+    // A READ that would not fit is short, not an error.
+    let data = vec![7u8; 200_000];
+    let write = WriteArgs { state_id, offset: 0, stable: StableHow::FileSync, data: data.into() };
+    assert_eq!(peer.on(&file, Operation::Write, &write).status, Status::Ok);
+    let mut read = peer.on(&file, Operation::Read, &ReadArgs { state_id, offset: 0, count: 200_000 });
+    assert!(read.bytes.len() <= 1 << 16);
+    let read: ReadResult = read.body(Operation::Read);
+    assert!(!read.eof && read.data.len() > 60_000);
+    // A reply that is to be kept has less room.
+    let sequence = peer.last_sequence() + 1;
+    let object = file.clone();
+    let cached = peer.with_sequence(sequence, true, |c| {
+        c.push(Operation::PutFh, &PutFhArgs { object });
+        for _ in 0..4 {
+            c.push(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
+        }
+    });
+    assert_eq!(cached.status, Status::ReplyTooBigToCache);
+}
+
+#[test]
+fn a_client_is_not_taken_over_by_another_principal() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    peer.create("f");
+    let mut thief = Peer::stranger(&server, 2, 1000);
+    assert_eq!(thief.exchange_id("client 1", 9).unwrap_err(), Status::ClientIdInUse);
+    thief.client = peer.client;
+    assert_eq!(thief.create_session(SequenceId(2)).unwrap_err(), Status::ClientIdInUse);
+    assert_eq!(peer.compound(|_| {}).status, Status::Ok);
+}
+
+#[test]
+fn a_session_is_bound_and_its_client_destroyed_when_nothing_is_left() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    let bind = BindConnToSessionArgs {
+        session: peer.session,
+        direction: DirectionFromClient::ForeOrBoth,
+        rdma: false,
+    };
+    let mut bound = peer.send(1, |c| {
+        c.push(Operation::BindConnToSession, &bind);
+    });
+    let bound: BindConnToSessionResult = bound.body(Operation::BindConnToSession);
+    assert_eq!(bound.direction, DirectionFromServer::Both);
+    assert_eq!(
+        peer.compound(|c| {
+            c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
+        })
+        .status,
+        Status::Ok
+    );
+    assert_eq!(
+        peer.compound(|c| {
+            c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
+        })
+        .status,
+        Status::CompleteAlready
+    );
+    let client = DestroyClientIdArgs { client: peer.client };
+    let destroy = |peer: &Peer| {
+        peer.send(1, |c| {
+            c.push(Operation::DestroyClientId, &client);
+        })
+        .status
+    };
+    assert_eq!(destroy(&peer), Status::ClientIdBusy);
+    let session = DestroySessionArgs { session: peer.session };
+    assert_eq!(
+        peer.send(1, |c| {
+            c.push(Operation::DestroySession, &session);
+        })
+        .status,
+        Status::Ok
+    );
+    assert_eq!(destroy(&peer), Status::Ok);
+    assert_eq!(destroy(&peer), Status::StaleClientId);
+}

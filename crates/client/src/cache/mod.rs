@@ -1,0 +1,10 @@
+//! What is remembered of objects between requests. Pure: `now` is an argument, nothing here does I/O, and everything has
+//! a bound.
+
+mod attributes;
+mod data;
+mod names;
+
+pub(crate) use attributes::Known;
+pub(crate) use data::{DataCache, DataKey};
+pub(crate) use names::{NameCache, NameKey};

@@ -1,0 +1,215 @@
+//! The client as its users see it: operations on paths.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::open::OpenOptions;
+use crate::options::{Options, Version};
+use crate::shared::Shared;
+use crate::tap::Tap;
+use crate::url::Url;
+
+/// A tree on a server. Clones share everything. See the [crate] for an example.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+impl Client {
+    /// Reaches the server and the path that `url` names. What the address says of options comes on top of `options`.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, does not speak the version, or does not have the path.
+    pub async fn connect(url: &Url, mut options: Options) -> Result<Self> {
+        url.apply(&mut options);
+        let address =
+            url.resolve().await.map_err(|error| Error::Transport(format!("{}: {error}", url.host())))?;
+        Ok(Self { shared: Shared::connect(address, url.path(), options).await? })
+    }
+
+    /// The version that is spoken.
+    pub fn version(&self) -> Version {
+        self.shared.options.version
+    }
+
+    /// The counts of all requests.
+    pub fn tap(&self) -> &Tap {
+        &self.shared.tap
+    }
+
+    /// What was agreed with the server: transfer sizes in bytes, slots, and the like, by name.
+    pub fn negotiated(&self) -> BTreeMap<&'static str, String> {
+        self.shared.negotiated()
+    }
+
+    /// The tree's root.
+    pub fn root(&self) -> Directory {
+        Directory::new(Arc::clone(&self.shared), Arc::clone(&self.shared.root))
+    }
+
+    /// A directory, to name things in it without walking its path again.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn directory(&self, path: impl AsRef<[u8]>) -> Result<Directory> {
+        self.root().directory(path).await
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn open(&self, path: impl AsRef<[u8]>, options: OpenOptions) -> Result<File> {
+        self.root().open(path, options).await
+    }
+
+    /// Makes a file, which must not exist, without opening it: one request in both versions.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn create_file(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.root().create_file(path, mode).await
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn mkdir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.root().mkdir(path, mode).await
+    }
+
+    /// Makes a symbolic link to `target`.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().symlink(target, path).await
+    }
+
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn read_link(&self, path: impl AsRef<[u8]>) -> Result<Bytes> {
+        self.root().read_link(path).await
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().link(existing, path).await
+    }
+
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn remove(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().remove(path).await
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn rmdir(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().rmdir(path).await
+    }
+
+    /// Gives an object another name; what had that name before is gone.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn rename(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<()> {
+        self.root().rename(from, to).await
+    }
+
+    /// All entries of a directory but `.` and `..`, with attributes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<DirEntry>> {
+        self.root().read_dir(path).await
+    }
+
+    /// The attributes of an object; of a symbolic link, those of what it leads to.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        self.root().attributes(path).await
+    }
+
+    /// The attributes of an object; of a symbolic link, its own.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn symlink_attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        self.root().symlink_attributes(path).await
+    }
+
+    /// Sets attributes of an object.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
+        self.root().set_attributes(path, set).await
+    }
+
+    /// Which of the `wanted` permissions the caller has.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn access(&self, path: impl AsRef<[u8]>, wanted: Access) -> Result<Access> {
+        self.root().access(path, wanted).await
+    }
+
+    /// The space of the file system that an object is on.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn stat_fs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
+        self.root().stat_fs(path).await
+    }
+
+    /// Forgets the cached data and attributes of an object, so that the next read asks the server.
+    ///
+    /// # Errors
+    /// When the path cannot be walked.
+    pub async fn forget(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().forget(path).await
+    }
+
+    /// A call that does nothing, to measure the round trip.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn null(&self) -> Result<()> {
+        self.shared.protocol().null().await
+    }
+
+    /// Sends what is not written yet and gives opens, delegations and the session back. Files that are still open
+    /// cannot be used any more.
+    ///
+    /// # Errors
+    /// See [`Error`]; the client is of no more use in any case.
+    pub async fn shutdown(&self) -> Result<()> {
+        self.shared.shutdown().await
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("version", &self.version()).finish_non_exhaustive()
+    }
+}

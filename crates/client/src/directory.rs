@@ -1,0 +1,182 @@
+//! A directory as the client's users see it: the same operations as on the tree, relative to it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
+use crate::error::Result;
+use crate::file::File;
+use crate::node::Node;
+use crate::open::OpenOptions;
+use crate::protocol::NewObject;
+use crate::shared::Shared;
+
+/// A directory. Paths are relative to it; a single name costs no walk. Clones share everything.
+#[derive(Clone)]
+pub struct Directory {
+    shared: Arc<Shared>,
+    node: Arc<Node>,
+}
+
+impl Directory {
+    pub(crate) fn new(shared: Arc<Shared>, node: Arc<Node>) -> Self {
+        Self { shared, node }
+    }
+
+    /// A directory below this one.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn directory(&self, path: impl AsRef<[u8]>) -> Result<Self> {
+        let node = self.shared.resolve_directory(&self.node, path.as_ref()).await?;
+        Ok(Self::new(Arc::clone(&self.shared), node))
+    }
+
+    /// As [`crate::Client::open`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn open(&self, path: impl AsRef<[u8]>, options: OpenOptions) -> Result<File> {
+        self.shared.open(&self.node, path.as_ref(), &options).await
+    }
+
+    /// As [`crate::Client::create_file`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn create_file(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.shared.create_file(&self.node, path.as_ref(), mode).await
+    }
+
+    /// As [`crate::Client::mkdir`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn mkdir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.shared.make(&self.node, path.as_ref(), &NewObject::Directory, mode).await
+    }
+
+    /// As [`crate::Client::symlink`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+        let target = NewObject::Symlink(Bytes::copy_from_slice(target.as_ref()));
+        self.shared.make(&self.node, path.as_ref(), &target, 0o777).await
+    }
+
+    /// As [`crate::Client::read_link`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn read_link(&self, path: impl AsRef<[u8]>) -> Result<Bytes> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), false).await?;
+        self.shared.protocol().read_link(&node.handle).await
+    }
+
+    /// As [`crate::Client::link`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+        self.shared.link(&self.node, existing.as_ref(), path.as_ref()).await
+    }
+
+    /// As [`crate::Client::remove`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn remove(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.shared.remove(&self.node, path.as_ref(), false).await
+    }
+
+    /// As [`crate::Client::rmdir`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn rmdir(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.shared.remove(&self.node, path.as_ref(), true).await
+    }
+
+    /// As [`crate::Client::rename`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn rename(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<()> {
+        self.shared.rename(&self.node, from.as_ref(), to.as_ref()).await
+    }
+
+    /// As [`crate::Client::read_dir`]; an empty path is the directory itself.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<DirEntry>> {
+        let node = self.shared.resolve_directory(&self.node, path.as_ref()).await?;
+        self.shared.read_dir(&node).await
+    }
+
+    /// As [`crate::Client::attributes`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.attributes(&node).await
+    }
+
+    /// As [`crate::Client::symlink_attributes`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn symlink_attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), false).await?;
+        self.shared.attributes(&node).await
+    }
+
+    /// As [`crate::Client::set_attributes`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.set_attributes(&node, &set, None).await
+    }
+
+    /// As [`crate::Client::access`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn access(&self, path: impl AsRef<[u8]>, wanted: Access) -> Result<Access> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.access(&node, wanted).await
+    }
+
+    /// As [`crate::Client::stat_fs`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn stat_fs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.protocol().fs_stat(&node.handle).await
+    }
+
+    /// As [`crate::Client::forget`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn forget(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        let mut state = node.state.lock();
+        state.known.forget_content();
+        state.known.expire();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Directory").field("handle", &self.node.handle).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,237 @@
+//! An open file, as the client's users see it and as the layers below do.
+
+use std::fmt;
+use std::ops::{Deref, RangeBounds};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::attributes::{Attributes, SetAttributes};
+use crate::error::{Error, Result};
+use crate::lock::LockKind;
+use crate::nfs4;
+use crate::node::Node;
+use crate::readahead::Readahead;
+use crate::shared::Shared;
+use crate::write::Writer;
+
+/// An open file. Clones share it; it is closed by [`File::close`], or when the last of them is dropped.
+#[derive(Clone)]
+pub struct File {
+    open: Arc<Closer>,
+}
+
+/// Closes the file when the last handle goes. Requests under way hold the open file itself, and not this.
+struct Closer(Arc<OpenFile>);
+
+impl Deref for Closer {
+    type Target = Arc<OpenFile>;
+
+    fn deref(&self) -> &Arc<OpenFile> {
+        &self.0
+    }
+}
+
+/// An open file as the layers below know it.
+pub(crate) struct OpenFile {
+    /// Unique in this client: the lock owner.
+    pub(crate) id: u64,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) node: Arc<Node>,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// Every write is on stable storage before it returns.
+    pub(crate) sync: bool,
+    pub(crate) readahead: Mutex<Readahead>,
+    pub(crate) writer: Writer,
+    /// NFSv4.1: what the server knows of the open.
+    pub(crate) v4: Mutex<nfs4::FileState>,
+    closed: AtomicBool,
+}
+
+impl File {
+    pub(crate) fn new(open: Arc<OpenFile>) -> Self {
+        Self { open: Arc::new(Closer(open)) }
+    }
+
+    /// Up to `length` bytes at `offset`; fewer only at the end of the file.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn read_at(&self, offset: u64, length: usize) -> Result<Bytes> {
+        self.open.check(self.open.readable, "the file is not open for reading")?;
+        self.open.read(offset, length).await
+    }
+
+    /// Writes all of `data` at `offset`. Returns when it is taken, which may be before the server has it: what goes wrong
+    /// later, [`File::sync`] and [`File::close`] tell. Files opened with `sync` wait for stable storage.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn write_at(&self, offset: u64, data: Bytes) -> Result<()> {
+        self.open.check(self.open.writable, "the file is not open for writing")?;
+        self.open.write(offset, data).await
+    }
+
+    /// Waits until everything written is on the server's stable storage.
+    ///
+    /// # Errors
+    /// What went wrong with any write since the last call.
+    pub async fn sync(&self) -> Result<()> {
+        self.open.flush().await
+    }
+
+    /// Sends what is not written, gives up locks, and closes.
+    ///
+    /// # Errors
+    /// As [`File::sync`]. The file is closed in any case.
+    pub async fn close(self) -> Result<()> {
+        self.open.close().await
+    }
+
+    /// The attributes, those of data not written yet included.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn attributes(&self) -> Result<Attributes> {
+        self.open.shared.attributes(&self.open.node).await
+    }
+
+    /// Sets attributes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn set_attributes(&self, set: SetAttributes) -> Result<()> {
+        self.open.shared.set_attributes(&self.open.node, &set, Some(&**self.open)).await
+    }
+
+    /// Sets the length in bytes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn set_len(&self, size: u64) -> Result<()> {
+        self.open.check(self.open.writable, "the file is not open for writing")?;
+        self.set_attributes(SetAttributes { size: Some(size), ..SetAttributes::default() }).await
+    }
+
+    /// Locks a range and waits while others hold it. Each open file is an owner of its own. What was read before is
+    /// read again where it may have changed.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn lock(&self, range: impl RangeBounds<u64>, kind: LockKind) -> Result<()> {
+        self.open.lock(&range, kind, true).await
+    }
+
+    /// As [`File::lock`], without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when somebody else holds a conflicting lock.
+    pub async fn try_lock(&self, range: impl RangeBounds<u64>, kind: LockKind) -> Result<()> {
+        self.open.lock(&range, kind, false).await
+    }
+
+    /// Sends what was written and gives a range back.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn unlock(&self, range: impl RangeBounds<u64>) -> Result<()> {
+        self.open.unlock(&range).await
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        OpenFile::fmt(&self.open, f)
+    }
+}
+
+impl OpenFile {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        node: Arc<Node>,
+        access: (bool, bool),
+        sync: bool,
+        v4: nfs4::FileState,
+    ) -> Arc<Self> {
+        let limits = shared.limits();
+        let window_bytes_max = match shared.options.data_cache {
+            true => shared.options.readahead_bytes_max.min(shared.options.data_cache_bytes_max / 2),
+            false => 0,
+        };
+        let open = Arc::new(Self {
+            id: shared.next_file_id(),
+            readable: access.0,
+            writable: access.1,
+            sync,
+            readahead: Mutex::new(Readahead::new(limits.read_bytes_max, window_bytes_max)),
+            writer: Writer::new(limits.write_bytes_max),
+            v4: Mutex::new(v4),
+            closed: AtomicBool::new(false),
+            node,
+            shared,
+        });
+        let mut state = open.node.state.lock();
+        state.opens.retain(|file| file.strong_count() > 0);
+        state.opens.push(Arc::downgrade(&open));
+        drop(state);
+        open
+    }
+
+    pub(crate) fn check(&self, allowed: bool, cause: &'static str) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::Usage("the file is closed"));
+        }
+        if allowed { Ok(()) } else { Err(Error::Usage(cause)) }
+    }
+
+    /// Closes once, however often it is called.
+    pub(crate) async fn close(self: &Arc<Self>) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let flushed = self.flush().await;
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return flushed;
+        }
+        let unlocked = self.unlock_all().await;
+        let mine = Arc::downgrade(self);
+        self.node.state.lock().opens.retain(|other| !other.ptr_eq(&mine));
+        if let Some(mount) = self.shared.protocol().as_v4() {
+            mount.close(self).await;
+        }
+        flushed.and(unlocked)
+    }
+
+    fn needs_closing(&self) -> bool {
+        !self.closed.load(Ordering::SeqCst)
+            && (self.writer.has_pending()
+                || self.shared.protocol().as_v4().is_some()
+                || !self.node.state.lock().locks.holds_nothing(self.id))
+    }
+}
+
+impl Drop for Closer {
+    /// In the background: nobody is left to tell what goes wrong.
+    fn drop(&mut self) {
+        if !self.0.needs_closing() {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let open = Arc::clone(&self.0);
+            runtime.spawn(async move {
+                if let Err(error) = open.close().await {
+                    tracing::warn!(%error, "a file that was dropped without closing it");
+                }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! Byte-range locks of open files: decided alone where a delegation allows it, by the server otherwise.
+
+use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::file::OpenFile;
+use crate::protocol::Locking;
+
+/// What a lock keeps others from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// From exclusive locks.
+    Shared,
+    /// From any lock. Over NFSv4 the file must be open for writing, unless a delegation is held.
+    Exclusive,
+}
+
+/// The first pause before asking again for a lock that somebody else holds; it doubles up to [`PAUSE_MAX`].
+const PAUSE: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+impl OpenFile {
+    /// Takes a lock; with `wait` asks until it is granted.
+    pub(crate) async fn lock(
+        self: &Arc<Self>,
+        range: &impl RangeBounds<u64>,
+        kind: LockKind,
+        wait: bool,
+    ) -> Result<()> {
+        self.check(true, "")?;
+        let range = absolute(range)?;
+        let mut pause = PAUSE;
+        while !self.lock_once(&range, kind).await? {
+            if !wait {
+                return Err(Error::Locked);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        Ok(())
+    }
+
+    /// Asks once; true when it is granted.
+    async fn lock_once(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+        let exclusive = kind == LockKind::Exclusive;
+        if let Some(granted) = self.lock_alone(range, exclusive) {
+            return Ok(granted);
+        }
+        let _gate = self.node.gate.lock().await;
+        // While it was waited for, a delegation may have come.
+        if let Some(granted) = self.lock_alone(range, exclusive) {
+            return Ok(granted);
+        }
+        let asked = Instant::now();
+        let shared = &self.shared;
+        match shared.protocol().lock(self, range.start, length(range), kind).await? {
+            Locking::Denied => Ok(false),
+            Locking::Granted(attributes) => {
+                let mut state = self.node.state.lock();
+                state.locks.insert(self.id, range.clone(), exclusive);
+                // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change attribute
+                // tells whether there is any; the times of NFSv3 may be too coarse to.
+                match attributes {
+                    Some(attributes) => {
+                        state.known.learn(attributes, asked, &shared.options.attribute_timeouts);
+                    }
+                    None => {
+                        state.known.forget_content();
+                        state.known.expire();
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Decides without the server, where that is possible: `None` where it is not.
+    fn lock_alone(&self, range: &Range<u64>, exclusive: bool) -> Option<bool> {
+        let mut state = self.node.state.lock();
+        if state.locks.conflicts(self.id, range, exclusive) {
+            return Some(false);
+        }
+        if !state.is_delegated() {
+            return None;
+        }
+        state.locks.insert(self.id, range.clone(), exclusive);
+        Some(true)
+    }
+
+    /// Gives a range back.
+    pub(crate) async fn unlock(self: &Arc<Self>, range: &impl RangeBounds<u64>) -> Result<()> {
+        let range = absolute(range)?;
+        // Whoever takes the lock next must find the data at the server.
+        let flushed = if self.writer.has_pending() { self.flush().await } else { Ok(()) };
+        self.unlock_range(&range).await.and(flushed)
+    }
+
+    /// Gives everything back.
+    pub(crate) async fn unlock_all(self: &Arc<Self>) -> Result<()> {
+        if self.node.state.lock().locks.holds_nothing(self.id) {
+            return Ok(());
+        }
+        self.unlock_range(&(0..u64::MAX)).await
+    }
+
+    async fn unlock_range(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
+        if self.unlock_alone(range) {
+            return Ok(());
+        }
+        let _gate = self.node.gate.lock().await;
+        if self.unlock_alone(range) {
+            return Ok(());
+        }
+        let last = {
+            let mut state = self.node.state.lock();
+            state.locks.remove(self.id, range);
+            state.locks.holds_nothing(self.id)
+        };
+        self.shared.protocol().unlock(self, range.start, length(range), last).await
+    }
+
+    /// True when that was all: nothing is held there, or the server does not know of it.
+    fn unlock_alone(&self, range: &Range<u64>) -> bool {
+        let mut state = self.node.state.lock();
+        let nothing =
+            !state.locks.of(self.id).any(|held| held.range.start < range.end && range.start < held.range.end);
+        if !nothing && !state.is_delegated() {
+            return false;
+        }
+        state.locks.remove(self.id, range);
+        true
+    }
+}
+
+/// From the first byte to behind the last one; an open end is `u64::MAX`.
+fn absolute(range: &impl RangeBounds<u64>) -> Result<Range<u64>> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(last) => last.saturating_add(1),
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => u64::MAX,
+    };
+    if start < end { Ok(start..end) } else { Err(Error::Usage("a lock covers at least one byte")) }
+}
+
+/// On the wire `u64::MAX` reaches to the end of the file (RFC 8881 §18.10.3).
+fn length(range: &Range<u64>) -> u64 {
+    if range.end == u64::MAX { u64::MAX } else { range.end - range.start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_range_becomes_first_byte_and_end() {
+        assert_eq!(absolute(&(..)).unwrap(), 0..u64::MAX);
+        assert_eq!(absolute(&(5..)).unwrap(), 5..u64::MAX);
+        assert_eq!(absolute(&(5..=9)).unwrap(), 5..10);
+        assert_eq!(absolute(&(..7)).unwrap(), 0..7);
+        assert!(absolute(&(7..7)).is_err());
+        assert_eq!((length(&(5..u64::MAX)), length(&(5..10))), (u64::MAX, 5));
+    }
+}

@@ -1,0 +1,107 @@
+//! The byte-range locks that the open files of this client hold on one object: what a delegation lets us decide
+//! alone, and what must be taken again at the server when it is recalled. Pure.
+
+use std::ops::Range;
+
+/// A lock that is held. A range that ends at `u64::MAX` reaches to the end of the file, however long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The open file.
+    pub(crate) owner: u64,
+    pub(crate) range: Range<u64>,
+    pub(crate) exclusive: bool,
+}
+
+/// All locks on an object.
+#[derive(Debug, Default)]
+pub(crate) struct LockTable {
+    held: Vec<Held>,
+}
+
+impl LockTable {
+    /// True when another owner's lock forbids this one.
+    pub(crate) fn conflicts(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> bool {
+        self.held
+            .iter()
+            .any(|lock| lock.owner != owner && overlap(&lock.range, range) && (exclusive || lock.exclusive))
+    }
+
+    /// Adds a lock. Over a range that the owner has locked already it replaces what was there.
+    pub(crate) fn insert(&mut self, owner: u64, range: Range<u64>, exclusive: bool) {
+        self.remove(owner, &range);
+        self.held.push(Held { owner, range, exclusive });
+    }
+
+    /// Gives up what the owner holds of `range`.
+    pub(crate) fn remove(&mut self, owner: u64, range: &Range<u64>) {
+        let mut index = 0;
+        while index < self.held.len() {
+            let lock = &self.held[index];
+            if lock.owner != owner || !overlap(&lock.range, range) {
+                index += 1;
+                continue;
+            }
+            let lock = self.held.swap_remove(index);
+            for rest in [lock.range.start..range.start, range.end..lock.range.end] {
+                if rest.start < rest.end {
+                    self.held.push(Held { range: rest, ..lock.clone() });
+                }
+            }
+        }
+    }
+
+    /// What the owner holds.
+    pub(crate) fn of(&self, owner: u64) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(move |lock| lock.owner == owner)
+    }
+
+    /// True when the owner holds nothing.
+    pub(crate) fn holds_nothing(&self, owner: u64) -> bool {
+        self.of(owner).next().is_none()
+    }
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_locks_get_along_and_exclusive_ones_do_not() {
+        let mut table = LockTable::default();
+        table.insert(1, 0..10, false);
+        assert!(!table.conflicts(2, &(5..15), false));
+        assert!(table.conflicts(2, &(5..15), true));
+        assert!(!table.conflicts(2, &(10..15), true));
+        assert!(!table.conflicts(1, &(5..15), true), "an owner does not stand in its own way");
+        table.insert(1, 0..10, true);
+        assert!(table.conflicts(2, &(9..10), false));
+    }
+
+    #[test]
+    fn unlocking_the_middle_leaves_both_ends() {
+        let mut table = LockTable::default();
+        table.insert(1, 0..u64::MAX, true);
+        table.remove(1, &(10..20));
+        let mut left: Vec<_> = table.of(1).map(|lock| lock.range.clone()).collect();
+        left.sort_by_key(|range| range.start);
+        assert_eq!(left, [0..10, 20..u64::MAX]);
+        assert!(!table.conflicts(2, &(10..20), true));
+        table.remove(1, &(0..u64::MAX));
+        assert!(table.holds_nothing(1));
+    }
+
+    #[test]
+    fn a_lock_over_an_own_one_replaces_what_it_covers() {
+        let mut table = LockTable::default();
+        table.insert(1, 0..100, true);
+        table.insert(1, 0..50, false);
+        assert!(!table.conflicts(2, &(0..50), false));
+        assert!(table.conflicts(2, &(50..60), false));
+        table.remove(2, &(0..100));
+        assert!(!table.holds_nothing(1), "others' locks are not ours to give up");
+    }
+}

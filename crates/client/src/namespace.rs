@@ -1,0 +1,117 @@
+//! Changes of directories: making, removing and renaming.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::node::Node;
+use crate::protocol::NewObject;
+use crate::shared::Shared;
+
+impl Shared {
+    /// Makes a directory or a symbolic link.
+    pub(crate) async fn make(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        path: &[u8],
+        object: &NewObject,
+        mode: u32,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let (dir, name) = self.resolve_parent(start, path).await?;
+        let asked = Instant::now();
+        let made = self.protocol().make(&dir.handle, &name, object, mode).await;
+        let (found, effect) = self.or_forget(&dir, &name, made)?;
+        self.learn_effect(&dir, effect, asked);
+        match found {
+            Some(found) => {
+                let node = self.learn_found(&found, asked);
+                self.learn_name(&dir, &name, Some(&node));
+            }
+            None => self.forget_name(&dir, &name),
+        }
+        Ok(())
+    }
+
+    /// Removes a name.
+    pub(crate) async fn remove(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        path: &[u8],
+        directory: bool,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let (dir, name) = self.resolve_parent(start, path).await?;
+        if let Some(Some(node)) = self.remembered_name(&dir, &name) {
+            self.protocol().before_change(&node).await?;
+            node.state.lock().known.expire();
+        }
+        let asked = Instant::now();
+        let removed = self.protocol().remove(&dir.handle, &name, directory).await;
+        let effect = self.or_forget(&dir, &name, removed)?;
+        self.learn_effect(&dir, effect, asked);
+        self.learn_name(&dir, &name, None);
+        Ok(())
+    }
+
+    /// Gives an object another name.
+    pub(crate) async fn rename(self: &Arc<Self>, start: &Arc<Node>, from: &[u8], to: &[u8]) -> Result<()> {
+        self.check_writable()?;
+        let (from_dir, from_name) = self.resolve_parent(start, from).await?;
+        let (to_dir, to_name) = self.resolve_parent(start, to).await?;
+        let moved = self.remembered_name(&from_dir, &from_name).flatten();
+        let replaced = self.remembered_name(&to_dir, &to_name).flatten();
+        for node in moved.iter().chain(&replaced) {
+            self.protocol().before_change(node).await?;
+            node.state.lock().known.expire();
+        }
+        let asked = Instant::now();
+        let renamed =
+            self.protocol().rename((&from_dir.handle, &from_name), (&to_dir.handle, &to_name)).await;
+        let renamed = self.or_forget(&to_dir, &to_name, renamed);
+        let (from_effect, to_effect) = self.or_forget(&from_dir, &from_name, renamed)?;
+        self.learn_effect(&from_dir, from_effect, asked);
+        if !Arc::ptr_eq(&from_dir, &to_dir) {
+            self.learn_effect(&to_dir, to_effect, asked);
+        }
+        self.learn_name(&from_dir, &from_name, None);
+        match moved {
+            Some(node) => self.learn_name(&to_dir, &to_name, Some(&node)),
+            None => self.forget_name(&to_dir, &to_name),
+        }
+        Ok(())
+    }
+
+    /// Gives a file one more name.
+    pub(crate) async fn link(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        existing: &[u8],
+        path: &[u8],
+    ) -> Result<()> {
+        self.check_writable()?;
+        let node = self.resolve(start, existing, false).await?;
+        let (dir, name) = self.resolve_parent(start, path).await?;
+        self.protocol().before_change(&node).await?;
+        let asked = Instant::now();
+        let linked = self.protocol().link(&node.handle, &dir.handle, &name).await;
+        let effect = self.or_forget(&dir, &name, linked)?;
+        self.learn_effect(&dir, effect, asked);
+        self.learn_name(&dir, &name, Some(&node));
+        node.state.lock().known.expire();
+        Ok(())
+    }
+
+    /// After a failure nothing is sure: the name may be there or not.
+    pub(crate) fn or_forget<T>(&self, dir: &Node, name: &Bytes, outcome: Result<T>) -> Result<T> {
+        if outcome.is_err() {
+            self.forget_name(dir, name);
+            let mut state = dir.state.lock();
+            state.mutations += 1;
+            state.known.expire();
+        }
+        outcome
+    }
+}

@@ -1,0 +1,155 @@
+//! Reaching an export: the server's programs and the root's handle (RFC 1813 §5, RFC 1833 §3).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::{mount3, nfs3, nlm4, portmap};
+use rpc::net::Client;
+use tokio::sync::OnceCell;
+
+use super::convert::{attributes, from_handle, to_handle};
+use super::transport::{Transport, connect, is_unavailable};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::protocol::Found;
+use crate::shared::Limits;
+use crate::tap::{Request, Tap};
+
+/// An export of a server that speaks NFSv3.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub(super) transport: Transport,
+    pub(super) address: SocketAddr,
+    pub(super) options: Options,
+    /// Tells the lock owners of this client from those of others on this host.
+    pub(super) instance: u64,
+    /// Where the lock manager is; looked for with the first lock.
+    pub(super) lock_manager: OnceCell<Client>,
+    /// The preferred size of a part of a directory, in bytes.
+    pub(super) directory_bytes: u32,
+}
+
+/// Sizes of READDIRPLUS replies, in bytes.
+const DIRECTORY_BYTES: std::ops::RangeInclusive<u32> = 4096..=(1 << 20);
+
+impl Mount {
+    /// Reaches the export of `path`.
+    pub(crate) async fn connect(
+        address: SocketAddr,
+        path: &[u8],
+        options: &Options,
+        tap: &Arc<Tap>,
+    ) -> Result<(Self, Found, Limits)> {
+        let transport = Transport::connect(address, options, tap).await?;
+        let mut mount = Self {
+            transport,
+            address,
+            options: options.clone(),
+            instance: rand::random(),
+            lock_manager: OnceCell::new(),
+            directory_bytes: *DIRECTORY_BYTES.start(),
+        };
+        let root = mount.mount(path).await?;
+        let info = mount.transport.ok(&nfs3::FsInfoArgs { root }).await?;
+        let root_attributes = match info.attributes {
+            Some(attributes) => attributes,
+            None => mount.transport.ok(&nfs3::GetAttrArgs { object: root }).await?.attributes,
+        };
+        mount.directory_bytes =
+            info.read_dir_preferred.max(64 << 10).clamp(*DIRECTORY_BYTES.start(), *DIRECTORY_BYTES.end());
+        let limits = Limits {
+            read_bytes_max: agreed(options.read_bytes_max, info.read_max),
+            write_bytes_max: agreed(options.write_bytes_max, info.write_max),
+        };
+        let found = Found { handle: from_handle(&root), attributes: attributes(&root_attributes) };
+        Ok((mount, found, limits))
+    }
+
+    pub(crate) async fn null(&self) -> Result<()> {
+        let request = Request::Nfs3(nfs3::Procedure::Null);
+        let connection = self.transport.connection();
+        self.transport.call(connection, (nfs3::PROGRAM, nfs3::VERSION, 0), request, |_| {}).await
+    }
+
+    /// The server keeps nothing for a client of NFSv3 but locks, which closing the files has given up.
+    pub(crate) async fn shutdown(&self) -> Result<()> {
+        for connection in self.transport.all().iter().chain(self.lock_manager.get()) {
+            connection.disconnect();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn negotiated(&self) -> Vec<(&'static str, String)> {
+        vec![("readdir", self.directory_bytes.to_string())]
+    }
+
+    /// MNT: on its own port when that is given, else on the NFS port, else wherever the port mapper says.
+    async fn mount(&self, path: &[u8]) -> Result<nfs3::FileHandle> {
+        let elsewhere = match self.options.mount_port {
+            Some(port) => Some(connect((self.address.ip(), port).into(), &self.options).await?),
+            None => self.elsewhere(mount3::PROGRAM, mount3::VERSION).await?,
+        };
+        let connection = elsewhere.as_ref().unwrap_or_else(|| self.transport.connection());
+        let path = mount3::DirPath(Bytes::copy_from_slice(path));
+        let numbers = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Mnt.number());
+        let reply = self.transport.call(connection, numbers, Request::Mount, |to| to.put(&path)).await?;
+        if let Some(elsewhere) = &elsewhere {
+            elsewhere.disconnect();
+        }
+        match reply {
+            mount3::MntReply::Ok(ok) => Ok(ok.handle),
+            mount3::MntReply::Err(status) => Err(Error::server("MNT", status)),
+        }
+    }
+
+    /// The lock manager's connection.
+    pub(super) async fn lock_manager(&self) -> Result<&Client> {
+        self.lock_manager
+            .get_or_try_init(|| async {
+                Ok(match self.elsewhere(nlm4::PROGRAM, nlm4::VERSION).await? {
+                    Some(client) => client,
+                    None => self.transport.connection().clone(),
+                })
+            })
+            .await
+    }
+
+    /// A connection to a program that is not on the NFS port; `None` when it is there.
+    async fn elsewhere(&self, program: u32, version: u32) -> Result<Option<Client>> {
+        match self.transport.connection().call(program, version, 0, |_| {}).await {
+            Ok(_) => return Ok(None),
+            Err(error) if is_unavailable(&error) => {}
+            Err(error) => return Err(Error::Transport(error.to_string())),
+        }
+        let mapper =
+            connect((self.address.ip(), portmap::PORT).into(), &self.options).await.map_err(|error| {
+                Error::Transport(format!(
+                    "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
+                ))
+            })?;
+        let wanted = portmap::Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
+        let numbers = (portmap::PROGRAM, portmap::VERSION, portmap::Procedure::GetPort.number());
+        let port: u32 = self.transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;
+        mapper.disconnect();
+        match u16::try_from(port) {
+            Ok(port @ 1..) => Ok(Some(connect((self.address.ip(), port).into(), &self.options).await?)),
+            _ => {
+                Err(Error::Transport(format!("the server does not have program {program} version {version}")))
+            }
+        }
+    }
+
+    pub(super) fn handle(&self, handle: &crate::node::Handle) -> Result<nfs3::FileHandle> {
+        to_handle(handle)
+    }
+}
+
+/// The smaller of what is wanted and what the server allows; never nothing.
+fn agreed(wanted: u32, server_max: u32) -> u32 {
+    match server_max {
+        0 => wanted,
+        max => wanted.min(max),
+    }
+    .clamp(512, nfs3::DATA_BYTES_MAX)
+}

@@ -1,0 +1,48 @@
+//! READ, WRITE, COMMIT.
+
+use proto::nfs3;
+
+use super::Mount;
+use super::convert::{attributes, effect};
+use super::transport::failure;
+use crate::error::Result;
+use crate::file::OpenFile;
+use crate::protocol::{ReadReply, WriteReply};
+use crate::writeback::{Chunk, Verifier};
+
+impl Mount {
+    pub(crate) async fn read(&self, file: &OpenFile, offset: u64, count: u32) -> Result<ReadReply> {
+        let args = nfs3::ReadArgs { file: self.handle(&file.node.handle)?, offset, count };
+        let ok = self.transport.ok(&args).await?;
+        Ok(ReadReply { data: ok.data, eof: ok.eof, attributes: ok.attributes.as_ref().map(attributes) })
+    }
+
+    pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {
+        let handle = self.handle(&file.node.handle)?;
+        let how = if stable { nfs3::StableHow::FileSync } else { nfs3::StableHow::Unstable };
+        let reply = self
+            .transport
+            .reply_to::<nfs3::WriteArgs>(|to| {
+                to.put(&handle);
+                to.u64(chunk.offset);
+                to.u32(chunk.length);
+                to.put(&how);
+                to.opaque_with(|buffer| {
+                    chunk.pieces.iter().for_each(|piece| buffer.extend_from_slice(piece));
+                });
+            })
+            .await?;
+        let ok = reply.into_result().map_err(|(status, _)| failure(nfs3::Procedure::Write, status))?;
+        Ok(WriteReply {
+            count: ok.count,
+            committed: ok.committed == nfs3::StableHow::FileSync,
+            verifier: ok.verifier.0,
+            effect: effect(&ok.file),
+        })
+    }
+
+    pub(crate) async fn commit(&self, file: &OpenFile) -> Result<Verifier> {
+        let args = nfs3::CommitArgs { file: self.handle(&file.node.handle)?, offset: 0, count: 0 };
+        Ok(self.transport.ok(&args).await?.verifier.0)
+    }
+}

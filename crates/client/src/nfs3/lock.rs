@@ -1,0 +1,94 @@
+//! Locks: NLM version 4 (RFC 1813 §6).
+//!
+//! They are asked for without blocking, and without monitoring (`NM_LOCK`): this client is no host with a status monitor
+//! that a server could tell of its restart.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use proto::nlm4::{self, NetObject, Procedure};
+use xdr::Encode;
+
+use super::Mount;
+use crate::error::{Error, Result};
+use crate::file::OpenFile;
+use crate::lock::LockKind;
+use crate::protocol::Locking;
+use crate::tap::Request;
+
+/// How long to wait before asking again a server that takes locks back from before its restart.
+const GRACE_PAUSE: Duration = Duration::from_millis(500);
+
+impl Mount {
+    pub(crate) async fn lock(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: u64,
+        kind: LockKind,
+    ) -> Result<Locking> {
+        let args = nlm4::LockArgs {
+            cookie: cookie(file),
+            block: false,
+            exclusive: kind == LockKind::Exclusive,
+            lock: self.lock_of(file, offset, length),
+            reclaim: false,
+            state: 0,
+        };
+        match self.ask(Procedure::NmLock, &args).await? {
+            nlm4::Status::Granted => Ok(Locking::Granted(None)),
+            nlm4::Status::Denied | nlm4::Status::Blocked => Ok(Locking::Denied),
+            status => Err(Error::server("LOCK", status)),
+        }
+    }
+
+    pub(crate) async fn unlock(&self, file: &OpenFile, offset: u64, length: u64, _last: bool) -> Result<()> {
+        let args = nlm4::UnlockArgs { cookie: cookie(file), lock: self.lock_of(file, offset, length) };
+        match self.ask(Procedure::Unlock, &args).await? {
+            nlm4::Status::Granted => Ok(()),
+            status => Err(Error::server("UNLOCK", status)),
+        }
+    }
+
+    /// Asks until the server is not in its grace period any more.
+    async fn ask(&self, procedure: Procedure, args: &impl Encode) -> Result<nlm4::Status> {
+        let started = Instant::now();
+        let manager = self.lock_manager().await?;
+        let numbers = (nlm4::PROGRAM, nlm4::VERSION, procedure.number());
+        loop {
+            let request = Request::Lock(procedure);
+            let response: nlm4::Response =
+                self.transport.call(manager, numbers, request, |to| to.put(args)).await?;
+            let in_grace = response.status == nlm4::Status::DeniedGracePeriod;
+            if !in_grace || started.elapsed() > self.options.timeout {
+                return Ok(response.status);
+            }
+            tokio::time::sleep(GRACE_PAUSE).await;
+        }
+    }
+
+    fn lock_of(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::Lock {
+        nlm4::Lock {
+            caller_name: crate::nfs4::host_name(),
+            file: NetObject(file.node.handle.0.clone()),
+            owner: NetObject(self.lock_owner(file)),
+            // Distinct for each owner: some servers tell owners apart by it.
+            process: (file.id & 0x7fff_ffff) as i32,
+            offset,
+            // In NLM 0 reaches to the end of the file.
+            length: if length == u64::MAX { 0 } else { length },
+        }
+    }
+
+    /// Another for each open file of each client.
+    fn lock_owner(&self, file: &OpenFile) -> Bytes {
+        let mut owner = Vec::with_capacity(24);
+        owner.extend_from_slice(&self.instance.to_be_bytes());
+        owner.extend_from_slice(&file.id.to_be_bytes());
+        owner.into()
+    }
+}
+
+fn cookie(file: &OpenFile) -> NetObject {
+    NetObject(Bytes::copy_from_slice(&file.id.to_be_bytes()))
+}

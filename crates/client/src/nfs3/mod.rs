@@ -1,0 +1,15 @@
+//! NFSv3 (RFC 1813): which requests the operations of the client take. Nothing is remembered here but connections.
+
+mod access;
+mod connect;
+mod convert;
+mod directories;
+mod io;
+mod lock;
+mod names;
+mod open;
+mod transport;
+
+pub(crate) use connect::Mount;
+pub(crate) use open::open;
+pub(crate) use transport::{call_error, credential};

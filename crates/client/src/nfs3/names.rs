@@ -1,0 +1,104 @@
+//! LOOKUP, READLINK, MKDIR, SYMLINK, REMOVE, RMDIR, RENAME, LINK.
+
+use bytes::Bytes;
+use proto::nfs3;
+
+use super::Mount;
+use super::convert::{attributes, effect, from_handle};
+use crate::error::Result;
+use crate::node::Handle;
+use crate::protocol::{Effect, Found, NewObject};
+
+impl Mount {
+    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
+        let mut found = Vec::new();
+        for name in names {
+            let dir = found.last().map_or(dir, |found: &Found| &found.handle);
+            match self.look_up_one(dir, name).await {
+                Ok(object) => found.push(object),
+                Err(error) => return (found, Err(error)),
+            }
+        }
+        (found, Ok(()))
+    }
+
+    pub(super) async fn look_up_one(&self, dir: &Handle, name: &Bytes) -> Result<Found> {
+        let ok = self.transport.ok(&nfs3::LookupArgs { what: self.place(dir, name)? }).await?;
+        self.found(ok.object, ok.attributes).await
+    }
+
+    pub(crate) async fn read_link(&self, object: &Handle) -> Result<Bytes> {
+        let symlink = self.handle(object)?;
+        Ok(self.transport.ok(&nfs3::ReadLinkArgs { symlink }).await?.target)
+    }
+
+    pub(crate) async fn make(
+        &self,
+        dir: &Handle,
+        name: &Bytes,
+        object: &NewObject,
+        mode: u32,
+    ) -> Result<(Option<Found>, Effect)> {
+        let place = self.place(dir, name)?;
+        let set = nfs3::SetAttributes { mode: Some(mode), ..nfs3::SetAttributes::default() };
+        let (handle, after, wcc) = match object {
+            NewObject::Directory => {
+                let ok = self.transport.ok(&nfs3::MkDirArgs { place, attributes: set }).await?;
+                (ok.object, ok.attributes, ok.dir)
+            }
+            NewObject::Symlink(target) => {
+                let args = nfs3::SymlinkArgs { place, attributes: set, target: target.clone() };
+                let ok = self.transport.ok(&args).await?;
+                (ok.object, ok.attributes, ok.dir)
+            }
+        };
+        let found = match (handle, after) {
+            (Some(handle), Some(after)) => {
+                Some(Found { handle: from_handle(&handle), attributes: attributes(&after) })
+            }
+            _ => None,
+        };
+        Ok((found, effect(&wcc)))
+    }
+
+    pub(crate) async fn remove(&self, dir: &Handle, name: &Bytes, directory: bool) -> Result<Effect> {
+        let object = self.place(dir, name)?;
+        let dir = match directory {
+            true => self.transport.ok(&nfs3::RmDirArgs { object }).await?.dir,
+            false => self.transport.ok(&nfs3::RemoveArgs { object }).await?.dir,
+        };
+        Ok(effect(&dir))
+    }
+
+    pub(crate) async fn rename(
+        &self,
+        from: (&Handle, &Bytes),
+        to: (&Handle, &Bytes),
+    ) -> Result<(Effect, Effect)> {
+        let args = nfs3::RenameArgs { from: self.place(from.0, from.1)?, to: self.place(to.0, to.1)? };
+        let ok = self.transport.ok(&args).await?;
+        Ok((effect(&ok.from_dir), effect(&ok.to_dir)))
+    }
+
+    pub(crate) async fn link(&self, object: &Handle, dir: &Handle, name: &Bytes) -> Result<Effect> {
+        let args = nfs3::LinkArgs { file: self.handle(object)?, link: self.place(dir, name)? };
+        Ok(effect(&self.transport.ok(&args).await?.dir))
+    }
+
+    pub(super) fn place(&self, dir: &Handle, name: &Bytes) -> Result<nfs3::DirOpArgs> {
+        Ok(nfs3::DirOpArgs { dir: self.handle(dir)?, name: name.clone() })
+    }
+
+    /// Attributes are optional in replies; an object is of no use without.
+    pub(super) async fn found(
+        &self,
+        object: nfs3::FileHandle,
+        known: nfs3::PostOpAttributes,
+    ) -> Result<Found> {
+        let known = match known {
+            Some(known) => known,
+            None => self.transport.ok(&nfs3::GetAttrArgs { object }).await?.attributes,
+        };
+        Ok(Found { handle: from_handle(&object), attributes: attributes(&known) })
+    }
+}

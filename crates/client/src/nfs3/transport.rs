@@ -1,0 +1,174 @@
+//! Calls of NFSv3, MOUNT, NLM and the port mapper: sent, counted, decoded.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use proto::nfs3;
+use rpc::net::{Client, ClientOptions};
+use rpc::{AuthSys, CallError, Credential, Refusal};
+use xdr::{Decode, Decoder, Encoder};
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::tap::{Cost, Request, Tap};
+
+/// The first pause after NFS3ERR_JUKEBOX; it doubles up to [`PAUSE_MAX`].
+const PAUSE: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The connections to a server that speaks NFSv3.
+#[derive(Debug)]
+pub(super) struct Transport {
+    connections: Vec<Client>,
+    next: AtomicUsize,
+    tap: Arc<Tap>,
+}
+
+impl Transport {
+    pub(super) async fn connect(address: SocketAddr, options: &Options, tap: &Arc<Tap>) -> Result<Self> {
+        let mut connections = Vec::new();
+        for _ in 0..options.connections.max(1) {
+            connections.push(connect(address, options).await?);
+        }
+        Ok(Self { connections, next: AtomicUsize::new(0), tap: Arc::clone(tap) })
+    }
+
+    /// The connection that takes the next request.
+    pub(super) fn connection(&self) -> &Client {
+        match &self.connections[..] {
+            [only] => only,
+            all => &all[self.next.fetch_add(1, Ordering::Relaxed) % all.len()],
+        }
+    }
+
+    pub(super) fn all(&self) -> &[Client] {
+        &self.connections
+    }
+
+    /// How often connections have been made: it differs when calls may have been sent twice.
+    pub(super) fn generations(&self) -> u64 {
+        self.connections.iter().map(Client::generation).sum()
+    }
+
+    /// A procedure of NFSv3; its failure is an error, whose body is passed over.
+    pub(super) async fn ok<R: nfs3::Request>(&self, arguments: &R) -> Result<R::Ok> {
+        self.reply(arguments).await?.into_result().map_err(|(status, _)| failure(R::PROCEDURE, status))
+    }
+
+    /// A procedure of NFSv3.
+    pub(super) async fn reply<R: nfs3::Request>(&self, arguments: &R) -> Result<nfs3::Reply<R::Ok, R::Fail>> {
+        self.reply_to::<R>(|to| to.put(arguments)).await
+    }
+
+    /// As [`Transport::reply`], with arguments that the caller encodes. Asks again when the server is not ready.
+    pub(super) async fn reply_to<R: nfs3::Request>(
+        &self,
+        arguments: impl Fn(&mut Encoder),
+    ) -> Result<nfs3::Reply<R::Ok, R::Fail>> {
+        let mut pause = PAUSE;
+        loop {
+            let numbers = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());
+            let request = Request::Nfs3(R::PROCEDURE);
+            let reply: nfs3::Reply<R::Ok, R::Fail> =
+                self.call(self.connection(), numbers, request, &arguments).await?;
+            if reply.status() != nfs3::Status::Jukebox {
+                return Ok(reply);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Any call.
+    pub(super) async fn call<T: Decode>(
+        &self,
+        connection: &Client,
+        (program, version, procedure): (u32, u32, u32),
+        request: Request,
+        arguments: impl Fn(&mut Encoder),
+    ) -> Result<T> {
+        let name = request.name();
+        match connection.call(program, version, procedure, |to| arguments(to)).await {
+            Ok(reply) => {
+                self.tap.answered(
+                    request,
+                    Cost {
+                        queued: reply.timing.queued,
+                        wire: reply.timing.wire,
+                        bytes_sent: reply.bytes_sent,
+                        bytes_received: reply.bytes_received,
+                    },
+                );
+                decode(reply.results).map_err(|error| Error::misbehaved(name, error))
+            }
+            Err(error) => {
+                self.tap.unanswered(request);
+                Err(call_error(name, error, is_repeatable(request)))
+            }
+        }
+    }
+}
+
+/// Makes a connection over which calls are repeated when it is lost.
+pub(super) async fn connect(address: SocketAddr, options: &Options) -> Result<Client> {
+    let options = ClientOptions {
+        credential: credential(options),
+        call_timeout: options.timeout,
+        retransmit: true,
+        ..ClientOptions::default()
+    };
+    Client::connect(address, options).await.map_err(|error| Error::Transport(error.to_string()))
+}
+
+/// Who the requests are made as.
+pub(crate) fn credential(options: &Options) -> Credential {
+    Credential::Sys(AuthSys {
+        stamp: 0,
+        machine_name: crate::nfs4::host_name(),
+        uid: options.uid,
+        gid: options.gid,
+        gids: options.gids.iter().copied().take(16).collect(),
+    })
+}
+
+/// True when the server does not have the program, here at least.
+pub(super) fn is_unavailable(error: &CallError) -> bool {
+    matches!(
+        error,
+        CallError::Refused(Refusal::ProgramUnavailable | Refusal::ProgramMismatch { .. })
+            | CallError::Connect(_)
+    )
+}
+
+pub(crate) fn call_error(operation: &'static str, error: CallError, repeatable: bool) -> Error {
+    match error {
+        CallError::Disconnected | CallError::Timeout if !repeatable => Error::UncertainOutcome { operation },
+        CallError::Timeout => Error::Timeout { operation },
+        CallError::Protocol(error) => Error::misbehaved(operation, error),
+        other => Error::Transport(format!("{operation}: {other}")),
+    }
+}
+
+pub(super) fn failure(procedure: nfs3::Procedure, status: nfs3::Status) -> Error {
+    Error::server(procedure.name(), status)
+}
+
+fn decode<T: Decode>(mut results: Decoder) -> xdr::Result<T> {
+    let value = results.get()?;
+    results.finish()?;
+    Ok(value)
+}
+
+/// True when it does not matter whether a request was carried out once, twice or not at all.
+fn is_repeatable(request: Request) -> bool {
+    use nfs3::Procedure as P;
+    match request {
+        Request::Nfs3(procedure) => !matches!(
+            procedure,
+            P::Create | P::MkDir | P::Symlink | P::MkNod | P::Remove | P::RmDir | P::Rename | P::Link
+        ),
+        _ => true,
+    }
+}

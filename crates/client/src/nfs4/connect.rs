@@ -1,0 +1,247 @@
+//! Reaching a path on a server, and leaving it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use bytes::Bytes;
+use lru::LruCache;
+use parking_lot::Mutex;
+use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
+use proto::nfs4::{
+    ClientId, ClientOwner, DestroyClientIdArgs, DestroySessionArgs, GetAttrArgs, LookupArgs, Operation,
+    PROGRAM, SequenceId, VERSION, Verifier,
+};
+use rpc::net::{Client, ClientOptions};
+use tokio::sync::{Notify, Semaphore};
+
+use super::callback::Callbacks;
+use super::core::{CLOSING_MAX, Core, Incarnation};
+use super::establish::OVERHEAD_BYTES;
+use super::lease::spawn_keeper;
+use super::owners::Owners;
+use super::send::Kind;
+use crate::error::{Error, Result};
+use crate::nfs3::{call_error, credential};
+use crate::options::Options;
+use crate::protocol::Found;
+use crate::shared::{Limits, Shared};
+use crate::tap::{Cost, Request, Tap};
+
+/// A tree on a server that speaks NFSv4.1.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub(super) core: Arc<Core>,
+}
+
+/// What a server is believed to forget us after, until it says, in milliseconds.
+const LEASE_MILLIS: u64 = 30_000;
+/// Names of the path in one request.
+const NAMES_PER_REQUEST_MAX: usize = 8;
+
+/// What is asked about the tree once.
+const TREE_ATTRIBUTES: Bitmap =
+    Bitmap::of(&[AttributeId::LeaseTime, AttributeId::MaxRead, AttributeId::MaxWrite]);
+
+impl Mount {
+    /// Reaches `path`.
+    pub(crate) async fn connect(
+        address: SocketAddr,
+        path: &[u8],
+        options: &Options,
+        tap: &Arc<Tap>,
+    ) -> Result<(Self, Found, Limits)> {
+        let callbacks = Arc::new(Callbacks::default());
+        let client_options = ClientOptions {
+            credential: credential(options),
+            call_timeout: options.timeout,
+            retransmit: false,
+            ..ClientOptions::default()
+        };
+        let mut connections = Vec::new();
+        for index in 0..options.connections.max(1) {
+            let connection = match index {
+                0 => {
+                    let callbacks = Arc::clone(&callbacks);
+                    Client::connect_with_callbacks(address, client_options.clone(), callbacks).await
+                }
+                _ => Client::connect(address, client_options.clone()).await,
+            };
+            connections.push(connection.map_err(|error| Error::Transport(error.to_string()))?);
+        }
+        let core = Arc::new(Core {
+            options: options.clone(),
+            tap: Arc::clone(tap),
+            connections,
+            next_connection: AtomicUsize::new(0),
+            owner: Mutex::new(client_owner()),
+            incarnation: Mutex::new(Incarnation { client: ClientId(0), sequence: SequenceId(0), epoch: 0 }),
+            session: Mutex::new(None),
+            fore_channel: Mutex::new(None),
+            recovering: tokio::sync::Mutex::new(()),
+            bound_generation: AtomicU64::new(u64::MAX),
+            attention: Arc::new(Notify::new()),
+            notices: AtomicU32::new(0),
+            lease_millis: AtomicU64::new(LEASE_MILLIS),
+            started: Instant::now(),
+            renewed_millis: AtomicU64::new(0),
+            owners: Mutex::new(Owners::default()),
+            delegations: Mutex::new(LruCache::unbounded()),
+            early_recalls: Mutex::new(VecDeque::new()),
+            closing: Arc::new(Semaphore::new(CLOSING_MAX)),
+            callbacks: Arc::clone(&callbacks),
+            shared: OnceLock::new(),
+            ended: AtomicBool::new(false),
+        });
+        callbacks.attach(&core);
+        let mount = Self { core };
+        mount.core.session().await?;
+        let root = mount.walk_from_root(path).await?;
+        let limits = mount.agree(&root).await?;
+        spawn_keeper(&mount.core);
+        Ok((mount, root, limits))
+    }
+
+    /// From here on callbacks find the objects that they are about.
+    pub(crate) fn attach(&self, shared: &Arc<Shared>) {
+        let _ = self.core.shared.set(Arc::downgrade(shared));
+    }
+
+    pub(crate) async fn null(&self) -> Result<()> {
+        let request = Request::Nfs4Null;
+        match self.core.connection().call(PROGRAM, VERSION, 0, |_| {}).await {
+            Ok(reply) => {
+                self.core.tap.answered(
+                    request,
+                    Cost {
+                        queued: reply.timing.queued,
+                        wire: reply.timing.wire,
+                        bytes_sent: reply.bytes_sent,
+                        bytes_received: reply.bytes_received,
+                    },
+                );
+                Ok(())
+            }
+            Err(error) => {
+                self.core.tap.unanswered(request);
+                Err(call_error("NULL", error, true))
+            }
+        }
+    }
+
+    /// Gives back delegations and opens, the session and the client.
+    pub(crate) async fn shutdown(&self) -> Result<()> {
+        let core = &self.core;
+        core.return_all_delegations().await;
+        // All closes are answered when all permits can be had.
+        let _all = core.closing.acquire_many(CLOSING_MAX as u32).await;
+        let session = core.session.lock().take();
+        core.ended.store(true, Ordering::SeqCst);
+        core.attention.notify_one();
+        let mut outcome = Ok(());
+        if let Some(session) = session {
+            session.close();
+            let args = DestroySessionArgs { session: session.id };
+            outcome = core.raw::<()>(&core.connections[0], Operation::DestroySession, &args).await;
+            let args = DestroyClientIdArgs { client: core.incarnation.lock().client };
+            let destroyed = core.raw::<()>(&core.connections[0], Operation::DestroyClientId, &args).await;
+            if let Err(error) = destroyed {
+                // Files that were left open keep it alive; the lease ends that.
+                tracing::debug!(%error, "taking leave of the server");
+            }
+        }
+        for connection in &core.connections {
+            connection.disconnect();
+        }
+        outcome
+    }
+
+    pub(crate) fn negotiated(&self) -> Vec<(&'static str, String)> {
+        let slots = self.core.session.lock().as_ref().map_or(0, |session| session.slots());
+        vec![
+            ("slots", slots.to_string()),
+            ("lease_seconds", (self.core.lease_millis.load(Ordering::Relaxed) / 1000).to_string()),
+            ("delegations", u32::from(self.core.options.delegations).to_string()),
+        ]
+    }
+
+    async fn walk_from_root(&self, path: &[u8]) -> Result<Found> {
+        let names: Vec<Bytes> = path
+            .split(|byte| *byte == b'/')
+            .filter(|name| !name.is_empty() && *name != b".")
+            .map(Bytes::copy_from_slice)
+            .collect();
+        let mut chunks = names.chunks(NAMES_PER_REQUEST_MAX);
+        let first = chunks.next().unwrap_or_default();
+        let mut results = self
+            .core
+            .compound(Kind::repeatable(Operation::PutRootFh), |operations| {
+                operations.put(Operation::PutRootFh, &());
+                for name in first {
+                    operations.put(Operation::Lookup, &LookupArgs { name: name.clone() });
+                }
+                operations.describe();
+            })
+            .await?;
+        results.done(Operation::PutRootFh)?;
+        for _ in first {
+            results.done(Operation::Lookup)?;
+        }
+        let mut found = results.found()?;
+        for chunk in chunks {
+            let (more, outcome) = self.look_up(&found.handle, chunk).await;
+            outcome?;
+            found = more.into_iter().next_back().ok_or(Error::Usage("the path is empty"))?;
+        }
+        Ok(found)
+    }
+
+    /// Transfer sizes and the lease.
+    async fn agree(&self, root: &Found) -> Result<Limits> {
+        let options = &self.core.options;
+        let mut results = self
+            .core
+            .compound(Kind::repeatable(Operation::GetAttr), |operations| {
+                operations
+                    .put_fh(&root.handle)
+                    .put(Operation::GetAttr, &GetAttrArgs { wanted: TREE_ATTRIBUTES });
+            })
+            .await?;
+        results.done(Operation::PutFh)?;
+        let tree: AttributeValues = results.get(Operation::GetAttr)?;
+        if let Some(seconds @ 1..) = tree.lease_time {
+            self.core.lease_millis.store(u64::from(seconds) * 1000, Ordering::Relaxed);
+        }
+        let channel = self.core.fore_channel.lock().clone();
+        let agreed = |wanted: u32, record: Option<u32>, server: Option<u64>| {
+            let record = record.map_or(wanted, |bytes| bytes.saturating_sub(OVERHEAD_BYTES));
+            let server =
+                server.filter(|max| *max > 0).map_or(wanted, |max| u32::try_from(max).unwrap_or(u32::MAX));
+            wanted.min(record).min(server).max(512)
+        };
+        let (response, request) =
+            channel.map_or((None, None), |c| (Some(c.response_bytes_max), Some(c.request_bytes_max)));
+        Ok(Limits {
+            read_bytes_max: agreed(options.read_bytes_max, response, tree.max_read),
+            write_bytes_max: agreed(options.write_bytes_max, request, tree.max_write),
+        })
+    }
+}
+
+/// Another client than any other on this host, in every process and for every mount.
+fn client_owner() -> ClientOwner {
+    let host = host_name();
+    let mut id = b"primetime ".to_vec();
+    id.extend_from_slice(&host);
+    id.extend_from_slice(format!(" {} {:016x}", std::process::id(), rand::random::<u64>()).as_bytes());
+    ClientOwner { verifier: Verifier(rand::random()), id: id.into() }
+}
+
+/// The name of this host, for servers' logs.
+pub(crate) fn host_name() -> Bytes {
+    let name = rustix::system::uname();
+    let name = name.nodename().to_bytes();
+    Bytes::copy_from_slice(&name[..name.len().min(255)])
+}

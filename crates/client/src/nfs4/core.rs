@@ -1,0 +1,109 @@
+//! What sessions, callbacks and background tasks of one mount share.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use proto::nfs4::{ChannelAttributes, ClientId, ClientOwner, SequenceId};
+use rpc::net::Client;
+use tokio::sync::{Notify, Semaphore};
+
+use super::callback::Callbacks;
+use super::gate::Session;
+use super::owners::Owners;
+use crate::node::Node;
+use crate::options::Options;
+use crate::shared::Shared;
+use crate::tap::Tap;
+
+/// Closes that are sent without waiting for their answers.
+pub(super) const CLOSING_MAX: usize = 256;
+/// Recalls that are remembered because the delegation has not arrived yet.
+pub(super) const EARLY_RECALLS_MAX: usize = 256;
+
+/// One mount.
+pub(super) struct Core {
+    pub(super) options: Options,
+    pub(super) tap: Arc<Tap>,
+    pub(super) connections: Vec<Client>,
+    pub(super) next_connection: AtomicUsize,
+    pub(super) owner: Mutex<ClientOwner>,
+    pub(super) incarnation: Mutex<Incarnation>,
+    pub(super) session: Mutex<Option<Arc<Session>>>,
+    /// What was agreed for the session's fore channel.
+    pub(super) fore_channel: Mutex<Option<ChannelAttributes>>,
+    pub(super) callbacks: Arc<Callbacks>,
+    /// Held while session or client are made anew.
+    pub(super) recovering: tokio::sync::Mutex<()>,
+    /// How often the first connection had been made when it was last bound to the session.
+    pub(super) bound_generation: AtomicU64,
+    /// The connection was lost, or the server says that it cannot call back.
+    pub(super) attention: Arc<Notify>,
+    pub(super) notices: AtomicU32,
+    pub(super) lease_millis: AtomicU64,
+    pub(super) started: Instant,
+    /// When a SEQUENCE was last answered, in milliseconds since `started`.
+    pub(super) renewed_millis: AtomicU64,
+    pub(super) owners: Mutex<Owners>,
+    pub(super) delegations: Mutex<LruCache<u64, Arc<Node>>>,
+    pub(super) early_recalls: Mutex<VecDeque<[u8; 12]>>,
+    pub(super) closing: Arc<Semaphore>,
+    pub(super) shared: OnceLock<Weak<Shared>>,
+    pub(super) ended: AtomicBool,
+}
+
+/// The client as the server knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Incarnation {
+    pub(super) client: ClientId,
+    /// The number that the next CREATE_SESSION carries.
+    pub(super) sequence: SequenceId,
+    /// Counts the incarnations: state of an earlier one is lost.
+    pub(super) epoch: u64,
+}
+
+impl Core {
+    pub(super) fn shared(&self) -> Option<Arc<Shared>> {
+        self.shared.get().and_then(Weak::upgrade)
+    }
+
+    /// The present incarnation's number.
+    pub(super) fn epoch(&self) -> u64 {
+        self.incarnation.lock().epoch
+    }
+
+    pub(super) fn connection(&self) -> &Client {
+        match &self.connections[..] {
+            [only] => only,
+            all => &all[self.next_connection.fetch_add(1, Ordering::Relaxed) % all.len()],
+        }
+    }
+
+    /// The server has answered a SEQUENCE: the lease begins anew.
+    pub(super) fn renewed(&self) {
+        self.renewed_millis.store(self.now_millis(), Ordering::Relaxed);
+    }
+
+    pub(super) fn now_millis(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.attention.notify_one();
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("session", &self.session).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,258 @@
+//! Delegations: held within a bound, and given back when they are recalled, in the way, or too many (RFC 8881 §10.2–§10.4).
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt};
+use proto::nfs4::{CloseArgs, DelegReturnArgs, FreeStateIdArgs, Operation, StateId, Status};
+
+use super::Mount;
+use super::compound::{is_state_lost, status_of};
+use super::core::{Core, EARLY_RECALLS_MAX};
+use super::send::Kind;
+use super::state::{Delegation, ServerOpen};
+use crate::error::{Error, Result};
+use crate::lock::LockKind;
+use crate::node::Node;
+use crate::protocol::Locking;
+
+/// How many are given back at once.
+const RETURNS_AT_ONCE: usize = 64;
+
+impl Mount {
+    /// Gives the delegation of an object back, if there is one, and waits until the server has it.
+    pub(crate) async fn return_delegation(&self, node: &Node) -> Result<()> {
+        {
+            let mut state = node.state.lock();
+            match &mut state.delegation {
+                Some(delegation) => delegation.returning = true,
+                None => return Ok(()),
+            }
+        }
+        self.core.give_back(node).await
+    }
+}
+
+impl Core {
+    /// A delegation came with an open. `recalled` when the server wants it back at once.
+    pub(super) fn hold_delegation(self: &Arc<Self>, node: &Arc<Node>, granted: Delegation, recalled: bool) {
+        let early = {
+            let mut early = self.early_recalls.lock();
+            let place = early.iter().position(|other| *other == granted.state_id.other);
+            place.map(|place| early.remove(place)).is_some()
+        };
+        {
+            let mut state = node.state.lock();
+            if let Some(held) = state.delegation
+                && held.state_id.other != granted.state_id.other
+                && held.epoch == granted.epoch
+            {
+                // Two opens at once got one each; one is enough.
+                drop(state);
+                self.spawn_return_unused(node, granted);
+                return;
+            }
+            state.delegation = Some(Delegation { returning: recalled || early, ..granted });
+        }
+        let surplus = {
+            let mut held = self.delegations.lock();
+            held.put(node.key, Arc::clone(node));
+            let over = held.len() > self.options.delegations_max;
+            if over { held.pop_lru().map(|(_, node)| node) } else { None }
+        };
+        if recalled || early {
+            self.spawn_give_back(Arc::clone(node));
+        }
+        if let Some(surplus) = surplus {
+            self.spawn_give_back(surplus);
+        }
+    }
+
+    /// The server recalls a delegation: it goes back as soon as what was decided by it is known to the server.
+    pub(super) fn recall(self: &Arc<Self>, node: Option<Arc<Node>>, state_id: &StateId) -> Status {
+        if let Some(node) = node {
+            let mut state = node.state.lock();
+            match &mut state.delegation {
+                Some(delegation) if delegation.state_id.other == state_id.other => {
+                    let again = std::mem::replace(&mut delegation.returning, true);
+                    drop(state);
+                    if !again {
+                        self.spawn_give_back(node);
+                    }
+                    return Status::Ok;
+                }
+                _ => {}
+            }
+        }
+        // The reply that brings it may still be on its way (RFC 8881 §2.10.6.3).
+        let mut early = self.early_recalls.lock();
+        if early.len() >= EARLY_RECALLS_MAX {
+            early.pop_front();
+        }
+        early.push_back(state_id.other);
+        Status::Ok
+    }
+
+    /// Gives back all but the `keep` that were granted last.
+    pub(super) fn recall_any(self: &Arc<Self>, keep: usize) {
+        loop {
+            let oldest = {
+                let mut held = self.delegations.lock();
+                if held.len() <= keep {
+                    return;
+                }
+                held.pop_lru().map(|(_, node)| node)
+            };
+            let Some(node) = oldest else { return };
+            if let Some(delegation) = &mut node.state.lock().delegation {
+                delegation.returning = true;
+            }
+            self.spawn_give_back(node);
+        }
+    }
+
+    pub(super) async fn return_all_delegations(self: &Arc<Self>) {
+        let nodes: Vec<_> = {
+            let mut held = self.delegations.lock();
+            let nodes = held.iter().map(|(_, node)| Arc::clone(node)).collect();
+            held.clear();
+            nodes
+        };
+        stream::iter(nodes)
+            .for_each_concurrent(RETURNS_AT_ONCE, |node| async move {
+                if let Some(delegation) = &mut node.state.lock().delegation {
+                    delegation.returning = true;
+                }
+                if let Err(error) = self.give_back(&node).await {
+                    tracing::debug!(%error, "giving a delegation back");
+                }
+            })
+            .await;
+    }
+
+    /// The server has forgotten everything: so do we.
+    pub(super) fn forget_lost_state(&self) {
+        let epoch = self.epoch();
+        let mut held = self.delegations.lock();
+        for (_, node) in held.iter() {
+            let mut state = node.state.lock();
+            if state.delegation.is_some_and(|delegation| delegation.epoch != epoch) {
+                state.delegation = None;
+                state.parked = None;
+                state.known.expire();
+            }
+        }
+        held.clear();
+        *self.owners.lock() = super::owners::Owners::default();
+    }
+
+    fn spawn_give_back(self: &Arc<Self>, node: Arc<Node>) {
+        let core = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = core.give_back(&node).await {
+                tracing::debug!(%error, "giving a delegation back");
+            }
+        });
+    }
+
+    fn spawn_return_unused(self: &Arc<Self>, node: &Arc<Node>, delegation: Delegation) {
+        let (core, node) = (Arc::clone(self), Arc::clone(node));
+        tokio::spawn(async move {
+            if let Err(error) = core.send_return(&node, &delegation, None).await {
+                tracing::debug!(%error, "giving a delegation back");
+            }
+        });
+    }
+
+    /// Tells the server what was decided without it, and gives the delegation back. `returning` has been set.
+    async fn give_back(self: &Arc<Self>, node: &Node) -> Result<()> {
+        let _gate = node.gate.lock().await;
+        let (delegation, files) = {
+            let state = node.state.lock();
+            match state.delegation {
+                Some(delegation) if delegation.epoch == self.epoch() => (delegation, state.open_files()),
+                _ => return Ok(()),
+            }
+        };
+        let mount = Mount { core: Arc::clone(self) };
+        for file in files {
+            if file.v4.lock().open.is_none() {
+                match mount.open_delegated(node, &delegation, file.writable).await {
+                    Ok(open) => file.v4.lock().open = Some(open),
+                    // The file learns it with its next request.
+                    Err(error) => tracing::debug!(%error, "opening by a delegation"),
+                }
+            }
+            let held: Vec<_> = node.state.lock().locks.of(file.id).cloned().collect();
+            for lock in held {
+                let length =
+                    if lock.range.end == u64::MAX { u64::MAX } else { lock.range.end - lock.range.start };
+                let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
+                match mount.lock(&file, lock.range.start, length, kind).await {
+                    Ok(Locking::Granted(_)) => {}
+                    Ok(Locking::Denied) | Err(_) => {
+                        tracing::warn!("a lock was lost with a delegation");
+                        node.state.lock().locks.remove(file.id, &lock.range);
+                        file.v4.lock().open = None;
+                    }
+                }
+            }
+        }
+        let parked = node.state.lock().parked.take();
+        let outcome = self.send_return(node, &delegation, parked).await;
+        self.delegations.lock().pop(&node.key);
+        let mut state = node.state.lock();
+        state.delegation = None;
+        outcome
+    }
+
+    /// DELEGRETURN, with the CLOSE of an open that was kept, in one request.
+    async fn send_return(
+        self: &Arc<Self>,
+        node: &Node,
+        delegation: &Delegation,
+        parked: Option<ServerOpen>,
+    ) -> Result<()> {
+        let parked = parked.filter(|parked| parked.epoch == delegation.epoch);
+        let mut results = self
+            .compound(Kind::repeatable(Operation::DelegReturn), |operations| {
+                operations.put_fh(&node.handle);
+                if let Some(parked) = &parked {
+                    let args = CloseArgs { sequence: 0, state_id: parked.state_id };
+                    operations.put(Operation::Close, &args);
+                }
+                operations.put(Operation::DelegReturn, &DelegReturnArgs { state_id: delegation.state_id });
+            })
+            .await?;
+        results.done(Operation::PutFh)?;
+        if let Some(parked) = &parked {
+            match results.get::<StateId>(Operation::Close) {
+                Ok(_) => self.owners.lock().give_back(parked.owner),
+                Err(error) if status_of(&error).is_some_and(is_state_lost) => {
+                    return Box::pin(self.send_return(node, delegation, None)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match results.done(Operation::DelegReturn) {
+            Err(error) if status_of(&error) == Some(Status::DelegationRevoked) => {
+                self.free_revoked(delegation).await?;
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    /// Tells the server that we know that it took the delegation away (RFC 8881 §10.2.1).
+    async fn free_revoked(self: &Arc<Self>, delegation: &Delegation) -> Result<()> {
+        let args = FreeStateIdArgs { state_id: delegation.state_id };
+        let mut results = self
+            .compound(Kind::repeatable(Operation::FreeStateId), |operations| {
+                operations.put(Operation::FreeStateId, &args);
+            })
+            .await?;
+        match results.done(Operation::FreeStateId) {
+            Err(Error::Server { .. }) => Ok(()),
+            other => other,
+        }
+    }
+}

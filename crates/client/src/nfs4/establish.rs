@@ -1,0 +1,196 @@
+//! Becoming known to the server: EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, and the connection of the backchannel
+//! (RFC 8881 §2.10, §18.34–§18.36, §18.51).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use proto::nfs4::{
+    BindConnToSessionArgs, BindConnToSessionResult, COMPOUND, CallbackAuthSys, CallbackSecurity,
+    ChannelAttributes, CompoundBuilder, CompoundReader, CreateSessionArgs, CreateSessionResult,
+    DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, Operation, PROGRAM, ReclaimCompleteArgs,
+    SequenceArgs, SequenceResult, SessionId, StateProtect, Status, VERSION, exchange_flags, session_flags,
+};
+use rpc::net::Client;
+use xdr::{Decode, Encode};
+
+use super::callback::{CALLBACK_PROGRAM, CALLBACK_SLOTS};
+use super::compound::{MINOR_VERSION, Results};
+use super::connect::host_name;
+use super::core::{Core, Incarnation};
+use super::gate::Session;
+use crate::error::{Error, Result};
+use crate::nfs3::call_error;
+use crate::tap::{Cost, Request};
+
+/// Room in a record for everything but file data, in bytes.
+pub(super) const OVERHEAD_BYTES: u32 = 4096;
+/// The largest reply that a server may be asked to keep, in bytes.
+const CACHED_BYTES_MAX: u32 = 4096;
+const OPERATIONS_MAX: u32 = 32;
+const CALLBACK_BYTES_MAX: u32 = 8192;
+const CALLBACK_OPERATIONS_MAX: u32 = 8;
+
+impl Core {
+    /// Becomes a new client: whatever an earlier incarnation held is lost. Returns the session that goes with it.
+    pub(super) async fn establish(self: &Arc<Self>) -> Result<Arc<Session>> {
+        let args = ExchangeIdArgs {
+            owner: self.owner.lock().clone(),
+            flags: exchange_flags::USE_NON_PNFS,
+            state_protect: StateProtect::None,
+            implementation: Vec::new(),
+        };
+        let result: ExchangeIdResult = self.raw(&self.connections[0], Operation::ExchangeId, &args).await?;
+        {
+            let mut incarnation = self.incarnation.lock();
+            let epoch = incarnation.epoch + 1;
+            *incarnation = Incarnation { client: result.client, sequence: result.sequence, epoch };
+        }
+        let session = self.create_session().await?;
+        self.complete_reclaim(&session).await?;
+        Ok(session)
+    }
+
+    /// Makes a session of the present client.
+    pub(super) async fn create_session(self: &Arc<Self>) -> Result<Arc<Session>> {
+        let incarnation = *self.incarnation.lock();
+        let args = CreateSessionArgs {
+            client: incarnation.client,
+            sequence: incarnation.sequence,
+            flags: session_flags::CONN_BACK_CHAN,
+            fore_channel: self.fore_channel(),
+            back_channel: back_channel(),
+            callback_program: CALLBACK_PROGRAM,
+            callback_security: vec![CallbackSecurity::Sys(CallbackAuthSys {
+                stamp: 0,
+                machine_name: host_name(),
+                uid: self.options.uid,
+                gid: self.options.gid,
+                gids: Vec::new(),
+            })],
+        };
+        let generation = self.connections[0].generation();
+        let result: CreateSessionResult =
+            self.raw(&self.connections[0], Operation::CreateSession, &args).await?;
+        self.incarnation.lock().sequence = incarnation.sequence.next();
+        self.bound_generation.store(generation, Ordering::SeqCst);
+        if result.flags & session_flags::CONN_BACK_CHAN == 0 && self.options.delegations {
+            tracing::info!("the server has no backchannel on this connection; it will grant no delegations");
+        }
+        self.callbacks.begin(result.session);
+        let slots = result.fore_channel.requests_max;
+        *self.fore_channel.lock() = Some(result.fore_channel);
+        Ok(Session::new(result.session, slots, self.options.slots_max))
+    }
+
+    /// Lets the server use the first connection for callbacks, after it was made anew.
+    pub(super) async fn bind(self: &Arc<Self>, session: SessionId) -> Result<()> {
+        let generation = self.connections[0].generation();
+        let args = BindConnToSessionArgs { session, direction: DirectionFromClient::ForeOrBoth, rdma: false };
+        let _: BindConnToSessionResult =
+            self.raw(&self.connections[0], Operation::BindConnToSession, &args).await?;
+        self.bound_generation.store(generation, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Nothing is left to be reclaimed: from here on the server grants new state (RFC 8881 §18.51.3).
+    async fn complete_reclaim(self: &Arc<Self>, session: &Arc<Session>) -> Result<()> {
+        let slot = session.acquire().await.ok_or(Error::Revoked)?;
+        let sequence = SequenceArgs {
+            session: session.id,
+            sequence: slot.slot.sequence,
+            slot: slot.slot.id,
+            highest_slot: slot.slot.id,
+            cache_this: false,
+        };
+        let mut results = self
+            .raw_compound(&self.connections[0], Operation::ReclaimComplete, |builder| {
+                builder.push(Operation::Sequence, &sequence);
+                builder.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
+            })
+            .await?;
+        results.get::<SequenceResult>(Operation::Sequence)?;
+        slot.finish(true);
+        self.renewed();
+        match results.done(Operation::ReclaimComplete) {
+            Err(error) if super::compound::status_of(&error) == Some(Status::CompleteAlready) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// A COMPOUND of one operation outside of any session.
+    pub(super) async fn raw<T: Decode>(
+        &self,
+        connection: &Client,
+        operation: Operation,
+        args: &impl Encode,
+    ) -> Result<T> {
+        let mut results = self
+            .raw_compound(connection, operation, |builder| {
+                builder.push(operation, args);
+            })
+            .await?;
+        results.get(operation)
+    }
+
+    async fn raw_compound(
+        &self,
+        connection: &Client,
+        principal: Operation,
+        build: impl Fn(&mut CompoundBuilder<'_>),
+    ) -> Result<Results> {
+        let name = principal.name();
+        self.tap.operation(principal);
+        let request = Request::Nfs4(principal);
+        let answer = connection
+            .call(PROGRAM, VERSION, COMPOUND, |to| {
+                let mut builder = CompoundBuilder::begin(to, MINOR_VERSION);
+                build(&mut builder);
+                builder.finish();
+            })
+            .await;
+        match answer {
+            Ok(reply) => {
+                self.tap.answered(
+                    request,
+                    Cost {
+                        queued: reply.timing.queued,
+                        wire: reply.timing.wire,
+                        bytes_sent: reply.bytes_sent,
+                        bytes_received: reply.bytes_received,
+                    },
+                );
+                let reader =
+                    CompoundReader::new(reply.results).map_err(|error| Error::misbehaved(name, error))?;
+                Ok(Results { operation: name, reader })
+            }
+            Err(error) => {
+                self.tap.unanswered(request);
+                Err(call_error(name, error, true))
+            }
+        }
+    }
+
+    fn fore_channel(&self) -> ChannelAttributes {
+        ChannelAttributes {
+            header_pad_bytes: 0,
+            request_bytes_max: self.options.write_bytes_max + OVERHEAD_BYTES,
+            response_bytes_max: self.options.read_bytes_max + OVERHEAD_BYTES,
+            cached_response_bytes_max: CACHED_BYTES_MAX,
+            operations_max: OPERATIONS_MAX,
+            requests_max: self.options.slots_max,
+            rdma_ird: Vec::new(),
+        }
+    }
+}
+
+fn back_channel() -> ChannelAttributes {
+    ChannelAttributes {
+        header_pad_bytes: 0,
+        request_bytes_max: CALLBACK_BYTES_MAX,
+        response_bytes_max: CALLBACK_BYTES_MAX,
+        cached_response_bytes_max: CALLBACK_BYTES_MAX,
+        operations_max: CALLBACK_OPERATIONS_MAX,
+        requests_max: CALLBACK_SLOTS,
+        rdma_ird: Vec::new(),
+    }
+}

@@ -1,0 +1,261 @@
+//! OPEN (RFC 8881 §18.16): one request, or none where a delegation allows it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use proto::nfs4::attributes::{AttributeValues, Bitmap};
+use proto::nfs4::{
+    ClientId, CloseArgs, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, SetAttrArgs,
+    StateId, StateOwner, Status, Verifier, share,
+};
+
+use super::Mount;
+use super::access::SetAttrWith;
+use super::compound::{Results, status_of};
+use super::convert::effect;
+use super::send::Kind;
+use super::state::{Delegation, FileState, ServerOpen, newest};
+use crate::attributes::FileType;
+use crate::error::Result;
+use crate::node::Node;
+use crate::open::{OpenOptions, Opened, Outcome, check_type};
+use crate::protocol::Found;
+use crate::shared::Shared;
+
+/// Opens `name` in `dir`.
+pub(crate) async fn open(
+    shared: &Arc<Shared>,
+    mount: &Mount,
+    dir: &Arc<Node>,
+    name: &Bytes,
+    options: &OpenOptions,
+) -> Result<Outcome> {
+    if let Some(Some(node)) = shared.remembered_name(dir, name)
+        && !options.exclusive
+    {
+        if let Some(v4) = open_alone(&node, options) {
+            return Ok(Outcome::Opened(Opened { node, v4 }));
+        }
+        if options.modifies() {
+            mount.return_delegation(&node).await?;
+        }
+    }
+    let epoch = mount.core.epoch();
+    let owner = mount.core.owners.lock().take();
+    let asked = Instant::now();
+    let sent = send_open(mount, dir, name, options, owner).await;
+    let (opened, described) = match sent {
+        Ok(answer) => answer,
+        Err(error) => {
+            mount.core.owners.lock().give_back(owner);
+            return match status_of(&error) {
+                Some(Status::Symlink | Status::WrongType) => Ok(Outcome::Symlink),
+                _ if options.create => shared.or_forget(dir, name, Err(error)),
+                _ => Err(error),
+            };
+        }
+    };
+    let open = ServerOpen { owner, state_id: newest(opened.state_id), write: options.write, epoch };
+    let found = match described {
+        Ok(found) => found,
+        Err(error) => {
+            // It is open at the server, and of no use here.
+            mount.close_in_background(None, open).await;
+            return Err(error);
+        }
+    };
+    if options.create {
+        shared.learn_effect(dir, effect(&opened.change), asked);
+    }
+    let node = shared.learn_opened(dir, name, &found, asked);
+    if options.truncate {
+        node.state.lock().known.forget_content();
+    }
+    if let Err(error) = check_type(found.attributes.kind) {
+        mount.close_in_background(Some(&node.handle), open).await;
+        return if found.attributes.kind == FileType::Symlink { Ok(Outcome::Symlink) } else { Err(error) };
+    }
+    mount.accept_delegation(&node, &opened.delegation, epoch);
+    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock: None } }))
+}
+
+/// Makes an empty file, which must not exist: OPEN and CLOSE in one request.
+pub(crate) async fn create_file(
+    shared: &Arc<Shared>,
+    mount: &Mount,
+    dir: &Arc<Node>,
+    name: &Bytes,
+    mode: u32,
+) -> Result<()> {
+    let options = OpenOptions::new().write().create_new().mode(mode);
+    let owner = mount.core.owners.lock().take();
+    let args = open_args(mount, name, &options, owner, share::WANT_NO_DELEGATION);
+    let asked = Instant::now();
+    let sent = mount
+        .core
+        .compound(Kind::once(Operation::Open), |operations| {
+            operations
+                .put_fh(&dir.handle)
+                .put(Operation::Open, &args)
+                .describe()
+                .put(Operation::Close, &CloseArgs { sequence: 0, state_id: StateId::CURRENT });
+        })
+        .await;
+    let mut results = shared.or_forget(dir, name, sent)?;
+    let opened = read_open(&mut results);
+    let opened = match shared.or_forget(dir, name, opened) {
+        Ok(opened) => opened,
+        Err(error) => {
+            mount.core.owners.lock().give_back(owner);
+            return Err(error);
+        }
+    };
+    shared.learn_effect(dir, effect(&opened.change), asked);
+    let found = results.found()?;
+    shared.learn_opened(dir, name, &found, asked);
+    match results.get::<StateId>(Operation::Close) {
+        Ok(_) => mount.core.owners.lock().give_back(owner),
+        Err(_) => {
+            let (state_id, epoch) = (newest(opened.state_id), mount.core.epoch());
+            let open = ServerOpen { owner, state_id, write: true, epoch };
+            mount.close_in_background(Some(&found.handle), open).await;
+        }
+    }
+    Ok(())
+}
+
+/// Opens under a delegation, without the server.
+fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
+    let mut state = node.state.lock();
+    let delegation = state.delegation.filter(|delegation| !delegation.returning)?;
+    if options.truncate || (options.write && !delegation.write) {
+        return None;
+    }
+    let open = match state.parked {
+        Some(parked) if parked.write || !options.write => state.parked.take(),
+        _ => None,
+    };
+    Some(FileState { open, lock: None })
+}
+
+async fn send_open(
+    mount: &Mount,
+    dir: &Node,
+    name: &Bytes,
+    options: &OpenOptions,
+    owner: u64,
+) -> Result<(OpenResult, Result<Found>)> {
+    let wish = match mount.core.options.delegations && !options.write {
+        true => share::WANT_READ_DELEGATION,
+        false => share::WANT_NO_DELEGATION,
+    };
+    let args = open_args(mount, name, options, owner, wish);
+    // Opening what exists twice, as the same owner, is the same as once.
+    let kind = match options.create {
+        true => Kind::once(Operation::Open),
+        false => Kind::repeatable(Operation::Open),
+    };
+    let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
+    let truncate = options.truncate && !options.create;
+    let mut results = mount
+        .core
+        .compound(kind, |operations| {
+            operations.put_fh(&dir.handle).put(Operation::Open, &args);
+            if truncate {
+                let args = SetAttrWith(SetAttrArgs { state_id: StateId::CURRENT }, &empty);
+                operations.put(Operation::SetAttr, &args);
+            }
+            operations.describe();
+        })
+        .await?;
+    let opened = read_open(&mut results)?;
+    let described = match truncate {
+        true => results.get::<Bitmap>(Operation::SetAttr).and_then(|_| results.found()),
+        false => results.found(),
+    };
+    Ok((opened, described))
+}
+
+fn read_open(results: &mut Results) -> Result<OpenResult> {
+    results.done(Operation::PutFh)?;
+    results.get(Operation::Open)
+}
+
+fn open_args(mount: &Mount, name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
+    let read = if options.read { share::READ } else { 0 };
+    let write = if options.write { share::WRITE } else { 0 };
+    let set = AttributeValues {
+        mode: Some(options.mode),
+        size: (options.truncate && !options.exclusive).then_some(0),
+        ..AttributeValues::default()
+    };
+    let create = options.create.then(|| match options.exclusive {
+        // With a verifier of its own the server knows a repetition (RFC 8881 §18.16.3).
+        true => CreateHow::Exclusive41(Verifier(rand::random()), set),
+        false => CreateHow::Unchecked(set),
+    });
+    OpenArgs {
+        sequence: 0,
+        share_access: read | write | wish,
+        share_deny: 0,
+        owner: mount.owner(owner),
+        create,
+        claim: OpenClaim::Null(name.clone()),
+    }
+}
+
+impl Mount {
+    /// An open-owner or lock-owner. The client in it is told by the session (RFC 8881 §18.16.3).
+    pub(super) fn owner(&self, number: u64) -> StateOwner {
+        StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    }
+
+    /// Opens a file by a delegation that is being given back (CLAIM_DELEG_CUR_FH, RFC 8881 §10.2.1).
+    pub(super) async fn open_delegated(
+        &self,
+        node: &Node,
+        delegation: &Delegation,
+        write: bool,
+    ) -> Result<ServerOpen> {
+        let owner = self.core.owners.lock().take();
+        let access = if write { share::BOTH } else { share::READ };
+        let args = OpenArgs {
+            sequence: 0,
+            share_access: access | share::WANT_NO_DELEGATION,
+            share_deny: 0,
+            owner: self.owner(owner),
+            create: None,
+            claim: OpenClaim::DelegateCurrentHandle(delegation.state_id),
+        };
+        let opened = async {
+            let mut results = self
+                .core
+                .compound(Kind::repeatable(Operation::Open), |operations| {
+                    operations.put_fh(&node.handle).put(Operation::Open, &args);
+                })
+                .await?;
+            read_open(&mut results)
+        };
+        match opened.await {
+            Ok(opened) => {
+                Ok(ServerOpen { owner, state_id: newest(opened.state_id), write, epoch: delegation.epoch })
+            }
+            Err(error) => {
+                self.core.owners.lock().give_back(owner);
+                Err(error)
+            }
+        }
+    }
+
+    /// The delegation that came with an open.
+    fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
+        let (state_id, write, recalled) = match granted {
+            OpenDelegation::Read(read) => (read.state_id, false, read.recall),
+            OpenDelegation::Write(write) => (write.state_id, true, write.recall),
+            OpenDelegation::None | OpenDelegation::NoneExt(_) => return,
+        };
+        let delegation = Delegation { state_id, write, returning: false, epoch };
+        self.core.hold_delegation(node, delegation, recalled);
+    }
+}

@@ -1,0 +1,142 @@
+//! The objects that the client knows: one [`Node`] for each file handle, with everything remembered of it.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use crate::attributes::{Access, Time};
+use crate::cache::{DataKey, Known};
+use crate::fetch::Fetches;
+use crate::file::OpenFile;
+use crate::locks::LockTable;
+use crate::nfs4::{Delegation, ServerOpen};
+
+/// What the server calls an object; opaque, of any version.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Handle(pub(crate) Bytes);
+
+/// An object.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Unique in this client.
+    pub(crate) key: u64,
+    pub(crate) handle: Handle,
+    pub(crate) state: Mutex<NodeState>,
+    /// Held while open, lock and delegation state moves between client and server.
+    pub(crate) gate: tokio::sync::Mutex<()>,
+    /// Reads under way.
+    pub(crate) fetches: Arc<Fetches>,
+}
+
+/// What is remembered of an object.
+#[derive(Debug)]
+pub(crate) struct NodeState {
+    pub(crate) known: Known,
+    /// The answer to ACCESS: what was asked, what was granted, and the change time for which it holds.
+    pub(crate) access: Option<(Access, Access, Time)>,
+    /// Counts our own changes of a directory's names.
+    pub(crate) mutations: u64,
+    pub(crate) locks: LockTable,
+    /// Files that are open.
+    pub(crate) opens: Vec<Weak<OpenFile>>,
+    /// NFSv4.1: the delegation that we hold.
+    pub(crate) delegation: Option<Delegation>,
+    /// NFSv4.1: an open at the server that no file uses, kept while the delegation lasts.
+    pub(crate) parked: Option<ServerOpen>,
+}
+
+impl Node {
+    fn new(key: u64, handle: Handle) -> Self {
+        let state = NodeState {
+            known: Known::nothing(),
+            access: None,
+            mutations: 0,
+            locks: LockTable::default(),
+            opens: Vec::new(),
+            delegation: None,
+            parked: None,
+        };
+        Self {
+            key,
+            handle,
+            state: Mutex::new(state),
+            gate: tokio::sync::Mutex::new(()),
+            fetches: Arc::default(),
+        }
+    }
+}
+
+impl NodeState {
+    /// Where the data of the present epoch are cached.
+    pub(crate) fn data_key(&self, key: u64) -> DataKey {
+        DataKey { file: key, epoch: self.known.epoch() }
+    }
+
+    /// True while a delegation is held that is not recalled: nobody else changes the object.
+    pub(crate) fn is_delegated(&self) -> bool {
+        self.delegation.as_ref().is_some_and(|delegation| !delegation.returning)
+    }
+
+    /// The files that are open.
+    pub(crate) fn open_files(&self) -> Vec<Arc<OpenFile>> {
+        self.opens.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// The objects of a client, bounded; of those that nobody uses the least recently used ones go first.
+#[derive(Debug)]
+pub(crate) struct NodeTable {
+    nodes: Mutex<LruCache<Handle, Arc<Node>>>,
+    next_key: AtomicU64,
+    nodes_max: usize,
+}
+
+/// How many of the least recently used nodes are looked at for one that nobody uses.
+const EVICTION_TRIES: usize = 8;
+
+impl NodeTable {
+    pub(crate) fn new(nodes_max: NonZeroUsize) -> Self {
+        Self {
+            nodes: Mutex::new(LruCache::unbounded()),
+            next_key: AtomicU64::new(1),
+            nodes_max: nodes_max.get(),
+        }
+    }
+
+    /// The node of `handle`, if it is known.
+    pub(crate) fn find(&self, handle: &Handle) -> Option<Arc<Node>> {
+        self.nodes.lock().get(handle).cloned()
+    }
+
+    /// The node of `handle`, made when it is not known yet.
+    pub(crate) fn get(&self, handle: &Handle) -> Arc<Node> {
+        let mut nodes = self.nodes.lock();
+        if let Some(node) = nodes.get(handle) {
+            return Arc::clone(node);
+        }
+        let key = self.next_key.fetch_add(1, Ordering::Relaxed);
+        // A handle may be a slice of a large record.
+        let handle = Handle(Bytes::copy_from_slice(&handle.0));
+        let node = Arc::new(Node::new(key, handle.clone()));
+        nodes.put(handle, Arc::clone(&node));
+        for _ in 0..EVICTION_TRIES {
+            if nodes.len() <= self.nodes_max {
+                break;
+            }
+            let Some((handle, oldest)) = nodes.pop_lru() else { break };
+            if Arc::strong_count(&oldest) > 1 {
+                nodes.put(handle, oldest);
+            }
+        }
+        node
+    }
+
+    /// Forgets an object that the server no longer has.
+    pub(crate) fn remove(&self, handle: &Handle) {
+        self.nodes.lock().pop(handle);
+    }
+}

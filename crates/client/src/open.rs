@@ -1,0 +1,198 @@
+//! Opening and creating files.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::attributes::FileType;
+use crate::error::{Error, Result};
+use crate::file::{File, OpenFile};
+use crate::node::Node;
+use crate::protocol::{Found, Protocol};
+use crate::shared::Shared;
+use crate::walk::SYMLINKS_MAX;
+use crate::{nfs3, nfs4};
+
+/// How to open a file. Nothing is set to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenOptions {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+    pub(crate) create: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) truncate: bool,
+    pub(crate) sync: bool,
+    pub(crate) mode: u32,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenOptions {
+    /// Nothing set; files that are created get mode 0644.
+    pub const fn new() -> Self {
+        Self {
+            read: false,
+            write: false,
+            create: false,
+            exclusive: false,
+            truncate: false,
+            sync: false,
+            mode: 0o644,
+        }
+    }
+
+    /// For reading.
+    #[must_use]
+    pub const fn read(self) -> Self {
+        Self { read: true, ..self }
+    }
+
+    /// For writing.
+    #[must_use]
+    pub const fn write(self) -> Self {
+        Self { write: true, ..self }
+    }
+
+    /// Create it if there is none.
+    #[must_use]
+    pub const fn create(self) -> Self {
+        Self { create: true, ..self }
+    }
+
+    /// Create it; there must be none.
+    #[must_use]
+    pub const fn create_new(self) -> Self {
+        Self { create: true, exclusive: true, ..self }
+    }
+
+    /// Make it empty.
+    #[must_use]
+    pub const fn truncate(self) -> Self {
+        Self { truncate: true, ..self }
+    }
+
+    /// Every write waits for the server's stable storage.
+    #[must_use]
+    pub const fn sync(self) -> Self {
+        Self { sync: true, ..self }
+    }
+
+    /// Permission bits of a file that is created.
+    #[must_use]
+    pub const fn mode(self, mode: u32) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// True when it may change something.
+    pub(crate) fn modifies(&self) -> bool {
+        self.write || self.create || self.truncate
+    }
+}
+
+/// An open that succeeded, as a version's own part reports it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) node: Arc<Node>,
+    pub(crate) v4: nfs4::FileState,
+}
+
+impl Shared {
+    /// Opens the file at `path` below `start`.
+    pub(crate) async fn open(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        path: &[u8],
+        options: &OpenOptions,
+    ) -> Result<File> {
+        if !options.read && !options.write {
+            return Err(Error::Usage("a file is opened for reading, writing or both"));
+        }
+        if options.truncate && !options.write {
+            return Err(Error::Usage("only a file that is opened for writing can be made empty"));
+        }
+        if options.modifies() {
+            self.check_writable()?;
+        }
+        let (mut dir, mut name) = self.resolve_parent(start, path).await?;
+        for _ in 0..SYMLINKS_MAX {
+            let opened = match self.protocol() {
+                Protocol::V3(mount) => nfs3::open(self, mount, &dir, &name, options).await,
+                Protocol::V4(mount) => nfs4::open(self, mount, &dir, &name, options).await,
+            };
+            match opened? {
+                Outcome::Opened(opened) => {
+                    let access = (options.read, options.write);
+                    return Ok(File::new(OpenFile::new(
+                        Arc::clone(self),
+                        opened.node,
+                        access,
+                        options.sync,
+                        opened.v4,
+                    )));
+                }
+                Outcome::Symlink if options.exclusive => {
+                    return Err(Error::Usage("the name is taken by a symbolic link"));
+                }
+                Outcome::Symlink => {
+                    let link = self.resolve(&dir, &name, false).await?;
+                    let target = self.protocol().read_link(&link.handle).await?;
+                    (dir, name) = self.resolve_parent(&dir, &target).await?;
+                }
+            }
+        }
+        Err(Error::Usage("too many symbolic links"))
+    }
+
+    /// Makes an empty file, which must not exist.
+    pub(crate) async fn create_file(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        path: &[u8],
+        mode: u32,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let (dir, name) = self.resolve_parent(start, path).await?;
+        match self.protocol() {
+            Protocol::V3(mount) => {
+                let options = OpenOptions::new().write().create_new().mode(mode);
+                nfs3::open(self, mount, &dir, &name, &options).await.map(drop)
+            }
+            Protocol::V4(mount) => nfs4::create_file(self, mount, &dir, &name, mode).await,
+        }
+    }
+
+    /// Remembers what an open or create has found under a name.
+    pub(crate) fn learn_opened(
+        &self,
+        dir: &Arc<Node>,
+        name: &Bytes,
+        found: &Found,
+        asked: Instant,
+    ) -> Arc<Node> {
+        let node = self.learn_found(found, asked);
+        self.learn_name(dir, name, Some(&node));
+        node
+    }
+}
+
+/// What opening a name led to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Opened(Opened),
+    /// The name is a symbolic link, to be followed.
+    Symlink,
+}
+
+/// An object of this type cannot be opened, unless it is a file, or a link to one.
+pub(crate) fn check_type(kind: FileType) -> Result<()> {
+    match kind {
+        FileType::Regular | FileType::Symlink => Ok(()),
+        FileType::Directory => Err(Error::server("OPEN", proto::nfs4::Status::IsDirectory)),
+        _ => Err(Error::Usage("only regular files can be opened")),
+    }
+}

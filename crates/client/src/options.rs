@@ -1,0 +1,139 @@
+//! What a client does and how much it may use. Knows nothing of addresses: see [`crate::Url`].
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A version of NFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Version {
+    /// NFSv3 (RFC 1813), with MOUNT and NLM.
+    V3,
+    /// NFSv4.1 (RFC 8881).
+    V4_1,
+}
+
+impl Version {
+    /// Those that the client speaks.
+    pub const ALL: [Self; 2] = [Self::V3, Self::V4_1];
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V3 => "3",
+            Self::V4_1 => "4.1",
+        })
+    }
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "3" => Ok(Self::V3),
+            "4" | "4.1" => Ok(Self::V4_1),
+            other => Err(format!("there is no version `{other}`, only 3 and 4.1")),
+        }
+    }
+}
+
+/// How long attributes are believed without asking. Within the bounds it is as long as the object did not change
+/// before they were fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttributeTimeouts {
+    /// Shortest for anything but directories.
+    pub file_min: Duration,
+    /// Longest for anything but directories.
+    pub file_max: Duration,
+    /// Shortest for directories.
+    pub directory_min: Duration,
+    /// Longest for directories.
+    pub directory_max: Duration,
+}
+
+impl AttributeTimeouts {
+    /// The same for everything, always.
+    pub fn fixed(timeout: Duration) -> Self {
+        Self { file_min: timeout, file_max: timeout, directory_min: timeout, directory_max: timeout }
+    }
+}
+
+impl Default for AttributeTimeouts {
+    /// Those of Linux: 3 to 60 s for files, 30 to 60 s for directories.
+    fn default() -> Self {
+        Self {
+            file_min: Duration::from_secs(3),
+            file_max: Duration::from_secs(60),
+            directory_min: Duration::from_secs(30),
+            directory_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What a client does and how much it may use.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The version of NFS.
+    pub version: Version,
+    /// Connections to the server (`nconnect`), 1 to 16.
+    pub connections: u32,
+    /// The largest READ in bytes (`rsize`); the server's limit applies too.
+    pub read_bytes_max: u32,
+    /// The largest WRITE in bytes (`wsize`); the server's limit applies too.
+    pub write_bytes_max: u32,
+    /// How long a request may take, reconnecting and repeating included (`timeo`).
+    pub timeout: Duration,
+    /// How long attributes are believed (`actimeo`, `acregmin`, …).
+    pub attribute_timeouts: AttributeTimeouts,
+    /// Refuse everything that changes something (`ro`).
+    pub read_only: bool,
+    /// The port of MOUNT (NFSv3). Without one the NFS port is tried, then the port mapper asked.
+    pub mount_port: Option<u16>,
+    /// Ask for delegations (NFSv4.1).
+    pub delegations: bool,
+    /// The user that requests are made as.
+    pub uid: u32,
+    /// The group that requests are made as.
+    pub gid: u32,
+    /// Further groups, at most 16.
+    pub gids: Vec<u32>,
+    /// Keep file data between reads.
+    pub data_cache: bool,
+    /// The most file data that is kept, in bytes.
+    pub data_cache_bytes_max: usize,
+    /// The most data that is read ahead of one sequential reader, in bytes; 0 switches readahead off.
+    pub readahead_bytes_max: usize,
+    /// The most data written but not yet on the server's stable storage, in bytes; beyond, writers wait.
+    pub dirty_bytes_max: usize,
+    /// The most requests of a session under way (NFSv4.1); the server's limit applies too.
+    pub slots_max: u32,
+    /// The most delegations that are kept; beyond, those not used for longest are returned.
+    pub delegations_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: Version::V4_1,
+            connections: 1,
+            read_bytes_max: 1 << 20,
+            write_bytes_max: 1 << 20,
+            timeout: Duration::from_secs(60),
+            attribute_timeouts: AttributeTimeouts::default(),
+            read_only: false,
+            mount_port: None,
+            delegations: true,
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            gids: Vec::new(),
+            data_cache: true,
+            data_cache_bytes_max: 512 << 20,
+            readahead_bytes_max: 64 << 20,
+            dirty_bytes_max: 64 << 20,
+            slots_max: 1024,
+            delegations_max: 32_768,
+        }
+    }
+}

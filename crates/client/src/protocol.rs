@@ -1,0 +1,226 @@
+//! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
+//! remembered of the answers above.
+
+use bytes::Bytes;
+
+use crate::attributes::{Access, Attributes, DirEntry, FsStat, Revision, SetAttributes};
+use crate::error::Result;
+use crate::file::OpenFile;
+use crate::lock::LockKind;
+use crate::node::{Handle, Node};
+use crate::writeback::{Chunk, Verifier};
+use crate::{nfs3, nfs4};
+
+/// The version that is spoken.
+#[derive(Debug)]
+pub(crate) enum Protocol {
+    V3(Box<nfs3::Mount>),
+    V4(nfs4::Mount),
+}
+
+/// An object that a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) handle: Handle,
+    pub(crate) attributes: Attributes,
+}
+
+/// What a request did to an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Effect {
+    /// State before, and attributes after, as far as told.
+    Around { before: Option<Revision>, after: Option<Attributes> },
+    /// The change attribute of a directory (`change_info4`).
+    Change { atomic: bool, before: u64, after: u64 },
+}
+
+/// The answer to READ.
+#[derive(Debug)]
+pub(crate) struct ReadReply {
+    pub(crate) data: Bytes,
+    pub(crate) eof: bool,
+    pub(crate) attributes: Option<Attributes>,
+}
+
+/// The answer to WRITE.
+#[derive(Debug)]
+pub(crate) struct WriteReply {
+    pub(crate) count: u32,
+    pub(crate) committed: bool,
+    pub(crate) verifier: Verifier,
+    pub(crate) effect: Effect,
+}
+
+/// A part of a directory.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) entries: Vec<(DirEntry, Option<Handle>)>,
+    /// Where the next part starts; `None` at the end.
+    pub(crate) next: Option<DirPosition>,
+    pub(crate) directory: Option<Attributes>,
+}
+
+/// A place in a directory.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DirPosition {
+    pub(crate) cookie: u64,
+    pub(crate) verifier: [u8; 8],
+}
+
+/// What to make.
+#[derive(Debug, Clone)]
+pub(crate) enum NewObject {
+    Directory,
+    Symlink(Bytes),
+}
+
+/// How a lock request ended.
+#[derive(Debug)]
+pub(crate) enum Locking {
+    /// It is ours; the attributes are those after it was granted, if told.
+    Granted(Option<Attributes>),
+    /// Somebody else holds a conflicting lock.
+    Denied,
+}
+
+/// Calls the same method of whichever version it is.
+macro_rules! dispatch {
+    ($self:ident, $method:ident($($argument:expr),*)) => {
+        match $self {
+            Protocol::V3(mount) => mount.$method($($argument),*).await,
+            Protocol::V4(mount) => mount.$method($($argument),*).await,
+        }
+    };
+}
+
+impl Protocol {
+    /// NFSv4's part, if that is what is spoken.
+    pub(crate) fn as_v4(&self) -> Option<&nfs4::Mount> {
+        match self {
+            Self::V3(_) => None,
+            Self::V4(mount) => Some(mount),
+        }
+    }
+
+    /// Walks along `names` from `dir`: what was found, one after the other, and why it ended before the last.
+    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
+        dispatch!(self, look_up(dir, names))
+    }
+
+    /// True when `look_up` takes many names in one request.
+    pub(crate) fn looks_up_paths(&self) -> bool {
+        matches!(self, Self::V4(_))
+    }
+
+    pub(crate) async fn attributes(&self, object: &Handle) -> Result<Attributes> {
+        dispatch!(self, attributes(object))
+    }
+
+    pub(crate) async fn set_attributes(
+        &self,
+        object: &Handle,
+        set: &SetAttributes,
+        file: Option<&OpenFile>,
+    ) -> Result<Effect> {
+        dispatch!(self, set_attributes(object, set, file))
+    }
+
+    pub(crate) async fn access(
+        &self,
+        object: &Handle,
+        wanted: Access,
+    ) -> Result<(Access, Option<Attributes>)> {
+        dispatch!(self, access(object, wanted))
+    }
+
+    pub(crate) async fn read_link(&self, object: &Handle) -> Result<Bytes> {
+        dispatch!(self, read_link(object))
+    }
+
+    pub(crate) async fn read(&self, file: &OpenFile, offset: u64, count: u32) -> Result<ReadReply> {
+        dispatch!(self, read(file, offset, count))
+    }
+
+    pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {
+        dispatch!(self, write(file, chunk, stable))
+    }
+
+    pub(crate) async fn commit(&self, file: &OpenFile) -> Result<Verifier> {
+        dispatch!(self, commit(file))
+    }
+
+    pub(crate) async fn make(
+        &self,
+        dir: &Handle,
+        name: &Bytes,
+        object: &NewObject,
+        mode: u32,
+    ) -> Result<(Option<Found>, Effect)> {
+        dispatch!(self, make(dir, name, object, mode))
+    }
+
+    pub(crate) async fn remove(&self, dir: &Handle, name: &Bytes, directory: bool) -> Result<Effect> {
+        dispatch!(self, remove(dir, name, directory))
+    }
+
+    pub(crate) async fn rename(
+        &self,
+        from: (&Handle, &Bytes),
+        to: (&Handle, &Bytes),
+    ) -> Result<(Effect, Effect)> {
+        dispatch!(self, rename(from, to))
+    }
+
+    pub(crate) async fn link(&self, object: &Handle, dir: &Handle, name: &Bytes) -> Result<Effect> {
+        dispatch!(self, link(object, dir, name))
+    }
+
+    pub(crate) async fn read_dir(&self, dir: &Handle, at: DirPosition) -> Result<Page> {
+        dispatch!(self, read_dir(dir, at))
+    }
+
+    pub(crate) async fn fs_stat(&self, object: &Handle) -> Result<FsStat> {
+        dispatch!(self, fs_stat(object))
+    }
+
+    pub(crate) async fn null(&self) -> Result<()> {
+        dispatch!(self, null())
+    }
+
+    /// Asks once for a lock; `length` `u64::MAX` reaches to the end of the file.
+    pub(crate) async fn lock(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: u64,
+        kind: LockKind,
+    ) -> Result<Locking> {
+        dispatch!(self, lock(file, offset, length, kind))
+    }
+
+    /// Gives a range back. `last` when the file then holds no lock any more.
+    pub(crate) async fn unlock(&self, file: &OpenFile, offset: u64, length: u64, last: bool) -> Result<()> {
+        dispatch!(self, unlock(file, offset, length, last))
+    }
+
+    /// An object is about to be changed in a way that a delegation of ours does not allow: gives it back first.
+    pub(crate) async fn before_change(&self, node: &Node) -> Result<()> {
+        match self {
+            Self::V3(_) => Ok(()),
+            Self::V4(mount) => mount.return_delegation(node).await,
+        }
+    }
+
+    /// Gives back all that the server keeps for this client.
+    pub(crate) async fn shutdown(&self) -> Result<()> {
+        dispatch!(self, shutdown())
+    }
+
+    /// What was agreed with the server, for reports.
+    pub(crate) fn negotiated(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::V3(mount) => mount.negotiated(),
+            Self::V4(mount) => mount.negotiated(),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Reading files: from the cache, from reads under way, from the server; and ahead of sequential readers.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{FuturesOrdered, TryStreamExt};
+
+use crate::cache::DataKey;
+use crate::error::{Error, Result};
+use crate::fetch::Fetch;
+use crate::file::OpenFile;
+
+/// How often data that were fetched may be gone from a crowded cache before they are read around it.
+const ATTEMPTS_MAX: usize = 4;
+
+/// Data from the server, and whether the file ends there.
+struct Piece {
+    data: Bytes,
+    eof: bool,
+}
+
+impl OpenFile {
+    /// Up to `length` bytes at `offset`.
+    pub(crate) async fn read(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
+        let end = offset.checked_add(length as u64).ok_or(Error::Usage("the range ends beyond 2^64"))?;
+        let mut range = offset..end;
+        self.write_out_overlapping(&range).await;
+        if !self.shared.options.data_cache {
+            return self.read_through(range).await;
+        }
+        let mut may_wait_in_stream = true;
+        for _ in 0..ATTEMPTS_MAX {
+            let (key, size) = self.cache_place();
+            let (key, size) = match size {
+                Some(size) => (key, size),
+                // Without believed attributes nothing cached may be used; the reply to READ brings them.
+                None if self.shared.data.lock().missing(key, range.clone()) == [range.clone()] => {
+                    let first = range.start..range.end.min(range.start + u64::from(self.piece_bytes()));
+                    let piece = self.fetch(key, &first).await?;
+                    if let Some(piece) = piece.filter(|piece| piece.eof || first == range) {
+                        return Ok(piece.data);
+                    }
+                    continue;
+                }
+                None => {
+                    let attributes = self.shared.revalidate(&self.node).await?;
+                    (self.node.state.lock().data_key(self.node.key), attributes.size)
+                }
+            };
+            range.end = range.end.min(size.max(range.start));
+            if range.is_empty() {
+                return Ok(Bytes::new());
+            }
+            if may_wait_in_stream {
+                self.read_ahead(&range, size, key);
+            }
+            let cached = self.shared.data.lock().read(key, range.clone());
+            if let Some(data) = cached {
+                return Ok(data);
+            }
+            if may_wait_in_stream {
+                self.readahead.lock().reader_waited();
+                may_wait_in_stream = false;
+            }
+            let missing = self.shared.data.lock().missing(key, range.clone());
+            if missing == [range.clone()] && range.end - range.start <= u64::from(self.piece_bytes()) {
+                if let Some(piece) = self.fetch(key, &range).await? {
+                    return Ok(piece.data);
+                }
+                continue;
+            }
+            if let Some(file_end) = self.fetch_all(key, &missing).await? {
+                range.end = range.end.min(file_end.max(range.start));
+            }
+        }
+        self.read_through(range).await
+    }
+
+    /// Where the data are cached, and how long the file is if that is believed.
+    fn cache_place(&self) -> (DataKey, Option<u64>) {
+        let state = self.node.state.lock();
+        let attributes = match state.is_delegated() {
+            true => state.known.last(),
+            false => state.known.believed(Instant::now()),
+        };
+        (state.data_key(self.node.key), attributes.map(|attributes| attributes.size))
+    }
+
+    /// Reads `range`, at most one READ's worth. `None` when somebody else was reading it: now it may be in the cache.
+    async fn fetch(self: &Arc<Self>, key: DataKey, range: &Range<u64>) -> Result<Option<Piece>> {
+        match self.node.fetches.begin(key.epoch, range) {
+            Ok(fetch) => self.fetch_announced(key, range, fetch).await.map(Some),
+            Err(mut other) => {
+                // Ends with an error when the other's read is over, which is what is waited for.
+                let _ = other.changed().await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// As [`OpenFile::fetch`], for a read that others have been told of.
+    async fn fetch_announced(
+        self: &Arc<Self>,
+        mut key: DataKey,
+        range: &Range<u64>,
+        _fetch: Fetch,
+    ) -> Result<Piece> {
+        let piece = self.read_piece(range, &mut key.epoch).await?;
+        self.shared.data.lock().insert(key, range.start, &piece.data);
+        Ok(piece)
+    }
+
+    /// Reads ranges in parallel. Returns where the file ends, if that was met.
+    async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
+        let piece_bytes = u64::from(self.piece_bytes());
+        let pieces = ranges.iter().flat_map(|range| split(range, piece_bytes));
+        let fetches: FuturesOrdered<_> = pieces
+            .map(|range| async move {
+                let piece = self.fetch(key, &range).await?;
+                let end = piece.filter(|piece| piece.eof).map(|piece| range.start + piece.data.len() as u64);
+                Ok::<_, Error>(end)
+            })
+            .collect();
+        fetches
+            .try_fold(None, |least: Option<u64>, end| async move {
+                Ok(match (least, end) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                })
+            })
+            .await
+    }
+
+    /// Reads `range` without any cache.
+    async fn read_through(self: &Arc<Self>, range: Range<u64>) -> Result<Bytes> {
+        let piece_bytes = u64::from(self.piece_bytes());
+        if range.end - range.start <= piece_bytes {
+            return Ok(if range.is_empty() {
+                Bytes::new()
+            } else {
+                self.read_piece(&range, &mut 0).await?.data
+            });
+        }
+        let mut pieces: FuturesOrdered<_> = split(&range, piece_bytes)
+            .map(|piece| async move { self.read_piece(&piece, &mut 0).await })
+            .collect();
+        let mut whole =
+            BytesMut::with_capacity(usize::try_from(range.end - range.start).unwrap_or(0).min(64 << 20));
+        while let Some(piece) = pieces.try_next().await? {
+            whole.extend_from_slice(&piece.data);
+            if piece.eof {
+                break;
+            }
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Reads `range`, at most one READ's worth, with as many READs as a server that gives less than asked for takes.
+    ///
+    /// `epoch` is the one that the data belong to. When a reply itself tells that the file has changed, they belong to
+    /// the epoch that begins with it; when it began for another reason, as a lock, they are too old for it.
+    async fn read_piece(self: &Arc<Self>, range: &Range<u64>, epoch: &mut u64) -> Result<Piece> {
+        let mut whole = BytesMut::new();
+        loop {
+            let asked = Instant::now();
+            let offset = range.start + whole.len() as u64;
+            let wanted = (range.end - offset) as u32;
+            let reply = self.shared.protocol().read(self, offset, wanted).await?;
+            if reply.data.len() > wanted as usize {
+                return Err(Error::misbehaved("READ", "more data than were asked for"));
+            }
+            if let Some(attributes) = reply.attributes {
+                let (before, after) = self.shared.learn(&self.node, attributes, asked);
+                if before == *epoch {
+                    *epoch = after;
+                }
+            }
+            let complete = reply.eof || reply.data.len() == wanted as usize;
+            if complete && whole.is_empty() {
+                return Ok(Piece { data: reply.data, eof: reply.eof });
+            }
+            if reply.data.is_empty() && !reply.eof {
+                return Err(Error::misbehaved("READ", "no data before the end of the file"));
+            }
+            whole.extend_from_slice(&reply.data);
+            if complete {
+                return Ok(Piece { data: whole.freeze(), eof: reply.eof });
+            }
+        }
+    }
+
+    /// Starts to fetch what a sequential reader will want next.
+    fn read_ahead(self: &Arc<Self>, range: &Range<u64>, size: u64, key: DataKey) {
+        let Some(ahead) = self.readahead.lock().advance(range, size) else { return };
+        let missing = self.shared.data.lock().missing(key, ahead);
+        for piece in missing.iter().flat_map(|range| split_aligned(range, u64::from(self.piece_bytes()))) {
+            // Announced before the reader goes on, or it would ask for the same itself.
+            let Ok(fetch) = self.node.fetches.begin(key.epoch, &piece) else { continue };
+            let file = Arc::clone(self);
+            tokio::spawn(async move {
+                if let Err(error) = file.fetch_announced(key, &piece, fetch).await {
+                    // The reader will meet it itself, if it gets there.
+                    tracing::debug!(%error, "readahead");
+                }
+            });
+        }
+    }
+
+    fn piece_bytes(&self) -> u32 {
+        self.shared.limits().read_bytes_max
+    }
+}
+
+/// `range` in pieces of at most `piece_bytes`.
+fn split(range: &Range<u64>, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+    let (start, end) = (range.start, range.end);
+    (start..end).step_by(piece_bytes as usize).map(move |at| at..(at + piece_bytes).min(end))
+}
+
+/// As [`split`], with cuts at multiples of `piece_bytes`.
+fn split_aligned(range: &Range<u64>, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+    let (mut at, end) = (range.start, range.end);
+    std::iter::from_fn(move || {
+        let start = at;
+        at = ((start / piece_bytes + 1) * piece_bytes).min(end);
+        (start < end).then_some(start..at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_into_pieces() {
+        assert_eq!(split(&(5..26), 10).collect::<Vec<_>>(), [5..15, 15..25, 25..26]);
+        assert_eq!(split_aligned(&(5..26), 10).collect::<Vec<_>>(), [5..10, 10..20, 20..26]);
+        assert_eq!(split_aligned(&(10..20), 10).next(), Some(10..20));
+        assert_eq!(split_aligned(&(5..5), 10).count(), 0);
+    }
+}

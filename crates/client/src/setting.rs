@@ -1,0 +1,159 @@
+//! The options of an address, with the names that mount(8) has for them: one table.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::options::{AttributeTimeouts, Options};
+use crate::url::UrlError;
+
+type Set = fn(&str, &mut Options) -> Result<(), String>;
+
+/// Name, other names, and what it does.
+struct Definition {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    set: Set,
+}
+
+const fn definition(name: &'static str, aliases: &'static [&'static str], set: Set) -> Definition {
+    Definition { name, aliases, set }
+}
+
+const PORT: &str = "port";
+const TRANSFER_BYTES_MIN: u64 = 1024;
+const TRANSFER_BYTES_MAX: u64 = 4 << 20;
+/// A day: longer is a mistake.
+const SECONDS_MAX: u64 = 86_400;
+
+static DEFINITIONS: &[Definition] = &[
+    definition("version", &["vers", "nfsvers"], |v, o| v.parse().map(|version| o.version = version)),
+    definition("nconnect", &[], |v, o| number(v, 1, 16).map(|n| o.connections = n as u32)),
+    definition("rsize", &[], |v, o| transfer_bytes(v).map(|n| o.read_bytes_max = n)),
+    definition("wsize", &[], |v, o| transfer_bytes(v).map(|n| o.write_bytes_max = n)),
+    definition("timeo", &[], |v, o| {
+        number(v, 1, SECONDS_MAX * 10).map(|tenths| o.timeout = Duration::from_millis(tenths * 100))
+    }),
+    definition("actimeo", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts = AttributeTimeouts::fixed(s))),
+    definition("noac", &[], |v, o| {
+        flag(v).map(|on| {
+            if on {
+                o.attribute_timeouts = AttributeTimeouts::fixed(Duration::ZERO);
+            }
+        })
+    }),
+    definition("acregmin", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts.file_min = s)),
+    definition("acregmax", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts.file_max = s)),
+    definition("acdirmin", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts.directory_min = s)),
+    definition("acdirmax", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts.directory_max = s)),
+    definition("ro", &[], |v, o| flag(v).map(|on| o.read_only = on)),
+    definition("rw", &[], |v, o| flag(v).map(|on| o.read_only = !on)),
+    definition(PORT, &[], |v, _| number(v, 1, 65_535).map(drop)),
+    definition("mountport", &[], |v, o| number(v, 1, 65_535).map(|n| o.mount_port = Some(n as u16))),
+    definition("delegations", &[], |v, o| flag(v).map(|on| o.delegations = on)),
+    definition("uid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.uid = n as u32)),
+    definition("gid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.gid = n as u32)),
+    definition("cache", &[], |v, o| flag(v).map(|on| o.data_cache = on)),
+    definition("readahead", &[], |v, o| number(v, 0, 1 << 30).map(|n| o.readahead_bytes_max = n as usize)),
+];
+
+/// An option with its value, known to be good.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    definition: &'static Definition,
+    value: String,
+}
+
+impl Setting {
+    /// Sets the option.
+    pub(crate) fn apply(&self, options: &mut Options) {
+        (self.definition.set)(&self.value, options).expect("the value was checked when it was parsed");
+    }
+
+    /// The port of NFS, if that is what the option says.
+    pub(crate) fn nfs_port(&self) -> Option<u16> {
+        (self.definition.name == PORT).then(|| self.value.parse().ok()).flatten()
+    }
+}
+
+impl FromStr for Setting {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let found = DEFINITIONS.iter().find(|d| d.name == name || d.aliases.contains(&name));
+        let definition = found
+            .ok_or_else(|| UrlError::UnknownOption { name: name.to_owned(), nearest: nearest_name(name) })?;
+        let mut scratch = Options::default();
+        (definition.set)(value, &mut scratch)
+            .map_err(|cause| UrlError::Value { name: definition.name, cause })?;
+        Ok(Self { definition, value: value.to_owned() })
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value.is_empty() {
+            true => f.write_str(self.definition.name),
+            false => write!(f, "{}={}", self.definition.name, self.value),
+        }
+    }
+}
+
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Self) -> bool {
+        (self.definition.name, &self.value) == (other.definition.name, &other.value)
+    }
+}
+
+impl Eq for Setting {}
+
+fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (min..=max).contains(n))
+        .ok_or_else(|| format!("`{text}` is not a number from {min} to {max}"))
+}
+
+fn transfer_bytes(text: &str) -> Result<u32, String> {
+    number(text, TRANSFER_BYTES_MIN, TRANSFER_BYTES_MAX).map(|n| n as u32)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    number(text, 0, SECONDS_MAX).map(Duration::from_secs)
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "" | "1" | "yes" | "on" => Ok(true),
+        "0" | "no" | "off" => Ok(false),
+        other => Err(format!("`{other}` is neither 1 nor 0")),
+    }
+}
+
+fn nearest_name(name: &str) -> &'static str {
+    let names = DEFINITIONS.iter().flat_map(|d| std::iter::once(&d.name).chain(d.aliases));
+    names.min_by_key(|known| edit_distance(name, known)).expect("there are options")
+}
+
+/// How many letters must be put in, taken out or replaced to get from one to the other.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    // The text is the user's: what is longer than any name needs no exact distance.
+    for (i, a) in from.bytes().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

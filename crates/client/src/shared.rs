@@ -1,0 +1,267 @@
+//! What all handles of one client share, and the operations on objects that both versions have.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore};
+
+use crate::attributes::{Access, Attributes, SetAttributes};
+use crate::cache::{DataCache, NameCache};
+use crate::error::{Error, Result};
+use crate::file::OpenFile;
+use crate::node::{Node, NodeTable};
+use crate::options::{Options, Version};
+use crate::protocol::{Effect, Found, Protocol};
+use crate::tap::Tap;
+use crate::{nfs3, nfs4, permission, write};
+
+/// Objects that are remembered.
+const NODES_MAX: NonZeroUsize = NonZeroUsize::new(131_072).expect("not zero");
+/// Names that are remembered.
+const NAMES_MAX: usize = 262_144;
+
+/// Transfer sizes that the server agrees to, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) read_bytes_max: u32,
+    pub(crate) write_bytes_max: u32,
+}
+
+/// A client.
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) tap: Arc<Tap>,
+    /// Set once, right after the value is made: NFSv4's callbacks need to find their way back.
+    protocol: OnceLock<Protocol>,
+    limits: OnceLock<Limits>,
+    pub(crate) nodes: NodeTable,
+    pub(crate) names: Mutex<NameCache<Weak<Node>>>,
+    pub(crate) data: Mutex<DataCache>,
+    pub(crate) root: Arc<Node>,
+    /// A permit for each [`write::BUDGET_UNIT_BYTES`] that may be dirty.
+    pub(crate) dirty_budget: Semaphore,
+    /// How many wait for a permit.
+    pub(crate) starving: AtomicUsize,
+    /// Files with data that wait, for the task that sends them after a while.
+    pub(crate) dirty_files: Mutex<BTreeMap<u64, Weak<OpenFile>>>,
+    pub(crate) dirty_notice: Notify,
+    next_file: AtomicU64,
+    shut_down: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) async fn connect(address: SocketAddr, path: &[u8], options: Options) -> Result<Arc<Self>> {
+        let tap = Arc::new(Tap::default());
+        let (protocol, root, limits) = match options.version {
+            Version::V3 => {
+                let (mount, root, limits) = nfs3::Mount::connect(address, path, &options, &tap).await?;
+                (Protocol::V3(Box::new(mount)), root, limits)
+            }
+            Version::V4_1 => {
+                let (mount, root, limits) = nfs4::Mount::connect(address, path, &options, &tap).await?;
+                (Protocol::V4(mount), root, limits)
+            }
+        };
+        let nodes = NodeTable::new(NODES_MAX);
+        let node = nodes.get(&root.handle);
+        let shared = Arc::new(Self {
+            tap,
+            protocol: OnceLock::new(),
+            limits: OnceLock::new(),
+            names: Mutex::new(NameCache::new(NAMES_MAX)),
+            data: Mutex::new(DataCache::new(options.data_cache_bytes_max)),
+            dirty_budget: Semaphore::new(write::budget_units(options.dirty_bytes_max)),
+            starving: AtomicUsize::new(0),
+            dirty_files: Mutex::default(),
+            dirty_notice: Notify::new(),
+            next_file: AtomicU64::new(1),
+            shut_down: AtomicBool::new(false),
+            nodes,
+            root: node,
+            options,
+        });
+        shared.learn_found(&root, Instant::now());
+        let _ = shared.limits.set(limits);
+        let _ = shared.protocol.set(protocol);
+        if let Protocol::V4(mount) = shared.protocol() {
+            mount.attach(&shared);
+        }
+        write::spawn_flusher(&shared);
+        Ok(shared)
+    }
+
+    pub(crate) fn protocol(&self) -> &Protocol {
+        self.protocol.get().expect("it is set before anybody has the client")
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        *self.limits.get().expect("it is set before anybody has the client")
+    }
+
+    pub(crate) fn next_file_id(&self) -> u64 {
+        self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.options.read_only {
+            true => Err(Error::Usage("the address says that nothing is to be changed (`ro`)")),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.shut_down.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn negotiated(&self) -> BTreeMap<&'static str, String> {
+        let limits = self.limits();
+        let mut all: BTreeMap<_, _> = self.protocol().negotiated().into_iter().collect();
+        all.insert("version", self.options.version.to_string());
+        all.insert("rsize", limits.read_bytes_max.to_string());
+        all.insert("wsize", limits.write_bytes_max.to_string());
+        all.insert("nconnect", self.options.connections.to_string());
+        all
+    }
+
+    /// Remembers an object that a request sent at `asked` has found.
+    pub(crate) fn learn_found(&self, found: &Found, asked: Instant) -> Arc<Node> {
+        let node = self.nodes.get(&found.handle);
+        self.learn(&node, found.attributes, asked);
+        node
+    }
+
+    /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before and after.
+    pub(crate) fn learn(&self, node: &Node, attributes: Attributes, asked: Instant) -> (u64, u64) {
+        let known = &mut node.state.lock().known;
+        let before = known.epoch();
+        known.learn(attributes, asked, &self.options.attribute_timeouts);
+        (before, known.epoch())
+    }
+
+    /// Remembers what a request of ours, sent at `asked`, did to an object.
+    pub(crate) fn learn_effect(&self, node: &Node, effect: Effect, asked: Instant) {
+        let mut state = node.state.lock();
+        state.mutations += 1;
+        match effect {
+            Effect::Around { before, after } => {
+                state.known.learn_own_change(before, after, asked, &self.options.attribute_timeouts);
+            }
+            Effect::Change { atomic, before, after } => {
+                state.known.learn_change_info(atomic, before, after);
+            }
+        }
+    }
+
+    /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.
+    pub(crate) async fn attributes(self: &Arc<Self>, node: &Arc<Node>) -> Result<Attributes> {
+        let files = node.state.lock().open_files();
+        for file in files {
+            // Times and size are the server's to say: it must have what was written.
+            if file.writer.has_unwritten() {
+                file.write_out().await;
+            }
+        }
+        {
+            let state = node.state.lock();
+            let known = &state.known;
+            if let Some(attributes) =
+                if state.is_delegated() { known.last() } else { known.believed(Instant::now()) }
+            {
+                return Ok(*attributes);
+            }
+        }
+        self.revalidate(node).await
+    }
+
+    /// Asks for the attributes.
+    pub(crate) async fn revalidate(&self, node: &Arc<Node>) -> Result<Attributes> {
+        let asked = Instant::now();
+        match self.protocol().attributes(&node.handle).await {
+            Ok(attributes) => {
+                self.learn(node, attributes, asked);
+                Ok(attributes)
+            }
+            Err(error) => {
+                if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle {
+                    self.nodes.remove(&node.handle);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) async fn set_attributes(
+        self: &Arc<Self>,
+        node: &Arc<Node>,
+        set: &SetAttributes,
+        file: Option<&Arc<OpenFile>>,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let files = node.state.lock().open_files();
+        for file in files.iter().filter(|file| file.writer.has_pending()) {
+            // What was written before must not arrive after a new length or new times.
+            file.flush().await?;
+        }
+        self.protocol().before_change(node).await?;
+        let asked = Instant::now();
+        let effect = self.protocol().set_attributes(&node.handle, set, file.map(|file| &**file)).await?;
+        self.learn_effect(node, effect, asked);
+        if set.size.is_some() {
+            node.state.lock().known.forget_content();
+        }
+        Ok(())
+    }
+
+    /// Which of the `wanted` permissions the caller has; the answer is remembered until the object changes.
+    pub(crate) async fn access(&self, node: &Arc<Node>, wanted: Access) -> Result<Access> {
+        {
+            let state = node.state.lock();
+            if let (Some((asked, granted, changed)), Some(attributes)) = (state.access, state.known.last())
+                && asked.contains(wanted)
+                && changed == attributes.changed
+            {
+                return Ok(Access(granted.0 & wanted.0));
+            }
+        }
+        let asked = Instant::now();
+        let everything = Access(wanted.0 | permission::OPENING.0);
+        let (granted, attributes) = self.protocol().access(&node.handle, everything).await?;
+        if let Some(attributes) = attributes {
+            self.learn(node, attributes, asked);
+        }
+        let mut state = node.state.lock();
+        state.access = state.known.last().map(|attributes| (everything, granted, attributes.changed));
+        Ok(Access(granted.0 & wanted.0))
+    }
+
+    pub(crate) async fn shutdown(self: &Arc<Self>) -> Result<()> {
+        if self.shut_down.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let dirty: Vec<_> = self.dirty_files.lock().values().filter_map(Weak::upgrade).collect();
+        let mut outcome = Ok(());
+        for file in dirty {
+            outcome = outcome.and(file.flush().await);
+        }
+        self.dirty_notice.notify_one();
+        outcome.and(self.protocol().shutdown().await)
+    }
+
+    /// The data of a range are void: they are about to be written.
+    pub(crate) fn forget_data(&self, node: &Node, offset: u64, data: &Bytes) {
+        let key = node.state.lock().data_key(node.key);
+        self.data.lock().remove(key, offset..offset + data.len() as u64);
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,272 @@
+//! Addresses: `nfs://host[:port]/path?version=4.1&…`, one spelling everywhere. Parses and resolves; connects to nothing.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use crate::options::Options;
+use crate::setting::Setting;
+
+/// The port of NFS.
+pub const DEFAULT_PORT: u16 = 2049;
+
+/// Where a tree is and how to reach it.
+///
+/// ```
+/// let url: client::Url = "nfs://[::1]:2050/data/a%20b?version=3&nconnect=2".parse().unwrap();
+/// assert_eq!((url.host(), url.port(), url.path()), ("::1", 2050, b"/data/a b".as_slice()));
+/// assert_eq!(url.options().connections, 2);
+/// assert_eq!(url.to_string(), "nfs://[::1]:2050/data/a%20b?version=3&nconnect=2");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    host: String,
+    port: u16,
+    path: Vec<u8>,
+    settings: Vec<Setting>,
+}
+
+/// Why a text is no address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// It does not start as one.
+    #[error("`{0}` is no NFS address; one looks like nfs://server/path")]
+    Scheme(String),
+    /// There is no host.
+    #[error("the address names no host")]
+    Host,
+    /// The port is not a number from 1 to 65535.
+    #[error("`{0}` is no port")]
+    Port(String),
+    /// A `%` that two hexadecimal digits do not follow.
+    #[error("`{0}` has a `%` without two hexadecimal digits")]
+    Escape(String),
+    /// An option that there is not.
+    #[error("there is no option `{name}`; did you mean `{nearest}`?")]
+    UnknownOption {
+        /// What was given.
+        name: String,
+        /// The most similar one that there is.
+        nearest: &'static str,
+    },
+    /// An option's value makes no sense.
+    #[error("option `{name}`: {cause}")]
+    Value {
+        /// The option.
+        name: &'static str,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+impl Url {
+    /// Name or address of the server, without brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port of NFS.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The path on the server, which starts with `/`.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The default options with those of the address.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        self.apply(&mut options);
+        options
+    }
+
+    /// Sets in `options` what the address says.
+    pub fn apply(&self, options: &mut Options) {
+        for setting in &self.settings {
+            setting.apply(options);
+        }
+    }
+
+    /// The server's address; the first that the resolver gives.
+    ///
+    /// # Errors
+    /// What the resolver says.
+    pub async fn resolve(&self) -> std::io::Result<SocketAddr> {
+        tokio::net::lookup_host((self.host.as_str(), self.port))
+            .await?
+            .next()
+            .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, "the host has no address"))
+    }
+
+    /// The same tree reached at another address, for example through a relay.
+    #[must_use]
+    pub fn through(&self, address: SocketAddr) -> Self {
+        Self { host: address.ip().to_string(), port: address.port(), ..self.clone() }
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let rest = text.strip_prefix("nfs://").ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (host, port) = split_authority(authority)?;
+        let settings = query.split('&').filter(|part| !part.is_empty()).map(str::parse);
+        let mut settings: Vec<Setting> = settings.collect::<Result<_, _>>()?;
+        let mut number = match port {
+            Some(port) => Some(parse_port(port)?),
+            None => None,
+        };
+        settings.retain(|setting| match setting.nfs_port() {
+            Some(port) => {
+                number = Some(port);
+                false
+            }
+            None => true,
+        });
+        let path = if path.is_empty() { vec![b'/'] } else { unescape(path)? };
+        Ok(Self { host: host.to_owned(), port: number.unwrap_or(DEFAULT_PORT), path, settings })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "nfs://[{}]", self.host)?,
+            false => write!(f, "nfs://{}", self.host)?,
+        }
+        if self.port != DEFAULT_PORT {
+            write!(f, ":{}", self.port)?;
+        }
+        for byte in &self.path {
+            match byte {
+                b'a'..=b'z'
+                | b'A'..=b'Z'
+                | b'0'..=b'9'
+                | b'/'
+                | b'-'
+                | b'.'
+                | b'_'
+                | b'~'
+                | b'@'
+                | b'+'
+                | b','
+                | b'=' => write!(f, "{}", char::from(*byte))?,
+                other => write!(f, "%{other:02X}")?,
+            }
+        }
+        for (index, setting) in self.settings.iter().enumerate() {
+            write!(f, "{}{setting}", if index == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+fn split_authority(authority: &str) -> Result<(&str, Option<&str>), UrlError> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']').ok_or(UrlError::Host)?;
+            match rest.strip_prefix(':') {
+                Some(port) => (host, Some(port)),
+                None if rest.is_empty() => (host, None),
+                None => return Err(UrlError::Host),
+            }
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    if host.is_empty() { Err(UrlError::Host) } else { Ok((host, port)) }
+}
+
+fn parse_port(text: &str) -> Result<u16, UrlError> {
+    text.parse().ok().filter(|port| *port != 0).ok_or_else(|| UrlError::Port(text.to_owned()))
+}
+
+fn unescape(text: &str) -> Result<Vec<u8>, UrlError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        match (digit(), digit()) {
+            (Some(high), Some(low)) => bytes.push((high << 4 | low) as u8),
+            _ => return Err(UrlError::Escape(text.to_owned())),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::options::Version;
+
+    fn parse(text: &str) -> Result<Url, UrlError> {
+        text.parse()
+    }
+
+    #[test]
+    fn parts_that_are_left_out_have_their_defaults() {
+        let url = parse("nfs://server").unwrap();
+        assert_eq!((url.host(), url.port(), url.path()), ("server", 2049, &b"/"[..]));
+        assert_eq!(url.to_string(), "nfs://server/");
+        assert_eq!(parse("nfs://10.0.0.1:20490/x").unwrap().port(), 20490);
+        assert_eq!(parse("nfs://[fe80::1]/x").unwrap().host(), "fe80::1");
+    }
+
+    #[test]
+    fn every_option_reaches_the_field_it_names() {
+        let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2&acdirmin=3\
+                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0";
+        let options = parse(text).unwrap().options();
+        assert_eq!(options.version, Version::V3);
+        assert_eq!((options.connections, options.read_bytes_max, options.write_bytes_max), (4, 65536, 32768));
+        assert_eq!(options.timeout, Duration::from_secs(60));
+        let timeouts = options.attribute_timeouts;
+        assert_eq!((timeouts.file_min.as_secs(), timeouts.file_max.as_secs()), (1, 2));
+        assert_eq!((timeouts.directory_min.as_secs(), timeouts.directory_max.as_secs()), (3, 4));
+        assert!(options.read_only && !options.delegations && !options.data_cache);
+        assert_eq!((options.mount_port, options.uid, options.gid), (Some(635), 7, 8));
+        assert_eq!(options.readahead_bytes_max, 0);
+        let fixed = parse("nfs://h/?actimeo=9").unwrap().options().attribute_timeouts;
+        assert_eq!(fixed.directory_min, Duration::from_secs(9));
+        assert_eq!(parse("nfs://h/?port=99").unwrap().port(), 99);
+    }
+
+    #[test]
+    fn a_misspelt_option_names_the_nearest_one() {
+        for (given, nearest) in [("nconect", "nconnect"), ("rzise", "rsize"), ("delegation", "delegations")] {
+            let error = parse(&format!("nfs://h/?{given}=1")).unwrap_err();
+            assert_eq!(error, UrlError::UnknownOption { name: given.into(), nearest });
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_cause() {
+        assert!(matches!(parse("http://h/"), Err(UrlError::Scheme(_))));
+        assert_eq!(parse("nfs:///x"), Err(UrlError::Host));
+        assert_eq!(parse("nfs://h:0/x"), Err(UrlError::Port("0".into())));
+        assert!(matches!(parse("nfs://h/%4"), Err(UrlError::Escape(_))));
+        let error = parse("nfs://h/?version=5").unwrap_err();
+        assert_eq!(error.to_string(), "option `version`: there is no version `5`, only 3 and 4.1");
+        let error = parse("nfs://h/?nconnect=17").unwrap_err();
+        assert_eq!(error.to_string(), "option `nconnect`: `17` is not a number from 1 to 16");
+    }
+
+    #[test]
+    fn another_address_keeps_path_and_options() {
+        let url = parse("nfs://h/p?version=3").unwrap().through(([127, 0, 0, 1], 5).into());
+        assert_eq!(url.to_string(), "nfs://127.0.0.1:5/p?version=3");
+    }
+}

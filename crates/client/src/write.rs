@@ -1,0 +1,399 @@
+//! Writing files: data are taken at once up to a budget, sent in large pieces, and made stable by sync and close.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::stream::{FuturesUnordered, TryStreamExt};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+use crate::file::OpenFile;
+use crate::shared::Shared;
+use crate::writeback::{Chunk, Write, Writeback};
+
+/// What a permit of the budget stands for.
+const BUDGET_UNIT_BYTES: usize = 4096;
+/// The most WRITEs of one file under way.
+const IN_FLIGHT_MAX: usize = 32;
+/// How long data may wait for more to follow before they are sent.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// The permits that the budget for dirty data has.
+pub(crate) fn budget_units(dirty_bytes_max: usize) -> usize {
+    (dirty_bytes_max / BUDGET_UNIT_BYTES).clamp(1, tokio::sync::Semaphore::MAX_PERMITS)
+}
+
+/// The data of one open file on their way.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    state: Mutex<State>,
+    /// Something came to its end.
+    progress: Notify,
+    /// How many wait for everything to be sent.
+    flushing: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct State {
+    writeback: Writeback,
+    /// Permits of the budget that the data hold.
+    units: usize,
+}
+
+impl Writer {
+    pub(crate) fn new(write_bytes_max: u32) -> Self {
+        let writeback = Writeback::new(write_bytes_max, IN_FLIGHT_MAX);
+        Self {
+            state: Mutex::new(State { writeback, units: 0 }),
+            progress: Notify::new(),
+            flushing: AtomicUsize::new(0),
+        }
+    }
+
+    /// True when something is not on stable storage yet, or an error was not told yet.
+    pub(crate) fn has_pending(&self) -> bool {
+        let state = self.state.lock();
+        !state.writeback.is_clean() || state.writeback.has_error()
+    }
+
+    /// True when something is not at the server yet.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.state.lock().writeback.has_unwritten()
+    }
+
+    /// The end of the data that are not at the server yet.
+    pub(crate) fn unwritten_end(&self) -> Option<u64> {
+        self.state.lock().writeback.unwritten_end()
+    }
+
+    fn is_pending(&self, range: &Range<u64>) -> bool {
+        self.state.lock().writeback.is_pending(range)
+    }
+}
+
+/// Counts as one who waits for everything to be sent, until it is dropped.
+struct Flushing<'a>(&'a Writer);
+
+impl<'a> Flushing<'a> {
+    fn begin(writer: &'a Writer) -> Self {
+        writer.flushing.fetch_add(1, Ordering::SeqCst);
+        Self(writer)
+    }
+}
+
+impl Drop for Flushing<'_> {
+    fn drop(&mut self) {
+        self.0.flushing.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Counts as one who waits for the budget, until it is dropped.
+struct Starving<'a>(&'a AtomicUsize);
+
+impl<'a> Starving<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Starving<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl OpenFile {
+    /// Takes `data`, or writes them through when the file is open for that.
+    pub(crate) async fn write(self: &Arc<Self>, offset: u64, data: Bytes) -> Result<()> {
+        if offset.checked_add(data.len() as u64).is_none() {
+            return Err(Error::Usage("the range ends beyond 2^64"));
+        }
+        if data.is_empty() {
+            return Ok(());
+        }
+        let range = offset..offset + data.len() as u64;
+        self.write_out_of_others(&range).await;
+        self.shared.forget_data(&self.node, offset, &data);
+        if self.sync {
+            return self.write_through(offset, &data).await;
+        }
+        let mut rest = data;
+        let mut at = offset;
+        // In parts, so that one large write cannot wait for more than the whole budget.
+        let part_bytes = (budget_units(self.shared.options.dirty_bytes_max) * BUDGET_UNIT_BYTES / 4)
+            .max(BUDGET_UNIT_BYTES);
+        while !rest.is_empty() {
+            let part = rest.split_to(rest.len().min(part_bytes));
+            let length = part.len() as u64;
+            self.take(at, part).await;
+            at += length;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything is on stable storage; tells what went wrong.
+    pub(crate) async fn flush(self: &Arc<Self>) -> Result<()> {
+        if !self.writer.has_pending() {
+            return Ok(());
+        }
+        let _flushing = Flushing::begin(&self.writer);
+        loop {
+            let progress = self.writer.progress.notified();
+            let mut progress = std::pin::pin!(progress);
+            progress.as_mut().enable();
+            if let Some(write) = self.pump() {
+                // The last of it: no task is needed.
+                self.send(write).await;
+                continue;
+            }
+            let commit = {
+                let writeback = &mut self.writer.state.lock().writeback;
+                if writeback.is_clean() {
+                    return writeback.take_error().map_or(Ok(()), Err);
+                }
+                !writeback.has_unwritten() && writeback.begin_commit()
+            };
+            match commit {
+                true => self.send_commit().await,
+                false => progress.await,
+            }
+        }
+    }
+
+    /// Waits until everything is at the server, stable or not. What goes wrong, sync and close tell.
+    pub(crate) async fn write_out(self: &Arc<Self>) {
+        let _flushing = Flushing::begin(&self.writer);
+        loop {
+            let progress = self.writer.progress.notified();
+            let mut progress = std::pin::pin!(progress);
+            progress.as_mut().enable();
+            if let Some(write) = self.pump() {
+                self.send(write).await;
+                continue;
+            }
+            if !self.writer.has_unwritten() {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// A reader must find at the server what was written before, by whichever open file of ours.
+    pub(crate) async fn write_out_overlapping(self: &Arc<Self>, range: &Range<u64>) {
+        if self.writable && self.writer.is_pending(range) {
+            self.write_out().await;
+        }
+        self.write_out_of_others(range).await;
+    }
+
+    async fn write_out_of_others(self: &Arc<Self>, range: &Range<u64>) {
+        let others: Vec<_> = {
+            let state = self.node.state.lock();
+            if state.opens.len() < 2 {
+                return;
+            }
+            state.open_files()
+        };
+        for other in others {
+            if other.id != self.id && other.writable && other.writer.is_pending(range) {
+                other.write_out().await;
+            }
+        }
+    }
+
+    async fn take(self: &Arc<Self>, offset: u64, data: Bytes) {
+        let units =
+            data.len().div_ceil(BUDGET_UNIT_BYTES).min(budget_units(self.shared.options.dirty_bytes_max));
+        let budget = &self.shared.dirty_budget;
+        let permit = match budget.try_acquire_many(units as u32) {
+            Ok(permit) => Some(permit),
+            Err(_) => {
+                let _starving = Starving::begin(&self.shared.starving);
+                self.shared.send_all_dirty(true);
+                budget.acquire_many(units as u32).await.ok()
+            }
+        };
+        {
+            let mut state = self.writer.state.lock();
+            if let Some(permit) = permit {
+                permit.forget();
+                state.units += units;
+            }
+            state.writeback.push(offset, data);
+        }
+        if self.shared.dirty_files.lock().insert(self.id, Arc::downgrade(self)).is_none() {
+            self.shared.dirty_notice.notify_one();
+        }
+        if let Some(write) = self.pump() {
+            self.spawn_send(write);
+        }
+        let share = self.shared.options.dirty_bytes_max / 4;
+        if self.writer.state.lock().writeback.uncommitted_bytes() > share {
+            self.spawn_commit();
+        }
+    }
+
+    async fn write_through(self: &Arc<Self>, offset: u64, data: &Bytes) -> Result<()> {
+        let piece_bytes = self.shared.limits().write_bytes_max as usize;
+        let mut writes: FuturesUnordered<_> = (0..data.len())
+            .step_by(piece_bytes)
+            .map(|at| {
+                let piece = data.slice(at..data.len().min(at + piece_bytes));
+                self.write_piece_through(offset + at as u64, piece)
+            })
+            .collect();
+        while writes.try_next().await?.is_some() {}
+        Ok(())
+    }
+
+    async fn write_piece_through(self: &Arc<Self>, mut offset: u64, mut data: Bytes) -> Result<()> {
+        while !data.is_empty() {
+            let asked = Instant::now();
+            let chunk = Chunk { offset, length: data.len() as u32, pieces: vec![data.clone()] };
+            let reply = self.shared.protocol().write(self, &chunk, true).await?;
+            if reply.count == 0 || reply.count > chunk.length || !reply.committed {
+                return Err(Error::misbehaved("WRITE", "the data are not written as was asked"));
+            }
+            self.shared.learn_effect(&self.node, reply.effect, asked);
+            offset += u64::from(reply.count);
+            data = data.slice(reply.count as usize..);
+        }
+        Ok(())
+    }
+
+    /// Sends what is to be sent now, in tasks; returns the last one for the caller to send if it is the only one.
+    fn pump(self: &Arc<Self>) -> Option<Write> {
+        let all = self.writer.flushing.load(Ordering::SeqCst) > 0 || self.shared.is_starving();
+        let mut last: Option<Write> = None;
+        loop {
+            let next = self.writer.state.lock().writeback.next_write(all);
+            match (next, last.take()) {
+                (Some(next), Some(before)) => {
+                    self.spawn_send(before);
+                    last = Some(next);
+                }
+                (Some(next), None) => last = Some(next),
+                (None, last) => return last,
+            }
+        }
+    }
+
+    fn spawn_send(self: &Arc<Self>, write: Write) {
+        let file = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut next = Some(write);
+            while let Some(write) = next {
+                file.send(write).await;
+                next = file.pump();
+            }
+        });
+    }
+
+    fn spawn_commit(self: &Arc<Self>) {
+        if self.writer.state.lock().writeback.begin_commit() {
+            let file = Arc::clone(self);
+            tokio::spawn(async move { file.send_commit().await });
+        }
+    }
+
+    async fn send(self: &Arc<Self>, write: Write) {
+        let asked = Instant::now();
+        let outcome = self.shared.protocol().write(self, &write.chunk, write.stable).await;
+        let outcome = outcome.and_then(|reply| match reply.count {
+            0 => Err(Error::misbehaved("WRITE", "no data were written")),
+            _ => Ok(reply),
+        });
+        match outcome {
+            Ok(reply) => {
+                self.shared.learn_effect(&self.node, reply.effect, asked);
+                self.update(|writeback| {
+                    writeback.written(write.id, reply.count, reply.committed, reply.verifier);
+                });
+            }
+            Err(error) => self.update(|writeback| writeback.failed(write.id, error)),
+        }
+        self.relieve();
+    }
+
+    async fn send_commit(self: &Arc<Self>) {
+        match self.shared.protocol().commit(self).await {
+            Ok(verifier) => self.update(|writeback| writeback.committed(verifier)),
+            Err(error) => self.update(|writeback| writeback.commit_failed(error)),
+        }
+        self.relieve();
+    }
+
+    /// Makes what has arrived stable, if somebody waits for the budget that it holds.
+    fn relieve(self: &Arc<Self>) {
+        if self.shared.is_starving() {
+            self.spawn_commit();
+        }
+    }
+
+    /// Changes the state, gives back what it frees of the budget, and wakes who waits.
+    fn update(&self, change: impl FnOnce(&mut Writeback)) {
+        let freed = {
+            let mut state = self.writer.state.lock();
+            change(&mut state.writeback);
+            let needed = state.writeback.bytes().div_ceil(BUDGET_UNIT_BYTES);
+            let freed = state.units.saturating_sub(needed);
+            state.units -= freed;
+            freed
+        };
+        self.shared.dirty_budget.add_permits(freed);
+        self.writer.progress.notify_waiters();
+    }
+}
+
+impl Shared {
+    fn is_starving(&self) -> bool {
+        self.starving.load(Ordering::SeqCst) > 0
+    }
+
+    /// Sends what waits in all files; with `commit` also makes it stable, to free the budget.
+    fn send_all_dirty(&self, commit: bool) {
+        let files: Vec<_> = {
+            let mut dirty = self.dirty_files.lock();
+            dirty.retain(|_, file| file.strong_count() > 0);
+            dirty.values().filter_map(Weak::upgrade).collect()
+        };
+        for file in files {
+            let flushing = Flushing::begin(&file.writer);
+            if let Some(write) = file.pump() {
+                file.spawn_send(write);
+            }
+            drop(flushing);
+            if commit {
+                file.spawn_commit();
+            }
+            if !file.writer.has_pending() {
+                self.dirty_files.lock().remove(&file.id);
+            }
+        }
+    }
+}
+
+/// Sends data that wait for more to follow for too long, as long as the client lives.
+pub(crate) fn spawn_flusher(shared: &Arc<Shared>) {
+    let shared = Arc::downgrade(shared);
+    tokio::spawn(async move {
+        while let Some(shared) = shared.upgrade().filter(|shared| !shared.is_shut_down()) {
+            let idle = shared.dirty_files.lock().is_empty();
+            shared.send_all_dirty(false);
+            let notice = async {
+                if idle {
+                    shared.dirty_notice.notified().await;
+                }
+            };
+            // Looked at again now and then: the client may have been dropped meanwhile.
+            let _ = tokio::time::timeout(Duration::from_secs(1), notice).await;
+            drop(shared);
+            tokio::time::sleep(LINGER).await;
+        }
+    });
+}

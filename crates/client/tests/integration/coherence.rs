@@ -1,0 +1,233 @@
+//! What clients see of each other: close-to-open, locks, delegations.
+
+use std::time::Duration;
+
+use client::{Client, Error, LockKind, OpenOptions, Version};
+
+use crate::fixture::{Fixture, READ, WRITE, in_both_versions, read_whole, write_whole};
+
+in_both_versions! {
+    what_was_closed_is_seen_by_whoever_opens_next
+    a_lock_keeps_others_out_until_it_is_given_up
+    shared_locks_are_held_together
+    a_lock_shows_what_was_written_under_the_one_before
+    counting_under_a_lock_loses_nothing
+    closing_gives_up_locks
+    parts_of_a_file_are_locked_apart
+    names_made_elsewhere_are_found
+}
+
+async fn what_was_closed_is_seen_by_whoever_opens_next(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    for round in 0..5 {
+        let text = format!("round {round}");
+        write_whole(&one, "/file", text.clone()).await;
+        assert_eq!(read_whole(&other, "/file").await, text);
+        let text = format!("answer {round} is longer");
+        write_whole(&other, "/file", text.clone()).await;
+        assert_eq!(read_whole(&one, "/file").await, text);
+    }
+}
+
+async fn a_lock_keeps_others_out_until_it_is_given_up(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+    assert!(matches!(theirs.try_lock(.., LockKind::Shared).await, Err(Error::Locked)));
+    let again = one.open("/file", WRITE).await.unwrap();
+    assert!(
+        matches!(again.try_lock(.., LockKind::Shared).await, Err(Error::Locked)),
+        "each open is an owner"
+    );
+    let waiting = tokio::spawn(async move {
+        theirs.lock(.., LockKind::Exclusive).await.unwrap();
+        theirs
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!waiting.is_finished());
+    mine.unlock(..).await.unwrap();
+    let theirs = waiting.await.unwrap();
+    assert!(matches!(mine.try_lock(.., LockKind::Shared).await, Err(Error::Locked)));
+    theirs.unlock(..).await.unwrap();
+    mine.try_lock(.., LockKind::Shared).await.unwrap();
+}
+
+async fn shared_locks_are_held_together(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    write_whole(&one, "/file", "data").await;
+    let (mine, theirs) = (one.open("/file", WRITE).await.unwrap(), other.open("/file", WRITE).await.unwrap());
+    mine.try_lock(.., LockKind::Shared).await.unwrap();
+    theirs.try_lock(.., LockKind::Shared).await.unwrap();
+    assert!(matches!(mine.try_lock(.., LockKind::Exclusive).await, Err(Error::Locked)));
+    theirs.unlock(..).await.unwrap();
+    mine.try_lock(.., LockKind::Exclusive).await.unwrap();
+}
+
+async fn a_lock_shows_what_was_written_under_the_one_before(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    write_whole(&one, "/file", "0").await;
+    let (mine, theirs) = (one.open("/file", WRITE).await.unwrap(), other.open("/file", WRITE).await.unwrap());
+    for round in 1..10_u8 {
+        let (writer, reader) = if round % 2 == 0 { (&mine, &theirs) } else { (&theirs, &mine) };
+        writer.lock(.., LockKind::Exclusive).await.unwrap();
+        writer.write_at(0, vec![b'0' + round].into()).await.unwrap();
+        writer.unlock(..).await.unwrap();
+        reader.lock(.., LockKind::Shared).await.unwrap();
+        assert_eq!(reader.read_at(0, 10).await.unwrap()[..], [b'0' + round]);
+        reader.unlock(..).await.unwrap();
+    }
+}
+
+async fn counting_under_a_lock_loses_nothing(version: Version) {
+    let fixture = Fixture::new().await;
+    write_whole(&fixture.client(version).await, "/counter", "000").await;
+    let mut tasks = Vec::new();
+    for _ in 0..3 {
+        let client = fixture.client(version).await;
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..20 {
+                count_up(&client).await;
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(std::fs::read(fixture.path("counter")).unwrap(), b"060");
+}
+
+async fn count_up(client: &Client) {
+    let file = client.open("/counter", WRITE).await.unwrap();
+    file.lock(.., LockKind::Exclusive).await.unwrap();
+    let text = file.read_at(0, 3).await.unwrap();
+    let number: u32 = std::str::from_utf8(&text).unwrap().parse().unwrap();
+    file.write_at(0, format!("{:03}", number + 1).into()).await.unwrap();
+    file.unlock(..).await.unwrap();
+    file.close().await.unwrap();
+}
+
+async fn closing_gives_up_locks(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    mine.lock(5..10, LockKind::Exclusive).await.unwrap();
+    mine.close().await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+}
+
+async fn parts_of_a_file_are_locked_apart(version: Version) {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    write_whole(&one, "/file", "0123456789").await;
+    let (mine, theirs) = (one.open("/file", WRITE).await.unwrap(), other.open("/file", WRITE).await.unwrap());
+    mine.lock(0..8, LockKind::Exclusive).await.unwrap();
+    theirs.try_lock(8.., LockKind::Exclusive).await.unwrap();
+    assert!(matches!(theirs.try_lock(4..5, LockKind::Exclusive).await, Err(Error::Locked)));
+    mine.unlock(4..5).await.unwrap();
+    theirs.try_lock(4..5, LockKind::Exclusive).await.unwrap();
+    assert!(matches!(theirs.try_lock(3..6, LockKind::Exclusive).await, Err(Error::Locked)));
+    mine.unlock(..).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+}
+
+async fn names_made_elsewhere_are_found(version: Version) {
+    let fixture = Fixture::new().await;
+    let no_belief = |options: &mut client::Options| {
+        options.attribute_timeouts = client::AttributeTimeouts::fixed(Duration::ZERO);
+    };
+    let one = fixture.client_with(version, no_belief).await;
+    let other = fixture.client(version).await;
+    assert!(one.attributes("/name").await.unwrap_err().is_not_found());
+    write_whole(&other, "/name", "12").await;
+    assert_eq!(one.attributes("/name").await.unwrap().size, 2);
+    other.rename("/name", "/moved").await.unwrap();
+    assert!(one.attributes("/name").await.unwrap_err().is_not_found());
+    assert_eq!(read_whole(&one, "/moved").await, "12");
+}
+
+/// Opens and locks under a delegation, which the server does not know of.
+async fn delegated(client: &Client, fixture: &Fixture) -> client::File {
+    std::fs::write(fixture.path("file"), b"old data").unwrap();
+    // The first conversation may come before the server has seen the backchannel work.
+    let first = client.open("/file", READ).await.unwrap();
+    first.read_at(0, 100).await.unwrap();
+    let before = client.tap().snapshot();
+    let file = client.open("/file", READ).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "old data");
+    file.try_lock(.., LockKind::Shared).await.unwrap();
+    assert_eq!(client.tap().snapshot().since(&before).requests_total(), 0, "there is a delegation");
+    file
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conflicting_open_recalls_the_delegation_and_succeeds() {
+    let fixture = Fixture::new().await;
+    let (holder, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
+    let file = delegated(&holder, &fixture).await;
+    let theirs = other.open("/file", OpenOptions::new().write()).await.unwrap();
+    assert_eq!(holder.tap().snapshot().callbacks["CB_RECALL"], 1);
+    assert_eq!(other.tap().snapshot().requests["OPEN"].requests, 1, "held, not sent away");
+    assert!(
+        matches!(theirs.try_lock(.., LockKind::Exclusive).await, Err(Error::Locked)),
+        "the lock moved along"
+    );
+    file.unlock(..).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+    theirs.write_at(0, "new".into()).await.unwrap();
+    theirs.unlock(..).await.unwrap();
+    file.lock(.., LockKind::Shared).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "new data");
+    file.close().await.unwrap();
+    theirs.close().await.unwrap();
+    assert_eq!(read_whole(&holder, "/file").await, "new data");
+    holder.shutdown().await.unwrap();
+    other.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removal_elsewhere_recalls_the_delegation() {
+    let fixture = Fixture::new().await;
+    let (holder, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
+    let file = delegated(&holder, &fixture).await;
+    file.close().await.unwrap();
+    other.remove("/file").await.unwrap();
+    assert_eq!(holder.tap().snapshot().callbacks["CB_RECALL"], 1);
+    assert!(holder.open("/file", READ).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_gives_its_own_delegation_up_before_it_writes() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(Version::V4_1).await;
+    let file = delegated(&client, &fixture).await;
+    file.close().await.unwrap();
+    write_whole(&client, "/file", "mine").await;
+    let snapshot = client.tap().snapshot();
+    assert_eq!(snapshot.requests["DELEGRETURN"].requests, 1);
+    assert!(!snapshot.callbacks.contains_key("CB_RECALL"));
+    assert_eq!(read_whole(&client, "/file").await, "mine");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn surplus_delegations_go_back() {
+    let fixture = Fixture::new().await;
+    for index in 0..20 {
+        std::fs::write(fixture.path(&format!("{index}")), b"x").unwrap();
+    }
+    let client = fixture.client_with(Version::V4_1, |options| options.delegations_max = 5).await;
+    for index in 0..20 {
+        assert_eq!(read_whole(&client, &format!("/{index}")).await, "x");
+    }
+    client.shutdown().await.unwrap();
+    let snapshot = client.tap().snapshot();
+    let returned = snapshot.requests["DELEGRETURN"].requests;
+    assert!((19..=20).contains(&returned), "{returned}");
+}

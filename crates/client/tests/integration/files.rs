@@ -1,0 +1,241 @@
+//! Reading and writing.
+
+use std::io::ErrorKind;
+
+use bytes::{Bytes, BytesMut};
+use client::{Error, OpenOptions, Version};
+
+use crate::fixture::{Fixture, READ, WRITE, in_both_versions, pattern, read_whole, write_whole};
+
+in_both_versions! {
+    what_is_written_is_read
+    a_large_file_is_read_in_parallel_and_in_order
+    small_writes_in_any_order_end_up_where_they_belong
+    a_read_sees_what_the_same_client_wrote_before
+    a_file_open_for_sync_is_stable_after_each_write
+    the_end_of_a_file_cuts_reads_short
+    a_file_is_made_longer_and_shorter
+    the_cache_can_be_switched_off
+    creating_exclusively_fails_when_there_is_one
+    opening_what_is_not_there_fails
+    permissions_are_the_callers
+    a_closed_file_is_of_no_use
+    a_dirty_budget_smaller_than_the_data_is_no_obstacle
+    a_dropped_file_is_written_in_the_end
+}
+
+async fn what_is_written_is_read(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    write_whole(&client, "/file", "some data").await;
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"some data");
+    assert_eq!(read_whole(&client, "/file").await, "some data");
+    assert_eq!(read_whole(&fixture.client(version).await, "file").await, "some data");
+    client.shutdown().await.unwrap();
+}
+
+async fn a_large_file_is_read_in_parallel_and_in_order(version: Version) {
+    let fixture = Fixture::new().await;
+    let data = pattern(9 << 20);
+    std::fs::write(fixture.path("large"), &data).unwrap();
+    let client = fixture.client_with(version, |options| options.read_bytes_max = 64 << 10).await;
+    let file = client.open("/large", READ).await.unwrap();
+    assert_eq!(file.read_at(0, data.len()).await.unwrap(), data, "one read");
+    client.forget("/large").await.unwrap();
+    let mut whole = BytesMut::new();
+    loop {
+        let piece = file.read_at(whole.len() as u64, 10_000).await.unwrap();
+        if piece.is_empty() {
+            break;
+        }
+        whole.extend_from_slice(&piece);
+    }
+    assert_eq!(whole, data, "many reads");
+}
+
+async fn small_writes_in_any_order_end_up_where_they_belong(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client_with(version, |options| options.write_bytes_max = 4096).await;
+    let data = pattern(100_000);
+    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let pieces: Vec<usize> = (0..data.len()).step_by(1000).collect();
+    for index in 0..pieces.len() {
+        // 37 and the number of pieces have no common divisor: every piece comes once.
+        let at = pieces[index * 37 % pieces.len()];
+        file.write_at(at as u64, data.slice(at..at + 1000)).await.unwrap();
+    }
+    file.write_at(500, Bytes::from_static(b"over")).await.unwrap();
+    file.close().await.unwrap();
+    let mut expected = data.to_vec();
+    expected[500..504].copy_from_slice(b"over");
+    assert!(std::fs::read(fixture.path("file")).unwrap() == expected);
+}
+
+async fn a_read_sees_what_the_same_client_wrote_before(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    write_whole(&client, "/file", "0123456789").await;
+    let file = client.open("/file", WRITE).await.unwrap();
+    let other = client.open("/file", READ).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "0123456789");
+    file.write_at(3, "abc".into()).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "012abc6789");
+    file.write_at(9, "xyz".into()).await.unwrap();
+    assert_eq!(other.read_at(0, 100).await.unwrap(), "012abc678xyz", "through another open of ours");
+    file.write_at(12, "!".into()).await.unwrap();
+    assert_eq!(file.attributes().await.unwrap().size, 13);
+    assert_eq!(client.attributes("/file").await.unwrap().size, 13);
+}
+
+async fn a_file_open_for_sync_is_stable_after_each_write(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let file = client.open("/file", WRITE.create().sync()).await.unwrap();
+    file.write_at(0, "now".into()).await.unwrap();
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"now");
+    let requests = client.tap().snapshot().requests;
+    assert!(!requests.contains_key("COMMIT"));
+    file.close().await.unwrap();
+}
+
+async fn the_end_of_a_file_cuts_reads_short(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("file"), b"12345").unwrap();
+    let client = fixture.client(version).await;
+    let file = client.open("/file", READ).await.unwrap();
+    assert_eq!(file.read_at(3, 100).await.unwrap(), "45");
+    assert!(file.read_at(5, 100).await.unwrap().is_empty());
+    assert!(file.read_at(1 << 40, 100).await.unwrap().is_empty());
+    assert!(file.read_at(0, 0).await.unwrap().is_empty());
+    assert!(matches!(file.read_at(u64::MAX, 2).await, Err(Error::Usage(_))));
+    assert!(matches!(file.write_at(0, "x".into()).await, Err(Error::Usage(_))));
+}
+
+async fn a_file_is_made_longer_and_shorter(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let file = client.open("/file", WRITE.create()).await.unwrap();
+    file.write_at(0, "0123456789".into()).await.unwrap();
+    file.set_len(4).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "0123");
+    file.set_len(6).await.unwrap();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "0123\0\0");
+    file.close().await.unwrap();
+    let file = client.open("/file", WRITE.truncate()).await.unwrap();
+    assert_eq!(file.attributes().await.unwrap().size, 0);
+    assert!(file.read_at(0, 100).await.unwrap().is_empty());
+}
+
+async fn the_cache_can_be_switched_off(version: Version) {
+    let fixture = Fixture::new().await;
+    let data = pattern(1 << 20);
+    std::fs::write(fixture.path("file"), &data).unwrap();
+    let client = fixture
+        .client_with(version, |options| {
+            options.data_cache = false;
+            options.delegations = false;
+            options.read_bytes_max = 64 << 10;
+        })
+        .await;
+    let file = client.open("/file", READ).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(file.read_at(0, 2 << 20).await.unwrap(), data);
+        assert_eq!(file.read_at(100, 50).await.unwrap(), data.slice(100..150));
+    }
+    let before = client.tap().snapshot();
+    file.read_at(0, 65536).await.unwrap();
+    file.read_at(0, 65536).await.unwrap();
+    assert_eq!(client.tap().snapshot().since(&before).requests["READ"].requests, 2);
+}
+
+async fn creating_exclusively_fails_when_there_is_one(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let new = OpenOptions::new().write().create_new().mode(0o600);
+    client.open("/file", new).await.unwrap().close().await.unwrap();
+    assert_eq!(client.open("/file", new).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(client.create_file("/file", 0o600).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    client.create_file("/other", 0o640).await.unwrap();
+    let other = client.attributes("/other").await.unwrap();
+    assert_eq!((other.mode, other.size), (0o640, 0));
+    write_whole(&client, "/other", "it can be written").await;
+    assert_eq!(std::fs::read(fixture.path("other")).unwrap(), b"it can be written");
+}
+
+async fn opening_what_is_not_there_fails(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    assert!(client.open("/none", READ).await.unwrap_err().is_not_found());
+    assert!(client.open("/none/file", READ).await.unwrap_err().is_not_found());
+    client.mkdir("/dir", 0o755).await.unwrap();
+    assert_eq!(client.open("/dir", READ).await.unwrap_err().kind(), ErrorKind::IsADirectory);
+    assert!(matches!(client.open("/", READ).await, Err(Error::Usage(_))));
+    std::fs::write(fixture.path("none"), b"now it is").unwrap();
+    let other = fixture.client(version).await;
+    assert_eq!(read_whole(&other, "/none").await, "now it is");
+}
+
+async fn permissions_are_the_callers(version: Version) {
+    let fixture = Fixture::new().await;
+    let root = fixture.client(version).await;
+    if root.access("/", client::Access::MODIFY).await.unwrap() != client::Access::MODIFY {
+        // The server does not run with the right to act as others.
+        return;
+    }
+    root.open("/private", WRITE.create().mode(0o600)).await.unwrap().close().await.unwrap();
+    let user = |options: &mut client::Options| {
+        options.uid = 1000;
+        options.gid = 1000;
+    };
+    let user = fixture.client_with(version, user).await;
+    if std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(fixture.root()).unwrap()) != 0 {
+        return;
+    }
+    assert_eq!(user.open("/private", READ).await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+}
+
+async fn a_closed_file_is_of_no_use(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("file"), b"x").unwrap();
+    let client = fixture.client(version).await;
+    let file = client.open("/file", READ).await.unwrap();
+    let clone = file.clone();
+    file.close().await.unwrap();
+    assert!(matches!(clone.read_at(0, 1).await, Err(Error::Usage(_))));
+    clone.close().await.unwrap();
+}
+
+async fn a_dirty_budget_smaller_than_the_data_is_no_obstacle(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture
+        .client_with(version, |options| {
+            options.dirty_bytes_max = 256 << 10;
+            options.write_bytes_max = 64 << 10;
+        })
+        .await;
+    let data = pattern(3 << 20);
+    let (one, other) = (
+        client.open("/one", WRITE.create()).await.unwrap(),
+        client.open("/other", WRITE.create()).await.unwrap(),
+    );
+    for at in (0..data.len()).step_by(100_000) {
+        let end = data.len().min(at + 100_000);
+        one.write_at(at as u64, data.slice(at..end)).await.unwrap();
+        other.write_at(at as u64, data.slice(at..end)).await.unwrap();
+    }
+    one.write_at(data.len() as u64, data.clone()).await.unwrap();
+    one.close().await.unwrap();
+    other.close().await.unwrap();
+    assert!(std::fs::read(fixture.path("one")).unwrap() == [&data[..], &data[..]].concat());
+    assert!(std::fs::read(fixture.path("other")).unwrap() == data);
+}
+
+async fn a_dropped_file_is_written_in_the_end(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let file = client.open("/file", WRITE.create()).await.unwrap();
+    file.write_at(0, "late".into()).await.unwrap();
+    drop(file);
+    client.shutdown().await.unwrap();
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"late");
+}

@@ -1,0 +1,113 @@
+//! A server on a fresh directory, and clients of it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use client::{Client, File, OpenOptions, Options, Url, Version};
+use server::shell::{Running, ServeOptions};
+use tempfile::TempDir;
+
+/// Makes a test of each function for each version.
+macro_rules! in_both_versions {
+    ($($name:ident)*) => {
+        mod v3 {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(client::Version::V3).await;
+            })*
+        }
+        mod v4_1 {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(client::Version::V4_1).await;
+            })*
+        }
+    };
+}
+pub(crate) use in_both_versions;
+
+pub struct Fixture {
+    pub server: Running,
+    directory: TempDir,
+}
+
+impl Fixture {
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub async fn with(change: impl FnOnce(&mut ServeOptions)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("export")).unwrap();
+        let mut options = ServeOptions::new(directory.path().join("export"));
+        options.no_root_squash = true;
+        options.asynchronous = true;
+        options.state_directory = Some(directory.path().join("state"));
+        change(&mut options);
+        let server = Running::start(&options).await.unwrap();
+        Self { server, directory }
+    }
+
+    /// Another server at the same address on the same files, which remembers nothing of its clients.
+    pub async fn restart(self, address: SocketAddr) -> Self {
+        let mut options = ServeOptions::new(self.directory.path().join("export"));
+        options.no_root_squash = true;
+        options.asynchronous = true;
+        options.state_directory = Some(self.directory.path().join("state"));
+        options.listen = address;
+        self.server.stop().await.unwrap();
+        let server = Running::start(&options).await.unwrap();
+        Self { server, directory: self.directory }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Where the server keeps the files.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join("export").join(name)
+    }
+
+    pub fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub async fn client(&self, version: Version) -> Client {
+        self.client_with(version, |_| {}).await
+    }
+
+    pub async fn client_with(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
+        connect(self.address(), version, change).await
+    }
+}
+
+pub async fn connect(address: SocketAddr, version: Version, change: impl FnOnce(&mut Options)) -> Client {
+    let url: Url = format!("nfs://{address}/").parse().unwrap();
+    let mut options = Options { version, ..Options::default() };
+    change(&mut options);
+    Client::connect(&url, options).await.unwrap()
+}
+
+pub const READ: OpenOptions = OpenOptions::new().read();
+pub const WRITE: OpenOptions = OpenOptions::new().read().write();
+
+/// Bytes of which no two neighbouring words are the same.
+pub fn pattern(length: usize) -> Bytes {
+    (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8).collect()
+}
+
+pub async fn read_whole(client: &Client, path: &str) -> Bytes {
+    let file = client.open(path, READ).await.unwrap();
+    let size = file.attributes().await.unwrap().size as usize;
+    let data = file.read_at(0, size + 10).await.unwrap();
+    file.close().await.unwrap();
+    data
+}
+
+pub async fn write_whole(client: &Client, path: &str, data: impl Into<Bytes>) {
+    let file: File = client.open(path, WRITE.create().truncate()).await.unwrap();
+    file.write_at(0, data.into()).await.unwrap();
+    file.close().await.unwrap();
+}

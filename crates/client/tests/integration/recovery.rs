@@ -1,0 +1,150 @@
+//! Lost connections, lost sessions, abandoned requests.
+
+use std::time::Duration;
+
+use client::{Error, LockKind, Version};
+
+use crate::fixture::{Fixture, READ, WRITE, connect, in_both_versions, pattern, read_whole, write_whole};
+use crate::relay::Relay;
+
+in_both_versions! {
+    a_lost_connection_goes_unnoticed
+    requests_under_way_survive_cut_connections
+    writes_survive_cut_connections
+    dropping_requests_under_way_harms_nothing
+}
+
+async fn a_lost_connection_goes_unnoticed(version: Version) {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), version, |_| {}).await;
+    write_whole(&client, "/file", "before").await;
+    let file = client.open("/file", WRITE).await.unwrap();
+    file.lock(.., LockKind::Exclusive).await.unwrap();
+    relay.cut();
+    assert_eq!(file.read_at(0, 100).await.unwrap(), "before");
+    file.write_at(0, "behind".into()).await.unwrap();
+    relay.cut();
+    file.unlock(..).await.unwrap();
+    file.close().await.unwrap();
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"behind");
+    client.shutdown().await.unwrap();
+}
+
+async fn requests_under_way_survive_cut_connections(version: Version) {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), version, |_| {}).await;
+    let mut tasks = Vec::new();
+    for task in 0..8 {
+        let client = client.clone();
+        tasks.push(tokio::spawn(async move {
+            let mut uncertain = 0;
+            for index in 0..40 {
+                match client.create_file(format!("/{task}-{index}"), 0o644).await {
+                    Ok(()) => {}
+                    // NFSv3 alone cannot know whether it was the first.
+                    Err(Error::UncertainOutcome { .. }) => uncertain += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            uncertain
+        }));
+    }
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        relay.cut();
+    }
+    let mut uncertain = 0;
+    for task in tasks {
+        uncertain += task.await.unwrap();
+    }
+    assert_eq!(client.read_dir("/").await.unwrap().len(), 320);
+    if version == Version::V4_1 {
+        assert_eq!(uncertain, 0, "each was carried out exactly once");
+    }
+}
+
+async fn writes_survive_cut_connections(version: Version) {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), version, |options| options.write_bytes_max = 16 << 10).await;
+    let data = pattern(4 << 20);
+    let file = client.open("/file", WRITE.create()).await.unwrap();
+    for (index, at) in (0..data.len()).step_by(50_000).enumerate() {
+        file.write_at(at as u64, data.slice(at..data.len().min(at + 50_000))).await.unwrap();
+        if index % 20 == 19 {
+            relay.cut();
+        }
+    }
+    file.close().await.unwrap();
+    assert!(std::fs::read(fixture.path("file")).unwrap() == data);
+}
+
+async fn dropping_requests_under_way_harms_nothing(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("file"), pattern(1 << 20)).unwrap();
+    let client = fixture
+        .client_with(version, |options| {
+            options.slots_max = 4;
+            options.data_cache = false;
+        })
+        .await;
+    let file = client.open("/file", READ).await.unwrap();
+    for index in 0..100_u64 {
+        let wait = Duration::from_micros(index * 7);
+        let _ = tokio::time::timeout(wait, file.read_at(0, 1 << 20)).await;
+    }
+    assert_eq!(file.read_at(0, 1 << 20).await.unwrap(), pattern(1 << 20));
+    client.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restarted_server_is_met_as_a_new_client_and_open_files_are_lost() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(Version::V4_1).await;
+    write_whole(&client, "/file", "data").await;
+    let file = client.open("/file", WRITE).await.unwrap();
+    let address = fixture.address();
+    let fixture = fixture.restart(address).await;
+    assert!(matches!(file.read_at(0, 4).await, Err(Error::Revoked)));
+    assert_eq!(read_whole(&client, "/file").await, "data");
+    write_whole(&client, "/file", "again").await;
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"again");
+    client.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_is_lost_with_its_connection_to_nobody() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let one = connect(relay.address(), Version::V4_1, |_| {}).await;
+    let other = fixture.client(Version::V4_1).await;
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+    relay.cut();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    assert!(matches!(theirs.try_lock(.., LockKind::Shared).await, Err(Error::Locked)));
+    mine.unlock(..).await.unwrap();
+    theirs.try_lock(.., LockKind::Shared).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delegation_is_recalled_over_the_next_connection() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let holder = connect(relay.address(), Version::V4_1, |_| {}).await;
+    let other = fixture.client(Version::V4_1).await;
+    std::fs::write(fixture.path("file"), b"data").unwrap();
+    for _ in 0..2 {
+        assert_eq!(read_whole(&holder, "/file").await, "data");
+    }
+    relay.cut();
+    while holder.tap().snapshot().operations.get("BIND_CONN_TO_SESSION") != Some(&1) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    write_whole(&other, "/file", "else").await;
+    assert_eq!(holder.tap().snapshot().callbacks["CB_RECALL"], 1);
+    assert_eq!(read_whole(&holder, "/file").await, "else");
+}

@@ -1,0 +1,27 @@
+//! Guests: a real Linux kernel, run as an ordinary process (user-mode Linux), in a network of its own.
+//!
+//! A [`Lab`] is a network namespace with a bridge. What is under test runs on the host side of it
+//! ([`Lab::command`], [`Lab::host_address`]); each [`Guest`] is one machine on that bridge, which runs one shell script
+//! and is then gone. A guest's root is the host's own file system, read-only; its script and the files it is given
+//! or leaves lie in one folder that both sides see.
+//!
+//! Everything in a lab is pinned to one core: unpinned, a guest's system calls and its network cost many times more.
+//!
+//! This module knows how to boot a kernel and how to read its counters ([`mountstats`]). It knows nothing of what is
+//! tested.
+
+mod boot;
+mod capture;
+mod folder;
+mod lab;
+pub mod mountstats;
+mod namespace;
+mod options;
+mod result;
+mod unavailable;
+
+pub use boot::Guest;
+pub use lab::Lab;
+pub use options::GuestOptions;
+pub use result::GuestResult;
+pub use unavailable::Unavailable;

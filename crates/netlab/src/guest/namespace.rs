@@ -1,0 +1,104 @@
+//! A network namespace with a bridge, driven by ip(8).
+
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{self, Command, Stdio};
+
+/// Followed by the id of the process that made the namespace, a hyphen, and a number.
+const PREFIX: &str = "primetime-";
+
+const BRIDGE: &str = "bridge";
+
+/// Bytes in a frame, on the bridge and in guests.
+pub(super) const MTU: &str = "9000";
+
+/// Deleted when dropped.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// Makes namespace number `number` of this process, with `host` as the address of its host side.
+    pub(super) fn create(number: u32, host: Ipv4Addr) -> io::Result<Namespace> {
+        let name = format!("{PREFIX}{}-{number}", process::id());
+        ip(&["netns", "add", &name])?;
+        // From here on it is deleted again if a step fails.
+        let namespace = Namespace { name };
+        namespace.ip(&["link", "set", "lo", "up"])?;
+        namespace.ip(&["link", "add", BRIDGE, "type", "bridge"])?;
+        namespace.ip(&["link", "set", BRIDGE, "mtu", MTU, "up"])?;
+        namespace.ip(&["address", "add", &format!("{host}/24"), "dev", BRIDGE])?;
+        Ok(namespace)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Adds a port to the bridge for one guest.
+    pub(super) fn add_tap(&self, tap: &str) -> io::Result<()> {
+        self.ip(&["tuntap", "add", "mode", "tap", "dev", tap])?;
+        self.ip(&["link", "set", tap, "mtu", MTU, "master", BRIDGE, "up"])
+    }
+
+    /// Deletes the namespaces of processes that are gone.
+    pub(super) fn remove_stale() -> io::Result<()> {
+        let Ok(entries) = fs::read_dir("/run/netns") else {
+            // There was never a namespace on this machine.
+            return Ok(());
+        };
+        for entry in entries {
+            if let Some(name) = entry?.file_name().to_str().filter(|name| is_stale(name, PREFIX)) {
+                // Another lab may be deleting it at the same time.
+                let _ = ip(&["netns", "delete", name]);
+            }
+        }
+        Ok(())
+    }
+
+    fn ip(&self, arguments: &[&str]) -> io::Result<()> {
+        ip(&[&["-netns", self.name.as_str()], arguments].concat())
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // Nobody could be told of a failure; the next lab removes what is left.
+        let _ = ip(&["netns", "delete", &self.name]);
+    }
+}
+
+/// Whether `name` is `prefix`, the id of a process that is gone, a hyphen, and anything.
+pub(super) fn is_stale(name: &str, prefix: &str) -> bool {
+    let owner = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-'));
+    owner
+        .and_then(|(pid, _)| pid.parse::<u32>().ok())
+        .is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
+}
+
+fn ip(arguments: &[&str]) -> io::Result<()> {
+    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), complaint.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_process_that_is_gone_has_made_is_stale() {
+        // No process has this id: it is above the greatest that Linux gives (2^22).
+        assert!(is_stale("primetime-4194305-1", "primetime-"));
+        assert!(!is_stale(&format!("primetime-{}-1", process::id()), "primetime-"));
+        assert!(!is_stale("primetime-lab-1", "primetime-"));
+        assert!(!is_stale("other-4194305-1", "primetime-"));
+        assert!(!is_stale("primetime-4194305", "primetime-"));
+    }
+}

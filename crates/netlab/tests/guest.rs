@@ -1,0 +1,171 @@
+//! A real Linux kernel boots, reaches the host side of its lab, and is client and server of NFS.
+
+use std::time::Duration;
+
+use netlab::guest::{GuestOptions, Lab, mountstats};
+
+/// Starts the kernel's server: /mnt/export is the root of its exports, and MOUNT is at port 20048.
+const SERVER: &str = r#"
+set -ex
+modprobe nfsd
+mount -t nfsd nfsd /proc/fs/nfsd
+mkdir /mnt/export
+mount -t tmpfs tmpfs /mnt/export
+rpcbind
+exportfs -i -o rw,fsid=0,no_root_squash,insecure,no_subtree_check '*:/mnt/export'
+# The lock manager's grace period would hold up opens for most of a minute.
+echo 3 >/proc/sys/fs/nfs/nlm_timeout
+echo 1 >/proc/sys/fs/nfs/nlm_grace_period
+rpc.nfsd --grace-time 10 4
+rpc.mountd --port 20048
+echo Y >/proc/fs/nfsd/v4_end_grace
+"#;
+
+const LOOPBACK: &str = r#"
+ping -c 1 "$HOST"
+uname -r >"$EXCHANGE/release"
+hostname >"$EXCHANGE/hostname"
+mkdir /mnt/three /mnt/four
+mount -t nfs -o vers=3,proto=tcp,nolock 127.0.0.1:/mnt/export /mnt/three
+mount -t nfs -o vers=4.1,proto=tcp 127.0.0.1:/ /mnt/four
+cp "$EXCHANGE/input/letter" /mnt/three/letter
+cmp "$EXCHANGE/input/letter" /mnt/four/letter
+echo "$GREETING" >/mnt/four/greeting
+cat /mnt/three/greeting >"$EXCHANGE/greeting"
+cat /proc/self/mountstats >"$EXCHANGE/mountstats"
+"#;
+
+#[test]
+fn a_guest_is_client_and_server_of_nfs_and_counts_what_it_sends() {
+    let Some(lab) = Lab::for_test() else { return };
+    let options = GuestOptions {
+        name: "alpha".into(),
+        script: [SERVER, LOOPBACK].concat(),
+        files: vec![("input/letter".into(), vec![b'x'; 10_000])],
+        env: vec![("GREETING".into(), "it's two words".into())],
+        ..GuestOptions::default()
+    };
+    let result = lab.boot(&options).unwrap().wait().unwrap();
+    assert_eq!(result.exit_code, Some(0), "{}\n{}", result.output, result.console);
+    assert!(result.output.contains("1 packets transmitted, 1 received"), "{}", result.output);
+    assert!(result.read("release").unwrap().starts_with("6."));
+    assert_eq!(result.read("hostname").unwrap(), "alpha\n");
+    assert_eq!(result.read("greeting").unwrap(), "it's two words\n");
+
+    let mounts = mountstats::parse(&result.read("mountstats").unwrap()).unwrap();
+    let points: Vec<_> = mounts.iter().map(|mount| mount.mount_point.as_str()).collect();
+    assert_eq!(points, ["/mnt/three", "/mnt/four"]);
+    let [three, four] = &mounts[..] else { unreachable!() };
+    assert_eq!(three.device, "127.0.0.1:/mnt/export");
+    // What came from the client itself is not read back; what the other mount wrote is.
+    assert_eq!((three.requests("CREATE"), three.requests("WRITE"), three.requests("READ")), (1, 1, 1));
+    assert!(three.operation("WRITE").sent_bytes > 10_000);
+    assert_eq!(four.requests("CREATE_SESSION"), 1);
+    // One file opened to read and one to write.
+    assert_eq!((four.requests("OPEN"), four.requests("CLOSE")), (2, 2));
+    assert_eq!((four.requests("WRITE"), four.requests("READ")), (1, 1));
+    assert!(four.operation("READ").received_bytes > 10_000);
+}
+
+#[test]
+fn a_guest_that_does_not_end_is_killed_by_its_time_limit_and_what_it_printed_is_kept() {
+    let Some(lab) = Lab::for_test() else { return };
+    let script = "echo started; sleep 1000; echo ended".into();
+    let time_limit = Duration::from_secs(20);
+    let options = GuestOptions { script, time_limit, ..GuestOptions::default() };
+    let result = lab.boot(&options).unwrap().wait().unwrap();
+    assert_eq!(result.exit_code, None);
+    assert_eq!(result.output, "started\n", "{}", result.console);
+}
+
+#[test]
+fn a_program_of_the_host_side_runs_in_the_lab_on_its_one_core() {
+    let Some(lab) = Lab::for_test() else { return };
+    let script = "ip -oneline -4 address show dev bridge; grep Cpus_allowed_list /proc/self/status";
+    let output = lab.command("sh").args(["-c", script]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("inet {}/24", lab.host_address())), "{text}");
+    let cores = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    assert!(cores.trim().parse::<usize>().is_ok(), "{cores}");
+}
+
+#[test]
+fn a_guest_mounts_what_another_machine_of_the_lab_exports_at_given_ports() {
+    let Some(lab) = Lab::for_test() else { return };
+    let until_done = "until [ -e /mnt/export/done ]; do sleep 0.2; done; cp /mnt/export/* \"$EXCHANGE\"";
+    let server = GuestOptions {
+        name: "server".into(),
+        script: [SERVER, until_done].concat(),
+        ..GuestOptions::default()
+    };
+    let server = lab.boot(&server).unwrap();
+    let client = GuestOptions {
+        name: "client".into(),
+        // The first mount waits for the server. Unlike version 4, version 3 needs no rpcbind only if told both ports.
+        script: "set -ex; mkdir /mnt/three /mnt/four
+            mount -t nfs -o vers=4.1,proto=tcp,port=2049 \"$SERVER:/\" /mnt/four
+            mount -t nfs -o vers=3,proto=tcp,mountproto=tcp,port=2049,mountport=20048,nolock \\
+                \"$SERVER:/mnt/export\" /mnt/three
+            sh \"$EXCHANGE/workload.sh\" /mnt/three three; sh \"$EXCHANGE/workload.sh\" /mnt/four done"
+            .into(),
+        files: vec![("workload.sh".into(), b"echo \"from $(hostname)\" >\"$1/$2\"".to_vec())],
+        env: vec![("SERVER".into(), server.address().to_string())],
+        ..GuestOptions::default()
+    };
+    let client = lab.boot(&client).unwrap().wait().unwrap();
+    assert_eq!(client.exit_code, Some(0), "{}", client.output);
+    let server = server.wait().unwrap();
+    assert_eq!(server.exit_code, Some(0), "{}", server.output);
+    assert_eq!(server.read("three").unwrap(), "from client\n");
+    assert_eq!(server.read("done").unwrap(), "from client\n");
+}
+
+#[test]
+fn two_guests_of_a_lab_reach_each_other_and_one_of_them_is_as_far_away_as_was_asked_for() {
+    let Some(lab) = Lab::for_test() else { return };
+    let near = GuestOptions {
+        name: "near".into(),
+        script: "busybox nc -l -p 7 >\"$EXCHANGE/heard\"; tc qdisc show dev vec0".into(),
+        ..GuestOptions::default()
+    };
+    let first = lab.boot(&near).unwrap();
+    let far = GuestOptions {
+        name: "far".into(),
+        script: "until hostname | busybox nc -w 5 \"$NEAR\" 7; do sleep 0.2; done; tc qdisc show dev vec0"
+            .into(),
+        env: vec![("NEAR".into(), first.address().to_string())],
+        netem_delay_ms: Some(10),
+        ..GuestOptions::default()
+    };
+    let second = lab.boot(&far).unwrap();
+    let (near, far) = (first.wait().unwrap(), second.wait().unwrap());
+    assert_eq!((near.exit_code, far.exit_code), (Some(0), Some(0)), "{}{}", near.output, far.output);
+    assert_eq!(near.read("heard").unwrap(), "far\n");
+    assert!(!near.output.contains("netem"), "{}", near.output);
+    assert!(far.output.contains("netem") && far.output.contains("delay 10ms"), "{}", far.output);
+}
+
+#[test]
+fn dropping_a_guest_kills_all_of_it_and_removes_its_folder() {
+    let Some(lab) = Lab::for_test() else { return };
+    let options = GuestOptions {
+        script: "sleep 100000".into(),
+        time_limit: Duration::from_secs(100_000),
+        ..GuestOptions::default()
+    };
+    let guest = lab.boot(&options).unwrap();
+    let folder = guest.exchange();
+    let processes = || {
+        let output = lab.command("ip").args(["netns", "pids", lab.name()]).output().unwrap();
+        // The command itself is in the lab too.
+        String::from_utf8(output.stdout).unwrap().lines().count() - 1
+    };
+    while processes() < 3 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(guest);
+    assert!(!folder.exists());
+    while processes() > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

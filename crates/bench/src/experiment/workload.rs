@@ -1,0 +1,194 @@
+//! What a client does, in kinds with parameters.
+
+use serde::Deserialize;
+
+use super::byte_size::byte_size;
+
+/// A workload, carried out by every client on files of its own unless said otherwise.
+///
+/// A workload with `seconds` stops then, at the end of the operation under way; one with counts stops when they
+/// are done; one with both at whichever comes first. In a file it is a table named after its kind:
+/// `[default.workload.random-read]`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "snake_case", deny_unknown_fields)]
+pub enum Workload {
+    /// Scans one file from its beginning, again and again, with a cold cache each time. All clients scan the same file.
+    SequentialRead {
+        /// Size of the file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Size of each read.
+        #[serde(deserialize_with = "byte_size")]
+        io_bytes: u64,
+        /// How long.
+        seconds: f64,
+    },
+    /// Writes one file from its beginning, starting over at its end.
+    SequentialWrite {
+        /// Size of the file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Size of each write.
+        #[serde(deserialize_with = "byte_size")]
+        io_bytes: u64,
+        /// Whether each write is on stable storage before the next (O_SYNC).
+        sync: bool,
+        /// How long.
+        seconds: f64,
+    },
+    /// Reads aligned pieces at random places of one file, with a cold cache at the start. All clients read the same file.
+    RandomRead {
+        /// Size of the file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Size of each read.
+        #[serde(deserialize_with = "byte_size")]
+        io_bytes: u64,
+        /// Readers in each client.
+        threads: u32,
+        /// How long.
+        seconds: f64,
+    },
+    /// Writes aligned pieces in place at random places of one file.
+    RandomWrite {
+        /// Size of the file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Size of each write.
+        #[serde(deserialize_with = "byte_size")]
+        io_bytes: u64,
+        /// Writers in each client.
+        threads: u32,
+        /// Whether each write is on stable storage before the next (O_SYNC).
+        sync: bool,
+        /// How long.
+        seconds: f64,
+    },
+    /// Creates new files, each thread in a directory of its own: open, write `file_bytes`, close.
+    Create {
+        /// Threads of each client.
+        threads: u32,
+        /// Size of each file; 0 writes nothing.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Files of each client in all; none for no limit but the time.
+        files: Option<u64>,
+        /// How long; none for no limit but the files.
+        seconds: Option<f64>,
+    },
+    /// Opens, reads and closes whole small files, again and again, in random order.
+    SmallFileRead {
+        /// Files of each client.
+        files: u64,
+        /// Size of each file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Threads of each client.
+        threads: u32,
+        /// Whether every file is read once before the clock starts.
+        #[serde(default)]
+        warm: bool,
+        /// How long.
+        seconds: f64,
+    },
+    /// For each file `rounds` times: lock it, read it, unlock it. One operation is one such round. Threads share the
+    /// files out among themselves, and a file that was begun is finished.
+    LockedRead {
+        /// Files of each client.
+        files: u64,
+        /// Rounds for each file.
+        rounds: u32,
+        /// Size of each file.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Threads of each client.
+        threads: u32,
+        /// Whether each round opens and closes the file, or all rounds share one open.
+        reopen: bool,
+        /// No new file after this time; none to do all of them.
+        seconds: Option<f64>,
+    },
+}
+
+impl Workload {
+    /// The kind's name as it stands in experiment files.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SequentialRead { .. } => "sequential-read",
+            Self::SequentialWrite { .. } => "sequential-write",
+            Self::RandomRead { .. } => "random-read",
+            Self::RandomWrite { .. } => "random-write",
+            Self::Create { .. } => "create",
+            Self::SmallFileRead { .. } => "small-file-read",
+            Self::LockedRead { .. } => "locked-read",
+        }
+    }
+
+    /// Threads of each client.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        match self {
+            Self::SequentialRead { .. } | Self::SequentialWrite { .. } => 1,
+            Self::RandomRead { threads, .. }
+            | Self::RandomWrite { threads, .. }
+            | Self::Create { threads, .. }
+            | Self::SmallFileRead { threads, .. }
+            | Self::LockedRead { threads, .. } => *threads,
+        }
+    }
+
+    /// Size of one read or write of the application.
+    #[must_use]
+    pub fn io_bytes(&self) -> u64 {
+        match self {
+            Self::SequentialRead { io_bytes, .. }
+            | Self::SequentialWrite { io_bytes, .. }
+            | Self::RandomRead { io_bytes, .. }
+            | Self::RandomWrite { io_bytes, .. } => *io_bytes,
+            Self::Create { file_bytes, .. }
+            | Self::SmallFileRead { file_bytes, .. }
+            | Self::LockedRead { file_bytes, .. } => *file_bytes,
+        }
+    }
+
+    /// Size of each file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        match self {
+            Self::SequentialRead { file_bytes, .. }
+            | Self::SequentialWrite { file_bytes, .. }
+            | Self::RandomRead { file_bytes, .. }
+            | Self::RandomWrite { file_bytes, .. }
+            | Self::Create { file_bytes, .. }
+            | Self::SmallFileRead { file_bytes, .. }
+            | Self::LockedRead { file_bytes, .. } => *file_bytes,
+        }
+    }
+
+    /// Files of each client; none where only the time limits them.
+    #[must_use]
+    pub fn files(&self) -> Option<u64> {
+        match self {
+            Self::SequentialRead { .. }
+            | Self::SequentialWrite { .. }
+            | Self::RandomRead { .. }
+            | Self::RandomWrite { .. } => Some(1),
+            Self::SmallFileRead { files, .. } | Self::LockedRead { files, .. } => Some(*files),
+            Self::Create { files, .. } => *files,
+        }
+    }
+
+    /// How long it runs at most, apart from what is under way then; none where only counts limit it.
+    #[must_use]
+    pub fn seconds(&self) -> Option<f64> {
+        match self {
+            Self::SequentialRead { seconds, .. }
+            | Self::SequentialWrite { seconds, .. }
+            | Self::RandomRead { seconds, .. }
+            | Self::RandomWrite { seconds, .. }
+            | Self::SmallFileRead { seconds, .. } => Some(*seconds),
+            Self::Create { seconds, .. } | Self::LockedRead { seconds, .. } => *seconds,
+        }
+    }
+}

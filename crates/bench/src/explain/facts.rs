@@ -1,0 +1,71 @@
+//! What the rules look at: one cell, for each operation of the application.
+
+use std::collections::BTreeMap;
+
+use crate::results::Cell;
+
+/// A cell in terms of one operation.
+#[derive(Debug, Clone)]
+pub(super) struct Facts<'a> {
+    /// "v3", "v4.1".
+    pub(super) name: String,
+    /// The delay of the link.
+    pub(super) rtt_ms: f64,
+    /// Requests for each operation; none when none was completed.
+    pub(super) requests: Option<f64>,
+    /// The same by name.
+    pub(super) by_name: BTreeMap<&'a str, f64>,
+    /// Time that one thread spends on one operation.
+    pub(super) operation_ms: Option<f64>,
+    /// Bytes on the wire for each operation.
+    pub(super) wire_bytes: Option<f64>,
+    /// Bytes on the wire for each byte that the application read or wrote.
+    pub(super) amplification: Option<f64>,
+    /// Mean wait of a request inside the client.
+    pub(super) queue_ms: f64,
+    /// Mean time from request to reply.
+    pub(super) wire_ms: f64,
+    /// Half of the interval of the mean ÷ the mean.
+    pub(super) spread: Option<f64>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(cell: &'a Cell) -> Self {
+        let each = |count: f64| (cell.operations > 0).then(|| count / cell.operations as f64);
+        let threads = f64::from(cell.setting.clients) * f64::from(cell.setting.threads);
+        let wire = cell.wire_bytes.sent as f64 + cell.wire_bytes.received as f64;
+        Self {
+            name: cell.version_name(),
+            rtt_ms: cell.setting.rtt_ms,
+            requests: cell.rpcs_per_operation(),
+            by_name: cell
+                .rpcs
+                .iter()
+                .filter_map(|(name, count)| Some((name.as_str(), each(*count as f64)?)))
+                .collect(),
+            operation_ms: each(cell.seconds * 1000.0 * threads).filter(|time| *time > 0.0),
+            wire_bytes: each(wire),
+            amplification: (cell.application_bytes > 0).then(|| wire / cell.application_bytes as f64),
+            queue_ms: cell.queue_ms,
+            wire_ms: cell.wire_ms,
+            spread: cell.ci95.filter(|_| cell.mean > 0.0).map(|[low, high]| (high - low) / 2.0 / cell.mean),
+        }
+    }
+
+    /// The share of a request's life that it waits inside the client; none when no time is known.
+    pub(super) fn queue_share(&self) -> Option<f64> {
+        let life = self.queue_ms + self.wire_ms;
+        (life > 0.0).then(|| self.queue_ms / life)
+    }
+
+    /// The share of an operation's time that the delay alone explains: requests one after the other × delay.
+    pub(super) fn delay_share(&self) -> Option<f64> {
+        Some(self.requests? * self.rtt_ms / self.operation_ms?)
+    }
+
+    /// The share of the requests that only ask whether what is cached is still valid.
+    pub(super) fn revalidation_share(&self) -> Option<f64> {
+        let asked: f64 = ["GETATTR", "ACCESS"].iter().filter_map(|name| self.by_name.get(name)).sum();
+        self.requests.filter(|requests| *requests > 0.0).map(|requests| asked / requests)
+    }
+}

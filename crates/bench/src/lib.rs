@@ -1,0 +1,20 @@
+//! The benchmark of primetime: what is asked, what the answers mean, and how they are shown.
+//!
+//! Owns the experiments, the statistics, the result document, the reason given for each difference, and the
+//! report, and the measuring itself: workloads on many clients in paired runs. A measurement enters as a
+//! [`results::Run`]; NFS is spoken by the client library only, and nothing but the runner and its workloads touches it.
+
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod experiment;
+pub mod explain;
+pub mod report;
+pub mod results;
+pub mod runner;
+pub mod samples;
+mod seeded;
+pub mod statistics;
+pub mod terminal;
+mod text;
+mod workload;

@@ -1,0 +1,206 @@
+//! The rows that the figures are drawn from. `assets/report.js` turns them into pictures.
+
+use serde::Serialize;
+
+use crate::experiment;
+use crate::results::{Cell, Comparison, Results, version_name};
+use crate::text::{delay, number, per_operation, ratio};
+
+/// Everything that the page's script needs.
+#[derive(Debug, Serialize)]
+pub(super) struct Figures {
+    /// The experiments in their order, with what they ask.
+    pub(super) experiments: Vec<Question>,
+    /// Versions in their order, the baseline first.
+    pub(super) versions: Vec<String>,
+    /// Delays from the shortest, as they are shown.
+    pub(super) delays: Vec<String>,
+    pub(super) means: Vec<Mean>,
+    pub(super) ratios: Vec<Ratio>,
+    pub(super) requests: Vec<Requests>,
+}
+
+/// An experiment and what it asks, where that is known.
+#[derive(Debug, Serialize)]
+pub(super) struct Question {
+    pub(super) name: String,
+    pub(super) question: String,
+}
+
+/// A cell's mean with its interval.
+#[derive(Debug, Serialize)]
+pub(super) struct Mean {
+    pub(super) experiment: String,
+    pub(super) delay: String,
+    pub(super) version: String,
+    pub(super) unit: String,
+    pub(super) mean: f64,
+    /// The interval's ends, or the mean where there is none.
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) shown: String,
+}
+
+/// A comparison's ratio with its interval.
+#[derive(Debug, Serialize)]
+pub(super) struct Ratio {
+    pub(super) row: String,
+    pub(super) experiment: String,
+    pub(super) ratio: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) verdict: String,
+    pub(super) shown: String,
+    pub(super) reason: String,
+}
+
+/// How often one operation was sent for each operation of the application.
+#[derive(Debug, Serialize)]
+pub(super) struct Requests {
+    pub(super) experiment: String,
+    pub(super) delay: String,
+    pub(super) version: String,
+    pub(super) operation: String,
+    pub(super) count: f64,
+    /// All operations together, as it is shown.
+    pub(super) total_shown: String,
+    pub(super) total: f64,
+}
+
+impl Figures {
+    pub(super) fn of(results: &Results) -> Self {
+        let mut delays_ms: Vec<f64> = results.cells.iter().map(|cell| cell.setting.rtt_ms).collect();
+        delays_ms.sort_by(f64::total_cmp);
+        let mut versions = in_order(results.cells.iter().map(Cell::version_name));
+        versions.sort();
+        Self {
+            experiments: questions(results),
+            versions,
+            delays: in_order(delays_ms.into_iter().map(delay)),
+            means: results.cells.iter().map(mean).collect(),
+            ratios: ratios(&results.comparisons),
+            requests: results.cells.iter().flat_map(requests).collect(),
+        }
+    }
+}
+
+/// What is new in `items`, in their order.
+fn in_order(items: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+fn questions(results: &Results) -> Vec<Question> {
+    let known = experiment::builtin();
+    in_order(results.cells.iter().map(|cell| cell.setting.experiment.clone()))
+        .into_iter()
+        .map(|name| {
+            let known = known.iter().find(|experiment| experiment.name == name);
+            Question { question: known.map_or_else(String::new, |known| known.question.clone()), name }
+        })
+        .collect()
+}
+
+fn mean(cell: &Cell) -> Mean {
+    let [low, high] = cell.ci95.unwrap_or([cell.mean; 2]);
+    Mean {
+        experiment: cell.setting.experiment.clone(),
+        delay: delay(cell.setting.rtt_ms),
+        version: cell.version_name(),
+        unit: cell.setting.metric.unit.clone(),
+        mean: cell.mean,
+        low: low.max(0.0),
+        high,
+        shown: number(cell.mean),
+    }
+}
+
+/// A logarithmic axis has no place for ratios that are not positive; they stand in the table only.
+fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
+    let several = comparisons.iter().any(|comparison| {
+        (&comparison.candidate, comparison.delegations)
+            != (&comparisons[0].candidate, comparisons[0].delegations)
+    });
+    comparisons
+        .iter()
+        .filter_map(|comparison| {
+            let value = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
+            let [low, high] = comparison.ci95.filter(|[low, _]| *low > 0.0).unwrap_or([value; 2]);
+            let mut row = format!("{} · {}", comparison.experiment, delay(comparison.rtt_ms));
+            if several {
+                row = format!("{row} · {}", version_name(&comparison.candidate, comparison.delegations));
+            }
+            Some(Ratio {
+                row,
+                experiment: comparison.experiment.clone(),
+                ratio: value,
+                low,
+                high,
+                verdict: comparison.verdict.as_str().to_owned(),
+                shown: ratio(comparison.ratio, comparison.ci95),
+                reason: comparison.reason.clone(),
+            })
+        })
+        .collect()
+}
+
+fn requests(cell: &Cell) -> Vec<Requests> {
+    let Some(total) = cell.rpcs_per_operation() else { return Vec::new() };
+    cell.rpcs
+        .iter()
+        .map(|(operation, count)| Requests {
+            experiment: cell.setting.experiment.clone(),
+            delay: delay(cell.setting.rtt_ms),
+            version: cell.version_name(),
+            operation: operation.clone(),
+            count: *count as f64 / cell.operations as f64,
+            total_shown: per_operation(total),
+            total,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn every_cell_and_comparison_is_in_a_figure() {
+        let results = samples::results();
+        let figures = Figures::of(&results);
+        assert_eq!(figures.means.len(), results.cells.len());
+        assert_eq!(figures.ratios.len(), results.comparisons.len());
+        assert_eq!(figures.delays, ["0 ms", "1 ms", "10 ms"]);
+        assert_eq!(figures.versions, ["v3", "v4.1"]);
+        assert!(figures.experiments.iter().all(|experiment| experiment.question.ends_with('?')));
+    }
+
+    #[test]
+    fn requests_are_counted_for_each_operation_of_the_application() {
+        let figures = Figures::of(&samples::results());
+        let create: f64 = figures
+            .requests
+            .iter()
+            .filter(|row| row.experiment == "create" && row.version == "v4.1" && row.delay == "0 ms")
+            .map(|row| row.count)
+            .sum();
+        assert!((create - 2.0).abs() < 1e-9, "{create}");
+    }
+
+    #[test]
+    fn what_has_no_place_on_a_logarithmic_axis_is_left_to_the_table() {
+        let mut results = samples::results();
+        results.comparisons[0].ratio = None;
+        results.comparisons[1].ratio = Some(0.0);
+        results.comparisons[2].ci95 = Some([0.0, 2.0]);
+        let ratios = Figures::of(&results).ratios;
+        assert_eq!(ratios.len(), results.comparisons.len() - 2);
+        assert_eq!((ratios[0].low, ratios[0].high), (ratios[0].ratio, ratios[0].ratio));
+    }
+}

@@ -1,0 +1,252 @@
+//! The page as a whole: what comes after what.
+
+use std::collections::BTreeMap;
+
+use super::escape::{escape, script_json};
+use super::figures::Figures;
+use super::tables;
+use crate::results::{Results, version_name};
+use crate::statistics::Outcome;
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const VEGA: [&str; 3] = [
+    include_str!("../../assets/vendor/vega.min.js"),
+    include_str!("../../assets/vendor/vega-lite.min.js"),
+    include_str!("../../assets/vendor/vega-embed.min.js"),
+];
+const LICENCE: &str = include_str!("../../assets/vendor/LICENSE.vega");
+
+/// Nothing from anywhere: what is inline runs, images are those the page makes itself, and no address is fetched.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// Settings named beside a doubt; results.json has them all.
+const PLACES_MAX: usize = 6;
+
+/// The whole page.
+#[must_use]
+pub fn html(results: &Results) -> String {
+    let mut page = head(results);
+    page.push_str(&verdict(results));
+    page.push_str(&figures(results));
+    page.push_str("<section aria-labelledby=\"why\"><h2 id=\"why\">Every comparison, and why</h2>\n");
+    page.push_str(&tables::comparisons(results));
+    page.push_str("</section>\n");
+    page.push_str(&environment(results));
+    page.push_str(&foot(results));
+    page
+}
+
+fn head(results: &Results) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>primetime: {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        escape(&title(results))
+    )
+}
+
+fn title(results: &Results) -> String {
+    let mut versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    let names: Vec<String> =
+        versions.iter().map(|version| format!("NFS{}", version_name(version, true))).collect();
+    if names.is_empty() { "NFS".to_owned() } else { names.join(" or ") }
+}
+
+fn verdict(results: &Results) -> String {
+    let recommend = match results.verdict.recommend.as_str() {
+        "either" => "Either will do, or it depends".to_owned(),
+        version => format!("NFSv{version}"),
+    };
+    let count = |outcome: Outcome| {
+        results.comparisons.iter().filter(|comparison| comparison.verdict == outcome).count()
+    };
+    let tiles: String = [Outcome::Faster, Outcome::Slower, Outcome::Same, Outcome::Unclear]
+        .iter()
+        .map(|outcome| {
+            let word = outcome.as_str();
+            format!("<li class=\"{word}\"><b>{}</b> <span>{word}</span></li>", count(*outcome))
+        })
+        .collect();
+    format!(
+        "<header><p class=\"brand\">primetime <span>{}</span></p>\n<h1>{}?</h1>\n\
+         <div class=\"verdict\"><p class=\"recommend\">{}</p><p>{}</p>\n\
+         <ul class=\"tiles\" aria-label=\"Comparisons by verdict\">{tiles}</ul></div></header>\n",
+        escape(&results.environment.date),
+        escape(&title(results)),
+        escape(&recommend),
+        escape(&results.verdict.text)
+    )
+}
+
+fn figures(results: &Results) -> String {
+    let means = details("The same numbers as a table", &tables::means(&results.cells));
+    let requests = details("The same numbers as a table", &tables::requests(&results.cells));
+    let mut text = figure(
+        "ratio",
+        "How many times as fast",
+        "Each line is one comparison: the ratio of the means with its 95 % interval, on a logarithmic axis. The line at 1 \
+         is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within 3 %\u{201d}.",
+        "",
+    );
+    text.push_str(&figure(
+        "means",
+        "What each version reached",
+        "Means of the runs with 95 % intervals (Student\u{2019}s t). Each pair of bars starts at zero and has a scale of its \
+         own.",
+        &means,
+    ));
+    text.push_str(&figure(
+        "requests",
+        "What each version asked of the server",
+        "Requests for each operation of the application, by name; a COMPOUND counts once, under the operation that it was \
+         sent for.",
+        &requests,
+    ));
+    text.push_str(&figure(
+        "sweep",
+        "What delay does",
+        "The same means over the round-trip delay of the network, on logarithmic axes; the band is the 95 % interval.",
+        "",
+    ));
+    text
+}
+
+/// A figure that the page's script fills; `after` follows it.
+fn figure(name: &str, heading: &str, caption: &str, after: &str) -> String {
+    format!(
+        "<section aria-labelledby=\"{name}-title\"><h2 id=\"{name}-title\">{heading}</h2>\n<figure>\
+         <figcaption>{caption}</figcaption>\n<div class=\"figure\" id=\"{name}\">\
+         <noscript>The figures need JavaScript; the tables do not.</noscript></div></figure>\n{after}</section>\n"
+    )
+}
+
+fn details(summary: &str, content: &str) -> String {
+    format!("<details><summary>{summary}</summary>\n{content}</details>\n")
+}
+
+fn environment(results: &Results) -> String {
+    let mut text = "<section aria-labelledby=\"where\"><h2 id=\"where\">Where and how</h2>\n".to_owned();
+    if results.cells.iter().any(|cell| cell.setting.client == "builtin") {
+        text.push_str(
+            "<p>The client is the protocol client of this tool, not a kernel\u{2019}s: requests are counted exactly, and \
+             a kernel may send others.</p>\n",
+        );
+    }
+    text.push_str(&tables::environment(&results.environment));
+    text.push_str("</section>\n<section aria-labelledby=\"doubts\"><h2 id=\"doubts\">Doubts</h2>\n");
+    text.push_str(&doubts(results));
+    text.push_str("</section>\n");
+    text
+}
+
+/// Every doubt once, with the settings that it is about.
+fn doubts(results: &Results) -> String {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for cell in &results.cells {
+        for doubt in &cell.doubts {
+            let place =
+                format!("{} at {} ms, {}", cell.setting.experiment, cell.setting.rtt_ms, cell.version_name());
+            places.entry(doubt).or_default().push(place);
+        }
+    }
+    let general = results.environment.doubts.iter().map(|doubt| format!("<li>{}</li>\n", escape(doubt)));
+    let of_cells = places.iter().map(|(doubt, places)| {
+        format!("<li>{} <small>{}</small></li>\n", escape(doubt), escape(&shortened(places)))
+    });
+    let items: String = general.chain(of_cells).collect();
+    if items.is_empty() { "<p>None.</p>\n".to_owned() } else { format!("<ul>\n{items}</ul>\n") }
+}
+
+fn shortened(places: &[String]) -> String {
+    let named = places.iter().take(PLACES_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match places.len().saturating_sub(PLACES_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+fn foot(results: &Results) -> String {
+    let mut text = format!(
+        "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms; verdicts are corrected over all \
+         comparisons (Holm), and \u{201c}same\u{201d} is itself a tested claim: within 3 %. The numbers are in \
+         results.json beside this file, from which <code>primetime bench report</code> makes it again.</p>\n\
+         <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, Vega-Embed)</summary><pre>{}</pre></details>\
+         </footer>\n</main>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",
+        escape(LICENCE),
+        script_json(&Figures::of(results))
+    );
+    for script in VEGA {
+        // The maps that these lines point to are not here, and nothing may be fetched.
+        let end = script.find("//# sourceMappingURL=").unwrap_or(script.len());
+        text.push_str(&format!("<script>{}</script>\n", &script[..end]));
+    }
+    text.push_str(&format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn the_page_has_every_reason_every_doubt_and_the_verdict() {
+        let results = samples::results();
+        let page = html(&results);
+        assert!(page.contains(&escape(&results.verdict.text)));
+        for comparison in &results.comparisons {
+            assert!(page.contains(&escape(&comparison.reason)), "{}", comparison.reason);
+        }
+        for doubt in results.cells.iter().flat_map(|cell| &cell.doubts).chain(&results.environment.doubts) {
+            assert!(page.contains(&escape(doubt)), "{doubt}");
+        }
+    }
+
+    #[test]
+    fn hostile_data_stays_data() {
+        const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
+        let clean = html(&samples::results());
+        let mut results = samples::results();
+        results.environment.kernel = HOSTILE.to_owned();
+        results.verdict.text = HOSTILE.to_owned();
+        results.verdict.recommend = HOSTILE.to_owned();
+        results.comparisons[0].reason = HOSTILE.to_owned();
+        for cell in &mut results.cells {
+            cell.setting.experiment = HOSTILE.to_owned();
+            cell.setting.version = HOSTILE.to_owned();
+            cell.setting.metric.unit = HOSTILE.to_owned();
+            cell.rpcs.insert(HOSTILE.to_owned(), 1);
+            cell.doubts.push(HOSTILE.to_owned());
+        }
+        let page = html(&results);
+        let own = &page[..page.find("<script>").unwrap()];
+        assert!(!page.contains("<script>alert") && !own.contains("<img"));
+        for end in ["</script", "<script"] {
+            assert_eq!(page.matches(end).count(), clean.matches(end).count());
+        }
+    }
+
+    #[test]
+    fn the_page_names_nothing_to_fetch() {
+        let page = html(&samples::results());
+        let own = &page[..page.find("<script>").unwrap()];
+        assert!(!own.contains("http:") && !own.contains("https:"), "an address stands in the page");
+        assert!(!page.contains("sourceMappingURL"));
+        assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn an_empty_result_is_still_a_page() {
+        let mut results = samples::results();
+        results.cells.clear();
+        results.comparisons.clear();
+        let page = html(&results);
+        assert!(page.contains("<h1>NFS?</h1>") && page.ends_with("</html>\n"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The page's tables. They hold everything that the figures show, for those who cannot or need not see these.
+
+use super::escape::escape;
+use crate::results::{Cell, Comparison, Environment, Results, version_name};
+use crate::text::{bytes, delay, measured, number, per_operation, ratio};
+
+/// Every comparison with its reason, in groups of one experiment.
+pub(super) fn comparisons(results: &Results) -> String {
+    let mut rows = String::new();
+    let mut last = "";
+    for comparison in &results.comparisons {
+        if comparison.experiment != last {
+            rows.push_str(&group_row(results, comparison));
+        }
+        last = &comparison.experiment;
+        rows.push_str(&comparison_row(results, comparison));
+    }
+    let [baseline, candidate] = column_names(&results.comparisons);
+    table(
+        "comparisons",
+        "Every comparison: means with 95 % intervals, the ratio, what it means, and why",
+        &["Delay", &baseline, &candidate, "Ratio [95 %]", "Verdict", "Why"],
+        &rows,
+    )
+}
+
+/// The experiment's name and unit above its comparisons.
+fn group_row(results: &Results, comparison: &Comparison) -> String {
+    let unit =
+        results.cells_of(comparison).map_or("", |(_, candidate)| candidate.setting.metric.unit.as_str());
+    format!(
+        "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"6\">{} <small>{}</small></th></tr>\n",
+        escape(&comparison.experiment),
+        escape(unit)
+    )
+}
+
+fn comparison_row(results: &Results, comparison: &Comparison) -> String {
+    let [left, right] = results.cells_of(comparison).map_or_else(Default::default, |(left, right)| {
+        [left, right].map(|cell| escape(&measured(cell.mean, cell.ci95)))
+    });
+    let word = comparison.verdict.as_str();
+    format!(
+        "<tr><th scope=\"row\" class=\"n\">{}</th><td class=\"n\">{left}</td><td class=\"n\">{right}</td>\
+         <td class=\"n\">{}</td><td><span class=\"badge {word}\">{word}</span></td><td class=\"why\">{}</td></tr>\n",
+        escape(&delay(comparison.rtt_ms)),
+        escape(&ratio(comparison.ratio, comparison.ci95)),
+        escape(&comparison.reason)
+    )
+}
+
+/// The versions where all comparisons have the same, else the roles.
+fn column_names(comparisons: &[Comparison]) -> [String; 2] {
+    let Some(first) = comparisons.first() else { return ["baseline".to_owned(), "candidate".to_owned()] };
+    let same = |other: &Comparison| {
+        (&other.baseline, &other.candidate, other.delegations)
+            == (&first.baseline, &first.candidate, first.delegations)
+    };
+    if comparisons.iter().all(same) {
+        [version_name(&first.baseline, false), version_name(&first.candidate, first.delegations)]
+    } else {
+        ["baseline".to_owned(), "candidate".to_owned()]
+    }
+}
+
+/// Means and intervals of all cells.
+pub(super) fn means(cells: &[Cell]) -> String {
+    let row = |cell: &Cell| {
+        format!(
+            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            cell_key(cell),
+            escape(&format!("{} {}", measured(cell.mean, cell.ci95), cell.setting.metric.unit)),
+            cell.runs.len(),
+            cell.fairness.map_or_else(|| "–".to_owned(), number),
+            number(cell.start_skew_ms)
+        )
+    };
+    let rows: String = cells.iter().map(row).collect();
+    let heads = [
+        "Experiment",
+        "Delay",
+        "Version",
+        "Mean ± half of the 95 % interval",
+        "Runs",
+        "Fairness",
+        "Start skew, ms",
+    ];
+    table("means", "Means of all settings", &heads, &rows)
+}
+
+/// Requests by operation of all cells.
+pub(super) fn requests(cells: &[Cell]) -> String {
+    let row = |cell: &Cell| {
+        let each = |count: f64| {
+            if cell.operations > 0 { per_operation(count / cell.operations as f64) } else { "–".to_owned() }
+        };
+        let by_name: Vec<String> =
+            cell.rpcs.iter().map(|(name, count)| format!("{name} {}", each(*count as f64))).collect();
+        format!(
+            "<tr>{}<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            cell_key(cell),
+            each(cell.rpcs_total as f64),
+            escape(&by_name.join(", ")),
+            bytes(cell.wire_bytes.sent as f64),
+            bytes(cell.wire_bytes.received as f64)
+        )
+    };
+    let rows: String = cells.iter().map(row).collect();
+    let heads = ["Experiment", "Delay", "Version", "Requests per operation", "By name", "Sent", "Received"];
+    table("requests", "Requests and bytes of the median run", &heads, &rows)
+}
+
+fn cell_key(cell: &Cell) -> String {
+    format!(
+        "<th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td>",
+        escape(&cell.setting.experiment),
+        escape(&delay(cell.setting.rtt_ms)),
+        escape(&cell.version_name())
+    )
+}
+
+/// Machine, tool, network and what was negotiated.
+pub(super) fn environment(environment: &Environment) -> String {
+    let mut rows = String::new();
+    let mut add = |name: &str, value: &str| {
+        rows.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n",
+            escape(name),
+            escape(value)
+        ));
+    };
+    add("Date", &environment.date);
+    add("Tool", &format!("primetime {}", environment.tool_version));
+    add("Command", &environment.command_line.join(" "));
+    add("Seed", &environment.seed.to_string());
+    add("Kernel", &environment.kernel);
+    add("Processor", &format!("{} ({} usable cores)", environment.cpu_model, environment.cores));
+    add("Memory", &bytes(environment.memory_bytes as f64));
+    for link in &environment.links {
+        let value = format!(
+            "{} ms measured over {} NULL calls ({})",
+            number(link.measured_ms),
+            link.calls,
+            link.kind
+        );
+        add(&format!("Link of {}", delay(link.rtt_ms)), &value);
+    }
+    for (version, options) in &environment.negotiated {
+        let options: Vec<String> = options.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        add(&format!("Negotiated with v{version}"), &options.join(", "));
+    }
+    table("environment", "Where and how it was measured", &["What", "Value"], &rows)
+}
+
+fn table(class: &str, caption: &str, heads: &[&str], rows: &str) -> String {
+    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escape(head))).collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"{class}\"><caption>{0}</caption>\
+         <thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+        escape(caption)
+    )
+}

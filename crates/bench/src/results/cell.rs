@@ -1,0 +1,253 @@
+//! One setting and all its runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{Better, estimate};
+
+/// What is measured, and which direction is good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// Such as "throughput".
+    pub name: String,
+    /// Such as "op/s" or "MB/s" (10⁶ bytes).
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+}
+
+/// Bytes that crossed the network on all clients together, RPC record marks and headers included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireBytes {
+    /// From the clients.
+    pub sent: u64,
+    /// To the clients.
+    pub received: u64,
+}
+
+/// What was varied: everything that tells one cell from another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The experiment's name.
+    pub experiment: String,
+    /// "3", "4.0", "4.1" or "4.2".
+    pub version: String,
+    /// Whether the client could use delegations (always false for version 3).
+    pub delegations: bool,
+    /// Which server: "builtin" or its address.
+    pub server: String,
+    /// Which client: "builtin" for the protocol client of this tool, "kernel" for a mount.
+    pub client: String,
+    /// The round-trip delay asked for, in milliseconds.
+    pub rtt_ms: f64,
+    /// Clients that ran at the same time.
+    pub clients: u32,
+    /// Threads of each client.
+    pub threads: u32,
+    /// Size of the application's reads and writes.
+    pub io_bytes: u64,
+    /// What was measured.
+    pub metric: Metric,
+}
+
+impl Setting {
+    /// Whether `other` is the same but for the version and what only some versions have (delegations).
+    #[must_use]
+    pub fn differs_only_in_version(&self, other: &Self) -> bool {
+        let as_other =
+            Self { version: other.version.clone(), delegations: other.delegations, ..self.clone() };
+        as_other == *other
+    }
+}
+
+/// One run of one setting: all clients together, over the window in which all of them worked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The block of runs that it belongs to. Runs of one block are compared in pairs.
+    pub block: u32,
+    /// The metric, in its unit.
+    pub value: f64,
+    /// Length of the window, in seconds.
+    pub seconds: f64,
+    /// Operations that the applications completed.
+    pub operations: u64,
+    /// Bytes that the applications read and wrote.
+    #[serde(default)]
+    pub application_bytes: u64,
+    /// Requests by operation. A COMPOUND counts once, under the operation that it was sent for.
+    #[serde(default)]
+    pub rpcs: BTreeMap<String, u64>,
+    /// Bytes on the wire.
+    #[serde(default)]
+    pub wire_bytes: WireBytes,
+    /// Mean time that a request waited in its client for a slot or the connection, in milliseconds.
+    #[serde(default)]
+    pub queue_ms: f64,
+    /// Mean time from sending a request to its reply, in milliseconds.
+    #[serde(default)]
+    pub wire_ms: f64,
+    /// Time between the first and the last client's start, in milliseconds.
+    #[serde(default)]
+    pub start_skew_ms: f64,
+    /// The metric of each client.
+    #[serde(default)]
+    pub client_values: Vec<f64>,
+    /// Jain's index over the clients; none when it could not be had.
+    #[serde(default)]
+    pub fairness: Option<f64>,
+    /// Why this run deserves less trust, one sentence each.
+    #[serde(default)]
+    pub doubts: Vec<String>,
+}
+
+/// A setting with what its runs found. The counts are those of the median run, so that they are whole numbers that
+/// belong together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What was varied.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// The metric of each run, in the order of `run_details`.
+    pub runs: Vec<f64>,
+    /// Mean of the runs.
+    pub mean: f64,
+    /// The mean's 95 % interval by Student's t; none with a single run.
+    pub ci95: Option<[f64; 2]>,
+    /// Window of the median run, in seconds.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Operations that the applications completed in the median run.
+    #[serde(default)]
+    pub operations: u64,
+    /// Bytes that the applications read and wrote in the median run.
+    #[serde(default)]
+    pub application_bytes: u64,
+    /// Requests by operation in the median run.
+    pub rpcs: BTreeMap<String, u64>,
+    /// Their sum.
+    pub rpcs_total: u64,
+    /// Bytes on the wire in the median run.
+    pub wire_bytes: WireBytes,
+    /// Mean wait of a request in its client in the median run, in milliseconds.
+    #[serde(default)]
+    pub queue_ms: f64,
+    /// Mean time from request to reply in the median run, in milliseconds.
+    #[serde(default)]
+    pub wire_ms: f64,
+    /// The largest start skew of all runs, in milliseconds.
+    pub start_skew_ms: f64,
+    /// The smallest Jain index of all runs; none when no run has one.
+    pub fairness: Option<f64>,
+    /// Doubts of the runs and of the cell, each once.
+    pub doubts: Vec<String>,
+    /// The runs in full.
+    #[serde(default)]
+    pub run_details: Vec<Run>,
+}
+
+impl Cell {
+    /// Sums up the runs of one setting. None when no run has a finite value.
+    #[must_use]
+    pub fn from_runs(setting: Setting, runs: Vec<Run>) -> Option<Self> {
+        let runs: Vec<Run> = runs.into_iter().filter(|run| run.value.is_finite()).collect();
+        let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+        let estimate = estimate(&values)?;
+        let median = median_run(&runs);
+        let doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
+        Some(Self {
+            setting,
+            mean: estimate.mean,
+            ci95: estimate.interval.map(|interval| [interval.low, interval.high]),
+            seconds: median.seconds,
+            operations: median.operations,
+            application_bytes: median.application_bytes,
+            rpcs: median.rpcs.clone(),
+            rpcs_total: median.rpcs.values().sum(),
+            wire_bytes: median.wire_bytes,
+            queue_ms: median.queue_ms,
+            wire_ms: median.wire_ms,
+            start_skew_ms: runs.iter().map(|run| run.start_skew_ms).fold(0.0, f64::max),
+            fairness: runs.iter().filter_map(|run| run.fairness).reduce(f64::min),
+            doubts: doubts.into_iter().collect(),
+            runs: values,
+            run_details: runs,
+        })
+    }
+
+    /// Requests for each operation of the application; none when it completed none.
+    #[must_use]
+    pub fn rpcs_per_operation(&self) -> Option<f64> {
+        (self.operations > 0).then(|| self.rpcs_total as f64 / self.operations as f64)
+    }
+
+    /// The version with "without delegations" where it has them and could not use them.
+    #[must_use]
+    pub fn version_name(&self) -> String {
+        version_name(&self.setting.version, self.setting.delegations)
+    }
+}
+
+/// How a version is shown to people: "v3", "v4.1", "v4.1 without delegations".
+#[must_use]
+pub fn version_name(version: &str, delegations: bool) -> String {
+    if delegations || version.starts_with('3') {
+        format!("v{version}")
+    } else {
+        format!("v{version} without delegations")
+    }
+}
+
+/// The run with the median value, the lower one of two. `runs` is not empty.
+fn median_run(runs: &[Run]) -> &Run {
+    let mut order: Vec<&Run> = runs.iter().collect();
+    order.sort_by(|left, right| left.value.total_cmp(&right.value));
+    order[(order.len() - 1) / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn run(block: u32, value: f64, reads: u64) -> Run {
+        Run {
+            block,
+            value,
+            operations: 100,
+            rpcs: BTreeMap::from([("READ".to_owned(), reads), ("OPEN".to_owned(), 100)]),
+            start_skew_ms: f64::from(block),
+            fairness: Some(1.0 - f64::from(block) / 10.0),
+            doubts: vec!["the disk was busy".to_owned()],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_cell_takes_its_counts_from_the_median_run() {
+        let cell = Cell::from_runs(
+            samples::setting("4.1", 0.0),
+            vec![run(0, 5.0, 50), run(1, 1.0, 10), run(2, 3.0, 30)],
+        )
+        .unwrap();
+        assert_eq!(cell.runs, [5.0, 1.0, 3.0]);
+        assert_eq!((cell.mean, cell.rpcs["READ"], cell.rpcs_total), (3.0, 30, 130));
+        assert_eq!(cell.rpcs_per_operation(), Some(1.3));
+        assert_eq!((cell.start_skew_ms, cell.fairness), (2.0, Some(0.8)));
+        assert_eq!(cell.doubts, ["the disk was busy"]);
+    }
+
+    #[test]
+    fn a_setting_without_a_finite_run_has_no_cell() {
+        assert_eq!(Cell::from_runs(samples::setting("3", 0.0), vec![]), None);
+        assert_eq!(Cell::from_runs(samples::setting("3", 0.0), vec![run(0, f64::NAN, 1)]), None);
+    }
+
+    #[test]
+    fn a_version_that_could_not_delegate_says_so() {
+        assert_eq!(version_name("3", false), "v3");
+        assert_eq!(version_name("4.1", true), "v4.1");
+        assert_eq!(version_name("4.1", false), "v4.1 without delegations");
+    }
+}

@@ -1,0 +1,242 @@
+//! The CSV files beside `results.json`: one table each, one header line, numbers unrounded.
+
+use std::path::Path;
+
+use super::file::write_whole;
+use super::{Cell, Error, Results};
+
+/// Writes `cells.csv`, `runs.csv`, `comparisons.csv` and `rpcs.csv` into `directory`, which exists.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
+    write_table(&directory.join("cells.csv"), &CELLS, results.cells.iter().map(cell_row))?;
+    write_table(&directory.join("runs.csv"), &RUNS, results.cells.iter().flat_map(run_rows))?;
+    write_table(&directory.join("comparisons.csv"), &COMPARISONS, comparison_rows(results))?;
+    write_table(&directory.join("rpcs.csv"), &RPCS, results.cells.iter().flat_map(rpc_rows))
+}
+
+const KEY: [&str; 4] = ["experiment", "version", "delegations", "rtt_ms"];
+
+const CELLS: [&str; 25] = [
+    KEY[0],
+    KEY[1],
+    KEY[2],
+    KEY[3],
+    "server",
+    "client",
+    "clients",
+    "threads",
+    "io_bytes",
+    "metric",
+    "unit",
+    "better",
+    "runs",
+    "mean",
+    "ci95_low",
+    "ci95_high",
+    "seconds",
+    "operations",
+    "application_bytes",
+    "rpcs_total",
+    "wire_bytes_sent",
+    "wire_bytes_received",
+    "start_skew_ms",
+    "fairness",
+    "doubts",
+];
+
+const RUNS: [&str; 16] = [
+    KEY[0],
+    KEY[1],
+    KEY[2],
+    KEY[3],
+    "block",
+    "value",
+    "seconds",
+    "operations",
+    "application_bytes",
+    "wire_bytes_sent",
+    "wire_bytes_received",
+    "queue_ms",
+    "wire_ms",
+    "start_skew_ms",
+    "fairness",
+    "doubts",
+];
+
+const COMPARISONS: [&str; 12] = [
+    "experiment",
+    "rtt_ms",
+    "baseline",
+    "candidate",
+    "delegations",
+    "ratio",
+    "ci95_low",
+    "ci95_high",
+    "verdict",
+    "p_different",
+    "p_same",
+    "reason",
+];
+
+const RPCS: [&str; 7] = [KEY[0], KEY[1], KEY[2], KEY[3], "block", "operation", "count"];
+
+fn write_table(path: &Path, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), Error> {
+    let csv_error = |source| Error::Csv { path: path.to_owned(), source };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header).map_err(csv_error)?;
+    for row in rows {
+        writer.write_record(row).map_err(csv_error)?;
+    }
+    let contents = writer.into_inner().map_err(|error| csv_error(error.into_error().into()))?;
+    write_whole(path, &contents)
+}
+
+fn key(cell: &Cell) -> Vec<String> {
+    let setting = &cell.setting;
+    vec![
+        setting.experiment.clone(),
+        setting.version.clone(),
+        setting.delegations.to_string(),
+        setting.rtt_ms.to_string(),
+    ]
+}
+
+fn cell_row(cell: &Cell) -> Vec<String> {
+    let setting = &cell.setting;
+    let better = match setting.metric.better {
+        crate::statistics::Better::Higher => "higher",
+        crate::statistics::Better::Lower => "lower",
+    };
+    let [low, high] = ends(cell.ci95);
+    let mut row = key(cell);
+    row.extend([
+        setting.server.clone(),
+        setting.client.clone(),
+        setting.clients.to_string(),
+        setting.threads.to_string(),
+        setting.io_bytes.to_string(),
+        setting.metric.name.clone(),
+        setting.metric.unit.clone(),
+        better.to_owned(),
+        cell.runs.len().to_string(),
+        cell.mean.to_string(),
+        low,
+        high,
+        cell.seconds.to_string(),
+        cell.operations.to_string(),
+        cell.application_bytes.to_string(),
+        cell.rpcs_total.to_string(),
+        cell.wire_bytes.sent.to_string(),
+        cell.wire_bytes.received.to_string(),
+        cell.start_skew_ms.to_string(),
+        optional(cell.fairness),
+        cell.doubts.join("; "),
+    ]);
+    row
+}
+
+fn run_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
+    cell.run_details.iter().map(|run| {
+        let mut row = key(cell);
+        row.extend([
+            run.block.to_string(),
+            run.value.to_string(),
+            run.seconds.to_string(),
+            run.operations.to_string(),
+            run.application_bytes.to_string(),
+            run.wire_bytes.sent.to_string(),
+            run.wire_bytes.received.to_string(),
+            run.queue_ms.to_string(),
+            run.wire_ms.to_string(),
+            run.start_skew_ms.to_string(),
+            optional(run.fairness),
+            run.doubts.join("; "),
+        ]);
+        row
+    })
+}
+
+fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
+    results.comparisons.iter().map(|comparison| {
+        let [low, high] = ends(comparison.ci95);
+        vec![
+            comparison.experiment.clone(),
+            comparison.rtt_ms.to_string(),
+            comparison.baseline.clone(),
+            comparison.candidate.clone(),
+            comparison.delegations.to_string(),
+            optional(comparison.ratio),
+            low,
+            high,
+            comparison.verdict.as_str().to_owned(),
+            comparison.p_different.to_string(),
+            comparison.p_same.to_string(),
+            comparison.reason.clone(),
+        ]
+    })
+}
+
+fn rpc_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
+    cell.run_details.iter().flat_map(|run| {
+        run.rpcs.iter().map(|(operation, count)| {
+            let mut row = key(cell);
+            row.extend([run.block.to_string(), operation.clone(), count.to_string()]);
+            row
+        })
+    })
+}
+
+fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
+    interval.map_or_else(Default::default, |ends| ends.map(|end| end.to_string()))
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn rows(directory: &Path, name: &str) -> Vec<csv::StringRecord> {
+        csv::Reader::from_path(directory.join(name)).unwrap().records().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn each_table_has_a_row_for_each_of_its_things() {
+        let directory = tempfile::tempdir().unwrap();
+        let results = samples::results();
+        write_csv(&results, directory.path()).unwrap();
+        let runs: usize = results.cells.iter().map(|cell| cell.runs.len()).sum();
+        let counts: usize =
+            results.cells.iter().flat_map(|cell| &cell.run_details).map(|run| run.rpcs.len()).sum();
+        assert_eq!(rows(directory.path(), "cells.csv").len(), results.cells.len());
+        assert_eq!(rows(directory.path(), "runs.csv").len(), runs);
+        assert_eq!(rows(directory.path(), "comparisons.csv").len(), results.comparisons.len());
+        assert_eq!(rows(directory.path(), "rpcs.csv").len(), counts);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn text_with_commas_quotes_and_lines_survives() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut results = samples::results();
+        results.comparisons[0].reason = "a, \"b\"\nc".to_owned();
+        write_csv(&results, directory.path()).unwrap();
+        assert_eq!(&rows(directory.path(), "comparisons.csv")[0][11], "a, \"b\"\nc");
+    }
+
+    #[test]
+    fn what_is_unknown_is_an_empty_field() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut results = samples::results();
+        results.comparisons[0].ratio = None;
+        results.comparisons[0].ci95 = None;
+        write_csv(&results, directory.path()).unwrap();
+        let row = &rows(directory.path(), "comparisons.csv")[0];
+        assert_eq!((&row[5], &row[6], &row[7]), ("", "", ""));
+    }
+}

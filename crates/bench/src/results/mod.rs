@@ -1,0 +1,99 @@
+//! The result document: `results.json`, its types, and the CSV files made from it.
+//!
+//! Owns the names and shapes that other programs read; `docs/results.schema.json` publishes them. More fields may
+//! be added under the same schema number, so unknown ones are ignored on reading. It knows nothing of how a
+//! number came about or how it is shown.
+
+mod cell;
+mod csv_files;
+mod environment;
+mod file;
+
+use serde::{Deserialize, Serialize};
+
+pub use cell::{Cell, Metric, Run, Setting, WireBytes, version_name};
+pub use csv_files::write_csv;
+pub use environment::{Environment, Link};
+pub(crate) use file::write_whole;
+pub use file::{Error, RESULTS_BYTES_MAX};
+
+use crate::statistics::Outcome;
+
+/// The number of the document's schema. A reader refuses any other.
+pub const SCHEMA: u64 = 1;
+
+/// Everything that one benchmark found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Always [`SCHEMA`].
+    pub schema: u64,
+    /// Where and how it was measured.
+    pub environment: Environment,
+    /// One for each setting that was measured.
+    pub cells: Vec<Cell>,
+    /// One for each pair of settings that differ in the version only.
+    pub comparisons: Vec<Comparison>,
+    /// What the comparisons say together.
+    pub verdict: Verdict,
+}
+
+impl Results {
+    /// The cells that a comparison is about, baseline and candidate; none when they are not in this document.
+    #[must_use]
+    pub fn cells_of(&self, comparison: &Comparison) -> Option<(&Cell, &Cell)> {
+        let of_experiment = |cell: &&Cell| {
+            cell.setting.experiment == comparison.experiment && cell.setting.rtt_ms == comparison.rtt_ms
+        };
+        let candidate = self.cells.iter().filter(of_experiment).find(|cell| {
+            cell.setting.version == comparison.candidate && cell.setting.delegations == comparison.delegations
+        })?;
+        let baseline = self.cells.iter().find(|cell| {
+            cell.setting.version == comparison.baseline
+                && cell.setting.differs_only_in_version(&candidate.setting)
+        })?;
+        Some((baseline, candidate))
+    }
+}
+
+/// A candidate against its baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The round-trip delay asked for, in milliseconds.
+    pub rtt_ms: f64,
+    /// Version of the baseline, such as "3".
+    pub baseline: String,
+    /// Version of the candidate, such as "4.1".
+    pub candidate: String,
+    /// Whether the candidate could use delegations.
+    #[serde(default)]
+    pub delegations: bool,
+    /// Candidate ÷ baseline of the metric; none when an arm has no usable value.
+    pub ratio: Option<f64>,
+    /// The ratio's 95 % interval, uncorrected; none with a single run.
+    pub ci95: Option<[f64; 2]>,
+    /// What it means for the candidate, corrected over all comparisons.
+    pub verdict: Outcome,
+    /// Corrected p of "there is no difference".
+    #[serde(default = "undecided")]
+    pub p_different: f64,
+    /// Corrected p of "they differ by more than 3 %".
+    #[serde(default = "undecided")]
+    pub p_same: f64,
+    /// Why, in one or two sentences with the numbers.
+    pub reason: String,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// A version, such as "3" or "4.1", or "either".
+    pub recommend: String,
+    /// One to three sentences.
+    pub text: String,
+}
+
+fn undecided() -> f64 {
+    1.0
+}

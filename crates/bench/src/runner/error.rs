@@ -1,0 +1,119 @@
+//! Why a benchmark ended without a result: one sentence with the cause and the mend.
+
+use std::path::PathBuf;
+
+use crate::{experiment, results, workload};
+
+/// A benchmark that has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The options ask for nothing or for something that does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// An experiment is not to be had.
+    #[error(transparent)]
+    Experiment(#[from] experiment::Error),
+    /// An experiment measures what no workload counts.
+    #[error(
+        "the experiment {experiment} measures in `{unit}`, which no workload counts; use `op/s` or `MB/s`"
+    )]
+    Unit {
+        /// Its name.
+        experiment: String,
+        /// The unit.
+        unit: String,
+    },
+    /// The directory for results cannot be made.
+    #[error("cannot make the directory {} for the results: {source}; name another with --out", path.display())]
+    Out {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The benchmark's own server did not start.
+    #[error("the benchmark's own server did not start: {0}")]
+    OwnServer(String),
+    /// The server cannot be reached, or refuses.
+    #[error(
+        "cannot use {server} over NFS version {version}: {cause}; check that the server runs there, exports that path and offers that version"
+    )]
+    Server {
+        /// Its address.
+        server: String,
+        /// The version tried.
+        version: String,
+        /// What it said, and what to do about it.
+        cause: String,
+    },
+    /// The relay that makes the delay did not start.
+    #[error("cannot make a link with a delay of {rtt_ms} ms: {cause}")]
+    Relay {
+        /// The delay asked for.
+        rtt_ms: f64,
+        /// Why.
+        cause: String,
+    },
+    /// The link is not what was asked for.
+    #[error(
+        "the link with a delay of {rtt_ms} ms has {measured_ms:.2} ms instead of {expected_ms:.2} ms, which is off by more \
+         than 2 % and 0.2 ms; run it on a machine that does less besides"
+    )]
+    Link {
+        /// The delay asked for.
+        rtt_ms: f64,
+        /// The delay with what the way to the server takes anyway.
+        expected_ms: f64,
+        /// The median of the NULL calls.
+        measured_ms: f64,
+    },
+    /// A workload could not be carried out.
+    #[error("{experiment} over {arm}: {cause}")]
+    Workload {
+        /// Which experiment.
+        experiment: String,
+        /// Which version.
+        arm: String,
+        /// Why.
+        cause: String,
+    },
+    /// Nothing was completed in a run.
+    #[error(
+        "{experiment} over {arm} completed no operation in its time; give it more seconds or fewer bytes"
+    )]
+    Nothing {
+        /// Which experiment.
+        experiment: String,
+        /// Which version.
+        arm: String,
+    },
+    /// Somebody stopped it.
+    #[error("stopped before the end; nothing was written")]
+    Interrupted,
+    /// What was made on the server could not be removed.
+    #[error("{directory} on {server} could not be removed: {cause}; remove it by hand")]
+    LeftBehind {
+        /// The server's address.
+        server: String,
+        /// The directory.
+        directory: String,
+        /// Why.
+        cause: String,
+    },
+    /// Results could not be written.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+}
+
+impl Error {
+    /// Whether the measurement itself cannot be trusted (exit code 2), rather than something being in its way
+    /// (exit code 3).
+    #[must_use]
+    pub fn is_invalid_run(&self) -> bool {
+        matches!(self, Self::Link { .. } | Self::Workload { .. } | Self::Nothing { .. } | Self::Interrupted)
+    }
+
+    pub(super) fn workload(experiment: &str, arm: &str, error: &workload::Error) -> Self {
+        Self::Workload { experiment: experiment.to_owned(), arm: arm.to_owned(), cause: error.to_string() }
+    }
+}

@@ -1,0 +1,166 @@
+//! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated before use.
+
+use std::time::Instant;
+
+use netlab::{LinkOptions, Relay};
+
+use super::Error;
+use super::arm::Arm;
+use crate::results::Link as LinkResult;
+use crate::statistics::percentile;
+use crate::workload::{Address, Mount};
+
+/// A link may be off by this share of the delay that was asked for, or by [`OFF_MS_MAX`], whichever is larger.
+const OFF_SHARE_MAX: f64 = 0.02;
+const OFF_MS_MAX: f64 = 0.2;
+/// A link that is off by this share of what is allowed is left as it is.
+const GOOD_SHARE: f64 = 0.3;
+/// How often a link is corrected and calibrated again before it is refused.
+const CALIBRATIONS_MAX: u32 = 4;
+/// Calibration takes about this long.
+const CALIBRATION_MS: f64 = 600.0;
+const CALLS_MIN: f64 = 21.0;
+const CALLS_MAX: f64 = 201.0;
+/// Calls before those that count: the first ones find cold caches and a slow-starting connection.
+const CALLS_UNCOUNTED: u32 = 5;
+
+/// A link in use.
+pub(crate) struct Link {
+    /// The delay asked for.
+    pub(crate) rtt_ms: f64,
+    /// Where clients connect to.
+    pub(crate) address: Address,
+    relay: Option<Relay>,
+}
+
+impl Link {
+    /// The way to `server` as it is, and what it measures.
+    pub(crate) async fn direct(server: &Address, arm: &Arm, name: &str) -> Result<(Self, LinkResult), Error> {
+        let link = Self { rtt_ms: 0.0, address: server.clone(), relay: None };
+        let measured = link.calibrate(arm, name).await?;
+        Ok((link, measured))
+    }
+
+    /// A link that adds `rtt_ms` to the way to `server`, which takes `direct_ms` anyway, and what it measures. What the
+    /// relay adds of its own, and the machine with what else it does, is taken off its delay.
+    pub(crate) async fn delayed(
+        server: &Address,
+        rtt_ms: f64,
+        direct_ms: f64,
+        arm: &Arm,
+        name: &str,
+    ) -> Result<(Self, LinkResult), Error> {
+        let mut relay_ms = rtt_ms;
+        for _ in 1..CALIBRATIONS_MAX {
+            let (link, measured) = Self::relayed(server, rtt_ms, relay_ms, arm, name).await?;
+            let off_ms = measured.measured_ms - rtt_ms - direct_ms;
+            if off_ms.abs() <= allowed_ms(rtt_ms) * GOOD_SHARE {
+                return Ok((link, measured));
+            }
+            link.close().await;
+            relay_ms = (relay_ms - off_ms).max(0.0);
+        }
+        let (link, measured) = Self::relayed(server, rtt_ms, relay_ms, arm, name).await?;
+        check(&measured, direct_ms)?;
+        Ok((link, measured))
+    }
+
+    async fn relayed(
+        server: &Address,
+        rtt_ms: f64,
+        relay_ms: f64,
+        arm: &Arm,
+        name: &str,
+    ) -> Result<(Self, LinkResult), Error> {
+        let failed = |cause: String| Error::Relay { rtt_ms, cause };
+        let target = server.resolve().await.map_err(failed)?;
+        let options = LinkOptions::round_trip_ms(relay_ms);
+        let relay = Relay::start(target, options).map_err(|error| failed(error.to_string()))?;
+        let link = Self { rtt_ms, address: server.through(relay.address()), relay: Some(relay) };
+        let measured = link.calibrate(arm, name).await?;
+        Ok((link, measured))
+    }
+
+    /// The median round trip of NULL calls over `arm`'s version, and how many they were.
+    pub(crate) async fn calibrate(&self, arm: &Arm, server: &str) -> Result<LinkResult, Error> {
+        let failed = |error: &crate::workload::Error| Error::Server {
+            server: server.to_owned(),
+            version: arm.version.clone(),
+            cause: error.to_string(),
+        };
+        let mount = Mount::connect(&self.address, &arm.version, arm.delegations)
+            .await
+            .map_err(|error| failed(&error))?;
+        let calls = calls(self.rtt_ms);
+        let times = null_calls(&mount, calls).await.map_err(|error| failed(&error));
+        mount.shut_down().await;
+        let kind = if self.relay.is_some() { "relay" } else { "none" };
+        Ok(LinkResult {
+            rtt_ms: self.rtt_ms,
+            measured_ms: percentile(&times?, 50.0).unwrap_or_default(),
+            calls,
+            kind: kind.to_owned(),
+        })
+    }
+
+    /// Ends the relay and all connections through it.
+    pub(crate) async fn close(self) {
+        if let Some(relay) = self.relay {
+            relay.shutdown().await;
+        }
+    }
+}
+
+async fn null_calls(mount: &Mount, calls: u32) -> Result<Vec<f64>, crate::workload::Error> {
+    for _ in 0..CALLS_UNCOUNTED {
+        mount.null().await?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..calls {
+        let before = Instant::now();
+        mount.null().await?;
+        times.push(before.elapsed().as_secs_f64() * 1000.0);
+    }
+    Ok(times)
+}
+
+/// As many as fit into the time for calibration, an odd number of them.
+fn calls(rtt_ms: f64) -> u32 {
+    ((CALIBRATION_MS / rtt_ms.max(0.01)).clamp(CALLS_MIN, CALLS_MAX) as u32) | 1
+}
+
+/// Fails when `measured` is not the delay asked for on top of `direct_ms`, which the way takes anyway.
+pub(crate) fn check(measured: &LinkResult, direct_ms: f64) -> Result<(), Error> {
+    let expected_ms = measured.rtt_ms + direct_ms;
+    if (measured.measured_ms - expected_ms).abs() <= allowed_ms(measured.rtt_ms) {
+        return Ok(());
+    }
+    Err(Error::Link { rtt_ms: measured.rtt_ms, expected_ms, measured_ms: measured.measured_ms })
+}
+
+fn allowed_ms(rtt_ms: f64) -> f64 {
+    (rtt_ms * OFF_SHARE_MAX).max(OFF_MS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(rtt_ms: f64, measured_ms: f64) -> LinkResult {
+        LinkResult { rtt_ms, measured_ms, calls: 21, kind: "relay".to_owned() }
+    }
+
+    #[test]
+    fn a_link_may_be_off_by_two_percent_or_by_a_fifth_of_a_millisecond() {
+        assert!(check(&measured(1.0, 1.25), 0.1).is_ok());
+        assert!(check(&measured(1.0, 1.35), 0.1).is_err());
+        assert!(check(&measured(40.0, 40.8), 0.1).is_ok());
+        assert!(check(&measured(40.0, 41.0), 0.1).is_err());
+        assert!(check(&measured(40.0, 39.0), 0.1).is_err());
+    }
+
+    #[test]
+    fn long_links_are_calibrated_with_fewer_calls() {
+        assert_eq!([calls(0.0), calls(10.0), calls(1000.0)], [201, 61, 21]);
+    }
+}

@@ -1,0 +1,226 @@
+//! One run: fresh clients, all together, and what they did.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use client::Snapshot;
+use tokio::task::JoinSet;
+
+use super::Error;
+use super::arm::Arm;
+use super::stop::Stop;
+use super::target::Server;
+use super::window::{Outcome, Quantity, outcome};
+use crate::experiment::{Experiment, Setup};
+use crate::results::{Run, WireBytes};
+use crate::workload::{self, Address, Curve, Gate, Mount, Place, Station};
+
+/// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Time for saying good-bye.
+const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
+/// Clients that use more of the processors than this measure themselves.
+const BUSY_SHARE_MAX: f64 = 0.8;
+
+/// What all runs of an experiment have in common.
+pub(crate) struct Trial<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) setup: &'a Setup,
+    pub(crate) quantity: Quantity,
+    pub(crate) place: Place,
+    pub(crate) server: &'a Server,
+    pub(crate) stop: &'a Stop,
+}
+
+/// Which run it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number {
+    /// The block that it belongs to.
+    pub(crate) block: u32,
+    /// Its number among all runs of the experiment, from 1.
+    pub(crate) run: u64,
+}
+
+impl Trial<'_> {
+    /// Makes the directory of the experiment and the files that all its runs share.
+    pub(crate) async fn prepare(&self, arm: &Arm) -> Result<(), Error> {
+        let failed = |error| Error::workload(&self.experiment.name, &arm.name(), &error);
+        let witness = &self.server.witness;
+        witness.make_directory(&self.place.directory).await.map_err(failed)?;
+        workload::prepare(&self.setup.workload, witness, &self.place).await.map_err(failed)
+    }
+
+    /// Measures `arm` once, through the link that ends at `address`.
+    pub(crate) async fn run(&self, arm: &Arm, address: &Address, number: Number) -> Result<Run, Error> {
+        let failed = |error: &workload::Error| Error::workload(&self.experiment.name, &arm.name(), error);
+        let workload = &self.setup.workload;
+        workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
+            .await
+            .map_err(|error| failed(&error))?;
+        let mounts = self.connect(arm, address).await.map_err(|error| failed(&error))?;
+        // Clients are shut down whatever happens: a server waits long for those that hold something and are gone.
+        let measured = self
+            .stop
+            .or(async { self.measure_in_time(&mounts, number).await.map_err(|error| failed(&error)) });
+        let measured = measured.await;
+        shut_down(mounts).await;
+        let seen = measured?;
+        let mut outcome = outcome(&seen.curves, self.quantity)
+            .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
+        if seen.busy > BUSY_SHARE_MAX {
+            outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
+        }
+        if seen.counters.requests.values().any(|stats| stats.unanswered > 0) {
+            outcome.doubts.push("Some requests were never answered.".to_owned());
+        }
+        Ok(run_of(number.block, outcome, &seen.counters))
+    }
+
+    /// Fresh clients, connected at the same time.
+    async fn connect(&self, arm: &Arm, address: &Address) -> Result<Vec<Arc<Mount>>, workload::Error> {
+        let mut connecting = JoinSet::new();
+        for _ in 0..self.setup.clients {
+            let (address, arm) = (address.clone(), arm.clone());
+            connecting.spawn(async move { Mount::connect(&address, &arm.version, arm.delegations).await });
+        }
+        let mut mounts = Vec::new();
+        while let Some(ended) = connecting.join_next().await {
+            mounts.push(Arc::new(ended.map_err(|error| workload::Error::Thread(error.to_string()))??));
+        }
+        Ok(mounts)
+    }
+
+    /// As [`Trial::measure`], given up when it takes far longer than the workload's own limit.
+    async fn measure_in_time(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Seen, workload::Error> {
+        let seconds = self.setup.workload.seconds();
+        let Some(limit) = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
+            return self.measure(mounts, number).await;
+        };
+        let patience = limit + PATIENCE;
+        tokio::time::timeout(patience, self.measure(mounts, number))
+            .await
+            .unwrap_or(Err(workload::Error::Stuck { seconds: patience.as_secs() }))
+    }
+
+    /// Lets all clients work.
+    async fn measure(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Seen, workload::Error> {
+        let workload = &self.setup.workload;
+        let gate = Gate::new(self.setup.clients as usize * workload.threads() as usize);
+        let mut clients = JoinSet::new();
+        for (mount, client) in mounts.iter().zip(0..) {
+            let station = Station {
+                place: self.place.clone(),
+                mount: mount.clone(),
+                witness: self.server.witness.clone(),
+                client,
+                run: number.run,
+                block: number.block,
+                gate: gate.clone(),
+            };
+            let workload = workload.clone();
+            clients.spawn(async move { (client, workload::run(workload, station).await) });
+        }
+        let look = || Look::at(mounts);
+        let before = unless_one_fails(&mut clients, gate.pass(look)).await?;
+        let after = unless_one_fails(&mut clients, gate.pass(look)).await?;
+        let mut curves = BTreeMap::new();
+        while let Some(ended) = clients.join_next().await {
+            let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
+            curves.insert(client, outcome?);
+        }
+        Ok(Seen {
+            curves: curves.into_values().collect(),
+            busy: after.busy(&before),
+            counters: after.since(&before),
+        })
+    }
+}
+
+/// What one run showed.
+struct Seen {
+    /// Of all threads, by client.
+    curves: Vec<Vec<Curve>>,
+    /// What crossed the network on all clients together.
+    counters: Snapshot,
+    /// The share of the processors that the clients used.
+    busy: f64,
+}
+
+/// Counters and clocks at one moment.
+struct Look {
+    counters: Vec<Snapshot>,
+    at: Instant,
+    worked: Duration,
+}
+
+impl Look {
+    fn at(mounts: &[Arc<Mount>]) -> Self {
+        let worked = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Self {
+            counters: mounts.iter().map(|mount| mount.counters()).collect(),
+            at: Instant::now(),
+            worked: Duration::try_from(worked).unwrap_or_default(),
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Snapshot {
+        earlier.counters.iter().zip(&self.counters).map(|(before, after)| after.since(before)).sum()
+    }
+
+    fn busy(&self, earlier: &Self) -> f64 {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let time = (self.at - earlier.at).as_secs_f64() * processors;
+        self.worked.saturating_sub(earlier.worked).as_secs_f64() / time.max(f64::MIN_POSITIVE)
+    }
+}
+
+type Clients = JoinSet<(u32, Result<Vec<Curve>, workload::Error>)>;
+
+/// What `passing` gives, unless a client ends before: then its error, as the others would wait for it for ever.
+async fn unless_one_fails<T>(
+    clients: &mut Clients,
+    passing: impl Future<Output = T>,
+) -> Result<T, workload::Error> {
+    tokio::select! {
+        // A client may end in the moment in which the last thread passes; that one has not failed.
+        biased;
+        passed = passing => Ok(passed),
+        Some(ended) = clients.join_next() => match ended {
+            Ok((_, Err(error))) => Err(error),
+            Ok((client, Ok(_))) => Err(workload::Error::Thread(format!("client {client} did not wait"))),
+            Err(error) => Err(workload::Error::Thread(error.to_string())),
+        },
+    }
+}
+
+async fn shut_down(mounts: Vec<Arc<Mount>>) {
+    let mut tasks = JoinSet::new();
+    for mount in mounts {
+        tasks.spawn(async move { mount.shut_down().await });
+    }
+    let all = async { while tasks.join_next().await.is_some() {} };
+    // A server that no longer answers must not keep the benchmark from ending.
+    let _ = tokio::time::timeout(SHUT_DOWN_WITHIN, all).await;
+}
+
+fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
+    let mean_ms = |time: Duration| time.as_secs_f64() * 1000.0 / counters.requests_total().max(1) as f64;
+    Run {
+        block,
+        value: outcome.value,
+        seconds: outcome.seconds,
+        operations: outcome.operations,
+        application_bytes: outcome.application_bytes,
+        rpcs: counters.requests.iter().map(|(name, stats)| ((*name).to_owned(), stats.requests)).collect(),
+        wire_bytes: WireBytes { sent: counters.bytes_sent(), received: counters.bytes_received() },
+        queue_ms: mean_ms(counters.queued()),
+        wire_ms: mean_ms(counters.wire()),
+        start_skew_ms: outcome.start_skew_ms,
+        client_values: outcome.client_values,
+        fairness: outcome.fairness,
+        doubts: outcome.doubts,
+    }
+}

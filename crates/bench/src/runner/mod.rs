@@ -1,0 +1,269 @@
+//! The measuring: experiments × delays × blocks × versions, on real clients against a real server.
+//!
+//! Owns the order of things, the start and the end of servers and links, and the removal of all that was made. What an
+//! application does is the workloads' matter, what numbers mean that of the statistics.
+
+mod arm;
+mod error;
+mod link;
+mod measure;
+mod order;
+mod own_server;
+mod stop;
+mod target;
+mod window;
+
+use std::path::PathBuf;
+
+pub use error::Error;
+
+use crate::experiment::{Experiment, Plan};
+use crate::results::{Cell, Environment, Results, Run, Setting, write_csv};
+use crate::terminal::Progress;
+use crate::workload::{self, Place};
+use crate::{compare, report};
+
+use arm::{Arm, arms};
+use link::Link;
+use measure::{Number, Trial};
+use stop::Stop;
+use target::Server;
+use window::Quantity;
+
+/// How this client is named in results.
+const CLIENT: &str = "builtin";
+/// A delay above this is no network.
+const RTT_MS_MAX: f64 = 10_000.0;
+/// More runs than this tell nothing new.
+const RUNS_MAX: u32 = 1000;
+
+/// What to measure, and where.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Experiments, delays, versions and runs.
+    pub plan: Plan,
+    /// The server's address (`nfs://…`); none to start one with `serve_command`.
+    pub server: Option<String>,
+    /// A `primetime` executable, called as `primetime serve DIR --listen 127.0.0.1:0`; needed when no server is named.
+    pub serve_command: Option<PathBuf>,
+    /// Whether each version that has delegations is also measured without them.
+    pub without_delegations: bool,
+    /// Clients instead of each experiment's own number.
+    pub clients: Option<u32>,
+    /// The directory for results, made when it is absent.
+    pub out: PathBuf,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The version of the tool, for the record.
+    pub tool_version: String,
+    /// The command with its arguments, for the record.
+    pub command_line: Vec<String>,
+}
+
+/// Measures, and writes `results.json`, the CSV files and `report.html` into [`Options::out`]. Shows progress on standard
+/// error. Whatever was made on the server is removed, also after an error, Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted (true).
+/// Nothing is written then.
+pub async fn run(options: Options) -> Result<Results, Error> {
+    let arms = check(&options)?;
+    let made = !options.out.exists();
+    std::fs::create_dir_all(&options.out)
+        .map_err(|source| Error::Out { path: options.out.clone(), source })?;
+    let outcome = Box::pin(run_into_directory(&options, &arms)).await;
+    if made && outcome.is_err() {
+        // Only when it is still empty; what could be written before an error is worth keeping.
+        let _ = std::fs::remove_dir(&options.out);
+    }
+    outcome
+}
+
+async fn run_into_directory(options: &Options, arms: &[Arm]) -> Result<Results, Error> {
+    let stop = Stop::listen()?;
+    let mut server = stop.or(Server::open(options, &arms[0])).await?;
+    let measured = stop.or_soon(Box::pin(measure_all(options, arms, &server, &stop))).await;
+    // A server of our own that died is the cause of whatever else went wrong.
+    let died = server.has_ended();
+    let (name, directory) = (server.name.clone(), server.directory.clone());
+    let closed = tokio::select! {
+        closed = server.close() => closed,
+        () = stop.times(2) => {
+            Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was removed".to_owned() })
+        }
+    };
+    if let Some(died) =
+        died.filter(|_| measured.as_ref().is_err_and(|error| !matches!(error, Error::Interrupted)))
+    {
+        return Err(died);
+    }
+    let results = measured?;
+    // What was measured is worth keeping even where something was left behind.
+    write(&results, options)?;
+    closed.map(|()| results)
+}
+
+/// Checks what can be known to be wrong before anything is started, and gives what is compared.
+fn check(options: &Options) -> Result<Vec<Arm>, Error> {
+    let plan = &options.plan;
+    let wrong = |text: String| Err(Error::Usage(text));
+    if plan.experiments.is_empty() || plan.delays_ms.is_empty() || plan.versions.is_empty() {
+        return wrong("there is nothing to measure: no experiment, no delay or no version".to_owned());
+    }
+    if let Some(version) =
+        plan.versions.iter().find(|version| !workload::VERSIONS.contains(&version.as_str()))
+    {
+        return wrong(format!("there is no version `{version}`; use {}", workload::VERSIONS.join(" or ")));
+    }
+    if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
+        return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
+    }
+    if !(1..=RUNS_MAX).contains(&plan.runs) {
+        return wrong(format!("{} runs are not between 1 and {RUNS_MAX}", plan.runs));
+    }
+    if options.clients == Some(0) || options.clients > Some(crate::experiment::CLIENTS_MAX) {
+        return wrong(format!("clients must be from 1 to {}", crate::experiment::CLIENTS_MAX));
+    }
+    for experiment in &plan.experiments {
+        Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
+    }
+    Ok(arms(&plan.versions, options.without_delegations))
+}
+
+async fn measure_all(
+    options: &Options,
+    arms: &[Arm],
+    server: &Server,
+    stop: &Stop,
+) -> Result<Results, Error> {
+    let plan = &options.plan;
+    let mut environment =
+        Environment::of_this_machine(&options.tool_version, options.command_line.clone(), options.seed);
+    if cfg!(debug_assertions) {
+        environment
+            .doubts
+            .push("This is a debug build, which is many times slower; build with --release.".to_owned());
+    }
+    negotiate(&mut environment, arms, server).await?;
+    server.make_directory().await?;
+    let (links, direct_ms) = stop.or(open_links(&mut environment, options, &arms[0], server)).await?;
+    let mut progress = Progress::new(plan.runs_total() / plan.versions.len() as u64 * arms.len() as u64);
+    let mut cells = Vec::new();
+    for (experiment, number) in plan.experiments.iter().zip(0..) {
+        progress.step(&format!("{}: preparing", experiment.name));
+        let mut setup = experiment.setup(plan.size).clone();
+        setup.clients = options.clients.unwrap_or(setup.clients);
+        let place = Place {
+            directory: format!("{}/{number}-{}", server.directory, experiment.name),
+            clients: setup.clients,
+            seed: options.seed,
+        };
+        let quantity = Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
+        let trial = Trial { experiment, setup: &setup, quantity, place, server, stop };
+        stop.or(trial.prepare(&arms[0])).await?;
+        cells.extend(measure_experiment(&trial, options, arms, &links, number, &mut progress).await?);
+    }
+    stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
+    Ok(compare::results(environment, cells))
+}
+
+/// Reaches the server over every arm, so that a version it lacks is known before anything is measured.
+async fn negotiate(environment: &mut Environment, arms: &[Arm], server: &Server) -> Result<(), Error> {
+    for arm in arms {
+        let mount = server.connect(arm).await?;
+        environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
+        mount.shut_down().await;
+    }
+    Ok(())
+}
+
+/// The links, calibrated, and the time that the way to the server takes without any.
+async fn open_links(
+    environment: &mut Environment,
+    options: &Options,
+    arm: &Arm,
+    server: &Server,
+) -> Result<(Vec<Link>, f64), Error> {
+    let (_, direct) = Link::direct(&server.address, arm, &server.name).await?;
+    let mut links = Vec::new();
+    for rtt_ms in &options.plan.delays_ms {
+        let (link, measured) = if *rtt_ms == 0.0 {
+            Link::direct(&server.address, arm, &server.name).await?
+        } else {
+            Link::delayed(&server.address, *rtt_ms, direct.measured_ms, arm, &server.name).await?
+        };
+        environment.links.push(measured);
+        links.push(link);
+    }
+    Ok((links, direct.measured_ms))
+}
+
+/// Calibrates the links once more at the end: the machine may have become busier meanwhile.
+async fn check_links_again(
+    environment: &mut Environment,
+    links: Vec<Link>,
+    direct_ms: f64,
+    arm: &Arm,
+    server: &Server,
+) -> Result<(), Error> {
+    for link in links {
+        let measured = link.calibrate(arm, &server.name).await?;
+        if let Err(error) = link::check(&measured, direct_ms) {
+            environment.doubts.push(format!("At the end, {error}."));
+        }
+        link.close().await;
+    }
+    Ok(())
+}
+
+/// The cells of one experiment: for each delay blocks of paired runs.
+async fn measure_experiment(
+    trial: &Trial<'_>,
+    options: &Options,
+    arms: &[Arm],
+    links: &[Link],
+    number: u64,
+    progress: &mut Progress,
+) -> Result<Vec<Cell>, Error> {
+    let mut cells = Vec::new();
+    let mut run = 0;
+    for (link, nth) in links.iter().zip(0..) {
+        progress.step(&format!("{} at {} ms", trial.experiment.name, link.rtt_ms));
+        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); arms.len()];
+        for block in 0..options.plan.runs {
+            for index in order::of_block(options.seed, number << 16 | nth, block, arms.len()) {
+                run += 1;
+                runs[index].push(trial.run(&arms[index], &link.address, Number { block, run }).await?);
+                progress.run_done();
+            }
+        }
+        for (arm, runs) in arms.iter().zip(runs) {
+            cells.extend(Cell::from_runs(setting(trial, arm, link.rtt_ms), runs));
+        }
+    }
+    Ok(cells)
+}
+
+fn setting(trial: &Trial<'_>, arm: &Arm, rtt_ms: f64) -> Setting {
+    let Experiment { name, metric, .. } = trial.experiment;
+    let workload = &trial.setup.workload;
+    Setting {
+        experiment: name.clone(),
+        version: arm.version.clone(),
+        delegations: arm.delegations,
+        server: trial.server.name.clone(),
+        client: CLIENT.to_owned(),
+        rtt_ms,
+        clients: trial.setup.clients,
+        threads: workload.threads(),
+        io_bytes: workload.io_bytes(),
+        metric: metric.clone(),
+    }
+}
+
+fn write(results: &Results, options: &Options) -> Result<(), Error> {
+    results.save(&options.out.join("results.json"))?;
+    write_csv(results, &options.out)?;
+    report::write(results, &options.out.join("report.html"))?;
+    Ok(())
+}

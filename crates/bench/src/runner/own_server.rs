@@ -1,0 +1,158 @@
+//! The benchmark's own server: `primetime serve` as a child, on a temporary directory.
+//!
+//! Owns the child and the directory; both are gone when this is dropped. A child of its own keeps its memory and its
+//! scheduling apart from the clients'.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::Error;
+
+const READY_WITHIN: Duration = Duration::from_secs(20);
+const STOPPED_WITHIN: Duration = Duration::from_secs(5);
+/// More of what a server says on its way down fits no sentence.
+const COMPLAINT_BYTES_MAX: u64 = 2000;
+const LINE_BYTES_MAX: u64 = 4096;
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct OwnServer {
+    child: Child,
+    directory: TempDir,
+    url: String,
+}
+
+impl OwnServer {
+    /// Starts `command serve` on a new directory and waits until it is ready.
+    pub(crate) async fn start(command: &Path) -> Result<Self, Error> {
+        let failed = |cause: String| Error::OwnServer(cause);
+        let directory = tempfile::Builder::new().prefix("primetime-bench-").tempdir().map_err(|error| {
+            failed(format!("cannot make a temporary directory: {error}; set TMPDIR to one with room"))
+        })?;
+        let exported = directory.path().join("export");
+        // The server does not act for root by default; who else may come here, the directory above decides.
+        std::fs::create_dir(&exported)
+            .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
+            .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
+        let mut child = Command::new(command)
+            .arg("serve")
+            .arg(&exported)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| failed(format!("cannot start {}: {error}", command.display())))?;
+        let url = match tokio::time::timeout(READY_WITHIN, ready_line(&mut child)).await {
+            Ok(Ok(url)) => url,
+            Ok(Err(error)) => return Err(failed(error)),
+            Err(_) => return Err(failed(format!("it was not ready after {} s", READY_WITHIN.as_secs()))),
+        };
+        drain(&mut child);
+        Ok(Self { child, directory, url })
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Why it has ended by itself; none while it runs.
+    pub(crate) fn has_ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| format!("it ended during the benchmark ({status})"))
+    }
+
+    /// Stops the server and removes its directory.
+    pub(crate) async fn stop(mut self) -> Result<(), Error> {
+        if let Some(pid) = self.child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())) {
+            // It may have ended by itself, which is as good.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        if tokio::time::timeout(STOPPED_WITHIN, self.child.wait()).await.is_err() {
+            let _ = self.child.kill().await;
+        }
+        let path = self.directory.path().to_owned();
+        let removed = tokio::task::spawn_blocking(move || self.directory.close()).await;
+        match removed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Error::OwnServer(format!(
+                "its directory {} could not be removed: {error}",
+                path.display()
+            ))),
+            Err(error) => Err(Error::OwnServer(error.to_string())),
+        }
+    }
+}
+
+/// The address in the server's `ready` line, or why there is none.
+async fn ready_line(child: &mut Child) -> Result<String, String> {
+    let mut line = String::new();
+    if let Some(stdout) = &mut child.stdout {
+        let read = BufReader::new(stdout.take(LINE_BYTES_MAX)).read_line(&mut line).await;
+        read.map_err(|error| format!("cannot read what it says: {error}"))?;
+    }
+    if let Some(url) = line.trim().strip_prefix("ready ") {
+        return Ok(url.to_owned());
+    }
+    let mut complaint = String::new();
+    if let Some(stderr) = &mut child.stderr {
+        // What can be had of it is enough.
+        let _ = stderr.take(COMPLAINT_BYTES_MAX).read_to_string(&mut complaint).await;
+    }
+    let complaint = complaint.trim();
+    Err(if complaint.is_empty() { "it ended without a word".to_owned() } else { complaint.to_owned() })
+}
+
+/// Reads and forgets what the server says from now on: a full pipe would stop it.
+fn drain(child: &mut Child) {
+    if let Some(mut stdout) = child.stdout.take() {
+        tokio::spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
+    }
+    if let Some(mut stderr) = child.stderr.take() {
+        tokio::spawn(async move { tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A command that answers to `serve DIR --listen …` with a script.
+    fn command(directory: &Path, script: &str) -> std::path::PathBuf {
+        let path = directory.join("command");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_ready_gives_its_address_and_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo \"ready nfs://127.0.0.1:7/$(basename \"$2\")\"; exec sleep 60";
+        let mut server = OwnServer::start(&command(directory.path(), script)).await.unwrap();
+        assert_eq!(server.url(), "nfs://127.0.0.1:7/export");
+        assert_eq!(server.has_ended(), None);
+        let exported = server.directory.path().to_owned();
+        assert!(exported.join("export").is_dir());
+        server.stop().await.unwrap();
+        assert!(!exported.exists());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_start_is_quoted() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo 'no room in the inn' >&2; exit 3";
+        let error = OwnServer::start(&command(directory.path(), script)).await.unwrap_err();
+        assert!(error.to_string().contains("no room in the inn"), "{error}");
+        let absent = OwnServer::start(&directory.path().join("absent")).await.unwrap_err();
+        assert!(absent.to_string().contains("cannot start"), "{absent}");
+    }
+}

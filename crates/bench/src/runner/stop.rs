@@ -1,0 +1,96 @@
+//! Ctrl-C and SIGTERM: the first asks to stop and clean up, the second to stop cleaning up.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::Error;
+
+/// What has no end of its own after the first request gets this long to end by itself.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How often somebody asked to stop.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    asked: watch::Receiver<u32>,
+}
+
+impl Stop {
+    /// Listens from now on, for the rest of the process: a signal no longer ends it.
+    pub(crate) fn listen() -> Result<Self, Error> {
+        let failed = |error| Error::Usage(format!("cannot listen for signals: {error}"));
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let (count, asked) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                count.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Self { asked })
+    }
+
+    /// What `working` gives, unless somebody asks to stop before; it is then dropped where it stands.
+    pub(crate) async fn or<T>(&self, working: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::select! {
+            done = working => done,
+            () = self.times(1) => Err(Error::Interrupted),
+        }
+    }
+
+    /// As [`Stop::or`] for work that ends by itself when somebody asks to stop; it is dropped only if it takes too long.
+    pub(crate) async fn or_soon<T>(
+        &self,
+        working: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let late = async {
+            self.times(1).await;
+            tokio::select! {
+                () = tokio::time::sleep(GRACE) => {}
+                () = self.times(2) => {}
+            }
+        };
+        tokio::select! {
+            done = working => done,
+            () = late => Err(Error::Interrupted),
+        }
+    }
+
+    /// Resolves when it has been asked `count` times.
+    pub(crate) async fn times(&self, count: u32) {
+        // The sender lives as long as the process; without one nobody can ask any more.
+        if self.asked.clone().wait_for(|asked| *asked >= count).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_request_ends_work_and_the_second_its_grace() {
+        let (count, asked) = watch::channel(0);
+        let stop = Stop { asked };
+        assert_eq!(stop.or(async { Ok(1) }).await.unwrap(), 1);
+        count.send_modify(|count| *count += 1);
+        assert!(matches!(stop.or(std::future::pending::<Result<(), _>>()).await, Err(Error::Interrupted)));
+        let ends = async {
+            tokio::time::sleep(GRACE / 2).await;
+            Ok(2)
+        };
+        assert_eq!(stop.or_soon(ends).await.unwrap(), 2);
+        count.send_modify(|count| *count += 1);
+        assert!(matches!(
+            stop.or_soon(std::future::pending::<Result<(), _>>()).await,
+            Err(Error::Interrupted)
+        ));
+    }
+}

@@ -1,0 +1,164 @@
+//! From what the threads did to the numbers of a run: the window in which all worked, and what was done in it.
+//!
+//! Owns pure functions over curves.
+
+use std::time::{Duration, Instant};
+
+use super::Error;
+use crate::statistics::jain_index;
+use crate::workload::Curve;
+
+/// A start skew above this share of the window is a doubt.
+const SKEW_SHARE_MAX: f64 = 0.01;
+
+/// What a metric counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Operations of the application for each second.
+    Operations,
+    /// 10⁶ bytes of the application for each second.
+    Megabytes,
+}
+
+impl Quantity {
+    /// What `unit` stands for.
+    pub(crate) fn of_unit(experiment: &str, unit: &str) -> Result<Self, Error> {
+        match unit {
+            "op/s" => Ok(Self::Operations),
+            "MB/s" => Ok(Self::Megabytes),
+            _ => Err(Error::Unit { experiment: experiment.to_owned(), unit: unit.to_owned() }),
+        }
+    }
+}
+
+/// The numbers of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) value: f64,
+    pub(crate) seconds: f64,
+    pub(crate) operations: u64,
+    pub(crate) application_bytes: u64,
+    pub(crate) start_skew_ms: f64,
+    pub(crate) client_values: Vec<f64>,
+    pub(crate) fairness: Option<f64>,
+    pub(crate) doubts: Vec<String>,
+}
+
+/// Sums up the curves of all threads of all clients. Threads that found nothing to do are left out; none when nobody
+/// completed anything.
+///
+/// The value is that of the window from the last start to the first stop; operations and bytes are all that were
+/// completed, because they are set against the requests of the whole run.
+pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity) -> Option<Outcome> {
+    let working = || clients.iter().flatten().filter(|curve| curve.operations() > 0);
+    let from = working().map(Curve::start).max()?;
+    let to = working().map(Curve::stop).min()?;
+    let window = to.saturating_duration_since(from);
+    if window.is_zero() {
+        return None;
+    }
+    let client_values: Vec<f64> =
+        clients.iter().map(|curves| rate(curves, from, to, window, quantity)).collect();
+    let skew = start_skew(clients);
+    let mut doubts = Vec::new();
+    if skew.as_secs_f64() > window.as_secs_f64() * SKEW_SHARE_MAX {
+        doubts
+            .push("The clients did not start together: the skew is more than 1 % of the window.".to_owned());
+    }
+    if client_values.contains(&0.0) {
+        doubts.push("A client completed nothing while the others worked.".to_owned());
+    }
+    Some(Outcome {
+        value: client_values.iter().sum(),
+        seconds: window.as_secs_f64(),
+        operations: working().map(Curve::operations).sum(),
+        application_bytes: working().map(Curve::bytes).sum(),
+        start_skew_ms: skew.as_secs_f64() * 1000.0,
+        fairness: jain_index(&client_values),
+        client_values,
+        doubts,
+    })
+}
+
+fn rate(curves: &[Curve], from: Instant, to: Instant, window: Duration, quantity: Quantity) -> f64 {
+    let done: f64 = curves
+        .iter()
+        .map(|curve| {
+            let work = curve.between(from, to);
+            match quantity {
+                Quantity::Operations => work.operations,
+                Quantity::Megabytes => work.bytes / 1e6,
+            }
+        })
+        .sum();
+    done / window.as_secs_f64()
+}
+
+/// From the first to the last client's start, a client's start being that of its first thread.
+fn start_skew(clients: &[Vec<Curve>]) -> Duration {
+    let starts = || clients.iter().filter_map(|curves| curves.iter().map(Curve::start).min());
+    match (starts().min(), starts().max()) {
+        (Some(first), Some(last)) => last.saturating_duration_since(first),
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that starts `start` ms after `origin` and completes an operation of 1 MB every `each` ms, `count` times.
+    fn curve(origin: Instant, start: u64, each: u64, count: u64) -> Curve {
+        let at = |ms| origin + Duration::from_millis(ms);
+        let mut curve = Curve::new(at(start));
+        for done in 1..=count {
+            curve.complete(at(start + each * done), 1_000_000);
+        }
+        curve
+    }
+
+    #[test]
+    fn the_window_is_where_all_clients_work() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 50)]];
+        let outcome = outcome(&clients, Quantity::Operations).unwrap();
+        assert!((outcome.seconds - 0.5).abs() < 1e-9);
+        assert!((outcome.value - 200.0).abs() < 1e-6, "{outcome:?}");
+        assert_eq!((outcome.operations, outcome.application_bytes), (150, 150_000_000));
+        assert!((outcome.start_skew_ms - 100.0).abs() < 1e-6);
+        assert_eq!(outcome.doubts.len(), 1, "a skew of a fifth of the window is a doubt");
+    }
+
+    #[test]
+    fn a_slow_client_shows_in_values_and_fairness() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 0, 100, 10)]];
+        let outcome = outcome(&clients, Quantity::Megabytes).unwrap();
+        assert!((outcome.client_values[0] - 100.0).abs() < 1e-6, "{outcome:?}");
+        assert!((outcome.client_values[1] - 10.0).abs() < 1e-6, "{outcome:?}");
+        assert!(outcome.fairness.unwrap() < 0.7);
+        assert_eq!(outcome.doubts, Vec::<String>::new());
+    }
+
+    #[test]
+    fn threads_in_step_are_not_rounded_to_whole_operations() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 60, 3), curve(origin, 0, 70, 3)]];
+        let outcome = outcome(&clients, Quantity::Operations).unwrap();
+        assert!((outcome.value - (1000.0 / 60.0 + 1000.0 / 70.0)).abs() < 1e-6, "{outcome:?}");
+    }
+
+    #[test]
+    fn idle_threads_do_not_end_the_window_and_nothing_done_is_no_outcome() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 10), curve(origin, 0, 1, 0)]];
+        assert_eq!(outcome(&clients, Quantity::Operations).unwrap().operations, 10);
+        assert_eq!(outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations), None);
+    }
+
+    #[test]
+    fn a_unit_that_no_workload_counts_is_refused() {
+        assert_eq!(Quantity::of_unit("own", "MB/s").unwrap(), Quantity::Megabytes);
+        assert!(Quantity::of_unit("own", "s").unwrap_err().to_string().contains("`s`"));
+    }
+}

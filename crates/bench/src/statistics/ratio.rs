@@ -1,0 +1,212 @@
+//! Two arms: the ratio candidate ÷ baseline on the log scale, with its interval and its tests.
+
+use super::sample::{CONFIDENCE, Interval, Moments, t_above, t_quantile, two_sided};
+
+/// The logarithm of a ratio and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogRatio {
+    /// Mean of ln(candidate ÷ baseline).
+    pub mean_log: f64,
+    /// Its standard error; none when an arm has a single run, zero when nothing varied.
+    pub standard_error: Option<f64>,
+    /// Degrees of freedom of the t that belongs to it; meaningless without a standard error.
+    pub degrees: f64,
+    /// Pairs used, or the runs of the smaller arm.
+    pub count: usize,
+    /// Pairs or runs left out because a value was zero, negative or not finite.
+    pub excluded: usize,
+}
+
+/// The ratio of runs that were made in pairs: a paired t on the logarithms.
+///
+/// `pairs` are (baseline, candidate). A pair with a value that is not positive and finite is left out;
+/// with none left there is no ratio.
+#[must_use]
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<LogRatio> {
+    let logs: Vec<f64> = pairs
+        .iter()
+        .filter(|(baseline, candidate)| has_log(*baseline) && has_log(*candidate))
+        .map(|(baseline, candidate)| candidate.ln() - baseline.ln())
+        .collect();
+    let moments = Moments::of(&logs)?;
+    Some(LogRatio {
+        mean_log: moments.mean,
+        standard_error: moments.standard_error(),
+        degrees: moments.degrees(),
+        count: logs.len(),
+        excluded: pairs.len() - logs.len(),
+    })
+}
+
+/// The ratio of runs that were not made in pairs: Welch's t on the logarithms.
+///
+/// Values that are not positive and finite are left out; with an empty arm there is no ratio.
+#[must_use]
+pub fn welch_ratio(baseline: &[f64], candidate: &[f64]) -> Option<LogRatio> {
+    let baseline_logs = logs(baseline);
+    let candidate_logs = logs(candidate);
+    let (left, right) = (Moments::of(&baseline_logs)?, Moments::of(&candidate_logs)?);
+    let standard_error =
+        left.standard_error().zip(right.standard_error()).map(|(left, right)| left.hypot(right));
+    Some(LogRatio {
+        mean_log: right.mean - left.mean,
+        standard_error,
+        degrees: welch_degrees(&left, &right),
+        count: baseline_logs.len().min(candidate_logs.len()),
+        excluded: baseline.len() + candidate.len() - baseline_logs.len() - candidate_logs.len(),
+    })
+}
+
+impl LogRatio {
+    /// The ratio candidate ÷ baseline (a geometric mean).
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.mean_log.exp()
+    }
+
+    /// The 95 % interval of the ratio; none with a single run.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        let error = self.standard_error?;
+        let half = if error > 0.0 { t_quantile(two_sided(CONFIDENCE), self.degrees) * error } else { 0.0 };
+        Some(Interval { low: (self.mean_log - half).exp(), high: (self.mean_log + half).exp() })
+    }
+
+    /// Two-sided p of "the ratio is 1". One run decides nothing (1); a difference without spread is certain (0).
+    #[must_use]
+    pub fn p_different(&self) -> f64 {
+        match self.standard_error {
+            None => 1.0,
+            Some(0.0) => f64::from(self.mean_log == 0.0),
+            Some(error) => (2.0 * t_above((self.mean_log / error).abs(), self.degrees)).min(1.0),
+        }
+    }
+
+    /// p of the two one-sided tests against "the ratio is off by more than `margin`" (0.03 for 3 %):
+    /// the margins are 1 + `margin` and its inverse. A small p says that the arms are the same.
+    #[must_use]
+    pub fn p_same(&self, margin: f64) -> f64 {
+        let bound = margin.ln_1p();
+        match self.standard_error {
+            None => 1.0,
+            Some(0.0) => f64::from(self.mean_log.abs() >= bound),
+            Some(error) => {
+                let not_below = t_above((self.mean_log + bound) / error, self.degrees);
+                let not_above = t_above((bound - self.mean_log) / error, self.degrees);
+                not_below.max(not_above)
+            }
+        }
+    }
+}
+
+fn has_log(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().copied().filter(|value| has_log(*value)).map(f64::ln).collect()
+}
+
+/// Welch–Satterthwaite; with no spread at all the pooled degrees, so that the answer stays a number.
+fn welch_degrees(left: &Moments, right: &Moments) -> f64 {
+    let (a, b) = (left.variance / left.count, right.variance / right.count);
+    let below = a * a / left.degrees().max(1.0) + b * b / right.degrees().max(1.0);
+    if below > 0.0 { (a + b).powi(2) / below } else { (left.count + right.count - 2.0).max(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(left: f64, right: f64, tolerance: f64) {
+        assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
+    }
+
+    #[test]
+    fn a_paired_ratio_is_the_t_of_the_log_differences() {
+        // ln ratios 0.6, 0.7, 0.8: mean 0.7, standard error 0.1/√3 = 0.0577350, t(2) = 4.302653.
+        let pairs: Vec<(f64, f64)> = [0.6, 0.7, 0.8].iter().map(|log: &f64| (5.0, 5.0 * log.exp())).collect();
+        let ratio = paired_ratio(&pairs).unwrap();
+        let interval = ratio.interval().unwrap();
+        near(ratio.ratio(), 0.7_f64.exp(), 1e-12);
+        near(interval.low.ln(), 0.7 - 0.248_414, 1e-5);
+        near(interval.high.ln(), 0.7 + 0.248_414, 1e-5);
+        // t = 12.1244 with 2 degrees: p = 1 − t/√(t² + 2) = 0.0067342.
+        near(ratio.p_different(), 0.006_734_2, 1e-6);
+    }
+
+    #[test]
+    fn pairing_removes_what_a_block_has_in_common() {
+        let pairs = [(10.0, 11.0), (100.0, 111.0), (1000.0, 1099.0)];
+        let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        assert!(paired_ratio(&pairs).unwrap().p_different() < 0.01);
+        assert!(welch_ratio(&baseline, &candidate).unwrap().p_different() > 0.9);
+    }
+
+    #[test]
+    fn welch_agrees_with_a_worked_example() {
+        // Logs {1,2,3,4} against {2,4,6,8}: means 2.5 and 5, variances 5/3 and 20/3,
+        // standard error √(5/12 + 20/12) = 1.443376, df = (25/12)² / ((25/144 + 400/144)/3) = 4.411765.
+        let exp = |values: [f64; 4]| values.map(f64::exp);
+        let ratio = welch_ratio(&exp([1.0, 2.0, 3.0, 4.0]), &exp([2.0, 4.0, 6.0, 8.0])).unwrap();
+        near(ratio.mean_log, 2.5, 1e-12);
+        near(ratio.standard_error.unwrap(), 1.443_376, 1e-6);
+        near(ratio.degrees, 4.411_765, 1e-6);
+        // t = 1.732051 lies between the 80 % and 90 % columns for 4 degrees (1.533, 2.132).
+        assert!(ratio.p_different() > 0.10 && ratio.p_different() < 0.20);
+    }
+
+    #[test]
+    fn equivalence_needs_both_one_sided_tests() {
+        let tight = paired_ratio(&[(100.0, 100.1), (100.0, 99.9), (100.0, 100.2), (100.0, 99.8)]).unwrap();
+        assert!(tight.p_same(0.03) < 0.001);
+        let wide = paired_ratio(&[(100.0, 120.0), (100.0, 84.0), (100.0, 110.0), (100.0, 90.0)]).unwrap();
+        assert!(wide.p_same(0.03) > 0.05 && wide.p_different() > 0.05);
+        let off = paired_ratio(&[(100.0, 110.0), (100.0, 110.1), (100.0, 109.9)]).unwrap();
+        assert!(off.p_same(0.03) > 0.99);
+    }
+
+    #[test]
+    fn the_margin_of_sameness_is_itself_a_ratio() {
+        let up = LogRatio {
+            mean_log: 1.0299_f64.ln(),
+            standard_error: Some(0.0),
+            degrees: 4.0,
+            count: 5,
+            excluded: 0,
+        };
+        let down = LogRatio { mean_log: -up.mean_log, ..up };
+        assert_eq!((up.p_same(0.03), down.p_same(0.03)), (0.0, 0.0));
+        let out = LogRatio { mean_log: 1.0301_f64.ln(), ..up };
+        assert_eq!(out.p_same(0.03), 1.0);
+    }
+
+    #[test]
+    fn one_pair_has_a_ratio_and_decides_nothing() {
+        let ratio = paired_ratio(&[(2.0, 3.0)]).unwrap();
+        near(ratio.ratio(), 1.5, 1e-12);
+        assert_eq!((ratio.interval(), ratio.p_different(), ratio.p_same(0.03)), (None, 1.0, 1.0));
+        let welch = welch_ratio(&[2.0], &[3.0, 3.1]).unwrap();
+        assert_eq!((welch.interval(), welch.p_different()), (None, 1.0));
+    }
+
+    #[test]
+    fn counts_that_never_vary_give_a_certain_answer() {
+        let halved = paired_ratio(&[(60_000.0, 30_000.0); 3]).unwrap();
+        let interval = halved.interval().unwrap();
+        near(interval.low, 0.5, 1e-12);
+        assert_eq!((interval.low, halved.p_different()), (interval.high, 0.0));
+        let equal = welch_ratio(&[3.0; 3], &[3.0; 3]).unwrap();
+        assert_eq!((equal.p_different(), equal.p_same(0.03)), (1.0, 0.0));
+    }
+
+    #[test]
+    fn values_without_a_logarithm_are_left_out_and_counted() {
+        let ratio =
+            paired_ratio(&[(0.0, 1.0), (1.0, -1.0), (f64::NAN, 1.0), (1.0, 2.0), (1.0, 2.0)]).unwrap();
+        assert_eq!((ratio.count, ratio.excluded), (2, 3));
+        assert_eq!(paired_ratio(&[(0.0, 0.0)]), None);
+        assert_eq!(paired_ratio(&[]), None);
+        assert_eq!(welch_ratio(&[0.0, f64::INFINITY], &[1.0]), None);
+    }
+}

@@ -1,0 +1,11 @@
+//! What the command shows on a terminal: progress while it measures, and the table and verdict at the end.
+//!
+//! Owns layout for terminals and for pipes. It decides nothing and computes nothing but text.
+
+mod progress;
+mod style;
+mod summary;
+
+pub use progress::Progress;
+pub use style::Style;
+pub use summary::summary;

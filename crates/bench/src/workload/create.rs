@@ -1,0 +1,97 @@
+//! Creates new files, each thread in a directory of its own: open, write, close.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use tokio::task::coop::consume_budget;
+
+use super::{Access, Curve, Error, Limit, Mount, Pattern, Place, Station, files};
+
+/// How many files a client still has to create.
+#[derive(Debug)]
+pub(super) struct Files {
+    left: Option<AtomicU64>,
+}
+
+impl Files {
+    pub(super) fn new(files: Option<u64>) -> Self {
+        Self { left: files.map(AtomicU64::new) }
+    }
+
+    /// Takes one; false when there is none left.
+    fn take(&self) -> bool {
+        let less = |left: u64| left.checked_sub(1);
+        self.left
+            .as_ref()
+            .is_none_or(|left| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok())
+    }
+}
+
+/// A new directory for each thread of each client.
+pub(super) async fn prepare_run(
+    mount: &Arc<Mount>,
+    place: &Place,
+    run: u64,
+    threads: u32,
+) -> Result<(), Error> {
+    files::make_directories(mount, [top(place, run)]).await?;
+    files::make_directories(mount, (0..place.clients).map(|client| of_client(place, run, client))).await?;
+    let all = (0..place.clients).flat_map(|client| (0..threads).map(move |thread| (client, thread)));
+    files::make_directories(mount, all.map(|(client, thread)| of_thread(place, run, client, thread))).await
+}
+
+pub(super) async fn run(
+    station: &Station,
+    files: &Files,
+    thread: u32,
+    file_bytes: u64,
+    seconds: Option<f64>,
+) -> Result<Curve, Error> {
+    let directory = of_thread(&station.place, station.run, station.client, thread);
+    let data = Pattern::new(station.place.seed, u64::from(station.client), station.run)
+        .bytes(0, file_bytes as usize);
+    // Applications work in a directory; the way there is no part of creating a file.
+    station.mount.visit(&directory).await?;
+    let start = station.gate.start().await;
+    let limit = Limit::new(start, seconds);
+    let mut curve = Curve::new(start);
+    let mut now = start;
+    while !limit.is_over(now) && files.take() {
+        let path = format!("{directory}/{}", curve.operations());
+        let file = station.mount.open(&path, Access::Create).await?;
+        if !data.is_empty() {
+            file.write(0, data.clone()).await?;
+        }
+        file.close().await?;
+        now = Instant::now();
+        curve.complete(now, file_bytes);
+        consume_budget().await;
+    }
+    station.gate.finish().await;
+    Ok(curve)
+}
+
+fn top(place: &Place, run: u64) -> String {
+    format!("{}/run-{run}", place.directory)
+}
+
+fn of_client(place: &Place, run: u64, client: u32) -> String {
+    format!("{}/{client}", top(place, run))
+}
+
+fn of_thread(place: &Place, run: u64, client: u32, thread: u32) -> String {
+    format!("{}/{thread}", of_client(place, run, client))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_files_are_given_out_than_there_are() {
+        let files = Files::new(Some(2));
+        assert_eq!([files.take(), files.take(), files.take(), files.take()], [true, true, false, false]);
+        assert!(Files::new(None).take());
+    }
+}

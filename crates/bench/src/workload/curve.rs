@@ -1,0 +1,154 @@
+//! How far one thread was at what time.
+//!
+//! Owns counting over time in bounded memory. Between two marks the thread is taken to work evenly, so an operation
+//! that crosses the edge of a window counts with the share of it that lies inside. Without that, a short run of long
+//! operations would be wrong by up to one operation for each thread.
+
+use std::time::{Duration, Instant};
+
+/// Marks that are kept; when there are more, every second one is dropped.
+const MARKS_MAX: usize = 4096;
+
+/// Work done up to some moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Work {
+    /// Operations of the application.
+    pub(crate) operations: f64,
+    /// Bytes that it read or wrote.
+    pub(crate) bytes: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    after: Duration,
+    operations: u64,
+    bytes: u64,
+}
+
+/// The operations of one thread over time.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
+    start: Instant,
+    marks: Vec<Mark>,
+    last: Mark,
+    /// Completions for each mark.
+    stride: u64,
+}
+
+impl Curve {
+    /// A thread that begins at `start`.
+    pub(crate) fn new(start: Instant) -> Self {
+        let zero = Mark { after: Duration::ZERO, operations: 0, bytes: 0 };
+        Self { start, marks: vec![zero], last: zero, stride: 1 }
+    }
+
+    /// One operation over `bytes` bytes is complete at `now`.
+    pub(crate) fn complete(&mut self, now: Instant, bytes: u64) {
+        self.last = Mark {
+            after: now.saturating_duration_since(self.start),
+            operations: self.last.operations + 1,
+            bytes: self.last.bytes + bytes,
+        };
+        if self.last.operations.is_multiple_of(self.stride) {
+            self.marks.push(self.last);
+            if self.marks.len() > MARKS_MAX {
+                self.stride *= 2;
+                let stride = self.stride;
+                self.marks.retain(|mark| mark.operations.is_multiple_of(stride));
+            }
+        }
+    }
+
+    /// When the thread began.
+    pub(crate) fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// When its last operation was complete; its start when it completed none.
+    pub(crate) fn stop(&self) -> Instant {
+        self.start + self.last.after
+    }
+
+    /// Operations in all.
+    pub(crate) fn operations(&self) -> u64 {
+        self.last.operations
+    }
+
+    /// Bytes in all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.last.bytes
+    }
+
+    /// The work done between two moments.
+    pub(crate) fn between(&self, from: Instant, to: Instant) -> Work {
+        let (before, after) = (self.at(from), self.at(to));
+        Work {
+            operations: (after.operations - before.operations).max(0.0),
+            bytes: (after.bytes - before.bytes).max(0.0),
+        }
+    }
+
+    fn at(&self, moment: Instant) -> Work {
+        let after = moment.saturating_duration_since(self.start);
+        if after >= self.last.after {
+            return Work { operations: self.last.operations as f64, bytes: self.last.bytes as f64 };
+        }
+        let next = self.marks.partition_point(|mark| mark.after <= after);
+        // The first mark is at zero, so one is always before.
+        let left = self.marks[next - 1];
+        let right = self.marks.get(next).copied().unwrap_or(self.last);
+        let share = (after - left.after).as_secs_f64()
+            / (right.after - left.after).as_secs_f64().max(f64::MIN_POSITIVE);
+        let between = |left: u64, right: u64| left as f64 + (right - left) as f64 * share;
+        Work {
+            operations: between(left.operations, right.operations),
+            bytes: between(left.bytes, right.bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(ends_ms: &[u64]) -> (Instant, Curve) {
+        let start = Instant::now();
+        let mut curve = Curve::new(start);
+        for end in ends_ms {
+            curve.complete(start + Duration::from_millis(*end), 100);
+        }
+        (start, curve)
+    }
+
+    #[test]
+    fn an_operation_across_the_edge_counts_with_its_share() {
+        let (start, curve) = curve(&[10, 20, 40]);
+        let work = curve.between(start + Duration::from_millis(5), start + Duration::from_millis(30));
+        assert!((work.operations - 2.0).abs() < 1e-9 && (work.bytes - 200.0).abs() < 1e-6, "{work:?}");
+    }
+
+    #[test]
+    fn all_of_it_is_counted_once() {
+        let (start, curve) = curve(&[10, 20, 40]);
+        let work = curve.between(start, start + Duration::from_secs(9));
+        assert_eq!((work.operations, work.bytes), (3.0, 300.0));
+        assert_eq!((curve.operations(), curve.bytes()), (3, 300));
+        assert_eq!(curve.stop(), start + Duration::from_millis(40));
+    }
+
+    #[test]
+    fn a_thread_that_completed_nothing_did_nothing() {
+        let (start, curve) = curve(&[]);
+        assert_eq!(curve.between(start, start + Duration::from_secs(1)), Work::default());
+        assert_eq!(curve.stop(), start);
+    }
+
+    #[test]
+    fn many_operations_keep_few_marks_and_the_right_count() {
+        let ends: Vec<u64> = (1..=20_000).collect();
+        let (start, curve) = curve(&ends);
+        assert!(curve.marks.len() <= MARKS_MAX);
+        let work = curve.between(start + Duration::from_secs(5), start + Duration::from_secs(15));
+        assert!((work.operations - 10_000.0).abs() < 1e-6, "{work:?}");
+    }
+}

@@ -1,0 +1,37 @@
+//! Why a workload could not be carried out.
+
+/// What went wrong while files were prepared or worked on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The client library said no.
+    #[error("cannot {doing}: {source}")]
+    Client {
+        /// Such as "open /a/b".
+        doing: String,
+        /// What it said.
+        source: client::Error,
+    },
+    /// There is no such version.
+    #[error("{0}")]
+    Version(String),
+    /// A file holds something else than what was written to it.
+    #[error(
+        "{path} holds other bytes at {offset} than were written there; the server or the client returns wrong data, so \
+         no number of this run can be trusted"
+    )]
+    Content {
+        /// The file.
+        path: String,
+        /// Where in it.
+        offset: u64,
+    },
+    /// A run did not end.
+    #[error("it did not end within {seconds} s; the server or the network has stopped answering")]
+    Stuck {
+        /// The time it had.
+        seconds: u64,
+    },
+    /// A thread of the benchmark itself ended early.
+    #[error("a thread of the benchmark ended before its work was done: {0}")]
+    Thread(String),
+}

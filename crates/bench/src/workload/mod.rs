@@ -1,0 +1,176 @@
+//! Workloads carried out: each kind prepares its files and then runs on every thread of every client.
+//!
+//! Owns what an application does and what it counts. It knows nothing of versions, delays, blocks or statistics; the
+//! runner gives it a client and a gate.
+
+mod create;
+mod curve;
+mod error;
+pub(crate) mod files;
+mod gate;
+mod locked_read;
+mod mount;
+mod pattern;
+mod random_read;
+mod random_write;
+mod sequential_read;
+mod sequential_write;
+mod small_file_read;
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+pub(crate) use curve::Curve;
+pub(crate) use error::Error;
+pub(crate) use gate::Gate;
+use gate::Limit;
+pub(crate) use mount::{Access, Address, File, Mount, VERSIONS};
+pub(crate) use pattern::Pattern;
+
+use crate::experiment::Workload;
+use crate::seeded::{Seeded, mix};
+
+/// The directory of one experiment and what stands in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Its path, made by the runner and used by this experiment only.
+    pub(crate) directory: String,
+    /// Clients that will work in it.
+    pub(crate) clients: u32,
+    /// The seed of its contents.
+    pub(crate) seed: u64,
+}
+
+/// One client's part in one run.
+pub(crate) struct Station {
+    /// Where the files are.
+    pub(crate) place: Place,
+    /// The client, connected.
+    pub(crate) mount: Arc<Mount>,
+    /// A client that takes no part in the run and reads back what was written.
+    pub(crate) witness: Arc<Mount>,
+    /// Which one it is, from 0.
+    pub(crate) client: u32,
+    /// The number of the run among all of the experiment, from 1: it names what only this run makes.
+    pub(crate) run: u64,
+    /// The block that the run belongs to.
+    pub(crate) block: u32,
+    /// Where its threads wait for each other.
+    pub(crate) gate: Gate,
+}
+
+impl Station {
+    /// The random choices of one thread in this run. They do not depend on the version, so that all versions of a
+    /// block do the same.
+    pub(crate) fn random(&self, thread: u32) -> Seeded {
+        let stream = u64::from(self.client) << 32 | u64::from(thread);
+        Seeded::new(self.place.seed ^ mix(u64::from(self.block)), stream)
+    }
+}
+
+/// Makes the files that all runs of an experiment share. What only one run needs is made by [`prepare_run`].
+pub(crate) async fn prepare(workload: &Workload, mount: &Arc<Mount>, place: &Place) -> Result<(), Error> {
+    match workload {
+        Workload::SequentialRead { file_bytes, .. } | Workload::RandomRead { file_bytes, .. } => {
+            files::make_large(mount, &files::shared(place), place.seed, 0, *file_bytes).await
+        }
+        Workload::SequentialWrite { file_bytes, .. } | Workload::RandomWrite { file_bytes, .. } => {
+            files::make_large_each(mount, place, *file_bytes).await
+        }
+        Workload::SmallFileRead { files, file_bytes, .. }
+        | Workload::LockedRead { files, file_bytes, .. } => {
+            files::make_small(mount, place, *files, *file_bytes).await
+        }
+        Workload::Create { .. } => Ok(()),
+    }
+}
+
+/// Makes what one run needs for itself.
+pub(crate) async fn prepare_run(
+    workload: &Workload,
+    mount: &Arc<Mount>,
+    place: &Place,
+    run: u64,
+) -> Result<(), Error> {
+    match workload {
+        Workload::Create { threads, .. } => create::prepare_run(mount, place, run, *threads).await,
+        _ => Ok(()),
+    }
+}
+
+/// Runs all threads of one client. Each waits at the gate when it is ready and when it has finished.
+pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Curve>, Error> {
+    let station = Arc::new(station);
+    let shared = Arc::new(Shared::of(&workload, &station).await?);
+    let mut threads = JoinSet::new();
+    for thread in 0..workload.threads() {
+        let (workload, station, shared) = (workload.clone(), station.clone(), shared.clone());
+        threads.spawn(async move { run_thread(&workload, &station, &shared, thread).await });
+    }
+    let mut curves = Vec::new();
+    while let Some(ended) = threads.join_next().await {
+        curves.push(ended.map_err(|error| Error::Thread(error.to_string()))??);
+    }
+    Ok(curves)
+}
+
+/// What the threads of one client have in common.
+enum Shared {
+    Nothing,
+    Create(create::Files),
+    LockedRead(locked_read::Files),
+}
+
+impl Shared {
+    /// Made, and whatever the workload does before its clock starts is done.
+    async fn of(workload: &Workload, station: &Arc<Station>) -> Result<Self, Error> {
+        Ok(match workload {
+            Workload::Create { files, .. } => Self::Create(create::Files::new(*files)),
+            Workload::LockedRead { files, .. } => {
+                // The way to the directory is no part of reading a file in it.
+                station.mount.visit(&files::small_directory(&station.place, station.client)).await?;
+                Self::LockedRead(locked_read::Files::new(*files, station))
+            }
+            Workload::SmallFileRead { files, file_bytes, threads, warm: true, .. } => {
+                small_file_read::warm(station, *files, *file_bytes, *threads).await?;
+                Self::Nothing
+            }
+            _ => Self::Nothing,
+        })
+    }
+}
+
+async fn run_thread(
+    workload: &Workload,
+    station: &Station,
+    shared: &Shared,
+    thread: u32,
+) -> Result<Curve, Error> {
+    match (workload, shared) {
+        (Workload::SequentialRead { file_bytes, io_bytes, seconds }, _) => {
+            sequential_read::run(station, *file_bytes, *io_bytes, *seconds).await
+        }
+        (Workload::SequentialWrite { file_bytes, io_bytes, sync, seconds }, _) => {
+            sequential_write::run(station, *file_bytes, *io_bytes, *sync, *seconds).await
+        }
+        (Workload::RandomRead { file_bytes, io_bytes, seconds, .. }, _) => {
+            random_read::run(station, thread, *file_bytes, *io_bytes, *seconds).await
+        }
+        (Workload::RandomWrite { file_bytes, io_bytes, sync, seconds, .. }, _) => {
+            random_write::run(station, thread, *file_bytes, *io_bytes, *sync, *seconds).await
+        }
+        (Workload::Create { file_bytes, seconds, .. }, Shared::Create(files)) => {
+            create::run(station, files, thread, *file_bytes, *seconds).await
+        }
+        (Workload::SmallFileRead { files, file_bytes, seconds, .. }, _) => {
+            small_file_read::run(station, thread, *files, *file_bytes, *seconds).await
+        }
+        (Workload::LockedRead { rounds, file_bytes, reopen, seconds, .. }, Shared::LockedRead(files)) => {
+            locked_read::run(station, files, *rounds, *file_bytes, *reopen, *seconds).await
+        }
+        (Workload::Create { .. } | Workload::LockedRead { .. }, _) => {
+            unreachable!("`Shared::of` made what this kind needs")
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What the workloads need of a client, and nothing else: the one place that calls the client library.
+//!
+//! Owns the translation of its calls and the words for its failures. It knows nothing of experiments.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use client::{Client, LockKind, OpenOptions, Snapshot, Url};
+
+use super::Error;
+
+/// The versions that can be measured.
+pub(crate) const VERSIONS: [&str; 2] = ["3", "4.1"];
+
+/// Where a server is, and which of its directories.
+#[derive(Debug, Clone)]
+pub(crate) struct Address(Url);
+
+impl Address {
+    /// Reads `nfs://host[:port]/path?…`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map(Self).map_err(|error: client::UrlError| error.to_string())
+    }
+
+    /// The server's socket.
+    pub(crate) async fn resolve(&self) -> Result<SocketAddr, String> {
+        let found = self.0.resolve().await;
+        found.map_err(|error| format!("cannot find the server {}: {error}", self.0.host()))
+    }
+
+    /// The same directory by way of `relay`.
+    pub(crate) fn through(&self, relay: SocketAddr) -> Self {
+        Self(self.0.through(relay))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A connected client.
+pub(crate) struct Mount {
+    client: Client,
+    version: String,
+}
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Access {
+    /// To read it.
+    Read,
+    /// To overwrite it in place.
+    Write {
+        /// Whether each write is on stable storage before it returns.
+        sync: bool,
+    },
+    /// To write it anew, made when it is absent.
+    Replace,
+    /// To make it, as creat(2) does.
+    Create,
+}
+
+impl Mount {
+    /// Connects to the server, with a client of its own that shares nothing with others.
+    pub(crate) async fn connect(address: &Address, version: &str, delegations: bool) -> Result<Self, Error> {
+        let mut options = address.0.options();
+        options.version = version.parse().map_err(Error::Version)?;
+        options.delegations = delegations;
+        let client = Client::connect(&address.0, options).await;
+        Ok(Self {
+            client: client.map_err(failed("mount", &address.to_string()))?,
+            version: version.to_owned(),
+        })
+    }
+
+    /// The version that it speaks.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What was agreed with the server, by name.
+    pub(crate) fn negotiated(&self) -> BTreeMap<String, String> {
+        self.client.negotiated().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Everything that was sent and received up to now.
+    pub(crate) fn counters(&self) -> Snapshot {
+        self.client.tap().snapshot()
+    }
+
+    /// A request that asks nothing.
+    pub(crate) async fn null(&self) -> Result<(), Error> {
+        self.client.null().await.map_err(failed("call", "the server"))
+    }
+
+    /// Gives everything back to the server. That it is gone meanwhile is no loss here.
+    pub(crate) async fn shut_down(&self) {
+        let _ = self.client.shutdown().await;
+    }
+
+    /// Opens a file.
+    pub(crate) async fn open(&self, path: &str, access: Access) -> Result<File, Error> {
+        let options = match access {
+            Access::Read => OpenOptions::new().read(),
+            Access::Write { sync: false } => OpenOptions::new().write(),
+            Access::Write { sync: true } => OpenOptions::new().write().sync(),
+            Access::Replace => OpenOptions::new().write().create().truncate(),
+            Access::Create => OpenOptions::new().write().create(),
+        };
+        let file = self.client.open(path, options).await.map_err(failed("open", path))?;
+        Ok(File { file, path: path.into() })
+    }
+
+    /// Walks to a directory, so that the way there is known.
+    pub(crate) async fn visit(&self, path: &str) -> Result<(), Error> {
+        self.client.attributes(path).await.map(drop).map_err(failed("walk to", path))
+    }
+
+    /// Drops what the client keeps of a file, so that reading it again asks the server.
+    pub(crate) async fn forget(&self, path: &str) -> Result<(), Error> {
+        self.client.forget(path).await.map_err(failed("forget", path))
+    }
+
+    /// Makes a directory that must not be there yet.
+    pub(crate) async fn make_directory(&self, path: &str) -> Result<(), Error> {
+        self.client.mkdir(path, 0o755).await.map_err(failed("make the directory", path))
+    }
+
+    /// Removes an empty directory; that it is gone is as good.
+    pub(crate) async fn remove_directory(&self, path: &str) -> Result<(), Error> {
+        gone_is_good(self.client.rmdir(path).await).map_err(failed("remove the directory", path))
+    }
+
+    /// Removes a file; that it is gone is as good.
+    pub(crate) async fn remove_file(&self, path: &str) -> Result<(), Error> {
+        gone_is_good(self.client.remove(path).await).map_err(failed("remove", path))
+    }
+
+    /// The names in a directory and which of them are directories; none when it is not there.
+    pub(crate) async fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
+        let entries = match self.client.read_dir(path).await {
+            Ok(entries) => entries,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(source) => return Err(failed("list", path)(source)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = String::from_utf8_lossy(&entry.name).into_owned();
+            let is_directory = match entry.attributes {
+                Some(attributes) => attributes.is_directory(),
+                None => {
+                    let path = format!("{path}/{name}");
+                    let attributes = self.client.attributes(&path).await.map_err(failed("look at", &path))?;
+                    attributes.is_directory()
+                }
+            };
+            names.push((name, is_directory));
+        }
+        Ok(Some(names))
+    }
+}
+
+/// An open file.
+#[derive(Clone)]
+pub(crate) struct File {
+    file: client::File,
+    path: Arc<str>,
+}
+
+impl File {
+    /// Its path.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Reads up to `length` bytes, fewer only at the file's end.
+    pub(crate) async fn read(&self, offset: u64, length: usize) -> Result<Bytes, Error> {
+        self.file.read_at(offset, length).await.map_err(failed("read", &self.path))
+    }
+
+    /// Writes all of `data`.
+    pub(crate) async fn write(&self, offset: u64, data: Bytes) -> Result<(), Error> {
+        self.file.write_at(offset, data).await.map_err(failed("write", &self.path))
+    }
+
+    /// Locks the whole file for reading, waiting for it.
+    pub(crate) async fn lock(&self) -> Result<(), Error> {
+        self.file.lock(.., LockKind::Shared).await.map_err(failed("lock", &self.path))
+    }
+
+    /// Gives the lock back.
+    pub(crate) async fn unlock(&self) -> Result<(), Error> {
+        self.file.unlock(..).await.map_err(failed("unlock", &self.path))
+    }
+
+    /// Everything written is on stable storage after this.
+    pub(crate) async fn sync(&self) -> Result<(), Error> {
+        self.file.sync().await.map_err(failed("sync", &self.path))
+    }
+
+    /// Closes the file; tells of writes that failed meanwhile.
+    pub(crate) async fn close(self) -> Result<(), Error> {
+        let path = self.path;
+        self.file.close().await.map_err(failed("close", &path))
+    }
+}
+
+fn failed(verb: &'static str, what: &str) -> impl FnOnce(client::Error) -> Error {
+    move |source| Error::Client { doing: format!("{verb} {what}"), source }
+}
+
+fn gone_is_good(removed: client::Result<()>) -> client::Result<()> {
+    match removed {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}

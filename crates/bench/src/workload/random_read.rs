@@ -1,0 +1,35 @@
+//! Reads aligned pieces at random places of one large file, with a cold cache at the start. All clients read the same
+//! one.
+
+use std::time::Instant;
+
+use tokio::task::coop::consume_budget;
+
+use super::{Access, Curve, Error, Limit, Station, files};
+
+pub(super) async fn run(
+    station: &Station,
+    thread: u32,
+    file_bytes: u64,
+    io_bytes: u64,
+    seconds: f64,
+) -> Result<Curve, Error> {
+    let pattern = files::large_pattern(&station.place, 0, 0);
+    let file = station.mount.open(&files::shared(&station.place), Access::Read).await?;
+    let mut random = station.random(thread);
+    let start = station.gate.start().await;
+    let limit = Limit::new(start, Some(seconds));
+    let mut curve = Curve::new(start);
+    let mut now = start;
+    while !limit.is_over(now) {
+        let offset = files::piece(&mut random, file_bytes, io_bytes);
+        let data = file.read(offset, io_bytes as usize).await?;
+        files::check(pattern, &file, offset, &data, io_bytes)?;
+        now = Instant::now();
+        curve.complete(now, io_bytes);
+        consume_budget().await;
+    }
+    station.gate.finish().await;
+    file.close().await?;
+    Ok(curve)
+}

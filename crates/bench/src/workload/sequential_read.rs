@@ -1,0 +1,41 @@
+//! Scans one large file from its beginning, again and again, with a cold cache each time. All clients scan the same one.
+
+use std::time::Instant;
+
+use tokio::task::coop::consume_budget;
+
+use super::{Access, Curve, Error, Limit, Station, files};
+
+pub(super) async fn run(
+    station: &Station,
+    file_bytes: u64,
+    io_bytes: u64,
+    seconds: f64,
+) -> Result<Curve, Error> {
+    let path = files::shared(&station.place);
+    let pattern = files::large_pattern(&station.place, 0, 0);
+    let mut file = station.mount.open(&path, Access::Read).await?;
+    let start = station.gate.start().await;
+    let limit = Limit::new(start, Some(seconds));
+    let mut curve = Curve::new(start);
+    let mut now = start;
+    let mut offset = 0;
+    while !limit.is_over(now) {
+        if offset >= file_bytes {
+            file.close().await?;
+            station.mount.forget(&path).await?;
+            file = station.mount.open(&path, Access::Read).await?;
+            offset = 0;
+        }
+        let length = io_bytes.min(file_bytes - offset);
+        let data = file.read(offset, length as usize).await?;
+        files::check(pattern, &file, offset, &data, length)?;
+        offset += length;
+        now = Instant::now();
+        curve.complete(now, length);
+        consume_budget().await;
+    }
+    station.gate.finish().await;
+    file.close().await?;
+    Ok(curve)
+}

@@ -1,0 +1,60 @@
+//! Opens, reads and closes whole small files, again and again, in random order. Each client has its own.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+use tokio::task::coop::consume_budget;
+
+use super::{Access, Curve, Error, Limit, Station, files};
+
+/// Reads every file once, with as many threads as the workload has.
+pub(super) async fn warm(
+    station: &Arc<Station>,
+    files: u64,
+    file_bytes: u64,
+    threads: u32,
+) -> Result<(), Error> {
+    let mut tasks = JoinSet::new();
+    for thread in 0..u64::from(threads) {
+        let station = station.clone();
+        tasks.spawn(async move {
+            for file in (thread..files).step_by(threads as usize) {
+                read(&station, file, file_bytes).await?;
+            }
+            Ok(())
+        });
+    }
+    files::all(&mut tasks).await
+}
+
+pub(super) async fn run(
+    station: &Station,
+    thread: u32,
+    files: u64,
+    file_bytes: u64,
+    seconds: f64,
+) -> Result<Curve, Error> {
+    let mut random = station.random(thread);
+    let start = station.gate.start().await;
+    let limit = Limit::new(start, Some(seconds));
+    let mut curve = Curve::new(start);
+    let mut now = start;
+    while !limit.is_over(now) {
+        read(station, random.below(files), file_bytes).await?;
+        now = Instant::now();
+        curve.complete(now, file_bytes);
+        consume_budget().await;
+    }
+    station.gate.finish().await;
+    Ok(curve)
+}
+
+async fn read(station: &Station, file: u64, file_bytes: u64) -> Result<(), Error> {
+    let pattern = files::small_pattern(&station.place, station.client, file);
+    let path = files::small(&station.place, station.client, file);
+    let file = station.mount.open(&path, Access::Read).await?;
+    let data = file.read(0, file_bytes as usize).await?;
+    files::check(pattern, &file, 0, &data, file_bytes)?;
+    file.close().await
+}

@@ -1,0 +1,37 @@
+//! How a command ends when it does not end well: one sentence with the cause and the mend, and an exit code.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    sentence: String,
+}
+
+impl Failure {
+    /// A measurement that cannot be trusted (exit code 2).
+    pub(crate) fn invalid_run(sentence: impl fmt::Display) -> Self {
+        Self { code: 2, sentence: sentence.to_string() }
+    }
+
+    /// Something that must be put right before the command can work (exit code 3).
+    pub(crate) fn set_up(sentence: impl fmt::Display) -> Self {
+        Self { code: 3, sentence: sentence.to_string() }
+    }
+
+    /// Prints the sentence and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        eprintln!("primetime: {}", self.sentence);
+        ExitCode::from(self.code)
+    }
+}
+
+/// Prints what clap has to say: help and version are no failure, wrong usage is exit code 3.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let failed = error.use_stderr();
+    // A closed pipe is the reader's choice, not ours to report.
+    let _ = error.print();
+    if failed { ExitCode::from(3) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,46 @@
+//! The `primetime` command: arguments in, exit code out. What the subcommands do lives in the libraries.
+//!
+//! Exit codes: 0 good, 1 a gate failed, 2 an invalid run, 3 usage or set-up.
+
+#![forbid(unsafe_code)]
+
+mod commands;
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Is NFSv4.1 ready for prime time on your server, your network, your workload?
+#[derive(Debug, Parser)]
+#[command(name = "primetime", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare NFS versions on the same server, with the same workloads, over the same network
+    Bench(commands::bench::Arguments),
+    /// Export a directory over NFSv3 and NFSv4.1
+    Serve(commands::serve::Arguments),
+}
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    let outcome = match cli.command {
+        Command::Bench(arguments) => commands::bench::run(arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

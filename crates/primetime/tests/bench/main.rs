@@ -1,0 +1,8 @@
+//! `primetime bench` from outside: what it counts, what it leaves behind, and what it says when it cannot.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod counts;
+mod errors;
+mod leftovers;
+mod support;

@@ -20,7 +20,6 @@ pub(crate) enum StateKind {
 #[derive(Debug)]
 pub struct Client {
     id: ClientId,
-    boot: u32,
     renewed: AtomicU64,
     reclaim_complete: AtomicBool,
     gone: AtomicBool,
@@ -31,10 +30,9 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: ClientId, boot: u32, now: Now) -> Self {
+    pub(crate) fn new(id: ClientId, now: Now) -> Self {
         Self {
             id,
-            boot,
             renewed: AtomicU64::new(now.0),
             reclaim_complete: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -124,7 +122,8 @@ impl Client {
     /// Where the state that `id` names is kept.
     ///
     /// # Errors
-    /// STALE_STATEID for one of an earlier incarnation, DELEG_REVOKED, or BAD_STATEID: also for one of another client.
+    /// DELEG_REVOKED, or BAD_STATEID: also for one of another client or of an earlier incarnation of the server, for which
+    /// NFSv4.1 has no status of its own any more (RFC 8881 §15.1.16).
     pub(crate) fn find(&self, id: &StateId) -> Result<(FileId, StateKind), Status> {
         if let Some(found) = self.states.lock().get(&id.other) {
             return Ok(*found);
@@ -132,8 +131,7 @@ impl Client {
         if let Some(status) = self.revoked.lock().get(&id.other) {
             return Err(*status);
         }
-        let stale = !id.is_special() && id.other.first_chunk() != Some(&self.boot.to_be_bytes());
-        Err(if stale { Status::StaleStateId } else { Status::BadStateId })
+        Err(Status::BadStateId)
     }
 }
 

@@ -375,7 +375,7 @@ fn state_belongs_to_its_client() {
     assert!(lock(&state, &b, new_owner(opened, "l"), (0, 1), true).is_err());
     assert_eq!(state.check_io(&a, FileId(8, 1), &opened, Io::Read), Err(Status::BadStateId));
     let stale = StateId { sequence: 1, other: [9; 12] };
-    assert_eq!(state.check_io(&a, FILE, &stale, Io::Read), Err(Status::StaleStateId));
+    assert_eq!(state.check_io(&a, FILE, &stale, Io::Read), Err(Status::BadStateId));
     let ahead = StateId { sequence: 9, ..opened };
     assert_eq!(state.test_state_id(&a, &ahead), Status::BadStateId);
 }

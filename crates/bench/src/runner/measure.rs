@@ -124,9 +124,9 @@ impl Trial<'_> {
             clients.spawn(async move { (client, workload::run(workload, station).await) });
         }
         let look = || Look::at(mounts);
-        let before = unless_one_fails(&mut clients, gate.pass(look)).await?;
-        let after = unless_one_fails(&mut clients, gate.pass(look)).await?;
         let mut curves = BTreeMap::new();
+        let before = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
+        let after = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
         while let Some(ended) = clients.join_next().await {
             let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
             curves.insert(client, outcome?);
@@ -179,20 +179,24 @@ impl Look {
 
 type Clients = JoinSet<(u32, Result<Vec<Curve>, workload::Error>)>;
 
-/// What `passing` gives, unless a client ends before: then its error, as the others would wait for it for ever.
+/// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for ever. A client
+/// that the last thread at the gate belongs to may be done with everything before we hear that the gate is open;
+/// what it has goes into `done`.
 async fn unless_one_fails<T>(
     clients: &mut Clients,
+    done: &mut BTreeMap<u32, Vec<Curve>>,
     passing: impl Future<Output = T>,
 ) -> Result<T, workload::Error> {
-    tokio::select! {
-        // A client may end in the moment in which the last thread passes; that one has not failed.
-        biased;
-        passed = passing => Ok(passed),
-        Some(ended) = clients.join_next() => match ended {
-            Ok((_, Err(error))) => Err(error),
-            Ok((client, Ok(_))) => Err(workload::Error::Thread(format!("client {client} did not wait"))),
-            Err(error) => Err(workload::Error::Thread(error.to_string())),
-        },
+    let mut passing = std::pin::pin!(passing);
+    loop {
+        tokio::select! {
+            biased;
+            passed = &mut passing => return Ok(passed),
+            Some(ended) = clients.join_next() => {
+                let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
+                done.insert(client, outcome?);
+            }
+        }
     }
 }
 
@@ -222,5 +226,26 @@ fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
         client_values: outcome.client_values,
         fairness: outcome.fairness,
         doubts: outcome.doubts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_is_done_before_the_gate_is_heard_of_has_not_failed() {
+        let mut clients: Clients = JoinSet::new();
+        clients.spawn(async { (7, Ok(Vec::new())) });
+        let mut done = BTreeMap::new();
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            "open"
+        };
+        assert_eq!(unless_one_fails(&mut clients, &mut done, late).await.unwrap(), "open");
+        assert_eq!(done.keys().copied().collect::<Vec<_>>(), [7]);
+        clients.spawn(async { (8, Err(workload::Error::Thread("broken".to_owned()))) });
+        let never = std::future::pending::<()>();
+        assert!(unless_one_fails(&mut clients, &mut done, never).await.is_err());
     }
 }

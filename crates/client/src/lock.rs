@@ -4,6 +4,8 @@ use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::OwnedMutexGuard;
+
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::protocol::Locking;
@@ -44,15 +46,22 @@ impl OpenFile {
 
     /// Asks once; true when it is granted.
     async fn lock_once(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+        if let Some(granted) = self.lock_alone(range, kind == LockKind::Exclusive) {
+            return Ok(granted);
+        }
+        // A caller who gives up does not stop it: a lock that is granted must be known, to be given up with the file.
+        let (file, range) = (Arc::clone(self), range.clone());
+        match tokio::spawn(async move { file.lock_at_server(&range, kind).await }).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::Usage("the runtime is being shut down")),
+        }
+    }
+
+    async fn lock_at_server(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
         let exclusive = kind == LockKind::Exclusive;
-        if let Some(granted) = self.lock_alone(range, exclusive) {
-            return Ok(granted);
-        }
-        let _gate = self.node.gate.lock().await;
-        // While it was waited for, a delegation may have come.
-        if let Some(granted) = self.lock_alone(range, exclusive) {
-            return Ok(granted);
-        }
+        let Some(_gate) = self.without_delegation().await? else {
+            return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
+        };
         let asked = Instant::now();
         let shared = &self.shared;
         match shared.protocol().lock(self, range.start, length(range), kind).await? {
@@ -72,6 +81,23 @@ impl OpenFile {
                     }
                 }
                 Ok(true)
+            }
+        }
+    }
+
+    /// The object's gate, when no delegation is held; one that is on its way back is helped along. `None` when one is held
+    /// after all.
+    async fn without_delegation(&self) -> Result<Option<OwnedMutexGuard<()>>> {
+        loop {
+            self.shared.protocol().before_lock(&self.node).await?;
+            let gate = Arc::clone(&self.node.gate).lock_owned().await;
+            let state = self.node.state.lock();
+            if state.is_delegated() {
+                return Ok(None);
+            }
+            if state.delegation.is_none() {
+                drop(state);
+                return Ok(Some(gate));
             }
         }
     }
@@ -109,7 +135,15 @@ impl OpenFile {
         if self.unlock_alone(range) {
             return Ok(());
         }
-        let _gate = self.node.gate.lock().await;
+        let (file, range) = (Arc::clone(self), range.clone());
+        match tokio::spawn(async move { file.unlock_at_server(&range).await }).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::Usage("the runtime is being shut down")),
+        }
+    }
+
+    async fn unlock_at_server(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
+        let _gate = self.without_delegation().await?;
         if self.unlock_alone(range) {
             return Ok(());
         }

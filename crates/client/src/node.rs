@@ -27,7 +27,7 @@ pub(crate) struct Node {
     pub(crate) handle: Handle,
     pub(crate) state: Mutex<NodeState>,
     /// Held while open, lock and delegation state moves between client and server.
-    pub(crate) gate: tokio::sync::Mutex<()>,
+    pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
     /// Reads under way.
     pub(crate) fetches: Arc<Fetches>,
 }
@@ -40,6 +40,8 @@ pub(crate) struct NodeState {
     pub(crate) access: Option<(Access, Access, Time)>,
     /// Counts our own changes of a directory's names.
     pub(crate) mutations: u64,
+    /// Counts our own writes of data, when they are taken and when they are done.
+    pub(crate) writes: u64,
     pub(crate) locks: LockTable,
     /// Files that are open.
     pub(crate) opens: Vec<Weak<OpenFile>>,
@@ -55,18 +57,13 @@ impl Node {
             known: Known::nothing(),
             access: None,
             mutations: 0,
+            writes: 0,
             locks: LockTable::default(),
             opens: Vec::new(),
             delegation: None,
             parked: None,
         };
-        Self {
-            key,
-            handle,
-            state: Mutex::new(state),
-            gate: tokio::sync::Mutex::new(()),
-            fetches: Arc::default(),
-        }
+        Self { key, handle, state: Mutex::new(state), gate: Arc::default(), fetches: Arc::default() }
     }
 }
 

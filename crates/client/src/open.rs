@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::attributes::FileType;
 use crate::error::{Error, Result};
@@ -99,6 +100,8 @@ impl OpenOptions {
 pub(crate) struct Opened {
     pub(crate) node: Arc<Node>,
     pub(crate) v4: nfs4::FileState,
+    /// Held until the file is registered, so that a recall of the delegation that it was opened by finds it.
+    pub(crate) gate: Option<OwnedMutexGuard<()>>,
 }
 
 impl Shared {
@@ -125,15 +128,11 @@ impl Shared {
                 Protocol::V4(mount) => nfs4::open(self, mount, &dir, &name, options).await,
             };
             match opened? {
-                Outcome::Opened(opened) => {
+                Outcome::Opened(Opened { node, v4, gate }) => {
                     let access = (options.read, options.write);
-                    return Ok(File::new(OpenFile::new(
-                        Arc::clone(self),
-                        opened.node,
-                        access,
-                        options.sync,
-                        opened.v4,
-                    )));
+                    let file = OpenFile::new(Arc::clone(self), node, access, options.sync, v4);
+                    drop(gate);
+                    return Ok(File::new(file));
                 }
                 Outcome::Symlink if options.exclusive => {
                     return Err(Error::Usage("the name is taken by a symbolic link"));

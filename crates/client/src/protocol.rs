@@ -1,6 +1,8 @@
 //! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
 //! remembered of the answers above.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::attributes::{Access, Attributes, DirEntry, FsStat, Revision, SetAttributes};
@@ -204,11 +206,17 @@ impl Protocol {
     }
 
     /// An object is about to be changed in a way that a delegation of ours does not allow: gives it back first.
-    pub(crate) async fn before_change(&self, node: &Node) -> Result<()> {
+    pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
         match self {
             Self::V3(_) => Ok(()),
             Self::V4(mount) => mount.return_delegation(node).await,
         }
+    }
+
+    /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes first.
+    pub(crate) async fn before_lock(&self, node: &Arc<Node>) -> Result<()> {
+        let returning = node.state.lock().delegation.is_some_and(|delegation| delegation.returning);
+        if returning { self.before_change(node).await } else { Ok(()) }
     }
 
     /// Gives back all that the server keeps for this client.

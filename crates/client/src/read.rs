@@ -49,6 +49,10 @@ impl OpenFile {
                     (self.node.state.lock().data_key(self.node.key), attributes.size)
                 }
             };
+            if range.end > size && self.write_out_all().await {
+                // The file is longer than the server has told.
+                continue;
+            }
             range.end = range.end.min(size.max(range.start));
             if range.is_empty() {
                 return Ok(Bytes::new());
@@ -107,8 +111,11 @@ impl OpenFile {
         range: &Range<u64>,
         _fetch: Fetch,
     ) -> Result<Piece> {
+        let writes = self.node.state.lock().writes;
         let piece = self.read_piece(range, &mut key.epoch).await?;
-        self.shared.data.lock().insert(key, range.start, &piece.data);
+        if self.node.state.lock().writes == writes {
+            self.shared.data.lock().insert(key, range.start, &piece.data);
+        }
         Ok(piece)
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
@@ -253,10 +253,15 @@ impl Shared {
         outcome.and(self.protocol().shutdown().await)
     }
 
-    /// The data of a range are void: they are about to be written.
-    pub(crate) fn forget_data(&self, node: &Node, offset: u64, data: &Bytes) {
-        let key = node.state.lock().data_key(node.key);
-        self.data.lock().remove(key, offset..offset + data.len() as u64);
+    /// The data of a range are void: they are about to be written, or were. A read under way meanwhile may bring either,
+    /// and is not to be remembered.
+    pub(crate) fn forget_data(&self, node: &Node, range: Range<u64>) {
+        let key = {
+            let mut state = node.state.lock();
+            state.writes += 1;
+            state.data_key(node.key)
+        };
+        self.data.lock().remove(key, range);
     }
 }
 

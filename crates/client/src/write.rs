@@ -1,7 +1,7 @@
 //! Writing files: data are taken at once up to a budget, sent in large pieces, and made stable by sync and close.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ pub(crate) struct Writer {
     progress: Notify,
     /// How many wait for everything to be sent.
     flushing: AtomicUsize,
+    /// Data were taken since the last look at files whose data wait for too long.
+    grown: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,7 @@ impl Writer {
             state: Mutex::new(State { writeback, units: 0 }),
             progress: Notify::new(),
             flushing: AtomicUsize::new(0),
+            grown: AtomicBool::new(false),
         }
     }
 
@@ -118,7 +121,7 @@ impl OpenFile {
         }
         let range = offset..offset + data.len() as u64;
         self.write_out_of_others(&range).await;
-        self.shared.forget_data(&self.node, offset, &data);
+        self.shared.forget_data(&self.node, range);
         if self.sync {
             return self.write_through(offset, &data).await;
         }
@@ -191,6 +194,19 @@ impl OpenFile {
         self.write_out_of_others(range).await;
     }
 
+    /// Sends what waits in any open file of this object; true when there was anything.
+    pub(crate) async fn write_out_all(self: &Arc<Self>) -> bool {
+        let files = self.node.state.lock().open_files();
+        let mut any = false;
+        for file in files {
+            if file.writable && file.writer.has_unwritten() {
+                file.write_out().await;
+                any = true;
+            }
+        }
+        any
+    }
+
     async fn write_out_of_others(self: &Arc<Self>, range: &Range<u64>) {
         let others: Vec<_> = {
             let state = self.node.state.lock();
@@ -226,6 +242,7 @@ impl OpenFile {
             }
             state.writeback.push(offset, data);
         }
+        self.writer.grown.store(true, Ordering::Relaxed);
         if self.shared.dirty_files.lock().insert(self.id, Arc::downgrade(self)).is_none() {
             self.shared.dirty_notice.notify_one();
         }
@@ -260,6 +277,7 @@ impl OpenFile {
                 return Err(Error::misbehaved("WRITE", "the data are not written as was asked"));
             }
             self.shared.learn_effect(&self.node, reply.effect, asked);
+            self.shared.forget_data(&self.node, offset..offset + data.len() as u64);
             offset += u64::from(reply.count);
             data = data.slice(reply.count as usize..);
         }
@@ -304,6 +322,7 @@ impl OpenFile {
     async fn send(self: &Arc<Self>, write: Write) {
         let asked = Instant::now();
         let outcome = self.shared.protocol().write(self, &write.chunk, write.stable).await;
+        let range = write.chunk.range();
         let outcome = outcome.and_then(|reply| match reply.count {
             0 => Err(Error::misbehaved("WRITE", "no data were written")),
             _ => Ok(reply),
@@ -311,6 +330,7 @@ impl OpenFile {
         match outcome {
             Ok(reply) => {
                 self.shared.learn_effect(&self.node, reply.effect, asked);
+                self.shared.forget_data(&self.node, range);
                 self.update(|writeback| {
                     writeback.written(write.id, reply.count, reply.committed, reply.verifier);
                 });
@@ -355,20 +375,24 @@ impl Shared {
         self.starving.load(Ordering::SeqCst) > 0
     }
 
-    /// Sends what waits in all files; with `commit` also makes it stable, to free the budget.
-    fn send_all_dirty(&self, commit: bool) {
+    /// Sends what waits in all files. Without need files whose data still grow are left alone, so that what follows goes
+    /// out together; with it everything is also made stable, to free the budget.
+    fn send_all_dirty(&self, needed: bool) {
         let files: Vec<_> = {
             let mut dirty = self.dirty_files.lock();
             dirty.retain(|_, file| file.strong_count() > 0);
             dirty.values().filter_map(Weak::upgrade).collect()
         };
         for file in files {
+            if file.writer.grown.swap(false, Ordering::Relaxed) && !needed {
+                continue;
+            }
             let flushing = Flushing::begin(&file.writer);
             if let Some(write) = file.pump() {
                 file.spawn_send(write);
             }
             drop(flushing);
-            if commit {
+            if needed {
                 file.spawn_commit();
             }
             if !file.writer.has_pending() {

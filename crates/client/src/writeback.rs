@@ -21,6 +21,11 @@ impl Chunk {
         Self { offset, length: data.len() as u32, pieces: vec![data] }
     }
 
+    /// Where it belongs.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.offset..self.end()
+    }
+
     fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
     }
@@ -116,7 +121,7 @@ impl Writeback {
     pub(crate) fn next_write(&mut self, all: bool) -> Option<Write> {
         let first = self.dirty.front()?;
         let complete = all || self.dirty.len() > 1 || first.length == self.write_bytes_max;
-        let range = first.offset..first.end();
+        let range = first.range();
         if !complete
             || self.in_flight.len() >= self.in_flight_max
             || self.in_flight.values().any(|other| other.overlaps(&range))

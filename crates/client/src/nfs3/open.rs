@@ -146,5 +146,5 @@ async fn check_permission(
 }
 
 fn opened(node: Arc<Node>) -> Outcome {
-    Outcome::Opened(Opened { node, v4: nfs4::FileState::default() })
+    Outcome::Opened(Opened { node, v4: nfs4::FileState::default(), gate: None })
 }

@@ -20,7 +20,7 @@ const RETURNS_AT_ONCE: usize = 64;
 
 impl Mount {
     /// Gives the delegation of an object back, if there is one, and waits until the server has it.
-    pub(crate) async fn return_delegation(&self, node: &Node) -> Result<()> {
+    pub(crate) async fn return_delegation(&self, node: &Arc<Node>) -> Result<()> {
         {
             let mut state = node.state.lock();
             match &mut state.delegation {
@@ -28,7 +28,12 @@ impl Mount {
                 None => return Ok(()),
             }
         }
-        self.core.give_back(node).await
+        // Half of it done would be worse than nothing: a caller who gives up does not stop it.
+        let (core, node) = (Arc::clone(&self.core), Arc::clone(node));
+        match tokio::spawn(async move { core.give_back(&node).await }).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::Usage("the runtime is being shut down")),
+        }
     }
 }
 
@@ -42,16 +47,15 @@ impl Core {
         };
         {
             let mut state = node.state.lock();
-            if let Some(held) = state.delegation
-                && held.state_id.other != granted.state_id.other
-                && held.epoch == granted.epoch
-            {
+            let held = state.delegation.filter(|held| held.epoch == granted.epoch);
+            if held.is_some_and(|held| held.state_id.other != granted.state_id.other) {
                 // Two opens at once got one each; one is enough.
                 drop(state);
                 self.spawn_return_unused(node, granted);
                 return;
             }
-            state.delegation = Some(Delegation { returning: recalled || early, ..granted });
+            let returning = recalled || early || held.is_some_and(|held| held.returning);
+            state.delegation = Some(Delegation { returning, ..granted });
         }
         let surplus = {
             let mut held = self.delegations.lock();
@@ -167,10 +171,14 @@ impl Core {
     async fn give_back(self: &Arc<Self>, node: &Node) -> Result<()> {
         let _gate = node.gate.lock().await;
         let (delegation, files) = {
-            let state = node.state.lock();
+            let mut state = node.state.lock();
             match state.delegation {
                 Some(delegation) if delegation.epoch == self.epoch() => (delegation, state.open_files()),
-                _ => return Ok(()),
+                _ => {
+                    // Of an earlier incarnation: there is nothing to give back.
+                    state.delegation = None;
+                    return Ok(());
+                }
             }
         };
         let mount = Mount { core: Arc::clone(self) };
@@ -235,9 +243,11 @@ impl Core {
         }
         match results.done(Operation::DelegReturn) {
             Err(error) if status_of(&error) == Some(Status::DelegationRevoked) => {
-                self.free_revoked(delegation).await?;
-                Err(error)
+                tracing::warn!("the server took a delegation away before it was given back");
+                self.free_revoked(delegation).await
             }
+            // It is gone, which is what was wanted.
+            Err(error) if status_of(&error).is_some_and(is_state_lost) => Ok(()),
             other => other,
         }
     }

@@ -11,14 +11,17 @@ use super::recovery::notice;
 use super::send::Kind;
 use crate::error::Result;
 
-/// The least pause between two rounds of attention: a server may repeat its wish with every answer.
-const ROUND_PAUSE: Duration = Duration::from_millis(200);
+/// The first pause between two rounds of attention; it doubles up to [`ROUND_PAUSE_MAX`] while the server repeats its wish
+/// with every answer.
+const ROUND_PAUSE: Duration = Duration::from_millis(100);
+const ROUND_PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// Starts the task; it ends with the mount.
 pub(super) fn spawn_keeper(core: &Arc<Core>) {
     let attention = Arc::clone(&core.attention);
     let core = Arc::downgrade(core);
     tokio::spawn(async move {
+        let mut pause = ROUND_PAUSE;
         loop {
             let Some(wait) = core.upgrade().filter(|core| !core.has_ended()).map(|core| core.until_renewal())
             else {
@@ -31,7 +34,10 @@ pub(super) fn spawn_keeper(core: &Arc<Core>) {
             }
             drop(core);
             if noticed {
-                tokio::time::sleep(ROUND_PAUSE).await;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(ROUND_PAUSE_MAX);
+            } else {
+                pause = ROUND_PAUSE;
             }
         }
     });

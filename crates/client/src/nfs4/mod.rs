@@ -18,6 +18,7 @@ mod lock;
 mod names;
 mod open;
 mod owners;
+mod prefetch;
 mod recovery;
 mod send;
 mod state;

@@ -6,14 +6,15 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::{
-    ClientId, CloseArgs, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, SetAttrArgs,
-    StateId, StateOwner, Status, Verifier, share,
+    ClientId, CloseArgs, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, ReadArgs,
+    ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
 };
 
 use super::Mount;
 use super::access::SetAttrWith;
 use super::compound::{Results, status_of};
 use super::convert::effect;
+use super::prefetch::Prefetch;
 use super::send::Kind;
 use super::state::{Delegation, FileState, ServerOpen, newest};
 use crate::attributes::FileType;
@@ -31,21 +32,25 @@ pub(crate) async fn open(
     name: &Bytes,
     options: &OpenOptions,
 ) -> Result<Outcome> {
-    if let Some(Some(node)) = shared.remembered_name(dir, name)
-        && !options.exclusive
-    {
-        if let Some(v4) = open_alone(&node, options) {
-            return Ok(Outcome::Opened(Opened { node, v4 }));
+    let remembered = shared.remembered_name(dir, name).flatten();
+    if let Some(node) = remembered.as_ref().filter(|_| !options.exclusive) {
+        if node.state.lock().is_delegated() {
+            let gate = Arc::clone(&node.gate).lock_owned().await;
+            if let Some(v4) = open_alone(node, options) {
+                let node = Arc::clone(node);
+                return Ok(Outcome::Opened(Opened { node, v4, gate: Some(gate) }));
+            }
         }
         if options.modifies() {
-            mount.return_delegation(&node).await?;
+            mount.return_delegation(node).await?;
         }
     }
+    let prefetch = Prefetch::plan(shared, remembered.as_ref(), options);
     let epoch = mount.core.epoch();
     let owner = mount.core.owners.lock().take();
     let asked = Instant::now();
-    let sent = send_open(mount, dir, name, options, owner).await;
-    let (opened, described) = match sent {
+    let sent = send_open(mount, dir, name, options, owner, prefetch.map(|prefetch| prefetch.count)).await;
+    let Answer { opened, described, data } = match sent {
         Ok(answer) => answer,
         Err(error) => {
             mount.core.owners.lock().give_back(owner);
@@ -76,8 +81,11 @@ pub(crate) async fn open(
         mount.close_in_background(Some(&node.handle), open).await;
         return if found.attributes.kind == FileType::Symlink { Ok(Outcome::Symlink) } else { Err(error) };
     }
+    if let (Some(prefetch), Some(data)) = (prefetch, &data) {
+        prefetch.keep(shared, &node, &found, data);
+    }
     mount.accept_delegation(&node, &opened.delegation, epoch);
-    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock: None } }))
+    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock: None }, gate: None }))
 }
 
 /// Makes an empty file, which must not exist: OPEN and CLOSE in one request.
@@ -139,13 +147,22 @@ fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
     Some(FileState { open, lock: None })
 }
 
+/// What came of an OPEN that succeeded.
+struct Answer {
+    opened: OpenResult,
+    described: Result<Found>,
+    /// What was read along.
+    data: Option<Bytes>,
+}
+
 async fn send_open(
     mount: &Mount,
     dir: &Node,
     name: &Bytes,
     options: &OpenOptions,
     owner: u64,
-) -> Result<(OpenResult, Result<Found>)> {
+    prefetch: Option<u32>,
+) -> Result<Answer> {
     let wish = match mount.core.options.delegations && !options.write {
         true => share::WANT_READ_DELEGATION,
         false => share::WANT_NO_DELEGATION,
@@ -167,6 +184,10 @@ async fn send_open(
                 operations.put(Operation::SetAttr, &args);
             }
             operations.describe();
+            if let Some(count) = prefetch {
+                let args = ReadArgs { state_id: StateId::CURRENT, offset: 0, count };
+                operations.put(Operation::Read, &args);
+            }
         })
         .await?;
     let opened = read_open(&mut results)?;
@@ -174,7 +195,10 @@ async fn send_open(
         true => results.get::<Bitmap>(Operation::SetAttr).and_then(|_| results.found()),
         false => results.found(),
     };
-    Ok((opened, described))
+    let wanted = prefetch.is_some() && described.is_ok();
+    let data =
+        wanted.then(|| results.get::<ReadResult>(Operation::Read).ok()).flatten().map(|read| read.data);
+    Ok(Answer { opened, described, data })
 }
 
 fn read_open(results: &mut Results) -> Result<OpenResult> {

@@ -92,7 +92,7 @@ async fn counting_under_a_lock_loses_nothing(version: Version) {
         let client = fixture.client(version).await;
         tasks.push(tokio::spawn(async move {
             for _ in 0..20 {
-                count_up(&client).await;
+                count_up_in(&client, "/counter").await;
             }
         }));
     }
@@ -102,8 +102,8 @@ async fn counting_under_a_lock_loses_nothing(version: Version) {
     assert_eq!(std::fs::read(fixture.path("counter")).unwrap(), b"060");
 }
 
-async fn count_up(client: &Client) {
-    let file = client.open("/counter", WRITE).await.unwrap();
+async fn count_up_in(client: &Client, path: &str) {
+    let file = client.open(path, WRITE).await.unwrap();
     file.lock(.., LockKind::Exclusive).await.unwrap();
     let text = file.read_at(0, 3).await.unwrap();
     let number: u32 = std::str::from_utf8(&text).unwrap().parse().unwrap();
@@ -188,6 +188,39 @@ async fn a_conflicting_open_recalls_the_delegation_and_succeeds() {
     file.close().await.unwrap();
     theirs.close().await.unwrap();
     assert_eq!(read_whole(&holder, "/file").await, "new data");
+    holder.shutdown().await.unwrap();
+    other.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opening_locking_and_recalling_at_once_loses_nothing() {
+    let fixture = Fixture::new().await;
+    let (holder, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
+    std::fs::write(fixture.path("file"), b"000").unwrap();
+    let mut readers = Vec::new();
+    for _ in 0..3 {
+        let holder = holder.clone();
+        readers.push(tokio::spawn(async move {
+            let mut last = 0;
+            for _ in 0..200 {
+                let file = holder.open("/file", READ).await.unwrap();
+                file.lock(.., LockKind::Shared).await.unwrap();
+                let text = file.read_at(0, 3).await.unwrap();
+                let number: u32 = std::str::from_utf8(&text).unwrap().parse().unwrap();
+                assert!(number >= last, "{number} after {last}");
+                last = number;
+                file.unlock(..).await.unwrap();
+                file.close().await.unwrap();
+            }
+        }));
+    }
+    for _ in 0..100 {
+        count_up_in(&other, "/file").await;
+    }
+    for reader in readers {
+        reader.await.unwrap();
+    }
+    assert_eq!(read_whole(&holder, "/file").await, "100");
     holder.shutdown().await.unwrap();
     other.shutdown().await.unwrap();
 }

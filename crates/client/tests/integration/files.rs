@@ -12,6 +12,8 @@ in_both_versions! {
     a_large_file_is_read_in_parallel_and_in_order
     small_writes_in_any_order_end_up_where_they_belong
     a_read_sees_what_the_same_client_wrote_before
+    a_hole_that_is_not_written_yet_reads_as_zeros
+    readers_beside_a_writer_end_up_with_what_it_wrote
     a_file_open_for_sync_is_stable_after_each_write
     the_end_of_a_file_cuts_reads_short
     a_file_is_made_longer_and_shorter
@@ -85,6 +87,43 @@ async fn a_read_sees_what_the_same_client_wrote_before(version: Version) {
     file.write_at(12, "!".into()).await.unwrap();
     assert_eq!(file.attributes().await.unwrap().size, 13);
     assert_eq!(client.attributes("/file").await.unwrap().size, 13);
+}
+
+async fn a_hole_that_is_not_written_yet_reads_as_zeros(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let file = client.open("/file", WRITE.create()).await.unwrap();
+    file.write_at(1000, "end".into()).await.unwrap();
+    assert_eq!(file.read_at(0, 500).await.unwrap(), vec![0; 500]);
+    assert_eq!(file.read_at(995, 500).await.unwrap(), "\0\0\0\0\0end");
+}
+
+async fn readers_beside_a_writer_end_up_with_what_it_wrote(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("file"), vec![0; 1 << 20]).unwrap();
+    let client = fixture.client_with(version, |options| options.read_bytes_max = 32 << 10).await;
+    let file = client.open("/file", WRITE).await.unwrap();
+    for round in 1..20_u8 {
+        let reader = tokio::spawn({
+            let file = file.clone();
+            async move {
+                for at in (0..1 << 20).step_by(16 << 10) {
+                    file.read_at(at, 16 << 10).await.unwrap();
+                }
+            }
+        });
+        for at in (0..1 << 20).step_by(64 << 10) {
+            file.write_at(at, vec![round; 64 << 10].into()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        reader.await.unwrap();
+        let whole = file.read_at(0, 1 << 20).await.unwrap();
+        assert!(
+            whole.iter().all(|byte| *byte == round),
+            "{:?}",
+            whole.iter().position(|byte| *byte != round)
+        );
+    }
 }
 
 async fn a_file_open_for_sync_is_stable_after_each_write(version: Version) {

@@ -1,0 +1,56 @@
+//! The beginning of a file, read by the very request that opens it: a small file then takes one round trip.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::node::Node;
+use crate::open::OpenOptions;
+use crate::protocol::Found;
+use crate::shared::Shared;
+
+/// How much is read along, in bytes: whole small files, and little enough to be of no account with large ones.
+const BYTES: u32 = 32 << 10;
+
+/// A READ that may ride along.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prefetch {
+    pub(super) count: u32,
+    /// Our own writes of the file up to now.
+    writes: u64,
+}
+
+impl Prefetch {
+    /// Worth while for a file that is opened for reading only, unless it is known to be large or its data are here.
+    pub(super) fn plan(shared: &Shared, node: Option<&Arc<Node>>, options: &OpenOptions) -> Option<Self> {
+        if options.write || options.create || !shared.options.data_cache {
+            return None;
+        }
+        let count = BYTES.min(shared.limits().read_bytes_max);
+        let Some(node) = node else { return Some(Self { count, writes: 0 }) };
+        let (key, size, writes) = {
+            let state = node.state.lock();
+            if state.open_files().iter().any(|file| file.writable) {
+                return None;
+            }
+            (state.data_key(node.key), state.known.last()?.size, state.writes)
+        };
+        let wanted = size <= u64::from(count) && !shared.data.lock().missing(key, 0..size).is_empty();
+        wanted.then_some(Self { count, writes })
+    }
+
+    /// Keeps what came, if it is of the state of the file that is now known.
+    pub(super) fn keep(self, shared: &Shared, node: &Node, found: &Found, data: &Bytes) {
+        let key = {
+            let state = node.state.lock();
+            let same = state.known.last().is_some_and(|known| known.change == found.attributes.change);
+            if !same || state.writes != self.writes {
+                return;
+            }
+            state.data_key(node.key)
+        };
+        if data.len() <= self.count as usize {
+            shared.data.lock().insert(key, 0, data);
+        }
+    }
+}

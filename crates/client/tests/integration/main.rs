@@ -9,3 +9,4 @@ mod names;
 mod recovery;
 mod relay;
 mod requests;
+mod scripted;

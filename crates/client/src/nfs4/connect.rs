@@ -89,6 +89,7 @@ impl Mount {
             renewed_millis: AtomicU64::new(0),
             owners: Mutex::new(Owners::default()),
             delegations: Mutex::new(LruCache::unbounded()),
+            returning: Mutex::default(),
             early_recalls: Mutex::new(VecDeque::new()),
             closing: Arc::new(Semaphore::new(CLOSING_MAX)),
             callbacks: Arc::clone(&callbacks),

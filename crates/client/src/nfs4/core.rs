@@ -1,6 +1,6 @@
 //! What sessions, callbacks and background tasks of one mount share.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
@@ -49,6 +49,8 @@ pub(super) struct Core {
     pub(super) renewed_millis: AtomicU64,
     pub(super) owners: Mutex<Owners>,
     pub(super) delegations: Mutex<LruCache<u64, Arc<Node>>>,
+    /// Objects whose delegation a task is giving back.
+    pub(super) returning: Mutex<BTreeMap<u64, Arc<Node>>>,
     pub(super) early_recalls: Mutex<VecDeque<[u8; 12]>>,
     pub(super) closing: Arc<Semaphore>,
     pub(super) shared: OnceLock<Weak<Shared>>,

@@ -107,20 +107,19 @@ impl Core {
                 held.pop_lru().map(|(_, node)| node)
             };
             let Some(node) = oldest else { return };
-            if let Some(delegation) = &mut node.state.lock().delegation {
-                delegation.returning = true;
-            }
             self.spawn_give_back(node);
         }
     }
 
+    /// Gives all back, and waits for those that are on their way.
     pub(super) async fn return_all_delegations(self: &Arc<Self>) {
-        let nodes: Vec<_> = {
+        let mut nodes: Vec<_> = {
             let mut held = self.delegations.lock();
             let nodes = held.iter().map(|(_, node)| Arc::clone(node)).collect();
             held.clear();
             nodes
         };
+        nodes.extend(self.returning.lock().values().cloned());
         stream::iter(nodes)
             .for_each_concurrent(RETURNS_AT_ONCE, |node| async move {
                 if let Some(delegation) = &mut node.state.lock().delegation {
@@ -150,11 +149,16 @@ impl Core {
     }
 
     fn spawn_give_back(self: &Arc<Self>, node: Arc<Node>) {
+        if let Some(delegation) = &mut node.state.lock().delegation {
+            delegation.returning = true;
+        }
+        self.returning.lock().insert(node.key, Arc::clone(&node));
         let core = Arc::clone(self);
         tokio::spawn(async move {
             if let Err(error) = core.give_back(&node).await {
                 tracing::debug!(%error, "giving a delegation back");
             }
+            core.returning.lock().remove(&node.key);
         });
     }
 

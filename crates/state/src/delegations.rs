@@ -154,9 +154,15 @@ impl State {
         self.files.delegations.load(Ordering::Relaxed)
     }
 
-    /// True when `id` is a delegation of `client` for `file`.
-    pub fn has_delegation(&self, client: &Client, file: FileId, id: &StateId) -> bool {
-        matches!(client.find(id), Ok((found, StateKind::Delegation)) if found == file)
+    /// Checks that `id` is a delegation of `client` for `file`.
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin.
+    pub fn check_delegation(&self, client: &Client, file: FileId, id: &StateId) -> Result<(), Status> {
+        match client.find(id)? {
+            (found, StateKind::Delegation) if found == file => check_sequence(id.sequence, 1),
+            _ => Err(Status::BadStateId),
+        }
     }
 
     /// Revokes what was not returned in time; returns how many.

@@ -32,11 +32,6 @@ impl Decoder {
         self.input.slice(self.offset..)
     }
 
-    /// The bytes between two offsets that have been passed, for digests and replays.
-    pub fn passed(&self, from: usize) -> &[u8] {
-        &self.input[from.min(self.offset)..self.offset]
-    }
-
     /// Reads one `T`.
     ///
     /// # Errors

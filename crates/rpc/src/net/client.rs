@@ -177,13 +177,6 @@ impl Client {
         *self.inner.generation.borrow()
     }
 
-    /// Waits until a connection with a number above `generation` has been made.
-    pub async fn connected_after(&self, generation: u64) {
-        let mut receiver = self.inner.generation.subscribe();
-        // The sender lives as long as this handle.
-        let _ = receiver.wait_for(|now| *now > generation).await;
-    }
-
     /// Makes sure that there is a connection.
     ///
     /// # Errors

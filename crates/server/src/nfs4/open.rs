@@ -116,7 +116,7 @@ fn check_delegation<F: FileSystem>(
     id: &StateId,
 ) -> Result<(), Status> {
     let id = context.resolve_state(*id)?;
-    context.server.state().check_file(context.client()?, object.file(), &id)
+    context.server.state().check_delegation(context.client()?, object.file(), &id)
 }
 
 /// The file called `name`, made if it is not there.

@@ -119,4 +119,9 @@ fn the_stateid_of_a_delegation_reads_and_does_not_write() {
     let cur = OpenArgs { claim: OpenClaim::DelegateCurrentHandle(state_id), ..open("", share::READ, None) };
     assert_eq!(a.on(&file, Operation::Open, &cur).status, Status::Ok);
     assert_eq!(b.on(&file, Operation::Open, &cur).status, Status::BadStateId);
+    let mut reopened = a.on(&file, Operation::Open, &cur);
+    let opened: OpenResult = reopened.body(Operation::Open);
+    let claim = OpenClaim::DelegateCurrentHandle(opened.state_id);
+    let no_delegation = OpenArgs { claim, ..open("", share::READ, None) };
+    assert_eq!(a.on(&file, Operation::Open, &no_delegation).status, Status::BadStateId, "an open is none");
 }

@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 pub struct Server {
     process: Child,
     pub address: SocketAddr,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// The name of the file that is read, and its size in bytes.
@@ -34,7 +35,12 @@ impl Server {
             .strip_prefix("ready nfs://")
             .and_then(|rest| rest.trim_end_matches('/').parse().ok())
             .unwrap_or_else(|| panic!("unexpected line {line:?}"));
-        Self { process, address, _directory: directory }
+        Self { process, address, directory }
+    }
+
+    /// The file that is read, on this side.
+    pub fn file(&self) -> PathBuf {
+        self.directory.path().join(FILE)
     }
 
     pub fn resident_bytes(&self) -> u64 {

@@ -164,7 +164,7 @@ impl FuzzServer {
         let handle = vfs::FileSystem::handle(root_export.file_system(), &node);
         let root = xdr::to_bytes(&Bytes::copy_from_slice(handle.as_bytes())).to_vec();
         let state = Arc::new(State::new(Limits { clients_max: 8, ..Limits::default() }, 1));
-        let recaller = Recaller::new(state, Arc::new(FuzzWorld));
+        let recaller = Recaller::new(state, Arc::new(FuzzWorld), Arc::new(server::stable::Forgetful));
         let nfs4 = Nfs4::new(
             Arc::clone(&exports),
             recaller.clone(),

@@ -20,6 +20,7 @@ use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
+use crate::stable::Forgetful;
 
 /// What a reply holds before the results; it must stay.
 const HEAD: [u8; 24] = [0x5a; 24];
@@ -81,7 +82,11 @@ impl Runtime for StillWorld {
 
 /// A state without clients.
 pub(crate) fn recaller() -> Recaller {
-    Recaller::new(Arc::new(state::State::new(state::Limits::default(), 1)), Arc::new(StillWorld))
+    Recaller::new(
+        Arc::new(state::State::new(state::Limits::default(), 1)),
+        Arc::new(StillWorld),
+        Arc::new(Forgetful),
+    )
 }
 
 /// A memory file system whose root anybody may change and whose clock ticks with every look.

@@ -18,3 +18,4 @@ pub mod recall;
 pub mod runtime;
 #[cfg(feature = "shell")]
 pub mod shell;
+pub mod stable;

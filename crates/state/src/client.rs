@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
@@ -16,12 +17,21 @@ pub(crate) enum StateKind {
     Delegation,
 }
 
+/// Ticks without state after which a client's name need not be on stable storage any more.
+const IDLE_TICKS_MAX: u32 = 30;
+
 /// A client as its sessions and state know it.
 #[derive(Debug)]
 pub struct Client {
     id: ClientId,
+    owner: Bytes,
     renewed: AtomicU64,
+    /// It held state before the server's restart.
+    may_reclaim: bool,
     reclaim_complete: AtomicBool,
+    /// Its name is on stable storage: it may be given state.
+    recorded: AtomicBool,
+    idle_ticks: AtomicU32,
     gone: AtomicBool,
     flags: AtomicU32,
     states: Mutex<BTreeMap<[u8; 12], (FileId, StateKind)>>,
@@ -30,9 +40,13 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: ClientId, now: Now) -> Self {
+    pub(crate) fn new(id: ClientId, owner: Bytes, may_reclaim: bool, now: Now) -> Self {
         Self {
             id,
+            owner,
+            may_reclaim,
+            recorded: AtomicBool::new(false),
+            idle_ticks: AtomicU32::new(0),
             renewed: AtomicU64::new(now.0),
             reclaim_complete: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -47,6 +61,44 @@ impl Client {
         self.id
     }
 
+    /// What it calls itself (`co_ownerid`): the same after its restart.
+    pub fn owner(&self) -> &Bytes {
+        &self.owner
+    }
+
+    pub(crate) fn may_reclaim(&self) -> bool {
+        self.may_reclaim
+    }
+
+    pub(crate) fn has_reclaimed(&self) -> bool {
+        self.reclaim_complete.load(Ordering::Relaxed)
+    }
+
+    /// True when its name is on stable storage.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.load(Ordering::SeqCst)
+    }
+
+    /// Notes that its name is on stable storage.
+    pub fn set_recorded(&self) {
+        self.recorded.store(true, Ordering::SeqCst);
+    }
+
+    /// Counts a second without state; true, once, when there were many in a row: then its name is to be removed from stable
+    /// storage, for it has nothing to reclaim.
+    pub(crate) fn is_long_idle(&self) -> bool {
+        let states = self.states.lock();
+        if !states.is_empty() || !self.is_recorded() {
+            self.idle_ticks.store(0, Ordering::Relaxed);
+            return false;
+        }
+        if self.idle_ticks.fetch_add(1, Ordering::Relaxed) < IDLE_TICKS_MAX {
+            return false;
+        }
+        self.recorded.store(false, Ordering::SeqCst);
+        true
+    }
+
     /// Renews its lease (RFC 8881 §8.3).
     pub fn renew(&self, now: Now) {
         self.renewed.fetch_max(now.0, Ordering::Relaxed);
@@ -56,11 +108,7 @@ impl Client {
         Now(self.renewed.load(Ordering::Relaxed))
     }
 
-    /// Ends its reclaiming (RFC 8881 §18.51).
-    ///
-    /// # Errors
-    /// COMPLETE_ALREADY the second time.
-    pub fn reclaim_complete(&self) -> Result<(), Status> {
+    pub(crate) fn complete_reclaim(&self) -> Result<(), Status> {
         if self.reclaim_complete.swap(true, Ordering::Relaxed) {
             Err(Status::CompleteAlready)
         } else {
@@ -75,14 +123,15 @@ impl Client {
 
     /// True once the client was destroyed, replaced or expired.
     pub fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Relaxed)
+        self.gone.load(Ordering::SeqCst)
     }
 
     pub(crate) fn leave(&self) {
-        self.gone.store(true, Ordering::Relaxed);
+        self.gone.store(true, Ordering::SeqCst);
     }
 
-    pub(crate) fn has_state(&self) -> bool {
+    /// True while it holds an open, a lock stateid or a delegation.
+    pub fn has_state(&self) -> bool {
         !self.states.lock().is_empty()
     }
 
@@ -90,8 +139,19 @@ impl Client {
         self.states.lock().len()
     }
 
-    pub(crate) fn add_state(&self, other: [u8; 12], file: FileId, kind: StateKind) {
-        self.states.lock().insert(other, (file, kind));
+    /// Adds to the index.
+    ///
+    /// # Errors
+    /// DELAY for a client that is gone, for nobody would ever discard the state, and for one that is not recorded, for it could
+    /// not reclaim it.
+    pub(crate) fn add_state(&self, other: [u8; 12], file: FileId, kind: StateKind) -> Result<(), Status> {
+        let mut states = self.states.lock();
+        // Whoever discards states has first marked the client, and whoever removes its record has looked here.
+        if self.is_gone() || !self.is_recorded() {
+            return Err(Status::Delay);
+        }
+        states.insert(other, (file, kind));
+        Ok(())
     }
 
     pub(crate) fn remove_state(&self, other: &[u8; 12]) {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, SequenceId, Status, Verifier};
 
-use crate::{Client, Now, Principal, SessionCreated, State};
+use crate::{Client, Principal, SessionCreated, State};
 
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
@@ -67,16 +67,16 @@ impl State {
     ///
     /// # Errors
     /// STALE_CLIENTID; CLIENTID_BUSY while it has a session or state.
-    pub fn destroy_client(&self, id: ClientId) -> Result<(), Status> {
+    pub fn destroy_client(&self, id: ClientId) -> Result<Arc<Client>, Status> {
         let mut table = self.clients.table.lock();
         let record = table.records.get(&id).ok_or(Status::StaleClientId)?;
         if record.client.has_state() || self.sessions.count_of_client(id) > 0 {
             return Err(Status::ClientIdBusy);
         }
-        if let Some(record) = table.remove(id) {
-            record.client.leave();
-        }
-        Ok(())
+        let client = Arc::clone(&record.client);
+        table.remove(id);
+        client.leave();
+        Ok(client)
     }
 
     /// False until the first NFSv4 client comes: nobody can have an open or a delegation.
@@ -89,21 +89,5 @@ impl State {
         record.client.leave();
         self.sessions.remove_of_client(record.client.id());
         self.files.discard_states(&record.client);
-    }
-
-    /// Forgets clients that have been silent for longer than the lease; true when there were any.
-    pub(crate) fn expire_clients(&self, now: Now) -> usize {
-        let mut table = self.clients.table.lock();
-        let lease_ms = self.limits.lease_ms();
-        let expired: Vec<ClientId> = table
-            .records
-            .iter()
-            .filter(|(_, record)| now.since_ms(record.client.renewed()) > lease_ms)
-            .map(|(id, _)| *id)
-            .collect();
-        let records: Vec<Record> = expired.iter().filter_map(|id| table.remove(*id)).collect();
-        drop(table);
-        records.iter().for_each(|record| self.discard_client(record));
-        records.len()
     }
 }

@@ -5,25 +5,15 @@
 //!                             └────── deadline ────▶ revoked (until FREE_STATEID)
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use proto::nfs4::{ClientId, StateId, Status};
+use proto::nfs4::{ClientId, StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::{Delegation, FileState};
 use crate::files::Shard;
-use crate::{DelegationKind, FileId, Now, State};
-
-/// A delegation in the way of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recall {
-    /// Whose.
-    pub client: ClientId,
-    /// Which.
-    pub state_id: StateId,
-    /// It was not recalled before: CB_RECALL must be sent.
-    pub first: bool,
-}
+use crate::{Blocked, DelegationKind, FileId, Now, Obstacles, Recall, State};
 
 /// A change under way by somebody without an open. As long as it lives, no delegation of the file is granted.
 #[derive(Debug)]
@@ -41,13 +31,17 @@ impl State {
     /// Costs two atomic operations where nothing is delegated.
     ///
     /// # Errors
-    /// The delegations that are in the way; to be tried again when they have been returned.
+    /// GRACE, while a delegation of the file may not have been reclaimed yet; what is in the way, to be tried again when it
+    /// is gone.
     pub fn begin_change(
         &self,
         file: FileId,
         client: Option<ClientId>,
         now: Now,
-    ) -> Result<Changing<'_>, Vec<Recall>> {
+    ) -> Result<Changing<'_>, Blocked> {
+        if self.in_grace() {
+            return Err(Status::Grace.into());
+        }
         let shard = self.files.shard(file);
         shard.changing.fetch_add(1, Ordering::SeqCst);
         let changing = Changing(&shard.changing);
@@ -55,14 +49,14 @@ impl State {
         if shard.delegated.load(Ordering::SeqCst) == 0 {
             return Ok(changing);
         }
-        let recalls = self.files.with(file, |state, _| self.recall_conflicts(state, client, true, now));
-        if recalls.is_empty() { Ok(changing) } else { Err(recalls) }
+        let obstacles = self.files.with(file, |state, _| self.recall_conflicts(state, client, true, now));
+        if obstacles.is_empty() { Ok(changing) } else { Err(Blocked::By(obstacles)) }
     }
 
-    /// The delegations that are in the way of reading by `client`, or by somebody who is none.
-    pub fn read_conflicts(&self, file: FileId, client: Option<ClientId>, now: Now) -> Vec<Recall> {
+    /// What is in the way of reading by `client`, or by somebody who is none.
+    pub fn read_conflicts(&self, file: FileId, client: Option<ClientId>, now: Now) -> Obstacles {
         if self.files.shard(file).delegated.load(Ordering::SeqCst) == 0 {
-            return Vec::new();
+            return Obstacles::default();
         }
         self.files.with(file, |state, _| self.recall_conflicts(state, client, false, now))
     }
@@ -73,57 +67,56 @@ impl State {
         client: Option<ClientId>,
         writes: bool,
         now: Now,
-    ) -> Vec<Recall> {
+    ) -> Obstacles {
         let deadline = Now(now.0.saturating_add(self.limits.recall_ms));
         let conflicts = state
             .delegations
             .iter_mut()
-            .filter(|d| Some(d.client) != client && (writes || d.kind == DelegationKind::Write));
-        let recalls: Vec<Recall> = conflicts
-            .map(|delegation| Recall {
-                client: delegation.client,
+            .filter(|d| Some(d.client.id()) != client && (writes || d.kind == DelegationKind::Write));
+        let mut obstacles = Obstacles::default();
+        for delegation in conflicts {
+            if self.has_lapsed(&delegation.client, now) {
+                obstacles.add_lapsed(&delegation.client);
+                continue;
+            }
+            obstacles.recalls.push(Recall {
+                client: delegation.client.id(),
                 state_id: StateId { sequence: 1, other: delegation.other },
                 first: delegation.deadline.replace(delegation.deadline.unwrap_or(deadline)).is_none(),
-            })
-            .collect();
-        if !recalls.is_empty() {
+            });
+        }
+        if !obstacles.recalls.is_empty() {
             state.recalled = Some(now);
         }
-        recalls
+        obstacles
     }
 
-    /// Grants a read delegation if nothing speaks against it: no writer, no change under way, no recent recall, no
-    /// bound reached.
+    /// Grants a delegation if nothing speaks against it: no use by others that it would exclude, no change under way, no
+    /// recent recall, no bound reached.
     pub(crate) fn delegate(
         &self,
         state: &mut FileState,
         shard: &Shard,
-        client: &Client,
-        file: FileId,
+        client: &Arc<Client>,
+        (file, kind): (FileId, DelegationKind),
         now: Now,
     ) -> Option<StateId> {
-        use proto::nfs4::share;
         let contended = state.recalled.is_some_and(|at| now.since_ms(at) <= self.limits.recall_pause_ms);
-        let written = state.opens.iter().any(|open| open.access & share::WRITE != 0);
-        let has_one = state.delegations.iter().any(|d| d.client == client.id());
+        let has_one = state.delegations.iter().any(|d| d.client.id() == client.id());
         let full = self.files.delegations.load(Ordering::Relaxed) >= self.limits.delegations_max;
-        if contended || written || has_one || full {
+        if contended || has_one || full || state.is_used_against(client, kind) {
             return None;
         }
         shard.delegated.fetch_add(1, Ordering::SeqCst);
-        if shard.changing.load(Ordering::SeqCst) > 0 {
+        let other = self.files.next_other();
+        let granted = shard.changing.load(Ordering::SeqCst) == 0
+            && client.add_state(other, file, StateKind::Delegation).is_ok();
+        if !granted {
             shard.delegated.fetch_sub(1, Ordering::SeqCst);
             return None;
         }
         self.files.delegations.fetch_add(1, Ordering::Relaxed);
-        let other = self.files.next_other();
-        client.add_state(other, file, StateKind::Delegation);
-        state.delegations.push(Delegation {
-            other,
-            client: client.id(),
-            kind: DelegationKind::Read,
-            deadline: None,
-        });
+        state.delegations.push(Delegation { other, client: Arc::clone(client), kind, deadline: None });
         Some(StateId { sequence: 1, other })
     }
 
@@ -174,15 +167,33 @@ impl State {
             }
             for (file, state) in shard.files.lock().iter() {
                 let late = state.delegations.iter().filter(|d| d.deadline.is_some_and(|at| at <= now));
-                overdue.extend(late.map(|delegation| (*file, delegation.client, delegation.other)));
+                overdue
+                    .extend(late.map(|delegation| (*file, Arc::clone(&delegation.client), delegation.other)));
             }
         }
         for (file, client, other) in &overdue {
             self.files.with(*file, |state, shard| self.files.drop_delegation(state, shard, other));
-            if let Some(client) = self.client(*client) {
-                client.revoke(*other);
-            }
+            client.revoke(*other);
         }
         overdue.len()
+    }
+}
+
+impl FileState {
+    /// True when somebody uses the file in a way that the client, delegated to, would have to hear of.
+    fn is_used_against(&self, client: &Client, kind: DelegationKind) -> bool {
+        match kind {
+            // One's own writing counts as well: its changes would have to be told apart from those of others.
+            DelegationKind::Read => {
+                self.opens.iter().any(|open| open.access & share::WRITE != 0)
+                    || self.delegations.iter().any(|d| d.kind == DelegationKind::Write)
+            }
+            DelegationKind::Write => {
+                self.opens.iter().any(|open| open.client.id() != client.id())
+                    || !self.delegations.is_empty()
+                    || !self.shares.is_empty()
+                    || self.ranges.any_of_other(client.id())
+            }
+        }
     }
 }

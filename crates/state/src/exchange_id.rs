@@ -98,7 +98,7 @@ impl State {
             confirmed: false,
             next_sequence: SequenceId(1),
             last_outcome: None,
-            client: Arc::new(Client::new(id, now)),
+            client: Arc::new(Client::new(id, asked.owner.clone(), self.is_known(&asked.owner), now)),
         };
         let answer = exchanged(&record);
         table.records.insert(id, record);

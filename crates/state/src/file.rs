@@ -1,11 +1,12 @@
 //! What is remembered of one file.
 
-use bytes::Bytes;
-use proto::nfs4::ClientId;
+use std::sync::Arc;
 
-use crate::Now;
+use bytes::Bytes;
+
 use crate::ranges::RangeTable;
 use crate::shares::Share;
+use crate::{Client, Now};
 
 /// The key of a file: its id and generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +37,7 @@ pub(crate) struct FileState {
 pub(crate) struct OpenState {
     pub(crate) other: [u8; 12],
     pub(crate) sequence: u32,
-    pub(crate) client: ClientId,
+    pub(crate) client: Arc<Client>,
     pub(crate) owner: Bytes,
     pub(crate) access: u32,
     pub(crate) deny: u32,
@@ -49,7 +50,7 @@ pub(crate) struct OpenState {
 pub(crate) struct LockState {
     pub(crate) other: [u8; 12],
     pub(crate) sequence: u32,
-    pub(crate) client: ClientId,
+    pub(crate) client: Arc<Client>,
     pub(crate) owner: Bytes,
     /// The open under which it was made.
     pub(crate) open: [u8; 12],
@@ -58,7 +59,7 @@ pub(crate) struct LockState {
 #[derive(Debug)]
 pub(crate) struct Delegation {
     pub(crate) other: [u8; 12],
-    pub(crate) client: ClientId,
+    pub(crate) client: Arc<Client>,
     pub(crate) kind: DelegationKind,
     /// Set when it was recalled: revoked then.
     pub(crate) deadline: Option<Now>,

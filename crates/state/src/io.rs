@@ -4,7 +4,7 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
-use crate::{FileId, State};
+use crate::{Blocked, DelegationKind, FileId, Now, State};
 
 /// What is to be done with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +28,28 @@ impl State {
     /// Checks a READ, WRITE or SETATTR of the size. For a special stateid only share reservations count.
     ///
     /// # Errors
-    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial.
-    pub fn check_io(&self, client: &Client, file: FileId, id: &StateId, io: Io) -> Result<(), Status> {
+    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial, GRACE; clients in the
+    /// way whose lease is over.
+    pub fn check_io(
+        &self,
+        client: &Client,
+        file: FileId,
+        id: &StateId,
+        io: Io,
+        now: Now,
+    ) -> Result<(), Blocked> {
         if *id == StateId::ANONYMOUS || *id == StateId::READ_BYPASS {
+            // Somebody's reservation may not have been reclaimed yet (RFC 8881 §8.4.2.1).
+            if self.in_grace() {
+                return Err(Status::Grace.into());
+            }
             let bypass = *id == StateId::READ_BYPASS && io == Io::Read;
-            return if bypass { Ok(()) } else { self.check_anonymous_io(file, io) };
+            return if bypass { Ok(()) } else { self.check_anonymous_io(file, io, now) };
         }
+        Ok(self.check_state_io(client, file, id, io)?)
+    }
+
+    fn check_state_io(&self, client: &Client, file: FileId, id: &StateId, io: Io) -> Result<(), Status> {
         let (found, kind) = client.find(id)?;
         if found != file {
             return Err(Status::BadStateId);
@@ -45,8 +61,7 @@ impl State {
                 check_sequence(id.sequence, lock.sequence)?;
                 state.check_open(&StateId { sequence: 0, other: lock.open }, io)
             }
-            StateKind::Delegation if io == Io::Read => check_sequence(id.sequence, 1),
-            StateKind::Delegation => Err(Status::OpenMode),
+            StateKind::Delegation => state.check_delegation(id, io),
         })
     }
 
@@ -54,14 +69,24 @@ impl State {
     ///
     /// # Errors
     /// LOCKED when somebody denies it.
-    pub fn check_anonymous_io(&self, file: FileId, io: Io) -> Result<(), Status> {
-        self.files.with(file, |state, _| {
-            if state.share_conflict(None, io.access(), 0) { Err(Status::Locked) } else { Ok(()) }
+    pub fn check_anonymous_io(&self, file: FileId, io: Io, now: Now) -> Result<(), Blocked> {
+        self.files.with(file, |state, _| match self.check_shares(state, None, (io.access(), 0), now) {
+            Err(Blocked::Status(_)) => Err(Status::Locked.into()),
+            checked => checked,
         })
     }
 }
 
 impl FileState {
+    fn check_delegation(&self, id: &StateId, io: Io) -> Result<(), Status> {
+        check_sequence(id.sequence, 1)?;
+        let held = self.delegations.iter().find(|d| d.other == id.other).ok_or(Status::BadStateId)?;
+        match (io, held.kind) {
+            (Io::Write, DelegationKind::Read) => Err(Status::OpenMode),
+            _ => Ok(()),
+        }
+    }
+
     fn check_open(&self, id: &StateId, io: Io) -> Result<(), Status> {
         let open = self.opens.iter().find(|o| o.other == id.other).ok_or(Status::BadStateId)?;
         check_sequence(id.sequence, open.sequence)?;

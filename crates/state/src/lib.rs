@@ -13,11 +13,14 @@ mod clients;
 mod create_session;
 mod delegations;
 mod exchange_id;
+mod expel;
 mod file;
 mod files;
+mod grace;
 mod io;
 mod limits;
 mod locks;
+mod obstacles;
 mod opens;
 mod ranges;
 mod session;
@@ -30,13 +33,14 @@ mod time;
 pub use channel::{ChannelLimits, negotiate_back_channel, negotiate_fore_channel};
 pub use client::Client;
 pub use create_session::{CreateSession, SessionCreated};
-pub use delegations::{Changing, Recall};
+pub use delegations::Changing;
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};
 pub use io::Io;
 pub use limits::Limits;
 pub use locks::{Denied, LockError, LockRequest, Locker};
-pub use opens::{Open, OpenError, Opened};
+pub use obstacles::{Blocked, Obstacles, Recall};
+pub use opens::{Open, OpenClaim, Opened};
 pub use ranges::{LockOwner, Range};
 pub use session::{Begin, SequenceRequest, Session, SlotTicket};
 pub use shares::ShareOwner;
@@ -45,6 +49,7 @@ pub use time::Now;
 
 use clients::Clients;
 use files::Files;
+use grace::Grace;
 use sessions::Sessions;
 
 /// Everything that the server remembers.
@@ -56,6 +61,7 @@ pub struct State {
     clients: Clients,
     sessions: Sessions,
     files: Files,
+    grace: Grace,
 }
 
 impl State {
@@ -67,6 +73,7 @@ impl State {
             clients: Clients::default(),
             sessions: Sessions::default(),
             files: Files::new(boot),
+            grace: Grace::default(),
         }
     }
 

@@ -5,6 +5,10 @@
 pub struct Limits {
     /// How long a silent client keeps its state, in seconds.
     pub lease_seconds: u32,
+    /// How long a client that was silent for its lease keeps state that is in nobody's way, in seconds.
+    pub courtesy_seconds: u32,
+    /// Silent clients that keep state; of more, those silent the longest lose it.
+    pub lapsed_clients_max: usize,
     /// Client records, confirmed or not; one more gets NFS4ERR_DELAY, and may succeed when a silent client's lease has ended.
     pub clients_max: usize,
     /// Sessions of a client; one more gets NFS4ERR_NOSPC (RFC 8881 §18.36.4).
@@ -33,6 +37,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             lease_seconds: 90,
+            courtesy_seconds: 24 * 3600,
+            lapsed_clients_max: 4096,
             clients_max: 65_536,
             sessions_per_client_max: 64,
             slots_max: 1024,

@@ -1,11 +1,14 @@
 //! LOCK, LOCKT, LOCKU and NLM's calls of the same meaning (RFC 8881 §9.1–9.4, §18.10–18.12).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
 use crate::file::{FileState, LockState};
-use crate::{FileId, LockOwner, Range, State};
+use crate::ranges::Held;
+use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
 
 /// Who locks, as LOCK says it.
 #[derive(Debug, Clone)]
@@ -32,6 +35,8 @@ pub struct LockRequest {
     pub range: Range,
     /// Nobody else may lock there.
     pub exclusive: bool,
+    /// The lock was held before the server restarted.
+    pub reclaim: bool,
 }
 
 /// The lock in the way.
@@ -46,17 +51,17 @@ pub struct Denied {
 }
 
 /// Why a range was not locked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum LockError {
     /// Somebody else has a lock there.
     Denied(Denied),
-    /// For another reason.
-    Status(Status),
+    /// What stands in the way may go, or the request fails for another reason.
+    Blocked(Blocked),
 }
 
 impl From<Status> for LockError {
     fn from(status: Status) -> Self {
-        Self::Status(status)
+        Self::Blocked(Blocked::Status(status))
     }
 }
 
@@ -64,9 +69,14 @@ impl State {
     /// Locks a range for an NFSv4 lock-owner.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; BAD_STATEID and its kin; OPENMODE when the open does not allow the kind;
-    /// DELAY at a bound.
-    pub fn lock(&self, client: &Client, request: &LockRequest) -> Result<StateId, LockError> {
+    /// DENIED with the lock in the way; BAD_STATEID and its kin; OPENMODE when the open does not allow the kind; GRACE, NO_GRACE,
+    /// RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY at a bound; clients in the way whose lease is over.
+    pub fn lock(&self, client: &Arc<Client>, request: &LockRequest, now: Now) -> Result<StateId, LockError> {
+        if request.reclaim {
+            self.check_reclaim(client)?;
+        } else {
+            self.check_new_state(client)?;
+        }
         let named = match &request.locker {
             Locker::Existing(id) => (id, StateKind::Lock),
             Locker::New { open, .. } => (open, StateKind::Open),
@@ -82,20 +92,27 @@ impl State {
             let (open, name) = state.locker(client, &request.locker)?;
             state.check_lock_mode(&open, request.exclusive)?;
             let owner = LockOwner::Nfs4 { client: client.id(), owner: name.clone() };
-            self.lock_range(state, &owner, request.range, request.exclusive)?;
-            Ok(self.lock_state_id(state, client, file, open, name))
+            match self.lock_range(state, &owner, (request.range, request.exclusive), now) {
+                // What was held is held by somebody else (RFC 8881 §9.11).
+                Err(LockError::Denied(_)) if request.reclaim => Err(Status::ReclaimConflict.into()),
+                Err(error) => Err(error),
+                Ok(()) => Ok(self.lock_state_id(state, client, file, open, name)?),
+            }
         })
     }
 
-    /// The lock that would be in the way, if any, of whoever asks.
+    /// Whether a lock would be in the way of whoever asks.
+    ///
+    /// # Errors
+    /// The lock in the way; clients whose lease is over.
     pub fn test_lock(
         &self,
         file: FileId,
         owner: &LockOwner,
-        range: Range,
-        exclusive: bool,
-    ) -> Option<Denied> {
-        self.files.with(file, |state, _| state.denied(owner, &range, exclusive))
+        (range, exclusive): (Range, bool),
+        now: Now,
+    ) -> Result<(), LockError> {
+        self.files.with(file, |state, _| self.check_range(state, owner, (&range, exclusive), now))
     }
 
     /// Unlocks a range for an NFSv4 lock-owner.
@@ -130,15 +147,15 @@ impl State {
     /// Locks a range for an NLM caller.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; DELAY at a bound.
+    /// DENIED with the lock in the way; DELAY at a bound; clients in the way whose lease is over.
     pub fn nlm_lock(
         &self,
         file: FileId,
         owner: &LockOwner,
-        range: Range,
-        exclusive: bool,
+        (range, exclusive): (Range, bool),
+        now: Now,
     ) -> Result<(), LockError> {
-        self.files.with(file, |state, _| self.lock_range(state, owner, range, exclusive))
+        self.files.with(file, |state, _| self.lock_range(state, owner, (range, exclusive), now))
     }
 
     /// Unlocks a range for an NLM caller; what was not locked is no error.
@@ -161,12 +178,10 @@ impl State {
         &self,
         state: &mut FileState,
         owner: &LockOwner,
-        range: Range,
-        exclusive: bool,
+        (range, exclusive): (Range, bool),
+        now: Now,
     ) -> Result<(), LockError> {
-        if let Some(denied) = state.denied(owner, &range, exclusive) {
-            return Err(LockError::Denied(denied));
-        }
+        self.check_range(state, owner, (&range, exclusive), now)?;
         if state.ranges.len() >= self.limits.ranges_per_file_max {
             return Err(Status::Delay.into());
         }
@@ -174,34 +189,60 @@ impl State {
         Ok(())
     }
 
+    fn check_range(
+        &self,
+        state: &FileState,
+        owner: &LockOwner,
+        (range, exclusive): (&Range, bool),
+        now: Now,
+    ) -> Result<(), LockError> {
+        let mut obstacles = Obstacles::default();
+        for held in state.ranges.conflicts(owner, range, exclusive) {
+            match state.holder(held) {
+                Some(client) if self.has_lapsed(client, now) => obstacles.add_lapsed(client),
+                _ => {
+                    return Err(LockError::Denied(Denied {
+                        owner: held.owner.clone(),
+                        range: held.range,
+                        exclusive: held.exclusive,
+                    }));
+                }
+            }
+        }
+        if obstacles.is_empty() { Ok(()) } else { Err(LockError::Blocked(Blocked::By(obstacles))) }
+    }
+
     fn lock_state_id(
         &self,
         state: &mut FileState,
-        client: &Client,
+        client: &Arc<Client>,
         file: FileId,
         open: [u8; 12],
         name: Bytes,
-    ) -> StateId {
-        let mine =
-            state.locks.iter_mut().find(|l| l.client == client.id() && l.owner == name && l.open == open);
-        if let Some(mine) = mine {
+    ) -> Result<StateId, Status> {
+        let is_mine = |l: &&mut LockState| l.client.id() == client.id() && l.owner == name && l.open == open;
+        if let Some(mine) = state.locks.iter_mut().find(is_mine) {
             mine.sequence = next_sequence(mine.sequence);
-            return StateId { sequence: mine.sequence, other: mine.other };
+            return Ok(StateId { sequence: mine.sequence, other: mine.other });
         }
         let other = self.files.next_other();
-        client.add_state(other, file, StateKind::Lock);
-        state.locks.push(LockState { other, sequence: 1, client: client.id(), owner: name, open });
-        StateId { sequence: 1, other }
+        if let Err(status) = client.add_state(other, file, StateKind::Lock) {
+            // The client is gone, and with it the range that was just locked.
+            state
+                .ranges
+                .remove(|owner| *owner == LockOwner::Nfs4 { client: client.id(), owner: name.clone() });
+            return Err(status);
+        }
+        state.locks.push(LockState { other, sequence: 1, client: Arc::clone(client), owner: name, open });
+        Ok(StateId { sequence: 1, other })
     }
 }
 
 impl FileState {
-    fn denied(&self, owner: &LockOwner, range: &Range, exclusive: bool) -> Option<Denied> {
-        self.ranges.conflict(owner, range, exclusive).map(|held| Denied {
-            owner: held.owner.clone(),
-            range: held.range,
-            exclusive: held.exclusive,
-        })
+    /// The NFSv4 client that holds a range.
+    fn holder(&self, held: &Held) -> Option<&Arc<Client>> {
+        let LockOwner::Nfs4 { client, .. } = &held.owner else { return None };
+        self.locks.iter().map(|lock| &lock.client).find(|holder| holder.id() == *client)
     }
 
     /// The open and the name that a request to lock stands for.
@@ -213,7 +254,7 @@ impl FileState {
                 Ok((lock.open, lock.owner.clone()))
             }
             Locker::New { open: id, owner } => {
-                let open = self.opens.iter().find(|o| o.other == id.other && o.client == client.id());
+                let open = self.opens.iter().find(|o| o.other == id.other && o.client.id() == client.id());
                 let open = open.ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, open.sequence)?;
                 Ok((open.other, owner.clone()))
@@ -229,7 +270,7 @@ impl FileState {
     }
 
     fn owner_of(lock: &LockState) -> LockOwner {
-        LockOwner::Nfs4 { client: lock.client, owner: lock.owner.clone() }
+        LockOwner::Nfs4 { client: lock.client.id(), owner: lock.owner.clone() }
     }
 
     /// True while a range is locked under an open, and under no other open of the same lock-owner.
@@ -238,7 +279,7 @@ impl FileState {
             let elsewhere = self
                 .locks
                 .iter()
-                .any(|l| l.open != *open && l.client == lock.client && l.owner == lock.owner);
+                .any(|l| l.open != *open && l.client.id() == lock.client.id() && l.owner == lock.owner);
             !elsewhere && self.ranges.holds(&Self::owner_of(lock))
         })
     }

@@ -1,12 +1,22 @@
 //! OPEN, OPEN_DOWNGRADE and CLOSE (RFC 8881 §9.7–9.9, §18.2, §18.16, §18.18).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
-use crate::delegations::Recall;
 use crate::file::{FileState, OpenState};
-use crate::{DelegationKind, FileId, Now, State};
+use crate::{Blocked, DelegationKind, FileId, Now, State};
+
+/// By what right a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenClaim {
+    /// For the first time.
+    New,
+    /// It was open before the server restarted, with a delegation or without (CLAIM_PREVIOUS).
+    Reclaim(Option<DelegationKind>),
+}
 
 /// What OPEN asks for, once the file is known.
 #[derive(Debug, Clone)]
@@ -15,12 +25,14 @@ pub struct Open {
     pub file: FileId,
     /// The open-owner.
     pub owner: Bytes,
+    /// By what right.
+    pub claim: OpenClaim,
     /// Bits of [`share`], without the delegation wanted.
     pub access: u32,
     /// Bits of [`share`].
     pub deny: u32,
-    /// A read delegation may come with it: the callback path works and the client did not decline.
-    pub delegate: bool,
+    /// The delegation that may come with it: the callback path works and the client did not decline.
+    pub delegate: Option<DelegationKind>,
 }
 
 /// What OPEN answers.
@@ -32,46 +44,45 @@ pub struct Opened {
     pub delegation: Option<(StateId, DelegationKind)>,
 }
 
-/// Why a file was not opened.
-#[derive(Debug)]
-pub enum OpenError {
-    /// Delegations are in the way; the open may be tried again when they have been returned.
-    Delegated(Vec<Recall>),
-    /// For good.
-    Status(Status),
-}
-
 impl State {
     /// Opens a file, or adds to what the owner has opened of it.
     ///
     /// # Errors
-    /// INVAL, SHARE_DENIED; DELAY when the client has too much state; delegations to be recalled.
-    pub fn open(&self, client: &Client, open: &Open, now: Now) -> Result<Opened, OpenError> {
-        check_share(open.access, open.deny).map_err(OpenError::Status)?;
-        if client.state_count() >= self.limits.states_per_client_max || client.is_gone() {
-            return Err(OpenError::Status(Status::Delay));
+    /// INVAL, SHARE_DENIED; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY when the client has too
+    /// much state; delegations and lapsed clients in the way.
+    pub fn open(&self, client: &Arc<Client>, open: &Open, now: Now) -> Result<Opened, Blocked> {
+        check_share(open.access, open.deny)?;
+        match open.claim {
+            OpenClaim::New => self.check_new_state(client)?,
+            OpenClaim::Reclaim(_) => self.check_reclaim(client)?,
+        }
+        if client.state_count() >= self.limits.states_per_client_max {
+            return Err(Status::Delay.into());
         }
         self.files.with(open.file, |state, shard| {
-            if state.share_conflict(Some((client.id(), &open.owner)), open.access, open.deny) {
-                return Err(OpenError::Status(Status::ShareDenied));
-            }
+            let mine = Some((client.id(), &open.owner[..]));
+            self.check_shares(state, mine, (open.access, open.deny), now)
+                .map_err(|b| of_claim(b, open.claim))?;
             let writes = open.access & share::WRITE != 0 || open.deny & share::READ != 0;
-            let recalls = self.recall_conflicts(state, Some(client.id()), writes, now);
-            if !recalls.is_empty() {
-                return Err(OpenError::Delegated(recalls));
+            let obstacles = self.recall_conflicts(state, Some(client.id()), writes, now);
+            if !obstacles.is_empty() {
+                return Err(Blocked::By(obstacles));
             }
-            let state_id = self.add_open(state, client, open);
-            let delegation = if open.delegate && !writes {
-                self.delegate(state, shard, client, open.file, now)
-            } else {
-                None
+            let state_id = self.add_open(state, client, open)?;
+            let wanted = match open.claim {
+                OpenClaim::New => open.delegate,
+                OpenClaim::Reclaim(kind) => kind,
             };
-            Ok(Opened { state_id, delegation: delegation.map(|id| (id, DelegationKind::Read)) })
+            let delegation = wanted.and_then(|kind| {
+                let id = self.delegate(state, shard, client, (open.file, kind), now)?;
+                Some((id, kind))
+            });
+            Ok(Opened { state_id, delegation })
         })
     }
 
-    fn add_open(&self, state: &mut FileState, client: &Client, open: &Open) -> StateId {
-        let mine = state.opens.iter_mut().find(|o| o.client == client.id() && o.owner == open.owner);
+    fn add_open(&self, state: &mut FileState, client: &Arc<Client>, open: &Open) -> Result<StateId, Status> {
+        let mine = state.opens.iter_mut().find(|o| o.client.id() == client.id() && o.owner == open.owner);
         if let Some(mine) = mine {
             mine.access |= open.access;
             mine.deny |= open.deny;
@@ -79,20 +90,20 @@ impl State {
                 mine.history.push((open.access, open.deny));
             }
             mine.sequence = next_sequence(mine.sequence);
-            return StateId { sequence: mine.sequence, other: mine.other };
+            return Ok(StateId { sequence: mine.sequence, other: mine.other });
         }
         let other = self.files.next_other();
-        client.add_state(other, open.file, StateKind::Open);
+        client.add_state(other, open.file, StateKind::Open)?;
         state.opens.push(OpenState {
             other,
             sequence: 1,
-            client: client.id(),
+            client: Arc::clone(client),
             owner: open.owner.clone(),
             access: open.access,
             deny: open.deny,
             history: vec![(open.access, open.deny)],
         });
-        StateId { sequence: 1, other }
+        Ok(StateId { sequence: 1, other })
     }
 
     /// Gives up part of an open's access or denial.
@@ -172,4 +183,12 @@ fn check_share(access: u32, deny: u32) -> Result<(), Status> {
 fn is_union(history: &[(u32, u32)], access: u32, deny: u32) -> bool {
     let within = history.iter().filter(|(a, d)| a & !access == 0 && d & !deny == 0);
     within.fold((0, 0), |sum, (a, d)| (sum.0 | a, sum.1 | d)) == (access, deny)
+}
+
+/// A reclaim that somebody's state is in the way of has a status of its own (RFC 8881 §9.11).
+fn of_claim(blocked: Blocked, claim: OpenClaim) -> Blocked {
+    match (blocked, claim) {
+        (Blocked::Status(Status::ShareDenied), OpenClaim::Reclaim(_)) => Status::ReclaimConflict.into(),
+        (blocked, _) => blocked,
+    }
 }

@@ -95,18 +95,25 @@ impl RangeTable {
         self.held.is_empty()
     }
 
+    /// True when anybody but this client has locked a range.
+    pub(crate) fn any_of_other(&self, mine: ClientId) -> bool {
+        self.held.iter().any(|held| !matches!(held.owner, LockOwner::Nfs4 { client, .. } if client == mine))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// A lock of somebody else that is in the way.
-    pub(crate) fn conflict(&self, owner: &LockOwner, range: &Range, exclusive: bool) -> Option<&Held> {
-        self.held
-            .iter()
-            .filter(|held| {
-                held.range.overlaps(range) && (exclusive || held.exclusive) && held.owner != *owner
-            })
-            .min_by_key(|held| held.range.start)
+    /// Locks of somebody else that are in the way.
+    pub(crate) fn conflicts(
+        &self,
+        owner: &LockOwner,
+        range: &Range,
+        exclusive: bool,
+    ) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(move |held| {
+            held.range.overlaps(range) && (exclusive || held.exclusive) && held.owner != *owner
+        })
     }
 
     /// Locks a range that nobody is in the way of. What the owner had there is replaced, neighbours of one kind merge.
@@ -186,8 +193,8 @@ mod tests {
         assert_eq!(table.len(), 1);
         table.unlock(&owner(1), Range::new(5, 5).unwrap());
         assert_eq!(table.len(), 2);
-        assert!(table.conflict(&owner(2), &Range::new(5, 5).unwrap(), true).is_none());
-        assert!(table.conflict(&owner(2), &Range::new(4, 1).unwrap(), false).is_some());
+        assert!(table.conflicts(&owner(2), &Range::new(5, 5).unwrap(), true).next().is_none());
+        assert!(table.conflicts(&owner(2), &Range::new(4, 1).unwrap(), false).next().is_some());
     }
 
     /// For each byte, who holds it and how.
@@ -220,7 +227,7 @@ mod tests {
                     apply(&mut model, who, offset, length, 0);
                     continue;
                 }
-                prop_assert_eq!(table.conflict(&owner(who), &range, action == 2).is_none(), free);
+                prop_assert_eq!(table.conflicts(&owner(who), &range, action == 2).next().is_none(), free);
                 if free {
                     table.lock(&owner(who), range, action == 2);
                     apply(&mut model, who, offset, length, action);

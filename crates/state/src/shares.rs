@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use proto::nfs4::{ClientId, Status};
 
-use crate::file::FileState;
-use crate::{FileId, State};
+use crate::file::{FileState, OpenState};
+use crate::{Blocked, FileId, Now, Obstacles, State};
 
 /// An NLM share and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,16 +22,33 @@ pub(crate) struct Share {
     pub(crate) deny: u32,
 }
 
-impl FileState {
-    /// True when somebody other than the open-owner denies `access` or has what `deny` forbids.
-    pub(crate) fn share_conflict(&self, except: Option<(ClientId, &[u8])>, access: u32, deny: u32) -> bool {
+impl State {
+    /// Checks access and denial against those of everybody but the open-owner.
+    ///
+    /// # Errors
+    /// SHARE_DENIED; clients in the way whose lease is over.
+    pub(crate) fn check_shares(
+        &self,
+        state: &FileState,
+        except: Option<(ClientId, &[u8])>,
+        (access, deny): (u32, u32),
+        now: Now,
+    ) -> Result<(), Blocked> {
         let conflicts = |theirs: (u32, u32)| theirs.1 & access != 0 || theirs.0 & deny != 0;
-        let open = self
-            .opens
-            .iter()
-            .filter(|open| except.is_none_or(|(client, owner)| open.client != client || open.owner != owner))
-            .any(|open| conflicts((open.access, open.deny)));
-        open || self.shares.iter().any(|share| conflicts((share.access, share.deny)))
+        if state.shares.iter().any(|share| conflicts((share.access, share.deny))) {
+            return Err(Status::ShareDenied.into());
+        }
+        let mut obstacles = Obstacles::default();
+        let is_other = |open: &&OpenState| {
+            except.is_none_or(|(client, owner)| open.client.id() != client || open.owner != owner)
+        };
+        for open in state.opens.iter().filter(is_other).filter(|open| conflicts((open.access, open.deny))) {
+            if !self.has_lapsed(&open.client, now) {
+                return Err(Status::ShareDenied.into());
+            }
+            obstacles.add_lapsed(&open.client);
+        }
+        if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }
     }
 }
 
@@ -42,17 +59,23 @@ impl State {
     /// Reserves a file for an NLM caller; its earlier share is replaced.
     ///
     /// # Errors
-    /// SHARE_DENIED, or DELAY when the file has too many.
-    pub fn share(&self, file: FileId, owner: ShareOwner, access: u32, deny: u32) -> Result<(), Status> {
+    /// SHARE_DENIED, or DELAY when the file has too many; clients in the way whose lease is over.
+    pub fn share(
+        &self,
+        file: FileId,
+        owner: ShareOwner,
+        (access, deny): (u32, u32),
+        now: Now,
+    ) -> Result<(), Blocked> {
         self.files.with(file, |state, _| {
             let mine = state.shares.iter().position(|share| share.owner == owner);
             let before = mine.map(|index| state.shares.swap_remove(index));
-            if state.share_conflict(None, access, deny) {
+            if let Err(blocked) = self.check_shares(state, None, (access, deny), now) {
                 state.shares.extend(before);
-                return Err(Status::ShareDenied);
+                return Err(blocked);
             }
             if state.shares.len() >= SHARES_MAX {
-                return Err(Status::Delay);
+                return Err(Status::Delay.into());
             }
             state.shares.push(Share { owner, access, deny });
             Ok(())

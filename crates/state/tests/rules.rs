@@ -9,9 +9,9 @@ use proto::nfs4::{
     ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, Status, Verifier, share,
 };
 use state::{
-    Begin, Client, CreateSession, ExchangeId, ExchangedId, FileId, Io, Limits, LockError, LockOwner,
-    LockRequest, Locker, Now, Open, OpenError, Opened, Principal, Range, SequenceRequest, Session,
-    ShareOwner, State,
+    Begin, Blocked, Client, CreateSession, DelegationKind, ExchangeId, ExchangedId, FileId, Io, Limits,
+    LockError, LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range, Recall,
+    SequenceRequest, Session, ShareOwner, State,
 };
 
 const FILE: FileId = FileId(7, 1);
@@ -65,7 +65,10 @@ fn session(state: &State, owner: &str) -> Arc<Session> {
     let exchanged = exchange(state, owner, 1, owner, T0).unwrap();
     let id = owner.bytes().next().unwrap();
     let asked = request(state, exchanged.client, exchanged.sequence, owner, id);
-    state.create_session(&asked, T0).unwrap().session
+    let session = state.create_session(&asked, T0).unwrap().session;
+    session.client().set_recorded();
+    state.reclaim_complete(session.client()).unwrap();
+    session
 }
 
 fn client(state: &State, owner: &str) -> Arc<Client> {
@@ -73,30 +76,53 @@ fn client(state: &State, owner: &str) -> Arc<Client> {
 }
 
 fn open_as(access: u32, deny: u32, owner: &'static str) -> Open {
-    Open { file: FILE, owner: Bytes::from_static(owner.as_bytes()), access, deny, delegate: false }
+    let owner = Bytes::from_static(owner.as_bytes());
+    Open { file: FILE, owner, claim: OpenClaim::New, access, deny, delegate: None }
 }
 
-fn open(state: &State, client: &Client, access: u32, deny: u32) -> Result<Opened, Status> {
-    state.open(client, &open_as(access, deny, "o"), T0).map_err(|error| match error {
-        OpenError::Status(status) => status,
-        OpenError::Delegated(_) => Status::Delay,
-    })
+fn status(blocked: Blocked) -> Status {
+    match blocked {
+        Blocked::Status(status) => status,
+        Blocked::By(_) => Status::Delay,
+    }
 }
 
-fn delegated(state: &State, client: &Client, now: Now) -> Opened {
-    let asked = Open { delegate: true, ..open_as(share::READ, 0, "o") };
+/// The delegations that are in the way.
+fn recalls<T>(outcome: Result<T, Blocked>) -> Vec<Recall> {
+    match outcome {
+        Err(Blocked::By(obstacles)) => obstacles.recalls,
+        _ => panic!("nothing is in the way"),
+    }
+}
+
+/// Expels whoever is overdue; how many.
+fn expel_overdue(state: &State, now: Now) -> usize {
+    let overdue = state.overdue_clients(now);
+    for client in &overdue {
+        assert!(state.begin_expel(client, now));
+        state.finish_expel(client);
+    }
+    overdue.len()
+}
+
+fn open(state: &State, client: &Arc<Client>, access: u32, deny: u32) -> Result<Opened, Status> {
+    state.open(client, &open_as(access, deny, "o"), T0).map_err(status)
+}
+
+fn delegated(state: &State, client: &Arc<Client>, now: Now) -> Opened {
+    let asked = Open { delegate: Some(DelegationKind::Read), ..open_as(share::READ, 0, "o") };
     state.open(client, &asked, now).unwrap()
 }
 
 fn lock(
     state: &State,
-    client: &Client,
+    client: &Arc<Client>,
     locker: Locker,
     range: (u64, u64),
     exclusive: bool,
 ) -> Result<StateId, LockError> {
     let range = Range::new(range.0, range.1).unwrap();
-    state.lock(client, &LockRequest { file: FILE, locker, range, exclusive })
+    state.lock(client, &LockRequest { file: FILE, locker, range, exclusive, reclaim: false }, T0)
 }
 
 fn new_owner(open: StateId, owner: &'static str) -> Locker {
@@ -173,7 +199,7 @@ fn too_many_clients_are_told_to_come_again() {
     exchange(&state, "a", 1, "a", T0).unwrap();
     exchange(&state, "b", 1, "b", T0).unwrap();
     assert_eq!(exchange(&state, "c", 1, "c", T0), Err(Status::Delay));
-    assert_eq!(state.tick(Now(T0.0 + 91_000)).expired_clients, 2);
+    assert_eq!(expel_overdue(&state, Now(T0.0 + 91_000)), 2);
     exchange(&state, "c", 1, "c", Now(T0.0 + 91_000)).unwrap();
 }
 
@@ -218,11 +244,11 @@ fn a_client_with_sessions_or_state_is_busy() {
     let state = state();
     let session = session(&state, "a");
     let id = session.client().id();
-    assert_eq!(state.destroy_client(id), Err(Status::ClientIdBusy));
+    assert_eq!(state.destroy_client(id).unwrap_err(), Status::ClientIdBusy);
     state.destroy_session(session.id()).unwrap();
     assert_eq!(state.destroy_session(session.id()), Err(Status::BadSession));
-    assert_eq!(state.destroy_client(id), Ok(()));
-    assert_eq!(state.destroy_client(id), Err(Status::StaleClientId));
+    state.destroy_client(id).unwrap();
+    assert_eq!(state.destroy_client(id).unwrap_err(), Status::StaleClientId);
 }
 
 // Slots, RFC 8881 §2.10.6.
@@ -308,16 +334,17 @@ fn a_lease_is_renewed_by_sequence() {
     let request =
         SequenceRequest { slot: SlotId(0), sequence: SequenceId(1), highest_slot: SlotId(0), digest: 0 };
     drop(session.begin(&request, Now(T0.0 + 60_000)).unwrap());
-    assert_eq!(state.tick(Now(T0.0 + 120_000)).expired_clients, 0);
-    assert_eq!(state.tick(Now(T0.0 + 160_000)).expired_clients, 1);
+    assert_eq!(expel_overdue(&state, Now(T0.0 + 120_000)), 0);
+    assert_eq!(expel_overdue(&state, Now(T0.0 + 160_000)), 1);
     assert_eq!(state.session(session.id()).unwrap_err(), Status::BadSession);
 }
 
 #[test]
 fn reclaim_is_complete_once() {
-    let client = client(&state(), "a");
-    assert_eq!(client.reclaim_complete(), Ok(()));
-    assert_eq!(client.reclaim_complete(), Err(Status::CompleteAlready));
+    let state = state();
+    let client = fresh(&state, "a");
+    assert_eq!(state.reclaim_complete(&client), Ok(()));
+    assert_eq!(state.reclaim_complete(&client), Err(Status::CompleteAlready));
 }
 
 // Opens, RFC 8881 §9.7, §18.2, §18.16, §18.18.
@@ -331,10 +358,11 @@ fn share_reservations_exclude_each_other() {
     assert_eq!(open(&state, &b, share::READ, share::READ), Err(Status::ShareDenied));
     open(&state, &b, share::READ, share::WRITE).unwrap();
     let nlm = ShareOwner { host: "h".into(), handle: "x".into() };
-    assert_eq!(state.share(FILE, nlm.clone(), share::WRITE, 0), Err(Status::ShareDenied));
-    state.share(FILE, nlm.clone(), share::READ, 0).unwrap();
-    assert_eq!(state.check_anonymous_io(FILE, Io::Write), Err(Status::Locked));
-    assert_eq!(state.check_anonymous_io(FILE, Io::Read), Ok(()));
+    let denied = state.share(FILE, nlm.clone(), (share::WRITE, 0), T0).map_err(status);
+    assert_eq!(denied, Err(Status::ShareDenied));
+    state.share(FILE, nlm.clone(), (share::READ, 0), T0).unwrap();
+    assert_eq!(state.check_anonymous_io(FILE, Io::Write, T0).map_err(status), Err(Status::Locked));
+    assert_eq!(state.check_anonymous_io(FILE, Io::Read, T0).map_err(status), Ok(()));
     state.unshare(FILE, &nlm);
 }
 
@@ -350,7 +378,7 @@ fn an_owner_that_opens_again_upgrades_and_can_downgrade_to_what_it_opened() {
     assert_eq!(state.open_downgrade(&a, &second, share::READ, share::WRITE), Err(Status::Invalid));
     let third = state.open_downgrade(&a, &second, share::READ, 0).unwrap();
     assert_eq!(third.sequence, 3);
-    assert_eq!(state.check_io(&a, FILE, &third, Io::Write), Err(Status::OpenMode));
+    assert_eq!(state.check_io(&a, FILE, &third, Io::Write, T0).map_err(status), Err(Status::OpenMode));
     assert_eq!(state.close(&a, &second), Err(Status::OldStateId));
     assert_eq!(state.close(&a, &third), Ok(()));
     assert_eq!(state.close(&a, &third), Err(Status::BadStateId));
@@ -371,26 +399,212 @@ fn state_belongs_to_its_client() {
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let opened = open(&state, &a, share::BOTH, 0).unwrap().state_id;
     assert_eq!(state.close(&b, &opened), Err(Status::BadStateId));
-    assert_eq!(state.check_io(&b, FILE, &opened, Io::Read), Err(Status::BadStateId));
+    assert_eq!(state.check_io(&b, FILE, &opened, Io::Read, T0).map_err(status), Err(Status::BadStateId));
     assert!(lock(&state, &b, new_owner(opened, "l"), (0, 1), true).is_err());
-    assert_eq!(state.check_io(&a, FileId(8, 1), &opened, Io::Read), Err(Status::BadStateId));
+    assert_eq!(
+        state.check_io(&a, FileId(8, 1), &opened, Io::Read, T0).map_err(status),
+        Err(Status::BadStateId)
+    );
     let stale = StateId { sequence: 1, other: [9; 12] };
-    assert_eq!(state.check_io(&a, FILE, &stale, Io::Read), Err(Status::BadStateId));
+    assert_eq!(state.check_io(&a, FILE, &stale, Io::Read, T0).map_err(status), Err(Status::BadStateId));
     let ahead = StateId { sequence: 9, ..opened };
     assert_eq!(state.test_state_id(&a, &ahead), Status::BadStateId);
 }
 
 #[test]
-fn an_expired_client_keeps_nothing() {
+fn a_silent_client_keeps_what_is_in_nobodys_way_and_carries_on_when_it_is_back() {
+    let state = state();
+    let a = client(&state, "a");
+    let opened = open(&state, &a, share::BOTH, share::BOTH).unwrap().state_id;
+    let late = Now(T0.0 + 91_000);
+    assert_eq!(expel_overdue(&state, late), 0, "it holds state");
+    a.renew(late);
+    assert_eq!(state.test_state_id(&a, &opened), Status::Ok);
+    assert!(!state.begin_expel(&a, late));
+    // Not for ever: after a day of silence nobody counts on it any more.
+    let next_day = Now(late.0 + 24 * 3_600_000 + 91_000);
+    assert_eq!(expel_overdue(&state, next_day), 1);
+    assert!(a.is_gone());
+}
+
+#[test]
+fn of_too_many_silent_clients_those_silent_the_longest_lose_their_state() {
+    let state = State::new(Limits { lapsed_clients_max: 1, ..Limits::default() }, 1);
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    for client in [&a, &b] {
+        open(&state, client, share::READ, 0).unwrap();
+    }
+    b.renew(Now(T0.0 + 1));
+    assert_eq!(expel_overdue(&state, Now(T0.0 + 91_001)), 1);
+    assert!(a.is_gone() && !b.is_gone());
+}
+
+#[test]
+fn a_conflict_expels_a_silent_client_but_not_before_its_record_is_gone() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
-    let opened = open(&state, &a, share::BOTH, share::BOTH).unwrap().state_id;
+    let late = Now(T0.0 + 91_000);
+    let opened = open(&state, &a, share::BOTH, share::WRITE).unwrap().state_id;
     lock(&state, &a, new_owner(opened, "l"), (0, 1), true).unwrap();
-    state.tick(Now(T0.0 + 91_000));
+    b.renew(late);
+    let asked = open_as(share::WRITE, 0, "o");
+    let Err(Blocked::By(obstacles)) = state.open(&b, &asked, late) else { panic!("in the way") };
+    assert_eq!(obstacles.lapsed.iter().map(|c| c.id()).collect::<Vec<_>>(), [a.id()]);
+    assert!(state.begin_expel(&a, late));
     assert!(a.is_gone());
+    // Nothing is given away between the two steps: in the middle the record is removed from stable storage.
+    assert!(matches!(state.open(&b, &asked, late), Err(Blocked::By(_))));
+    state.finish_expel(&a);
+    let opened = state.open(&b, &asked, late).unwrap().state_id;
+    lock(&state, &b, new_owner(opened, "l"), (0, 1), true).unwrap();
+}
+
+#[test]
+fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expelled() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let late = Now(T0.0 + 91_000);
+    let opened = open(&state, &a, share::READ, 0).unwrap().state_id;
+    lock(&state, &a, new_owner(opened, "l"), (0, 1), false).unwrap();
+    let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    let range = Range::new(0, 1).unwrap();
+    let now = state.test_lock(FILE, &nlm, (range, true), T0);
+    assert!(matches!(now, Err(LockError::Denied(_))));
+    for outcome in
+        [state.nlm_lock(FILE, &nlm, (range, true), late), state.test_lock(FILE, &nlm, (range, true), late)]
+    {
+        let Err(LockError::Blocked(Blocked::By(obstacles))) = outcome else { panic!("lapsed") };
+        assert_eq!(obstacles.lapsed.len(), 1);
+    }
     let c = client(&state, "c");
-    open(&state, &c, share::BOTH, share::BOTH).unwrap();
-    assert!(b.is_gone());
+    let asked =
+        Open { file: FileId(8, 1), delegate: Some(DelegationKind::Read), ..open_as(share::READ, 0, "o") };
+    assert!(state.open(&c, &asked, T0).unwrap().delegation.is_some());
+    b.renew(late);
+    let Err(Blocked::By(obstacles)) = state.begin_change(FileId(8, 1), Some(b.id()), late) else {
+        panic!("delegated")
+    };
+    assert!(obstacles.recalls.is_empty(), "nobody is there to be asked");
+    assert_eq!(obstacles.lapsed[0].id(), c.id());
+}
+
+// Restart, RFC 8881 §8.4.2.
+
+fn fresh(state: &State, owner: &str) -> Arc<Client> {
+    let exchanged = exchange(state, owner, 1, owner, T0).unwrap();
+    let id = owner.bytes().next().unwrap();
+    let asked = request(state, exchanged.client, exchanged.sequence, owner, id);
+    let client = Arc::clone(state.create_session(&asked, T0).unwrap().session.client());
+    client.set_recorded();
+    client
+}
+
+fn reclaimed(access: u32, deny: u32, kind: Option<DelegationKind>) -> Open {
+    Open { claim: OpenClaim::Reclaim(kind), ..open_as(access, deny, "o") }
+}
+
+#[test]
+fn nobody_to_wait_for_is_no_grace_period() {
+    let state = state();
+    state.begin_grace([], T0);
+    assert!(!state.in_grace());
+}
+
+#[test]
+fn in_grace_what_was_held_may_be_had_and_nothing_else() {
+    let state = state();
+    state.begin_grace([Bytes::from_static(b"a")], T0);
+    let (a, stranger) = (fresh(&state, "a"), fresh(&state, "s"));
+    assert_eq!(open(&state, &a, share::BOTH, 0), Err(Status::Grace));
+    let reclaim = reclaimed(share::BOTH, share::WRITE, None);
+    assert_eq!(state.open(&stranger, &reclaim, T0).map_err(status), Err(Status::ReclaimBad));
+    let opened = state.open(&a, &reclaim, T0).unwrap().state_id;
+    let mut request = LockRequest {
+        file: FILE,
+        locker: new_owner(opened, "l"),
+        range: Range::new(0, 1).unwrap(),
+        exclusive: true,
+        reclaim: false,
+    };
+    let grace = state.lock(&a, &request, T0);
+    assert!(matches!(grace, Err(LockError::Blocked(Blocked::Status(Status::Grace)))));
+    request.reclaim = true;
+    state.lock(&a, &request, T0).unwrap();
+    assert!(matches!(state.begin_change(FILE, None, T0), Err(Blocked::Status(Status::Grace))));
+    let anonymous = state.check_io(&a, FILE, &StateId::ANONYMOUS, Io::Read, T0).map_err(status);
+    assert_eq!(anonymous, Err(Status::Grace));
+    assert_eq!(state.check_io(&a, FILE, &opened, Io::Write, T0).map_err(status), Ok(()));
+}
+
+#[test]
+fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaimed() {
+    let state = state();
+    state.begin_grace(["a", "b"].map(Bytes::from), T0);
+    let a = fresh(&state, "a");
+    assert_eq!(state.reclaim_complete(&a), Ok(()));
+    assert!(!state.grace_may_end(T0), "b has not come back");
+    assert_eq!(state.awaited_clients(), 1);
+    assert_eq!(state.open(&a, &reclaimed(share::READ, 0, None), T0).map_err(status), Err(Status::NoGrace));
+    let b = fresh(&state, "b");
+    state.reclaim_complete(&b).unwrap();
+    assert!(state.grace_may_end(T0));
+    state.end_grace();
+    open(&state, &b, share::READ, 0).unwrap();
+
+    let state = self::state();
+    state.begin_grace([Bytes::from_static(b"a")], T0);
+    let late = Now(T0.0 + 90_000);
+    assert!(state.grace_may_end(late));
+    state.end_grace();
+    let a = fresh(&state, "a");
+    assert_eq!(state.open(&a, &reclaimed(share::READ, 0, None), late).map_err(status), Err(Status::NoGrace));
+    assert_eq!(open(&state, &a, share::READ, 0), Err(Status::Grace), "before its RECLAIM_COMPLETE");
+}
+
+#[test]
+fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
+    let state = state();
+    state.begin_grace(["a", "b"].map(Bytes::from), T0);
+    let (a, b) = (fresh(&state, "a"), fresh(&state, "b"));
+    let first = state.open(&a, &reclaimed(share::BOTH, share::WRITE, None), T0).unwrap();
+    let second = state.open(&b, &reclaimed(share::WRITE, 0, None), T0).map_err(status);
+    assert_eq!(second, Err(Status::ReclaimConflict));
+    let reader = state.open(&b, &reclaimed(share::READ, 0, None), T0).unwrap();
+    let ask = |client: &Arc<Client>, open: StateId, exclusive| {
+        let range = Range::new(0, 1).unwrap();
+        let locker = new_owner(open, "l");
+        state.lock(client, &LockRequest { file: FILE, locker, range, exclusive, reclaim: true }, T0)
+    };
+    ask(&a, first.state_id, true).unwrap();
+    let conflict = ask(&b, reader.state_id, false);
+    assert!(matches!(conflict, Err(LockError::Blocked(Blocked::Status(Status::ReclaimConflict)))));
+}
+
+#[test]
+fn delegations_are_reclaimed_with_their_opens() {
+    for kind in [DelegationKind::Read, DelegationKind::Write] {
+        let state = state();
+        state.begin_grace([Bytes::from_static(b"a")], T0);
+        let a = fresh(&state, "a");
+        let access = if kind == DelegationKind::Read { share::READ } else { share::BOTH };
+        let opened = state.open(&a, &reclaimed(access, 0, Some(kind)), T0).unwrap();
+        assert_eq!(opened.delegation.map(|(_, kind)| kind), Some(kind));
+    }
+}
+
+#[test]
+fn who_holds_nothing_for_a_while_need_not_be_recorded_and_is_recorded_again_before_it_holds_something() {
+    let state = state();
+    let a = client(&state, "a");
+    for _ in 0..30 {
+        assert!(state.idle_clients().is_empty());
+    }
+    assert_eq!(state.idle_clients().len(), 1);
+    assert!(!a.is_recorded());
+    assert_eq!(open(&state, &a, share::READ, 0), Err(Status::Delay), "it could not be reclaimed");
+    a.set_recorded();
+    open(&state, &a, share::READ, 0).unwrap();
+    assert!((0..99).all(|_| state.idle_clients().is_empty()));
 }
 
 // Locks, RFC 8881 §9, §18.10 – §18.12.
@@ -403,11 +617,13 @@ fn locks_of_both_protocols_exclude_each_other() {
     let locked = lock(&state, &a, new_owner(opened, "l"), (10, 10), true).unwrap();
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let range = Range::new(15, 100).unwrap();
-    let denied = state.test_lock(FILE, &nlm, range, false).unwrap();
+    let Err(LockError::Denied(denied)) = state.test_lock(FILE, &nlm, (range, false), T0) else {
+        panic!("in the way")
+    };
     assert_eq!((denied.range.offset(), denied.range.length(), denied.exclusive), (10, 10, true));
-    assert!(matches!(state.nlm_lock(FILE, &nlm, range, true), Err(LockError::Denied(_))));
+    assert!(matches!(state.nlm_lock(FILE, &nlm, (range, true), T0), Err(LockError::Denied(_))));
     let locked = state.unlock(&a, FILE, &locked, Range::new(15, u64::MAX).unwrap()).unwrap();
-    state.nlm_lock(FILE, &nlm, range, true).unwrap();
+    state.nlm_lock(FILE, &nlm, (range, true), T0).unwrap();
     let again = lock(&state, &a, Locker::Existing(locked), (19, 1), false);
     assert!(matches!(again, Err(LockError::Denied(denied)) if denied.owner == nlm));
     state.nlm_free_all(b"h");
@@ -420,7 +636,7 @@ fn a_lock_needs_the_mode_of_its_open() {
     let a = client(&state, "a");
     let opened = open(&state, &a, share::READ, 0).unwrap().state_id;
     let exclusive = lock(&state, &a, new_owner(opened, "l"), (0, 1), true);
-    assert_eq!(exclusive, Err(LockError::Status(Status::OpenMode)));
+    assert!(matches!(exclusive, Err(LockError::Blocked(Blocked::Status(Status::OpenMode)))));
     lock(&state, &a, new_owner(opened, "l"), (0, 1), false).unwrap();
 }
 
@@ -448,7 +664,7 @@ fn a_file_has_a_bounded_number_of_ranges() {
     let locked = lock(&state, &a, new_owner(opened, "l"), (0, 1), true).unwrap();
     let locked = lock(&state, &a, Locker::Existing(locked), (2, 1), true).unwrap();
     let third = lock(&state, &a, Locker::Existing(locked), (4, 1), true);
-    assert_eq!(third, Err(LockError::Status(Status::Delay)));
+    assert!(matches!(third, Err(LockError::Blocked(Blocked::Status(Status::Delay)))));
 }
 
 // Delegations, RFC 8881 §10.
@@ -458,15 +674,15 @@ fn a_reader_is_delegated_to_and_a_writer_recalls() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
-    assert_eq!(state.check_io(&a, FILE, &id, Io::Read), Ok(()));
-    assert_eq!(state.check_io(&a, FILE, &id, Io::Write), Err(Status::OpenMode));
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Read, T0).map_err(status), Ok(()));
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Write, T0).map_err(status), Err(Status::OpenMode));
     // Another reader is not in the way.
     assert!(delegated(&state, &b, T0).delegation.is_some());
     let write = open_as(share::WRITE, 0, "w");
-    let Err(OpenError::Delegated(recalls)) = state.open(&b, &write, T0) else { panic!("not recalled") };
+    let recalls = recalls(state.open(&b, &write, T0));
     assert_eq!(recalls.len(), 1, "one's own delegation is not in the way");
     assert!(recalls[0].first && recalls[0].client == a.id());
-    let Err(OpenError::Delegated(again)) = state.open(&b, &write, T0) else { panic!("not recalled") };
+    let again = self::recalls(state.open(&b, &write, T0));
     assert!(!again[0].first, "CB_RECALL is sent once");
     assert_eq!(state.return_delegation(&a, &id), Ok(FILE));
     assert_eq!(state.return_delegation(&a, &id), Err(Status::BadStateId));
@@ -481,7 +697,7 @@ fn nobody_is_delegated_to_while_somebody_writes_or_changes_or_soon_after_a_recal
     assert_eq!(delegated(&state, &a, T0).delegation, None);
     drop(changing);
     let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
-    let recalls = state.begin_change(FILE, None, T0).unwrap_err();
+    let recalls = recalls(state.begin_change(FILE, None, T0));
     assert!(recalls[0].first && recalls[0].state_id == id);
     state.return_delegation(&a, &id).unwrap();
     drop(state.begin_change(FILE, None, T0).unwrap());
@@ -502,11 +718,29 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
     a.renew(Now(T0.0 + 90_000));
     assert_eq!(state.tick(Now(T0.0 + 90_000)).revoked_delegations, 1);
     assert_ne!(a.status_flags(), 0);
-    assert_eq!(state.check_io(&a, FILE, &id, Io::Read), Err(Status::DelegationRevoked));
+    assert_eq!(state.check_io(&a, FILE, &id, Io::Read, T0).map_err(status), Err(Status::DelegationRevoked));
     assert_eq!(state.test_state_id(&a, &opened.state_id), Status::Ok);
     state.free_state_id(&a, &id).unwrap();
     assert_eq!(a.status_flags(), 0);
     assert!(state.begin_change(FILE, None, T0).is_ok());
+}
+
+#[test]
+fn a_lone_writer_is_delegated_to_and_anybody_else_recalls() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
+    let (id, kind) = state.open(&a, &wish, T0).unwrap().delegation.unwrap();
+    assert_eq!(kind, DelegationKind::Write);
+    for io in [Io::Read, Io::Write] {
+        assert_eq!(state.check_io(&a, FILE, &id, io, T0).map_err(status), Ok(()));
+    }
+    assert_eq!(state.read_conflicts(FILE, Some(b.id()), T0).recalls.len(), 1);
+    assert_eq!(recalls(state.open(&b, &open_as(share::READ, 0, "r"), T0))[0].state_id, id);
+    state.return_delegation(&a, &id).unwrap();
+    state.open(&b, &open_as(share::READ, 0, "r"), T0).unwrap();
+    let later = Now(T0.0 + state.limits().recall_pause_ms + 1);
+    assert_eq!(state.open(&a, &wish, later).unwrap().delegation, None, "b has it open");
 }
 
 #[test]

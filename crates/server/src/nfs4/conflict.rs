@@ -1,11 +1,10 @@
 //! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
 
 use proto::nfs4::{StateId, Status};
-use state::{Changing, Io};
+use state::{Changing, FileId, Io};
 use vfs::FileSystem;
 
 use super::context::{Context, Object};
-use crate::recall::NotYet;
 
 /// Checks a READ, and waits for write delegations of others where its stateid does not say that there are none.
 pub(crate) async fn before_read<F: FileSystem>(
@@ -15,11 +14,11 @@ pub(crate) async fn before_read<F: FileSystem>(
 ) -> Result<(), Status> {
     let client = context.client()?;
     let file = object.file();
-    context.server.state().check_io(client, file, state_id, Io::Read)?;
+    check(context, file, state_id, Io::Read).await?;
     if !state_id.is_special() {
         return Ok(());
     }
-    context.server.recaller().before_read(file, Some(client.id())).await.map_err(delay)
+    context.server.recaller().before_read(file, Some(client.id())).await
 }
 
 /// Checks a WRITE. Under an open no delegation of others is left; without one they are recalled.
@@ -30,11 +29,11 @@ pub(crate) async fn before_write<'a, F: FileSystem>(
 ) -> Result<Option<Changing<'a>>, Status> {
     let client = context.client()?;
     let file = object.file();
-    context.server.state().check_io(client, file, state_id, Io::Write)?;
+    check(context, file, state_id, Io::Write).await?;
     if !state_id.is_special() {
         return Ok(None);
     }
-    context.server.recaller().begin_change(file, Some(client.id())).await.map(Some).map_err(delay)
+    context.server.recaller().begin_change(file, Some(client.id())).await.map(Some)
 }
 
 /// Waits for the delegations of others before attributes or names change. None is granted while the guard lives.
@@ -43,10 +42,16 @@ pub(crate) async fn before_change<'a, F: FileSystem>(
     object: &Object<F>,
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
-    context.server.recaller().begin_change(object.file(), Some(client)).await.map_err(delay)
+    context.server.recaller().begin_change(object.file(), Some(client)).await
 }
 
-/// The status for a recall that takes too long: the client comes again.
-pub(crate) fn delay(_: NotYet) -> Status {
-    Status::Delay
+/// Checks that a stateid allows to read or write the file.
+pub(crate) async fn check<F: FileSystem>(
+    context: &Context<'_, F>,
+    file: FileId,
+    state_id: &StateId,
+    io: Io,
+) -> Result<(), Status> {
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    recaller.hold(|| recaller.state().check_io(client, file, state_id, io, recaller.now())).await
 }

@@ -26,9 +26,13 @@ pub(crate) fn session<F: FileSystem>(
     Ok(())
 }
 
-pub(crate) fn client<F: FileSystem>(
+pub(crate) async fn client<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &DestroyClientIdArgs,
 ) -> Result<(), Status> {
-    context.server.state().destroy_client(arguments.client)
+    let client = context.server.state().destroy_client(arguments.client)?;
+    if client.is_recorded() {
+        context.server.recaller().forget(&client).await;
+    }
+    Ok(())
 }

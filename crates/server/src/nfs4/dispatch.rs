@@ -134,14 +134,14 @@ async fn state_body<F: FileSystem>(
         O::TestStateId => put(reply, &state_ids::test(context, &decode(arguments)?)?),
         O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?)?),
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
-        O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?)?),
+        O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),
         O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?)?),
         O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?)?),
         O::DestroySession => {
             let decoded = decode(arguments)?;
             Ok(destroy_session::session(context, &decoded, arguments.remaining() == 0)?)
         }
-        O::DestroyClientId => Ok(destroy_session::client(context, &decode(arguments)?)?),
+        O::DestroyClientId => Ok(destroy_session::client(context, &decode(arguments)?).await?),
         O::BindConnToSession => put(reply, &bind_conn_to_session::bind(context, &decode(arguments)?)?),
         O::BackchannelCtl => Ok(bind_conn_to_session::control(context, &decode(arguments)?)?),
         // The table of operations has no row for the others.

@@ -1,7 +1,7 @@
 //! LOCK (RFC 8881 §18.10).
 
 use proto::nfs4::{LockArgs, LockDenied, LockResult, LockType, Locker, StateOwner, Status};
-use state::{Denied, LockError, LockOwner, LockRequest, Range};
+use state::{Blocked, Denied, LockError, LockOwner, LockRequest, Range};
 use vfs::FileSystem;
 
 use super::context::Context;
@@ -25,10 +25,6 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<LockResult, Refused> {
     let object = context.object()?;
     regular::check(object).await?;
-    // There is no grace period yet, so nothing can be reclaimed (RFC 8881 §8.4.2.1).
-    if arguments.reclaim {
-        return Err(Status::NoGrace.into());
-    }
     let request = LockRequest {
         file: object.file(),
         locker: match arguments.locker {
@@ -39,14 +35,23 @@ pub(crate) async fn run<F: FileSystem>(
         },
         range: Range::new(arguments.offset, arguments.length)?,
         exclusive: arguments.kind.is_exclusive(),
+        reclaim: arguments.reclaim,
     };
-    match context.server.state().lock(context.client()?, &request) {
-        Ok(state_id) => {
-            context.current_state = state_id;
-            Ok(LockResult { state_id })
-        }
-        Err(LockError::Denied(denied)) => Err(Refused::Denied(describe(denied))),
-        Err(LockError::Status(status)) => Err(Refused::Status(status)),
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    let state_id = recaller
+        .hold(|| outcome(recaller.state().lock(client, &request, recaller.now())))
+        .await?
+        .map_err(|denied| Refused::Denied(describe(denied)))?;
+    context.current_state = state_id;
+    Ok(LockResult { state_id })
+}
+
+/// A lock in the way is an answer, not something to wait for.
+pub(crate) fn outcome<T>(locked: Result<T, LockError>) -> Result<Result<T, Denied>, Blocked> {
+    match locked {
+        Ok(done) => Ok(Ok(done)),
+        Err(LockError::Denied(denied)) => Ok(Err(denied)),
+        Err(LockError::Blocked(blocked)) => Err(blocked),
     }
 }
 

@@ -1,11 +1,11 @@
 //! LOCKT (RFC 8881 §18.11).
 
-use proto::nfs4::LockTArgs;
+use proto::nfs4::{LockTArgs, Status};
 use state::{LockOwner, Range};
 use vfs::FileSystem;
 
 use super::context::Context;
-use super::lock::{Refused, describe};
+use super::lock::{Refused, describe, outcome};
 use super::regular;
 
 pub(crate) async fn run<F: FileSystem>(
@@ -17,9 +17,14 @@ pub(crate) async fn run<F: FileSystem>(
     let range = Range::new(arguments.offset, arguments.length)?;
     // The session tells the client; what stands in the owner is ignored (RFC 8881 §18.11.3).
     let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
-    let state = context.server.state();
-    match state.test_lock(object.file(), &owner, range, arguments.kind.is_exclusive()) {
-        Some(denied) => Err(Refused::Denied(describe(denied))),
-        None => Ok(()),
+    let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
+    let recaller = context.server.recaller();
+    // Whoever asks in the grace period might be told of a lock that is about to be reclaimed, or not be told.
+    if recaller.state().in_grace() {
+        return Err(Status::Grace.into());
     }
+    recaller
+        .hold(|| outcome(recaller.state().test_lock(file, &owner, asked, recaller.now())))
+        .await?
+        .map_err(|denied| Refused::Denied(describe(denied)))
 }

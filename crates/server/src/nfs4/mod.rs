@@ -53,6 +53,7 @@ use xdr::Encoder;
 
 use crate::exports::Exports;
 use crate::recall::Recaller;
+pub(crate) use lock::outcome as lock_outcome;
 
 /// The procedures of the program.
 mod procedure {

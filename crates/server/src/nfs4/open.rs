@@ -3,15 +3,15 @@
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::{
-    Ace, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, ReadDelegation, StateId,
-    Status, WhyNoDelegation, open_result, share,
+    Ace, ChangeInfo, CreateHow, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult,
+    ReadDelegation, SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
-use state::{Open, OpenError, Opened};
+use state::{DelegationKind, Open, Opened};
 use vfs::{Access, Attributes, CreateMode, FileSystem, Identity, Name, SetAttributes};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
-use super::{attributes, conflict, lookup, names, regular, status};
+use super::{attributes, lookup, names, regular, status};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
 const ATTEMPTS_MAX: usize = 3;
@@ -103,8 +103,10 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
             check_delegation(context, &object, &claim.state_id)?;
             Ok(found(object))
         }
-        // There is no grace period in which something could be reclaimed (RFC 8881 §8.4.2.1).
-        OpenClaim::Previous(_) => Err(Status::NoGrace),
+        OpenClaim::Previous(_) => {
+            context.server.state().check_reclaim(context.client()?)?;
+            Ok(found(context.object()?.clone()))
+        }
         // Delegations do not survive a client's restart here (RFC 8881 §18.16.3).
         OpenClaim::DelegatePrevious(_) | OpenClaim::DelegatePreviousHandle => Err(Status::NotSupported),
     }
@@ -225,20 +227,26 @@ async fn open<F: FileSystem>(
     let asked = Open {
         file: object.file(),
         owner: arguments.owner.owner.clone(),
+        claim: claim(arguments),
         access,
         deny: arguments.share_deny,
-        delegate: context.server.delegations() && callbacks_work(context) && wants_delegation(arguments),
+        delegate: wanted_delegation(context, arguments),
     };
-    let attempt = || match context.server.state().open(client, &asked, recaller.now()) {
-        Ok(opened) => Ok(Ok(opened)),
-        Err(OpenError::Status(status)) => Ok(Err(status)),
-        Err(OpenError::Delegated(recalls)) => Err(recalls),
-    };
-    let opened = recaller.hold(attempt).await.map_err(conflict::delay)??;
+    recaller.record(client).await?;
+    let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
     if let Some((id, _)) = &opened.delegation {
         recaller.delegated(id, object.file(), object.fs().handle(&object.node));
     }
     Ok(opened)
+}
+
+fn claim(arguments: &OpenArgs) -> state::OpenClaim {
+    match arguments.claim {
+        OpenClaim::Previous(DelegationType::Read) => state::OpenClaim::Reclaim(Some(DelegationKind::Read)),
+        OpenClaim::Previous(DelegationType::Write) => state::OpenClaim::Reclaim(Some(DelegationKind::Write)),
+        OpenClaim::Previous(_) => state::OpenClaim::Reclaim(None),
+        _ => state::OpenClaim::New,
+    }
 }
 
 async fn truncate<F: FileSystem>(
@@ -270,13 +278,23 @@ fn want(arguments: &OpenArgs) -> u32 {
     arguments.share_access & share::WANT_MASK
 }
 
-fn wants_delegation(arguments: &OpenArgs) -> bool {
+/// The delegation that may be granted: of the kind that the client wishes, and that its access can use.
+fn wanted_delegation<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &OpenArgs,
+) -> Option<DelegationKind> {
     let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
-    by_claim
-        && !matches!(
-            want(arguments),
-            share::WANT_NO_DELEGATION | share::WANT_CANCEL | share::WANT_WRITE_DELEGATION
-        )
+    if !by_claim || !context.server.delegations() || !callbacks_work(context) {
+        return None;
+    }
+    let writes = arguments.share_access & share::WRITE != 0;
+    match want(arguments) {
+        share::WANT_NO_DELEGATION | share::WANT_CANCEL => None,
+        share::WANT_WRITE_DELEGATION if !writes => None,
+        share::WANT_READ_DELEGATION if writes => None,
+        _ if writes => Some(DelegationKind::Write),
+        _ => Some(DelegationKind::Read),
+    }
 }
 
 /// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
@@ -285,8 +303,23 @@ fn delegation<F: FileSystem>(
     opened: &Opened,
     arguments: &OpenArgs,
 ) -> OpenDelegation {
-    if let Some((state_id, _)) = opened.delegation {
-        return OpenDelegation::Read(ReadDelegation { state_id, recall: false, permissions: NO_PERMISSIONS });
+    match opened.delegation {
+        Some((state_id, DelegationKind::Read)) => {
+            return OpenDelegation::Read(ReadDelegation {
+                state_id,
+                recall: false,
+                permissions: NO_PERMISSIONS,
+            });
+        }
+        Some((state_id, DelegationKind::Write)) => {
+            return OpenDelegation::Write(WriteDelegation {
+                state_id,
+                recall: false,
+                space_limit: SpaceLimit::Size(u64::MAX),
+                permissions: NO_PERMISSIONS,
+            });
+        }
+        None => {}
     }
     match want(arguments) {
         share::WANT_NO_PREFERENCE => OpenDelegation::None,

@@ -23,7 +23,7 @@ pub(crate) async fn run<F: FileSystem>(
     let identity = context.identity(object)?;
     if set.size.is_some() {
         regular::check(object).await?;
-        context.server.state().check_io(context.client()?, object.file(), &state_id, state::Io::Write)?;
+        conflict::check(context, object.file(), &state_id, state::Io::Write).await?;
     }
     let _changing = conflict::before_change(context, object).await?;
     object.fs().set_attributes(&identity, &object.node, &set).await.map_err(status::of)?;

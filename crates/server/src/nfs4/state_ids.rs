@@ -42,7 +42,7 @@ pub(crate) fn return_delegation<F: FileSystem>(
     Ok(())
 }
 
-pub(crate) fn reclaim_complete<F: FileSystem>(
+pub(crate) async fn reclaim_complete<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &ReclaimCompleteArgs,
 ) -> Result<(), Status> {
@@ -51,5 +51,8 @@ pub(crate) fn reclaim_complete<F: FileSystem>(
         context.object()?;
         return Ok(());
     }
-    context.client()?.reclaim_complete()
+    context.server.state().reclaim_complete(context.client()?)?;
+    // The last one to be waited for need not find the door still closed.
+    context.server.recaller().end_grace_if_due().await;
+    Ok(())
 }

@@ -20,12 +20,14 @@ async fn take<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: &LockArgs,
 ) -> Result<(), Status> {
-    if arguments.reclaim {
-        // Nothing can be reclaimed when no grace period runs; what was lost may be held by others by now.
+    // In the grace period only what was held may be had; outside of it, what was lost may be held by others by now.
+    if arguments.reclaim != context.locks.in_grace() {
         return Err(Status::DeniedGracePeriod);
     }
     let (target, range) = context.lock(&arguments.lock, needed(arguments.exclusive)).await?;
-    context.locks.before_lock(target.file, arguments.exclusive).await.map_err(|why| denied(&why))?;
-    let taken = context.locks.lock(target.file, &target.owner, range, arguments.exclusive);
+    if !arguments.reclaim {
+        context.locks.before_lock(target.file, arguments.exclusive).await.map_err(|why| denied(&why))?;
+    }
+    let taken = context.locks.lock(target.file, &target.owner, range, arguments.exclusive).await;
     taken.map_err(|why| denied(&why))
 }

@@ -107,15 +107,32 @@ pub trait LockTable: Send + Sync + 'static {
         exclusive: bool,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
-    /// A lock that would stand in the way of this one.
-    fn conflict(&self, file: FileKey, owner: &Owner, range: ByteRange, exclusive: bool) -> Option<Held>;
+    /// True while locks of before a restart may be taken back, and no others taken.
+    fn in_grace(&self) -> bool;
+
+    /// Whether a lock could be had now.
+    ///
+    /// # Errors
+    /// The lock that stands in the way.
+    fn test(
+        &self,
+        file: FileKey,
+        owner: &Owner,
+        range: ByteRange,
+        exclusive: bool,
+    ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
     /// Takes a lock. What `owner` already holds of the range changes to the new kind, as POSIX has it.
     ///
     /// # Errors
     /// When it cannot be had now.
-    fn lock(&self, file: FileKey, owner: &Owner, range: ByteRange, exclusive: bool)
-    -> Result<(), LockDenied>;
+    fn lock(
+        &self,
+        file: FileKey,
+        owner: &Owner,
+        range: ByteRange,
+        exclusive: bool,
+    ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
     /// Gives back what `owner` holds of the range.
     ///
@@ -127,7 +144,12 @@ pub trait LockTable: Send + Sync + 'static {
     ///
     /// # Errors
     /// When it cannot be had now.
-    fn share(&self, file: FileKey, owner: &Owner, shares: Shares) -> Result<(), LockDenied>;
+    fn share(
+        &self,
+        file: FileKey,
+        owner: &Owner,
+        shares: Shares,
+    ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
     /// Gives back the owner's share reservation on the file.
     fn unshare(&self, file: FileKey, owner: &Owner);

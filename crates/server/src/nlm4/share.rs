@@ -35,8 +35,8 @@ async fn reserve<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: &ShareArgs,
 ) -> Result<(), Status> {
-    if arguments.reclaim {
-        // As with LOCK.
+    // As with LOCK.
+    if arguments.reclaim != context.locks.in_grace() {
         return Err(Status::DeniedGracePeriod);
     }
     let shares = shares(&arguments.share);
@@ -48,7 +48,7 @@ async fn reserve<F: FileSystem, L: LockTable>(
         wanted.0 |= Access::MODIFY.0;
     }
     let target = target(context, &arguments.share, wanted).await?;
-    context.locks.share(target.file, &target.owner, shares).map_err(|why| denied(&why))
+    context.locks.share(target.file, &target.owner, shares).await.map_err(|why| denied(&why))
 }
 
 async fn target<F: FileSystem, L: LockTable>(

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use proto::nfs4::{Status, share};
-use state::{Denied, FileId, LockError, LockOwner, Range, ShareOwner};
+use state::{Denied, FileId, LockOwner, Range, ShareOwner};
 
 use super::{ByteRange, FileKey, Held, LockDenied, LockTable, Owner, Shares};
+use crate::nfs4::lock_outcome as outcome;
 use crate::recall::Recaller;
 
 fn file(key: FileKey) -> FileId {
@@ -53,33 +54,51 @@ fn held(denied: Denied, asking: &Owner) -> Held {
     Held { owner, range, exclusive: denied.exclusive }
 }
 
+/// What NLM is told where NFSv4's own words are more.
+fn refused(status: Status) -> LockDenied {
+    match status {
+        Status::Grace => LockDenied::Grace,
+        _ => LockDenied::Full,
+    }
+}
+
 impl LockTable for Recaller {
+    fn in_grace(&self) -> bool {
+        self.state().in_grace()
+    }
+
     async fn before_lock(&self, key: FileKey, exclusive: bool) -> Result<(), LockDenied> {
         let ended = if exclusive {
             self.begin_change(file(key), None).await.map(|_| ())
         } else {
             self.before_read(file(key), None).await
         };
-        ended.map_err(|_| LockDenied::Full)
+        ended.map_err(refused)
     }
 
-    fn conflict(&self, key: FileKey, asking: &Owner, bytes: ByteRange, exclusive: bool) -> Option<Held> {
-        let denied = self.state().test_lock(file(key), &owner(asking), range(bytes), exclusive);
-        denied.map(|denied| held(denied, asking))
-    }
-
-    fn lock(
+    async fn test(
         &self,
         key: FileKey,
         asking: &Owner,
         bytes: ByteRange,
         exclusive: bool,
     ) -> Result<(), LockDenied> {
-        match self.state().nlm_lock(file(key), &owner(asking), range(bytes), exclusive) {
-            Ok(()) => Ok(()),
-            Err(LockError::Denied(denied)) => Err(LockDenied::Conflict(Box::new(held(denied, asking)))),
-            Err(LockError::Status(_)) => Err(LockDenied::Full),
-        }
+        let (owner, asked) = (owner(asking), (range(bytes), exclusive));
+        let tested =
+            self.hold(|| outcome(self.state().test_lock(file(key), &owner, asked, self.now()))).await;
+        tested.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))
+    }
+
+    async fn lock(
+        &self,
+        key: FileKey,
+        asking: &Owner,
+        bytes: ByteRange,
+        exclusive: bool,
+    ) -> Result<(), LockDenied> {
+        let (owner, asked) = (owner(asking), (range(bytes), exclusive));
+        let locked = self.hold(|| outcome(self.state().nlm_lock(file(key), &owner, asked, self.now()))).await;
+        locked.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
@@ -87,16 +106,17 @@ impl LockTable for Recaller {
         Ok(())
     }
 
-    fn share(&self, key: FileKey, asking: &Owner, shares: Shares) -> Result<(), LockDenied> {
+    async fn share(&self, key: FileKey, asking: &Owner, shares: Shares) -> Result<(), LockDenied> {
         let bits = |read: bool, write: bool| u32::from(read) * share::READ + u32::from(write) * share::WRITE;
-        let (access, deny) = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
-        self.state().share(file(key), share_owner(asking), access, deny).map_err(|status| match status {
+        let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
+        let attempt = || self.state().share(file(key), share_owner(asking), asked, self.now());
+        self.hold(attempt).await.map_err(|status| match status {
             Status::ShareDenied => LockDenied::Conflict(Box::new(Held {
                 owner: asking.clone(),
                 range: ByteRange { start: 0, end: u64::MAX },
                 exclusive: shares.write,
             })),
-            _ => LockDenied::Full,
+            status => refused(status),
         })
     }
 

@@ -3,8 +3,8 @@
 use proto::nlm4::{Holder, NetObject, Status, TestArgs, TestResponse, TestResult};
 use vfs::FileSystem;
 
-use super::context::{Context, needed};
-use super::lock_table::LockTable;
+use super::context::{Context, denied, needed};
+use super::lock_table::{LockDenied, LockTable};
 
 pub(super) async fn run<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
@@ -13,15 +13,16 @@ pub(super) async fn run<F: FileSystem, L: LockTable>(
     let result = match context.lock(&arguments.lock, needed(arguments.exclusive)).await {
         Err(status) => TestResult::Other(status),
         Ok((target, range)) => {
-            match context.locks.conflict(target.file, &target.owner, range, arguments.exclusive) {
-                None => TestResult::Other(Status::Granted),
-                Some(held) => TestResult::Denied(Holder {
+            match context.locks.test(target.file, &target.owner, range, arguments.exclusive).await {
+                Ok(()) => TestResult::Other(Status::Granted),
+                Err(LockDenied::Conflict(held)) => TestResult::Denied(Holder {
                     exclusive: held.exclusive,
                     process: held.owner.process,
                     owner: NetObject(held.owner.owner),
                     offset: held.range.start,
                     length: held.range.length(),
                 }),
+                Err(why) => TestResult::Other(denied(&why)),
             }
         }
     };

@@ -1,5 +1,6 @@
 //! What NFSv3 and NLM ask: the same recalls, for somebody who is no NFSv4 client.
 
+use proto::nfs4::Status;
 use state::{Changing, FileId, Io};
 use vfs::ObjectId;
 
@@ -10,9 +11,20 @@ fn key(object: ObjectId) -> FileId {
     FileId(object.fileid, object.generation)
 }
 
+fn conflict(status: Status) -> Conflict {
+    match status {
+        Status::Locked => Conflict::Denied,
+        _ => Conflict::Later,
+    }
+}
+
 impl Recaller {
     async fn change(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
-        self.begin_change(key(object), None).await.map_err(|_| Conflict::Later)
+        self.begin_change(key(object), None).await.map_err(conflict)
+    }
+
+    async fn check(&self, object: ObjectId, io: Io) -> Result<(), Conflict> {
+        self.hold(|| self.state().check_anonymous_io(key(object), io, self.now())).await.map_err(conflict)
     }
 }
 
@@ -24,13 +36,12 @@ impl Conflicts for Recaller {
     }
 
     async fn before_read(&self, object: ObjectId) -> Result<(), Conflict> {
-        let file = key(object);
-        self.state().check_anonymous_io(file, Io::Read).map_err(|_| Conflict::Denied)?;
-        Recaller::before_read(self, file, None).await.map_err(|_| Conflict::Later)
+        self.check(object, Io::Read).await?;
+        Recaller::before_read(self, key(object), None).await.map_err(conflict)
     }
 
     async fn before_write(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
-        self.state().check_anonymous_io(key(object), Io::Write).map_err(|_| Conflict::Denied)?;
+        self.check(object, Io::Write).await?;
         self.change(object).await
     }
 

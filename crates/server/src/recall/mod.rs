@@ -6,6 +6,7 @@
 mod backchannel;
 mod backchannels;
 mod conflicts;
+mod records;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,23 +15,20 @@ use std::time::Duration;
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use proto::nfs4::{ClientId, StateId};
-use state::{Changing, FileId, Now, Recall, State};
+use proto::nfs4::{ClientId, StateId, Status};
+use state::{Blocked, Changing, FileId, Now, Obstacles, Recall, State};
 use vfs::Handle;
 
 pub use backchannel::{Backchannel, CallbackTarget};
 pub(crate) use backchannels::Backchannels;
 
 use crate::runtime::Runtime;
+use crate::stable::StableRecords;
 
 /// How long an operation is held before its client is told to come again.
 const HOLD: Duration = Duration::from_secs(4);
 /// Pause before a recall that did not get through is sent again.
 const RESEND: Duration = Duration::from_millis(250);
-
-/// The delegation is not back yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotYet;
 
 /// Recalls delegations and wakes who waits for them. Clones share everything.
 #[derive(Clone)]
@@ -41,6 +39,7 @@ pub struct Recaller {
 struct Inner {
     state: Arc<State>,
     world: Arc<dyn Runtime>,
+    stable: Arc<dyn StableRecords>,
     backchannels: Backchannels,
     /// How clients know the files that are delegated to them.
     handles: Mutex<BTreeMap<[u8; 12], (FileId, Handle)>>,
@@ -55,10 +54,11 @@ impl std::fmt::Debug for Recaller {
 
 impl Recaller {
     /// Recalls what `state` has delegated.
-    pub fn new(state: Arc<State>, world: Arc<dyn Runtime>) -> Self {
+    pub fn new(state: Arc<State>, world: Arc<dyn Runtime>, stable: Arc<dyn StableRecords>) -> Self {
         let inner = Inner {
             state,
             world,
+            stable,
             backchannels: Backchannels::default(),
             handles: Mutex::default(),
             returned: Event::new(),
@@ -90,20 +90,30 @@ impl Recaller {
     /// A delegation is back, or revoked: whoever waits looks again.
     pub(crate) fn delegation_ended(&self, id: &StateId) {
         self.inner.handles.lock().remove(&id.other);
+        self.wake();
+    }
+
+    /// Whoever waits looks again.
+    fn wake(&self) {
         self.inner.returned.notify(usize::MAX);
     }
 
     /// To be called every second or so: ends what is overdue.
-    pub fn tick(&self) {
-        let ticked = self.inner.state.tick(self.now());
-        if ticked.revoked_delegations + ticked.expired_clients > 0 {
-            tracing::info!(
-                clients = ticked.expired_clients,
-                delegations = ticked.revoked_delegations,
-                "leases ended and delegations were revoked"
-            );
-            self.inner.returned.notify(usize::MAX);
+    pub async fn tick(&self) {
+        let now = self.now();
+        let ticked = self.state().tick(now);
+        if ticked.revoked_delegations > 0 {
+            tracing::info!(delegations = ticked.revoked_delegations, "delegations were revoked");
+            self.wake();
         }
+        let overdue = self.state().overdue_clients(now);
+        if !overdue.is_empty() {
+            self.expel(&overdue).await;
+        }
+        for idle in self.state().idle_clients() {
+            self.forget(&idle).await;
+        }
+        self.end_grace_if_due().await;
         self.inner.backchannels.retain(|session| self.inner.state.session(session).is_ok());
         // Those of clients that are gone.
         let mut handles = self.inner.handles.lock();
@@ -117,52 +127,63 @@ impl Recaller {
         &self,
         file: FileId,
         client: Option<ClientId>,
-    ) -> Result<Changing<'_>, NotYet> {
+    ) -> Result<Changing<'_>, Status> {
         self.hold(|| self.inner.state.begin_change(file, client, self.now())).await
     }
 
     /// Waits until nobody's delegation is in the way of reading a file.
-    pub(crate) async fn before_read(&self, file: FileId, client: Option<ClientId>) -> Result<(), NotYet> {
+    pub(crate) async fn before_read(&self, file: FileId, client: Option<ClientId>) -> Result<(), Status> {
         self.hold(|| {
-            let recalls = self.inner.state.read_conflicts(file, client, self.now());
-            if recalls.is_empty() { Ok(()) } else { Err(recalls) }
+            let obstacles = self.inner.state.read_conflicts(file, client, self.now());
+            if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }
         })
         .await
     }
 
-    /// Tries until no delegation is in the way, recalling those that are.
-    pub(crate) async fn hold<T>(
-        &self,
-        mut attempt: impl FnMut() -> Result<T, Vec<Recall>>,
-    ) -> Result<T, NotYet> {
-        let first = attempt();
-        let Err(recalls) = first else { return first.map_err(|_| NotYet) };
+    /// Tries until nothing is in the way, recalling delegations and expelling silent clients.
+    ///
+    /// # Errors
+    /// What the attempt fails with for good; DELAY when what is in the way stays there for too long.
+    pub(crate) async fn hold<T>(&self, mut attempt: impl FnMut() -> Result<T, Blocked>) -> Result<T, Status> {
+        let mut obstacles = match attempt() {
+            Ok(done) => return Ok(done),
+            Err(Blocked::Status(status)) => return Err(status),
+            Err(Blocked::By(obstacles)) => obstacles,
+        };
         let mut deadline = self.inner.world.sleep(HOLD);
-        let mut pending = Some(recalls);
         loop {
             let returned = self.inner.returned.listen();
+            self.remove(obstacles).await;
             // Between an attempt and listening a delegation may have come back: look again after listening.
-            let recalls = match pending.take() {
-                Some(recalls) => recalls,
-                None => match attempt() {
-                    Ok(done) => return Ok(done),
-                    Err(recalls) => recalls,
-                },
-            };
-            self.send_first(recalls);
-            match attempt() {
+            obstacles = match attempt() {
                 Ok(done) => return Ok(done),
-                Err(again) => self.send_first(again),
-            }
+                Err(Blocked::Status(status)) => return Err(status),
+                Err(Blocked::By(again)) => again,
+            };
+            self.send_first(&obstacles.recalls);
             match select(returned, deadline).await {
                 Either::Left(((), rest)) => deadline = rest,
-                Either::Right(_) => return attempt().map_err(|_| NotYet),
+                Either::Right(_) => return self.last(attempt()),
             }
         }
     }
 
-    fn send_first(&self, recalls: Vec<Recall>) {
-        for recall in recalls.into_iter().filter(|recall| recall.first) {
+    fn last<T>(&self, attempt: Result<T, Blocked>) -> Result<T, Status> {
+        attempt.map_err(|blocked| match blocked {
+            Blocked::Status(status) => status,
+            Blocked::By(_) => Status::Delay,
+        })
+    }
+
+    async fn remove(&self, obstacles: Obstacles) {
+        self.send_first(&obstacles.recalls);
+        if !obstacles.lapsed.is_empty() {
+            self.expel(&obstacles.lapsed).await;
+        }
+    }
+
+    fn send_first(&self, recalls: &[Recall]) {
+        for recall in recalls.iter().copied().filter(|recall| recall.first) {
             let recaller = self.clone();
             self.inner.world.spawn(Box::pin(async move { recaller.send(recall).await }));
         }

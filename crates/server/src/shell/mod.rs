@@ -2,6 +2,7 @@
 
 mod identity;
 mod options;
+mod records;
 mod start;
 mod world;
 

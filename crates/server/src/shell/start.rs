@@ -1,12 +1,13 @@
 //! Starting and stopping.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use state::{Limits, State};
+use state::{Limits, Now, State};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,12 +15,14 @@ use vfs::local::{Durability, Local, LocalOptions};
 
 use super::ServeOptions;
 use super::identity;
+use super::records::Records;
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
 use crate::nfs4::{Nfs4, Nfs4Options};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
+use crate::stable::{Forgetful, StableRecords};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -61,6 +64,7 @@ pub struct Running {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
+    records: Option<Arc<Records>>,
 }
 
 impl Running {
@@ -73,7 +77,7 @@ impl Running {
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
-        let programs = Arc::new(programs(options, identity)?);
+        let Prepared { programs, recaller, records } = programs(options, identity)?;
         let listener = listen(options.listen)
             .map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
@@ -86,9 +90,13 @@ impl Running {
                     std::future::pending::<()>().await;
                 }
             };
-            rpc::net::serve(listener, programs, rpc::net::ServerOptions::default(), stopped).await
+            let server_options = rpc::net::ServerOptions::default();
+            tokio::select! {
+                ended = rpc::net::serve(listener, Arc::new(programs), server_options, stopped) => ended,
+                never = tick_forever(recaller) => match never {},
+            }
         });
-        Ok(Self { address, stop, task })
+        Ok(Self { address, stop, task, records })
     }
 
     /// Where it listens.
@@ -103,7 +111,12 @@ impl Running {
     pub async fn stop(self) -> io::Result<()> {
         // A server that has ended takes no message.
         let _ = self.stop.send(());
-        self.task.await.map_err(io::Error::other)?
+        let ended = self.task.await.map_err(io::Error::other)?;
+        // A callback under way may still hold them; the next server must not find them open.
+        if let Some(records) = self.records {
+            tokio::task::spawn_blocking(move || records.close()).await.map_err(io::Error::other)?;
+        }
+        ended
     }
 
     /// Runs until the server ends by itself.
@@ -126,10 +139,14 @@ fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
     identity::load(options.state_directory.as_deref()).map_err(failed)
 }
 
-fn programs(
-    options: &ServeOptions,
-    identity: bytes::Bytes,
-) -> Result<Programs<Local, Recaller, Recaller>, StartError> {
+/// A server that is put together and does not listen yet.
+struct Prepared {
+    programs: Programs<Local, Recaller, Recaller>,
+    recaller: Recaller,
+    records: Option<Arc<Records>>,
+}
+
+fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
     let local = LocalOptions {
         state_dir: options.state_directory.clone(),
         durability: if options.asynchronous { Durability::Async } else { Durability::Sync },
@@ -144,25 +161,41 @@ fn programs(
     let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), local, export)));
     let limits = Limits { lease_seconds: options.lease_seconds, ..Limits::default() };
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
-    let recaller = Recaller::new(Arc::new(State::new(limits, identity::boot_number())), world);
-    tick_forever(recaller.clone());
+    let state = Arc::new(State::new(limits, identity::boot_number()));
+    let records = open_records(options, &state, Now(world.now_ms()))?;
+    let stable: Arc<dyn StableRecords> = match &records {
+        Some(records) => Arc::clone(records) as _,
+        None => Arc::new(Forgetful),
+    };
+    let recaller = Recaller::new(state, world, stable);
     let nfs4 = Nfs4::new(
         Arc::clone(&exports),
         recaller.clone(),
         Nfs4Options { delegations: options.delegations, identity },
     );
-    Ok(Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4))
+    let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+    Ok(Prepared { programs, recaller, records })
 }
 
-fn tick_forever(recaller: Recaller) {
-    tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            recaller.tick();
-        }
-    });
+/// Opens the records of clients, and begins the grace period for those who held state.
+fn open_records(options: &ServeOptions, state: &State, now: Now) -> Result<Option<Arc<Records>>, StartError> {
+    let Some(directory) = &options.state_directory else { return Ok(None) };
+    let (records, owners) = Records::open(directory)
+        .map_err(|source| StartError::StateDirectory { path: directory.clone(), source })?;
+    if !owners.is_empty() {
+        tracing::info!(clients = owners.len(), "clients may take back what they held before the restart");
+    }
+    state.begin_grace(owners, now);
+    Ok(Some(Arc::new(records)))
+}
+
+async fn tick_forever(recaller: Recaller) -> Infallible {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        recaller.tick().await;
+    }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {

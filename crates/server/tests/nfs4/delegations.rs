@@ -99,6 +99,7 @@ fn nothing_is_delegated_to_who_does_not_want_it_or_cannot_be_called_back() {
     let exchanged = c.exchange_id("client 3", 1).unwrap();
     c.client = exchanged.client;
     c.create_session(exchanged.sequence).unwrap();
+    assert_eq!(c.reclaim_complete(), Status::Ok);
     assert_eq!(delegated(&mut c, "f"), None);
     server.world.run();
     let (file, state_id) = c.create("g");

@@ -17,6 +17,7 @@ use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squa
 use server::nfs4::{Nfs4, Nfs4Options};
 use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::stable::Forgetful;
 use state::{Limits, State};
 use vfs::memory::{Memory, MemoryOptions};
 use xdr::{Decoder, Encode, Encoder};
@@ -139,7 +140,7 @@ impl TestServer {
             Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, options)));
         let world = Arc::new(World::default());
         let state = Arc::new(State::new(Limits::default(), 77));
-        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>);
+        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, Arc::new(Forgetful));
         let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") };
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4);
@@ -215,6 +216,7 @@ impl Peer {
         peer.client = exchanged.client;
         peer.create_session(exchanged.sequence).unwrap();
         server.world.run();
+        assert_eq!(peer.reclaim_complete(), Status::Ok);
         peer
     }
 
@@ -264,6 +266,16 @@ impl Peer {
         let created: CreateSessionResult = results.body(Operation::CreateSession);
         self.session = created.session;
         Ok(created)
+    }
+
+    /// Says that it has nothing to reclaim, or nothing more. Uses the second slot, once.
+    pub fn reclaim_complete(&mut self) -> Status {
+        let sequence = SequenceArgs { slot: SlotId(1), ..self.sequence_args(1, false) };
+        self.send(1, |c| {
+            c.push(Operation::Sequence, &sequence)
+                .push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
+        })
+        .status
     }
 
     pub fn sequence_args(&self, sequence: u32, cache_this: bool) -> SequenceArgs {
@@ -352,9 +364,10 @@ impl Peer {
         })
     }
 
-    /// Makes and opens a file in the root; its handle and stateid.
+    /// Makes and opens a file in the root, without a delegation; its handle and stateid.
     pub fn create(&mut self, name: &str) -> (FileHandle, StateId) {
-        let arguments = open(name, share::BOTH, Some(CreateHow::Guarded(AttributeValues::default())));
+        let access = share::BOTH | share::WANT_NO_DELEGATION;
+        let arguments = open(name, access, Some(CreateHow::Guarded(AttributeValues::default())));
         let mut results = self
             .compound(|c| {
                 c.push(Operation::PutRootFh, &())

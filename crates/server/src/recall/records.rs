@@ -1,0 +1,73 @@
+//! What has to be on stable storage before state is given or given away.
+
+use std::sync::Arc;
+
+use proto::nfs4::Status;
+use state::Client;
+
+use super::Recaller;
+
+impl Recaller {
+    /// Makes sure that the client's name is on stable storage, so that it may reclaim what it is about to be given.
+    ///
+    /// # Errors
+    /// DELAY when it cannot be written: the client comes again, and may find the disk in order.
+    pub(crate) async fn record(&self, client: &Client) -> Result<(), Status> {
+        if client.is_recorded() {
+            return Ok(());
+        }
+        match self.inner.stable.add(client.id(), client.owner().clone()).await {
+            Ok(()) => {
+                client.set_recorded();
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, "a client could not be recorded, and is given no state");
+                Err(Status::Delay)
+            }
+        }
+    }
+
+    /// Removes the name of a client that is gone or holds nothing.
+    pub(crate) async fn forget(&self, client: &Client) {
+        if let Err(error) = self.inner.stable.remove(client.id()).await {
+            // It may come back after a restart and be waited for in vain; it holds nothing that it could reclaim wrongly.
+            tracing::error!(%error, "the record of a client could not be removed");
+        }
+    }
+
+    /// Expels clients whose lease is over: what they hold is given away only when it is written down that they may not
+    /// reclaim it.
+    pub(crate) async fn expel(&self, clients: &[Arc<Client>]) {
+        for client in clients {
+            if !self.state().begin_expel(client, self.now()) {
+                continue;
+            }
+            if let Err(error) = self.inner.stable.remove(client.id()).await {
+                tracing::error!(%error, "a silent client keeps its state: its record could not be removed");
+                continue;
+            }
+            self.state().finish_expel(client);
+            tracing::info!(
+                client = client.id().0,
+                "a client was silent for longer than its lease, and lost its state"
+            );
+        }
+        self.wake();
+    }
+
+    /// Ends the grace period when nobody is waited for any more.
+    pub(crate) async fn end_grace_if_due(&self) {
+        if !self.state().grace_may_end(self.now()) {
+            return;
+        }
+        match self.inner.stable.end_grace().await {
+            Ok(()) => {
+                let missing = self.state().awaited_clients();
+                self.state().end_grace();
+                tracing::info!(missing, "the grace period is over");
+            }
+            Err(error) => tracing::error!(%error, "the end of the grace period could not be written down"),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The names of clients in a file of the state directory, see [`crate::stable`].
+//!
+//! Two tables: the clients that hold state now, and those that held some before the restart and may still reclaim. A thread
+//! of its own writes them; changes that come while it writes share the next commit.
+
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::ClientId;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use tokio::sync::oneshot;
+
+use crate::runtime::BoxFuture;
+use crate::stable::StableRecords;
+
+/// The file in the state directory.
+const FILE: &str = "clients.redb";
+/// The most changes in one commit.
+const BATCH_MAX: usize = 1024;
+
+/// Clients that hold state, by number; with their owners' names.
+const CURRENT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("current");
+/// Owners that may reclaim.
+const RECOVERY: TableDefinition<'_, &[u8], ()> = TableDefinition::new("recovery");
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Records {
+    /// `None` once it is closed.
+    changes: Mutex<Option<Sender<Asked>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A change, and whom to tell when it is on stable storage.
+type Asked = (Change, oneshot::Sender<io::Result<()>>);
+
+#[derive(Debug)]
+enum Change {
+    Add(ClientId, Bytes),
+    Remove(ClientId),
+    EndGrace,
+}
+
+impl Records {
+    /// Opens the records, and returns the owners that may reclaim: those that held state when the server ended, and
+    /// those of before that were still waited for then.
+    ///
+    /// # Errors
+    /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
+    pub(super) fn open(state_directory: &Path) -> io::Result<(Self, Vec<Bytes>)> {
+        let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
+        let owners = begin(&database).map_err(io::Error::other)?;
+        let (changes, receiver) = channel();
+        let writer =
+            thread::Builder::new().name("records".into()).spawn(move || write_all(&database, &receiver))?;
+        Ok((Self { changes: Mutex::new(Some(changes)), writer: Mutex::new(Some(writer)) }, owners))
+    }
+
+    /// Waits until what was asked for is written and the file is closed: another server may open it then. Later changes fail.
+    pub(super) fn close(&self) {
+        *self.changes.lock() = None;
+        let writer = self.writer.lock().take();
+        if let Some(writer) = writer {
+            // A writer that has panicked has closed the file as well.
+            let _ = writer.join();
+        }
+    }
+
+    fn change(&self, change: Change) -> BoxFuture<io::Result<()>> {
+        let (done, outcome) = oneshot::channel();
+        let sent = self.changes.lock().as_ref().is_some_and(|changes| changes.send((change, done)).is_ok());
+        Box::pin(async move {
+            if !sent {
+                return Err(ended());
+            }
+            outcome.await.map_err(|_| ended())?
+        })
+    }
+}
+
+impl Drop for Records {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl StableRecords for Records {
+    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner))
+    }
+
+    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Remove(client))
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
+        self.change(Change::EndGrace)
+    }
+}
+
+fn ended() -> io::Error {
+    io::Error::other("the thread that writes them has ended")
+}
+
+/// Moves those who held state to those who may reclaim.
+fn begin(database: &Database) -> Result<Vec<Bytes>, redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut current = transaction.open_table(CURRENT)?;
+        let mut recovery = transaction.open_table(RECOVERY)?;
+        for entry in current.iter()? {
+            recovery.insert(entry?.1.value(), ())?;
+        }
+        current.retain(|_, _| false)?;
+    }
+    transaction.commit()?;
+    let recovery = database.begin_read()?.open_table(RECOVERY)?;
+    recovery.iter()?.map(|entry| Ok(Bytes::copy_from_slice(entry?.0.value()))).collect()
+}
+
+fn write_all(database: &Database, changes: &Receiver<Asked>) {
+    while let Ok(first) = changes.recv() {
+        let batch: Vec<_> = std::iter::once(first).chain(changes.try_iter().take(BATCH_MAX - 1)).collect();
+        let written = write(database, batch.iter().map(|(change, _)| change));
+        let failure = written.err().map(|error| error.to_string());
+        for (_, done) in batch {
+            // Whoever asked may have gone away.
+            let _ = done.send(failure.clone().map_or(Ok(()), |failure| Err(io::Error::other(failure))));
+        }
+    }
+}
+
+fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    for change in changes {
+        apply(&transaction, change)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
+    match change {
+        Change::Add(client, owner) => {
+            transaction.open_table(CURRENT)?.insert(client.0, &owner[..])?;
+        }
+        Change::Remove(client) => {
+            transaction.open_table(CURRENT)?.remove(client.0)?;
+        }
+        Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, ()| false)?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owners(directory: &Path) -> Vec<Bytes> {
+        Records::open(directory).unwrap().1
+    }
+
+    fn wait(change: BoxFuture<io::Result<()>>) {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(change).unwrap();
+    }
+
+    #[test]
+    fn who_held_state_may_reclaim_until_the_grace_period_has_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let (records, known) = Records::open(directory.path()).unwrap();
+        assert_eq!(known, Vec::<Bytes>::new(), "nobody was here before");
+        for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
+            wait(records.add(ClientId(id), owner.into()));
+        }
+        wait(records.remove(ClientId(2)));
+        drop(records);
+        assert_eq!(owners(directory.path()), ["a", "c"]);
+        // A second crash, within the grace period: nobody has reclaimed, everybody still may.
+        let (records, known) = Records::open(directory.path()).unwrap();
+        assert_eq!(known, ["a", "c"]);
+        wait(records.add(ClientId(9), "a".into()));
+        wait(records.end_grace());
+        drop(records);
+        assert_eq!(owners(directory.path()), ["a"], "c has not reclaimed in its time (RFC 8881 §8.4.3)");
+    }
+
+    #[test]
+    fn a_directory_has_one_server_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let (records, _) = Records::open(directory.path()).unwrap();
+        assert!(Records::open(directory.path()).is_err());
+        drop(records);
+        assert_eq!(owners(directory.path()), Vec::<Bytes>::new());
+    }
+}

@@ -1,0 +1,42 @@
+//! The names of clients that hold state, on stable storage (RFC 8881 §8.4.3): who may reclaim after a restart.
+//!
+//! The order is what matters: a name is added before its client is given anything, removed before what it held is
+//! given to others, and the grace period is written down as over before anything new is given.
+
+use std::io;
+
+use bytes::Bytes;
+use proto::nfs4::ClientId;
+
+use crate::runtime::BoxFuture;
+
+/// Keeps the names. Every change is on stable storage when its future ends, and changes take effect in the order in
+/// which they were asked for.
+pub trait StableRecords: Send + Sync + 'static {
+    /// Adds a client.
+    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
+
+    /// Removes a client; one that is not there is no error.
+    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>>;
+
+    /// Forgets those who could have reclaimed and did not.
+    fn end_grace(&self) -> BoxFuture<io::Result<()>>;
+}
+
+/// Remembers nothing: after a restart nobody may reclaim.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forgetful;
+
+impl StableRecords for Forgetful {
+    fn add(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remove(&self, _: ClientId) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

@@ -1,0 +1,111 @@
+//! The time after a restart in which clients take back what they held (RFC 8881 §8.4.2).
+//!
+//! ```text
+//!   clients known from before ──▶ grace ──all have reclaimed, or time is up──▶ ending ──records on disk──▶ over
+//! ```
+//! Whoever runs the server writes down that the grace period is over before anything is given that a client might
+//! have reclaimed: a second crash must not let a late client take back what others hold by then (§8.4.3).
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::Status;
+
+use crate::{Client, Now, State};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Grace {
+    active: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    until: Now,
+    /// Owners that held state before the restart.
+    known: BTreeSet<Bytes>,
+    /// Those of them that have not said yet that they are done.
+    awaited: BTreeSet<Bytes>,
+}
+
+impl State {
+    /// Begins a grace period for the clients with these owners; with none there is nothing to wait for, and none begins.
+    ///
+    /// To be called before the first request.
+    pub fn begin_grace(&self, owners: impl IntoIterator<Item = Bytes>, now: Now) {
+        let known: BTreeSet<Bytes> = owners.into_iter().collect();
+        if known.is_empty() {
+            return;
+        }
+        let until = Now(now.0.saturating_add(self.limits.lease_ms()));
+        *self.grace.inner.lock() = Inner { until, awaited: known.clone(), known };
+        // Users of other protocols must look at the table of state from now on.
+        self.clients.seen.store(true, Ordering::Relaxed);
+        self.grace.active.store(true, Ordering::SeqCst);
+    }
+
+    /// True while only what was held before the restart may be had.
+    pub fn in_grace(&self) -> bool {
+        self.grace.active.load(Ordering::SeqCst)
+    }
+
+    /// Clients that held state before the restart and are not done reclaiming.
+    pub fn awaited_clients(&self) -> usize {
+        self.grace.inner.lock().awaited.len()
+    }
+
+    /// True when nobody is waited for any more: [`State::end_grace`] is due, once that is written down.
+    pub fn grace_may_end(&self, now: Now) -> bool {
+        if !self.in_grace() {
+            return false;
+        }
+        let inner = self.grace.inner.lock();
+        inner.awaited.is_empty() || now >= inner.until
+    }
+
+    /// Ends the grace period.
+    pub fn end_grace(&self) {
+        self.grace.active.store(false, Ordering::SeqCst);
+        *self.grace.inner.lock() = Inner::default();
+    }
+
+    /// Ends the reclaiming of a client (RFC 8881 §18.51).
+    ///
+    /// # Errors
+    /// COMPLETE_ALREADY the second time.
+    pub fn reclaim_complete(&self, client: &Client) -> Result<(), Status> {
+        client.complete_reclaim()?;
+        if self.in_grace() {
+            self.grace.inner.lock().awaited.remove(client.owner());
+        }
+        Ok(())
+    }
+
+    /// True for an owner that held state before the restart.
+    pub(crate) fn is_known(&self, owner: &Bytes) -> bool {
+        self.in_grace() && self.grace.inner.lock().known.contains(owner)
+    }
+
+    /// Checks that a client may take back what it held.
+    ///
+    /// # Errors
+    /// NO_GRACE outside of the grace period, and for a client that has said that it is done; RECLAIM_BAD for one that held
+    /// nothing (RFC 8881 §8.4.2.1, §15.1.9).
+    pub fn check_reclaim(&self, client: &Client) -> Result<(), Status> {
+        if client.has_reclaimed() || !self.in_grace() {
+            return Err(Status::NoGrace);
+        }
+        if client.may_reclaim() { Ok(()) } else { Err(Status::ReclaimBad) }
+    }
+
+    /// Checks that a client may be given state that it did not have before.
+    ///
+    /// # Errors
+    /// GRACE in the grace period, and before the client's RECLAIM_COMPLETE (RFC 8881 §18.51.3).
+    pub fn check_new_state(&self, client: &Client) -> Result<(), Status> {
+        if self.in_grace() || !client.has_reclaimed() { Err(Status::Grace) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,64 @@
+//! What stands in the way of an operation for now, and who must act before it may go on.
+
+use std::sync::Arc;
+
+use proto::nfs4::{ClientId, StateId, Status};
+
+use crate::{Client, Now, State};
+
+/// A delegation in the way of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recall {
+    /// Whose.
+    pub client: ClientId,
+    /// Which.
+    pub state_id: StateId,
+    /// It was not recalled before: CB_RECALL must be sent.
+    pub first: bool,
+}
+
+/// What must go before an operation may be tried again.
+#[derive(Debug, Default)]
+pub struct Obstacles {
+    /// Delegations to be returned.
+    pub recalls: Vec<Recall>,
+    /// Clients whose lease is over and whose state is in the way: to be expelled, see [`State::begin_expel`].
+    pub lapsed: Vec<Arc<Client>>,
+}
+
+impl Obstacles {
+    /// Nothing is in the way.
+    pub fn is_empty(&self) -> bool {
+        self.recalls.is_empty() && self.lapsed.is_empty()
+    }
+
+    /// Notes a client once.
+    pub(crate) fn add_lapsed(&mut self, client: &Arc<Client>) {
+        if !self.lapsed.iter().any(|known| Arc::ptr_eq(known, client)) {
+            self.lapsed.push(Arc::clone(client));
+        }
+    }
+}
+
+/// Why an operation did not happen.
+#[derive(Debug)]
+pub enum Blocked {
+    /// Others must act first; it may be tried again then.
+    By(Obstacles),
+    /// For good, as far as this request goes.
+    Status(Status),
+}
+
+impl From<Status> for Blocked {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl State {
+    /// True when the lease of a client is over, or the client is being expelled: what it holds stands in nobody's way
+    /// any longer than it takes to expel it.
+    pub(crate) fn has_lapsed(&self, client: &Client, now: Now) -> bool {
+        client.is_gone() || now.since_ms(client.renewed()) > self.limits.lease_ms()
+    }
+}

@@ -26,6 +26,9 @@ pub trait Conflicts: Send + Sync + 'static {
     /// False when nobody holds anything on any object: the fast path, which must cost next to nothing.
     fn any(&self) -> bool;
 
+    /// Before the size or the times are told: write delegations, whose holder may know better.
+    fn before_attributes(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
+
     /// Before data is read: write delegations, and opens that deny reading.
     fn before_read(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
 
@@ -53,6 +56,10 @@ impl Conflicts for NoConflicts {
         false
     }
 
+    async fn before_attributes(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     async fn before_read(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }
@@ -71,6 +78,10 @@ impl<C: Conflicts> Conflicts for Arc<C> {
 
     fn any(&self) -> bool {
         (**self).any()
+    }
+
+    fn before_attributes(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {
+        (**self).before_attributes(object)
     }
 
     fn before_read(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {

@@ -135,6 +135,10 @@ impl Client {
         !self.states.lock().is_empty()
     }
 
+    pub(crate) fn delegation_count(&self) -> usize {
+        self.states.lock().values().filter(|(_, kind)| *kind == StateKind::Delegation).count()
+    }
+
     pub(crate) fn state_count(&self) -> usize {
         self.states.lock().len()
     }

@@ -25,6 +25,17 @@ impl Drop for Changing<'_> {
     }
 }
 
+/// A write delegation that somebody else asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteHeld {
+    /// Whose.
+    pub client: ClientId,
+    /// Which.
+    pub state_id: StateId,
+    /// It is neither recalled nor lapsed: its holder can say what it has changed.
+    pub may_be_asked: bool,
+}
+
 impl State {
     /// Begins a change of a file (data, attributes or names) by `client`, or by somebody who is none.
     ///
@@ -49,7 +60,8 @@ impl State {
         if shard.delegated.load(Ordering::SeqCst) == 0 {
             return Ok(changing);
         }
-        let obstacles = self.files.with(file, |state, _| self.recall_conflicts(state, client, true, now));
+        let obstacles =
+            self.files.with(file, |state, _| self.recall_conflicts((file, state), client, true, now));
         if obstacles.is_empty() { Ok(changing) } else { Err(Blocked::By(obstacles)) }
     }
 
@@ -58,12 +70,12 @@ impl State {
         if self.files.shard(file).delegated.load(Ordering::SeqCst) == 0 {
             return Obstacles::default();
         }
-        self.files.with(file, |state, _| self.recall_conflicts(state, client, false, now))
+        self.files.with(file, |state, _| self.recall_conflicts((file, state), client, false, now))
     }
 
     pub(crate) fn recall_conflicts(
         &self,
-        state: &mut FileState,
+        (file, state): (FileId, &mut FileState),
         client: Option<ClientId>,
         writes: bool,
         now: Now,
@@ -81,6 +93,7 @@ impl State {
             }
             obstacles.recalls.push(Recall {
                 client: delegation.client.id(),
+                file,
                 state_id: StateId { sequence: 1, other: delegation.other },
                 first: delegation.deadline.replace(delegation.deadline.unwrap_or(deadline)).is_none(),
             });
@@ -140,6 +153,28 @@ impl State {
         let shard = self.files.shard(file);
         shard.delegated.load(Ordering::SeqCst) > 0
             && shard.files.lock().get(&file).is_some_and(|f| f.delegations.iter().any(|d| d.other == *other))
+    }
+
+    /// The write delegation of `file`, unless `client` holds it itself.
+    pub fn write_delegation(&self, file: FileId, client: Option<ClientId>, now: Now) -> Option<WriteHeld> {
+        let shard = self.files.shard(file);
+        if shard.delegated.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        let files = shard.files.lock();
+        let held = files.get(&file)?.delegations.iter().find(|d| d.kind == DelegationKind::Write)?;
+        (Some(held.client.id()) != client).then(|| WriteHeld {
+            client: held.client.id(),
+            state_id: StateId { sequence: 1, other: held.other },
+            may_be_asked: held.deadline.is_none() && !self.has_lapsed(&held.client, now),
+        })
+    }
+
+    /// How many delegations each client holds that holds any.
+    pub fn delegations_by_client(&self) -> Vec<(ClientId, usize)> {
+        let table = self.clients.table.lock();
+        let counted = table.records.iter().map(|(id, record)| (*id, record.client.delegation_count()));
+        counted.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Delegations that are out.

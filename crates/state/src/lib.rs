@@ -33,7 +33,7 @@ mod time;
 pub use channel::{ChannelLimits, negotiate_back_channel, negotiate_fore_channel};
 pub use client::Client;
 pub use create_session::{CreateSession, SessionCreated};
-pub use delegations::Changing;
+pub use delegations::{Changing, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};
 pub use io::Io;

@@ -101,6 +101,17 @@ impl State {
         })
     }
 
+    /// The lock-owner of a request, if its stateid still names one.
+    pub fn lock_owner(&self, client: &Client, request: &LockRequest) -> Option<Bytes> {
+        match &request.locker {
+            Locker::New { owner, .. } => Some(owner.clone()),
+            Locker::Existing(id) => self.files.with(request.file, |state, _| {
+                let lock = state.locks.iter().find(|l| l.other == id.other && l.client.id() == client.id());
+                lock.map(|lock| lock.owner.clone())
+            }),
+        }
+    }
+
     /// Whether a lock would be in the way of whoever asks.
     ///
     /// # Errors

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use proto::nfs4::{ClientId, StateId, Status};
 
-use crate::{Client, Now, State};
+use crate::{Client, FileId, Now, State};
 
 /// A delegation in the way of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recall {
     /// Whose.
     pub client: ClientId,
+    /// Of which file.
+    pub file: FileId,
     /// Which.
     pub state_id: StateId,
     /// It was not recalled before: CB_RECALL must be sent.

@@ -64,7 +64,7 @@ impl State {
             self.check_shares(state, mine, (open.access, open.deny), now)
                 .map_err(|b| of_claim(b, open.claim))?;
             let writes = open.access & share::WRITE != 0 || open.deny & share::READ != 0;
-            let obstacles = self.recall_conflicts(state, Some(client.id()), writes, now);
+            let obstacles = self.recall_conflicts((open.file, state), Some(client.id()), writes, now);
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }

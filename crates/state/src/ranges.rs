@@ -45,7 +45,8 @@ impl Range {
         if self.end == u64::MAX { u64::MAX } else { self.end - self.start + 1 }
     }
 
-    fn overlaps(&self, other: &Self) -> bool {
+    /// True when a byte is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }
 

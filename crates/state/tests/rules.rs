@@ -83,7 +83,10 @@ fn open_as(access: u32, deny: u32, owner: &'static str) -> Open {
 fn status(blocked: Blocked) -> Status {
     match blocked {
         Blocked::Status(status) => status,
-        Blocked::By(_) => Status::Delay,
+        Blocked::By(obstacles) => {
+            assert!(!obstacles.is_empty());
+            Status::Delay
+        }
     }
 }
 

@@ -22,6 +22,11 @@ impl LockType {
     pub fn is_exclusive(self) -> bool {
         matches!(self, Self::Write | Self::WriteWait)
     }
+
+    /// True for the kinds of a client that goes on asking until it gets the lock (RFC 8881 §9.6).
+    pub fn is_blocking(self) -> bool {
+        matches!(self, Self::ReadWait | Self::WriteWait)
+    }
 }
 
 /// Who locks (`locker4`).

@@ -45,6 +45,14 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         Ok(Object::new(export, node, who))
     }
 
+    /// Waits until nobody knows better what the size and the times are.
+    pub(super) async fn before_attributes(&self, object: &Object<'_, F>) -> Result<(), Status> {
+        if !self.conflicts.any() {
+            return Ok(());
+        }
+        self.conflicts.before_attributes(object.id()).await.map_err(conflict)
+    }
+
     /// Waits until nobody's delegation stands in the way of reading.
     pub(super) async fn before_read(&self, object: &Object<'_, F>) -> Result<(), Status> {
         if !self.conflicts.any() {

@@ -12,6 +12,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: GetAttrArgs,
 ) -> Outcome<GetAttrArgs> {
     let object = context.object(&arguments.object).await.map_err(bare)?;
+    context.before_attributes(&object).await.map_err(bare)?;
     let now = object.attributes().await.map_err(bare)?;
     Ok(GetAttrOk { attributes: attributes::to_wire(&now) })
 }

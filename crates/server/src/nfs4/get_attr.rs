@@ -2,14 +2,24 @@
 
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::{GetAttrArgs, Status};
-use vfs::FileSystem;
+use vfs::{Attributes, FileSystem, Identity, SetAttributes, SetTime};
 use xdr::Encoder;
 
-use super::context::Context;
+use super::context::{Context, Object};
 use super::{attributes, status};
+use crate::recall::Holder;
 
 /// Can only be set: to ask for them is an error (RFC 8881 §18.7.3).
 const WRITE_ONLY: Bitmap = Bitmap::of(&[AttributeId::TimeAccessSet, AttributeId::TimeModifySet]);
+
+/// Change when data is written: the holder of a write delegation may know better than the file system.
+const OF_DATA: Bitmap = Bitmap::of(&[
+    AttributeId::Change,
+    AttributeId::Size,
+    AttributeId::SpaceUsed,
+    AttributeId::TimeMetadata,
+    AttributeId::TimeModify,
+]);
 
 /// Appends the result's body.
 pub(crate) async fn run<F: FileSystem>(
@@ -21,8 +31,31 @@ pub(crate) async fn run<F: FileSystem>(
     if arguments.wanted.intersects(WRITE_ONLY) {
         return Err(Status::Invalid);
     }
-    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let found = newest(context, object, arguments.wanted).await?;
     let values = attributes::of(object, &found, arguments.wanted, context.server.lease_seconds()).await?;
     values.encode_wanted(arguments.wanted, reply);
     Ok(())
+}
+
+/// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).
+async fn newest<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    wanted: Bitmap,
+) -> Result<Attributes, Status> {
+    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    if !wanted.intersects(OF_DATA) {
+        return Ok(found);
+    }
+    let client = context.client()?.id();
+    match context.server.recaller().ask_holder(object.file(), Some(client), found.size).await? {
+        Holder::Nobody => Ok(found),
+        Holder::Returned => object.fs().attributes(&object.node).await.map_err(status::of),
+        Holder::Modified { size } => {
+            // Change and times must never be seen to go back: the file system has to know that they moved.
+            let now = SetAttributes { modified: Some(SetTime::Now), ..SetAttributes::default() };
+            let touched = object.fs().set_attributes(&Identity::root(), &object.node, &now).await;
+            Ok(Attributes { size, ..touched.map_err(status::of)? })
+        }
+    }
 }

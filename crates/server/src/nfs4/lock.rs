@@ -4,8 +4,9 @@ use proto::nfs4::{LockArgs, LockDenied, LockResult, LockType, Locker, StateOwner
 use state::{Blocked, Denied, LockError, LockOwner, LockRequest, Range};
 use vfs::FileSystem;
 
-use super::context::Context;
+use super::context::{Context, Object};
 use super::regular;
+use crate::recall::Waiter;
 
 /// A lock in the way, or another reason.
 pub(crate) enum Refused {
@@ -38,12 +39,37 @@ pub(crate) async fn run<F: FileSystem>(
         reclaim: arguments.reclaim,
     };
     let (client, recaller) = (context.client()?, context.server.recaller());
-    let state_id = recaller
-        .hold(|| outcome(recaller.state().lock(client, &request, recaller.now())))
-        .await?
-        .map_err(|denied| Refused::Denied(describe(denied)))?;
+    let locked = recaller.hold(|| outcome(recaller.state().lock(client, &request, recaller.now()))).await?;
+    note_waiter(context, object, &request, arguments.kind, locked.is_err())?;
+    let state_id = locked.map_err(|denied| Refused::Denied(describe(denied)))?;
     context.current_state = state_id;
     Ok(LockResult { state_id })
+}
+
+/// Who was denied a lock that it would wait for is told when it may be free; who got one waits no more.
+fn note_waiter<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    request: &LockRequest,
+    kind: LockType,
+    denied: bool,
+) -> Result<(), Status> {
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    let Some(owner) = recaller.state().lock_owner(client, request) else { return Ok(()) };
+    if !denied {
+        recaller.waits_no_more(request.file, client.id(), &owner);
+    } else if kind.is_blocking() {
+        let waiter = Waiter {
+            client: client.id(),
+            owner,
+            handle: object.fs().handle(&object.node),
+            range: request.range,
+            exclusive: request.exclusive,
+            asked: recaller.now(),
+        };
+        recaller.wait_for_lock(request.file, waiter);
+    }
+    Ok(())
 }
 
 /// A lock in the way is an answer, not something to wait for.

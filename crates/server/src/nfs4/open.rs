@@ -11,6 +11,8 @@ use vfs::{Access, Attributes, CreateMode, FileSystem, Identity, Name, SetAttribu
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
+use crate::recall::Granted;
+
 use super::{attributes, lookup, names, regular, status};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
@@ -50,7 +52,7 @@ pub(crate) async fn run<F: FileSystem>(
     let result = OpenResult {
         state_id: opened.state_id,
         change: target.change,
-        flags: open_result::LOCK_TYPE_POSIX,
+        flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK,
         attributes_set: target.attributes_set,
         delegation: delegation(context, &opened, &arguments),
     };
@@ -234,10 +236,28 @@ async fn open<F: FileSystem>(
     };
     recaller.record(client).await?;
     let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
-    if let Some((id, _)) = &opened.delegation {
-        recaller.delegated(id, object.file(), object.fs().handle(&object.node));
+    if let Some((id, kind)) = &opened.delegation {
+        note_delegation(context, object, id, *kind).await;
     }
     Ok(opened)
+}
+
+/// Notes what the callbacks about a new delegation will need.
+async fn note_delegation<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    id: &StateId,
+    kind: DelegationKind,
+) {
+    let Some(session) = &context.session else { return };
+    // Where the attributes cannot be had, the holder is never found unmodified: that is safe.
+    let change = match kind {
+        DelegationKind::Write => object.fs().attributes(&object.node).await.map_or(0, |now| now.change),
+        DelegationKind::Read => 0,
+    };
+    let handle = object.fs().handle(&object.node);
+    let granted = Granted { file: object.file(), handle, change, call: session.call() };
+    context.server.recaller().delegated(id, granted);
 }
 
 fn claim(arguments: &OpenArgs) -> state::OpenClaim {

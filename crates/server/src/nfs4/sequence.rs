@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{Operation, SequenceArgs, SequenceResult, Status, sequence_flags};
+use proto::nfs4::{
+    Operation, SequenceArgs, SequenceId, SequenceResult, SessionId, SlotId, Status, sequence_flags,
+};
 use state::{Begin, Client, SequenceRequest, Session, SlotTicket};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
@@ -20,6 +22,7 @@ const RPC_REPLY_BYTES: usize = 24;
 pub(crate) struct InSession {
     session: Arc<Session>,
     ticket: SlotTicket,
+    sequence: SequenceId,
     cache_this: bool,
 }
 
@@ -50,6 +53,11 @@ impl InSession {
 
     pub(crate) fn slot(&self) -> proto::nfs4::SlotId {
         self.ticket.slot()
+    }
+
+    /// Names the request to the client: its session, slot and sequence.
+    pub(crate) fn call(&self) -> (SessionId, SlotId, SequenceId) {
+        (self.session.id(), self.ticket.slot(), self.sequence)
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {
@@ -98,7 +106,8 @@ pub(crate) fn begin<F: FileSystem>(
         Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
-            context.session = Some(InSession { session, ticket, cache_this: asked.cache_this });
+            context.session =
+                Some(InSession { session, ticket, sequence: asked.sequence, cache_this: asked.cache_this });
             Begun::New(Status::Ok)
         }
         Err(status) => return Begun::New(answer(reply, number, status)),

@@ -103,6 +103,7 @@ impl LockTable for Recaller {
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
         self.state().nlm_unlock(file(key), &owner(asking), range(bytes));
+        self.locks_released(file(key));
         Ok(())
     }
 

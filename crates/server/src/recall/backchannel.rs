@@ -8,12 +8,11 @@ use bytes::Bytes;
 use event_listener::Event;
 use parking_lot::Mutex;
 use proto::nfs4::{
-    CallbackHeader, CallbackOperation, CallbackReplyHeader, CallbackSecurity, CbRecallArgs, CbSequenceArgs,
-    FileHandle, SequenceId, SessionId, SlotId, StateId, Status, callback_procedure,
+    CallbackHeader, CallbackOperation, CallbackReplyHeader, CallbackSecurity, CbSequenceArgs,
+    CbSequenceResult, ReferringCallList, SequenceId, SessionId, SlotId, Status, callback_procedure,
 };
 use rpc::{AuthSys, CallError, Connection, Credential};
-use vfs::Handle;
-use xdr::{Decoder, Encoder};
+use xdr::{Decoder, Encode, Encoder};
 
 /// Callbacks under way at a time on one session.
 const SLOTS_MAX: u32 = 64;
@@ -138,46 +137,46 @@ impl Backchannel {
         }
     }
 
-    /// Sends CB_RECALL; true when the client has taken it.
-    pub(crate) async fn recall(&self, state_id: &StateId, handle: &Handle) -> bool {
-        let Some(slot) = self.take_slot().await else { return false };
-        let arguments = CbRecallArgs {
-            state_id: *state_id,
-            truncate: false,
-            object: FileHandle(Bytes::copy_from_slice(handle.as_bytes())),
-        };
-        let outcome = self.call(&slot, |to| {
-            to.u32(CallbackOperation::Recall.number());
-            to.put(&arguments);
-        });
-        match outcome.await {
-            // BAD_STATEID and BADHANDLE: the client gave it back, or does not know it yet (RFC 8881 §20.2.4); the
-            // deadline of the recall decides.
-            Ok(status) => {
-                if status != Status::Ok {
-                    tracing::debug!(%status, "CB_RECALL was refused");
-                }
-                status == Status::Ok
-            }
-            Err(error) => {
-                tracing::debug!(%error, "CB_RECALL did not get through");
-                false
-            }
+    /// Sends one callback and waits for its answer.
+    ///
+    /// # Errors
+    /// When the client could not be reached, did not answer in time, or answered nonsense.
+    pub(crate) async fn callback(
+        &self,
+        operation: CallbackOperation,
+        arguments: &(impl Encode + Sync),
+        referring_calls: Vec<ReferringCallList>,
+    ) -> Result<CallbackAnswer, CallError> {
+        let slot = self.take_slot().await.ok_or(CallError::Disconnected)?;
+        let mut answered = self.call(&slot, operation, arguments, &referring_calls).await?;
+        // An answer to this number was lost on its way: the client has used it up.
+        if !answered.sequenced
+            && matches!(answered.status, Status::RetryUncachedReply | Status::SequenceFalseRetry)
+        {
+            slot.advance();
+            answered = self.call(&slot, operation, arguments, &referring_calls).await?;
         }
+        if answered.sequenced {
+            slot.advance();
+        }
+        Ok(answered)
     }
 
     async fn call(
         &self,
         slot: &TakenSlot<'_>,
-        operation: impl FnOnce(&mut Encoder),
-    ) -> Result<Status, CallError> {
+        operation: CallbackOperation,
+        arguments: &(impl Encode + Sync),
+        referring_calls: &[ReferringCallList],
+    ) -> Result<CallbackAnswer, CallError> {
         let connection = self.connection().ok_or(CallError::Disconnected)?;
         let target = self.target.lock().clone();
         let mut to = Encoder::new();
         to.put(&CallbackHeader { tag: Bytes::new(), minor_version: 1, ident: 0, operations: 2 });
         to.u32(CallbackOperation::Sequence.number());
-        to.put(&self.sequence(slot));
-        operation(&mut to);
+        to.put(&self.sequence(slot, referring_calls));
+        to.u32(operation.number());
+        to.put(arguments);
         let results = connection
             .call(
                 target.program,
@@ -189,21 +188,18 @@ impl Backchannel {
             )
             .await?;
         self.works.store(true, Ordering::Relaxed);
-        let (status, sequenced) = decode(results).map_err(CallError::Protocol)?;
-        if sequenced {
-            slot.advance();
-        }
-        Ok(status)
+        CallbackAnswer::decode(results).map_err(CallError::Protocol)
     }
 
-    fn sequence(&self, slot: &TakenSlot<'_>) -> CbSequenceArgs {
+    fn sequence(&self, slot: &TakenSlot<'_>, referring_calls: &[ReferringCallList]) -> CbSequenceArgs {
+        let slots = self.slots.lock();
         CbSequenceArgs {
             session: self.session,
-            sequence: SequenceId(slot.sequence).next(),
+            sequence: SequenceId(slots[slot.index].sequence).next(),
             slot: SlotId(slot.index as u32),
-            highest_slot: SlotId(self.slots.lock().len() as u32 - 1),
+            highest_slot: SlotId(slots.len() as u32 - 1),
             cache_this: false,
-            referring_calls: Vec::new(),
+            referring_calls: referring_calls.to_vec(),
         }
     }
 
@@ -229,7 +225,7 @@ impl Backchannel {
         let mut slots = self.slots.lock();
         let index = slots.iter().position(|slot| !slot.busy)?;
         slots[index].busy = true;
-        Some(TakenSlot { channel: self, index, sequence: slots[index].sequence })
+        Some(TakenSlot { channel: self, index })
     }
 }
 
@@ -237,12 +233,12 @@ impl Backchannel {
 struct TakenSlot<'a> {
     channel: &'a Backchannel,
     index: usize,
-    sequence: u32,
 }
 
 impl TakenSlot<'_> {
     fn advance(&self) {
-        self.channel.slots.lock()[self.index].sequence = self.sequence.wrapping_add(1);
+        let slot = &mut self.channel.slots.lock()[self.index];
+        slot.sequence = slot.sequence.wrapping_add(1);
     }
 }
 
@@ -253,12 +249,29 @@ impl Drop for TakenSlot<'_> {
     }
 }
 
-/// The status of a CB_COMPOUND, and whether its CB_SEQUENCE succeeded.
-fn decode(results: Bytes) -> xdr::Result<(Status, bool)> {
-    let mut from = Decoder::new(results);
-    let header = CallbackReplyHeader { status: from.get()?, tag: from.opaque(1024)?, results: from.u32()? };
-    let sequenced = header.results > 0
-        && from.u32()? == CallbackOperation::Sequence.number()
-        && from.get::<Status>()? == Status::Ok;
-    Ok((header.status, sequenced))
+/// What a client answered to a callback.
+#[derive(Debug)]
+pub(crate) struct CallbackAnswer {
+    /// Of the callback, or of the CB_SEQUENCE before it if that failed.
+    pub(crate) status: Status,
+    /// CB_SEQUENCE succeeded.
+    sequenced: bool,
+    /// The callback's result, if its status is a success.
+    pub(crate) body: Decoder,
+}
+
+impl CallbackAnswer {
+    fn decode(results: Bytes) -> xdr::Result<Self> {
+        let mut from = Decoder::new(results);
+        let header: CallbackReplyHeader = from.get()?;
+        let sequenced = header.results > 0
+            && from.u32()? == CallbackOperation::Sequence.number()
+            && from.get::<Status>()? == Status::Ok;
+        if sequenced && header.results > 1 {
+            from.get::<CbSequenceResult>()?;
+            let _operation = from.u32()?;
+            let _status: Status = from.get()?;
+        }
+        Ok(Self { status: header.status, sequenced, body: from })
+    }
 }

@@ -35,6 +35,14 @@ impl Conflicts for Recaller {
         self.state().has_seen_clients()
     }
 
+    async fn before_attributes(&self, object: ObjectId) -> Result<(), Conflict> {
+        if self.state().write_delegation(key(object), None, self.now()).is_none() {
+            return Ok(());
+        }
+        // NFSv3 has no words for what a client has not written yet (RFC 8881 §10.4.3 allows to recall instead).
+        Recaller::before_read(self, key(object), None).await.map_err(conflict)
+    }
+
     async fn before_read(&self, object: ObjectId) -> Result<(), Conflict> {
         self.check(object, Io::Read).await?;
         Recaller::before_read(self, key(object), None).await.map_err(conflict)

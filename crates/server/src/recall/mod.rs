@@ -6,6 +6,10 @@
 mod backchannel;
 mod backchannels;
 mod conflicts;
+mod get_attr;
+mod granted;
+mod lock_waiters;
+mod recall_any;
 mod records;
 
 use std::collections::BTreeMap;
@@ -15,12 +19,17 @@ use std::time::Duration;
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use proto::nfs4::{ClientId, StateId, Status};
+use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, StateId, Status};
 use state::{Blocked, Changing, FileId, Now, Obstacles, Recall, State};
-use vfs::Handle;
+use xdr::Encode;
 
+use backchannel::CallbackAnswer;
 pub use backchannel::{Backchannel, CallbackTarget};
 pub(crate) use backchannels::Backchannels;
+pub(crate) use get_attr::Holder;
+pub(crate) use granted::Granted;
+use lock_waiters::LockWaiters;
+pub(crate) use lock_waiters::Waiter;
 
 use crate::runtime::Runtime;
 use crate::stable::StableRecords;
@@ -41,9 +50,11 @@ struct Inner {
     world: Arc<dyn Runtime>,
     stable: Arc<dyn StableRecords>,
     backchannels: Backchannels,
-    /// How clients know the files that are delegated to them.
-    handles: Mutex<BTreeMap<[u8; 12], (FileId, Handle)>>,
+    granted: Mutex<BTreeMap<[u8; 12], Granted>>,
+    lock_waiters: LockWaiters,
     returned: Event,
+    /// When clients were last asked to return some of their delegations.
+    trimmed: Mutex<Now>,
 }
 
 impl std::fmt::Debug for Recaller {
@@ -60,8 +71,10 @@ impl Recaller {
             world,
             stable,
             backchannels: Backchannels::default(),
-            handles: Mutex::default(),
+            granted: Mutex::default(),
+            lock_waiters: LockWaiters::default(),
             returned: Event::new(),
+            trimmed: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -82,14 +95,14 @@ impl Recaller {
         &self.inner.backchannels
     }
 
-    /// Remembers how the holder of a new delegation knows its file.
-    pub(crate) fn delegated(&self, id: &StateId, file: FileId, handle: Handle) {
-        self.inner.handles.lock().insert(id.other, (file, handle));
+    /// Remembers what a new delegation's holder was told.
+    pub(crate) fn delegated(&self, id: &StateId, granted: Granted) {
+        self.inner.granted.lock().insert(id.other, granted);
     }
 
     /// A delegation is back, or revoked: whoever waits looks again.
     pub(crate) fn delegation_ended(&self, id: &StateId) {
-        self.inner.handles.lock().remove(&id.other);
+        self.inner.granted.lock().remove(&id.other);
         self.wake();
     }
 
@@ -116,10 +129,13 @@ impl Recaller {
         self.end_grace_if_due().await;
         self.inner.backchannels.retain(|session| self.inner.state.session(session).is_ok());
         // Those of clients that are gone.
-        let mut handles = self.inner.handles.lock();
-        if handles.len() > self.inner.state.delegation_count() {
-            handles.retain(|other, (file, _)| self.inner.state.is_delegated(*file, other));
+        let mut granted = self.inner.granted.lock();
+        if granted.len() > self.inner.state.delegation_count() {
+            granted.retain(|other, granted| self.inner.state.is_delegated(granted.file, other));
         }
+        drop(granted);
+        self.notify_lock_waiters(now);
+        self.recall_any_if_many(now);
     }
 
     /// Begins a change of a file, when nobody's delegation is in the way any more.
@@ -191,19 +207,42 @@ impl Recaller {
 
     /// Sends CB_RECALL until the client has got it, or has nothing left to be recalled.
     async fn send(&self, recall: Recall) {
-        loop {
-            let known = self.inner.handles.lock().get(&recall.state_id.other).copied();
-            let Some((file, handle)) = known else { return };
-            if !self.inner.state.is_delegated(file, &recall.state_id.other) {
-                return;
-            }
-            let sessions = self.inner.state.sessions_of(recall.client);
-            for channel in sessions.iter().filter_map(|session| self.inner.backchannels.get(session.id())) {
-                if channel.recall(&recall.state_id, &handle).await {
-                    return;
+        while self.inner.state.is_delegated(recall.file, &recall.state_id.other) {
+            // A delegation that was granted this very moment is not noted yet.
+            let granted = self.inner.granted.lock().get(&recall.state_id.other).cloned();
+            if let Some(granted) = granted {
+                let arguments =
+                    CbRecallArgs { state_id: recall.state_id, truncate: false, object: granted.object() };
+                let referring = granted.referring_calls();
+                let answer =
+                    self.callback(recall.client, CallbackOperation::Recall, &arguments, referring).await;
+                // BAD_STATEID and BADHANDLE: the client gave it back, or does not know it yet (RFC 8881 §20.2.4); the
+                // deadline of the recall decides.
+                match answer.map(|answer| answer.status) {
+                    Some(Status::Ok) => return,
+                    Some(status) => tracing::debug!(%status, "CB_RECALL was refused"),
+                    None => {}
                 }
             }
             self.inner.world.sleep(RESEND).await;
         }
+    }
+
+    /// Sends a callback over the first of a client's sessions that it gets through on.
+    pub(crate) async fn callback(
+        &self,
+        client: ClientId,
+        operation: CallbackOperation,
+        arguments: &(impl Encode + Sync),
+        referring_calls: Vec<ReferringCallList>,
+    ) -> Option<CallbackAnswer> {
+        let sessions = self.inner.state.sessions_of(client);
+        for channel in sessions.iter().filter_map(|session| self.inner.backchannels.get(session.id())) {
+            match channel.callback(operation, arguments, referring_calls.clone()).await {
+                Ok(answer) => return Some(answer),
+                Err(error) => tracing::debug!(%operation, %error, "a callback did not get through"),
+            }
+        }
+        None
     }
 }

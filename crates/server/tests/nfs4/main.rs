@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::should_implement_trait)]
 
 mod bad_input;
+mod callbacks;
 mod delegations;
 mod files;
 mod peer;

@@ -63,10 +63,48 @@ impl Runtime for World {
     }
 }
 
-/// The client's end of a connection: keeps the callbacks and answers them with success.
+/// The client's end of a connection: keeps the callbacks and answers them.
 #[derive(Default)]
 pub struct Callbacks {
     pub recalled: Mutex<Vec<StateId>>,
+    /// Lock-owners that were told that their lock may be free.
+    pub notified: Mutex<Vec<StateOwner>>,
+    /// How many delegations may be kept, of each CB_RECALL_ANY.
+    pub keep: Mutex<Vec<u32>>,
+    /// Change and size for CB_GETATTR, which is refused without.
+    pub attributes: Mutex<Option<(u64, u64)>>,
+    /// The calls that the last callback referred to.
+    pub referred: Mutex<Vec<ReferringCallList>>,
+}
+
+impl Callbacks {
+    /// Runs the callback and appends its result.
+    fn run(&self, operation: CallbackOperation, from: &mut Decoder, to: &mut Encoder) -> Status {
+        match operation {
+            CallbackOperation::Recall => {
+                self.recalled.lock().push(from.get::<CbRecallArgs>().unwrap().state_id);
+            }
+            CallbackOperation::NotifyLock => {
+                self.notified.lock().push(from.get::<CbNotifyLockArgs>().unwrap().owner);
+            }
+            CallbackOperation::RecallAny => {
+                self.keep.lock().push(from.get::<CbRecallAnyArgs>().unwrap().keep);
+            }
+            CallbackOperation::GetAttr => {
+                let arguments: CbGetAttrArgs = from.get().unwrap();
+                assert_eq!(arguments.wanted, Bitmap::of(&[AttributeId::Change, AttributeId::Size]));
+                let Some((change, size)) = *self.attributes.lock() else { return Status::BadHandle };
+                let attributes =
+                    AttributeValues { change: Some(change), size: Some(size), ..Default::default() };
+                to.put(&Status::Ok);
+                to.put(&CbGetAttrResult { attributes });
+                return Status::Ok;
+            }
+            other => panic!("{other}"),
+        }
+        to.put(&Status::Ok);
+        Status::Ok
+    }
 }
 
 struct Line {
@@ -105,11 +143,15 @@ impl Connection for Line {
             let header: CallbackHeader = from.get().unwrap();
             assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
             let sequence: CbSequenceArgs = from.get().unwrap();
-            assert_eq!(from.u32().unwrap(), CallbackOperation::Recall.number());
-            let recall: CbRecallArgs = from.get().unwrap();
-            callbacks.recalled.lock().push(recall.state_id);
+            let operation = CallbackOperation::from_number(from.u32().unwrap()).unwrap();
+            let mut result = Encoder::new();
+            let status = callbacks.run(operation, &mut from, &mut result);
+            if status != Status::Ok {
+                result.put(&status);
+            }
+            *callbacks.referred.lock() = sequence.referring_calls;
             let mut to = Encoder::new();
-            to.put(&CallbackReplyHeader { status: Status::Ok, tag: header.tag, results: 2 });
+            to.put(&CallbackReplyHeader { status, tag: header.tag, results: 2 });
             to.u32(CallbackOperation::Sequence.number());
             to.put(&Status::Ok);
             to.put(&CbSequenceResult {
@@ -119,8 +161,8 @@ impl Connection for Line {
                 highest_slot: sequence.highest_slot,
                 target_highest_slot: sequence.highest_slot,
             });
-            to.u32(CallbackOperation::Recall.number());
-            to.put(&Status::Ok);
+            to.u32(operation.number());
+            to.buffer_mut().extend_from_slice(result.as_slice());
             Ok(to.into_inner().into())
         })
     }
@@ -128,23 +170,35 @@ impl Connection for Line {
 
 pub struct TestServer {
     programs: Programs<Memory, Recaller, Recaller>,
+    recaller: Recaller,
     pub world: Arc<World>,
 }
 
 impl TestServer {
     pub fn new() -> Arc<Self> {
+        Self::with(Limits::default())
+    }
+
+    pub fn with(limits: Limits) -> Arc<Self> {
         let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
         let squash = Squash::None { anonymous: Squash::NOBODY };
         let options = ExportOptions { squash, ..ExportOptions::default() };
         let exports =
             Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, options)));
         let world = Arc::new(World::default());
-        let state = Arc::new(State::new(Limits::default(), 77));
+        let state = Arc::new(State::new(limits, 77));
         let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, Arc::new(Forgetful));
         let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") };
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
-        let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4);
-        Arc::new(Self { programs, world })
+        let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+        Arc::new(Self { programs, recaller, world })
+    }
+
+    /// Sets the clock and lets happen what is due.
+    pub fn at(&self, now_ms: u64) {
+        self.world.now_ms.store(now_ms, Ordering::Relaxed);
+        self.recaller.tick().now_or_never().expect("nothing is written to a disk");
+        self.world.run();
     }
 }
 

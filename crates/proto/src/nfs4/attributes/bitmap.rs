@@ -32,6 +32,13 @@ impl Bitmap {
         Self(words)
     }
 
+    /// The set with these first 32 bits: for a `bitmap4` that is no set of attributes.
+    pub const fn from_word(word: u32) -> Self {
+        let mut words = [0; WORDS];
+        words[0] = word;
+        Self(words)
+    }
+
     /// True when `id` is in the set.
     pub const fn contains(&self, id: AttributeId) -> bool {
         let number = id as u32;

@@ -36,6 +36,10 @@ impl Conflicts for Asked {
         self.any.load(Ordering::Relaxed)
     }
 
+    async fn before_attributes(&self, object: ObjectId) -> Result<(), Conflict> {
+        self.ask("attributes", object)
+    }
+
     async fn before_read(&self, object: ObjectId) -> Result<(), Conflict> {
         self.ask("read", object)
     }
@@ -62,6 +66,8 @@ fn server() -> (Server<Arc<Asked>>, Arc<Asked>, FileHandle, u64) {
 fn every_conflicting_operation_asks_about_the_right_object() {
     let (server, asked, file, f) = server();
     let root = server.root;
+    server.ok(&GetAttrArgs { object: file });
+    assert_eq!(asked.take(), [("attributes", f)]);
     server.read(file, 0, 1);
     assert_eq!(asked.take(), [("read", f)]);
     server.write(file, 0, b"x");
@@ -81,7 +87,6 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     assert_eq!(asked.take(), [("remove", f), ("remove", h)], "what moves and what is replaced");
     server.ok(&RemoveArgs { object: place(root, "h") });
     assert_eq!(asked.take(), [("remove", f)]);
-    server.ok(&GetAttrArgs { object: file });
     server.ok(&LookupArgs { what: place(root, "g") });
     assert_eq!(asked.take(), []);
 }
@@ -111,6 +116,8 @@ fn a_recall_under_way_is_jukebox_and_changes_nothing() {
         assert_eq!(server.fail(&RemoveArgs { object: place(root, "f") }).0, status);
         assert_eq!(server.fail(&RenameArgs { from: place(root, "f"), to: place(root, "g") }).0, status);
         assert_eq!(server.fail(&LinkArgs { file, link: place(root, "g") }).0, status);
+        assert_eq!(server.fail(&GetAttrArgs { object: file }).0, status);
+        *asked.answer.lock() = None;
         assert_eq!(server.attributes(file), before);
     }
 }

@@ -1,0 +1,195 @@
+//! What the server asks of clients besides the return of a delegation: CB_GETATTR, CB_NOTIFY_LOCK, CB_RECALL_ANY
+//! (RFC 8881 §20.1, §20.11, §20.6).
+
+use futures_util::FutureExt;
+use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
+use proto::nfs4::*;
+use state::Limits;
+
+use crate::peer::{Peer, TestServer, open, size_only};
+
+/// Creates `name` and writes to it under a write delegation.
+fn write_delegated(peer: &mut Peer, name: &str) -> (FileHandle, StateId) {
+    let how = CreateHow::Guarded(AttributeValues::default());
+    let arguments = open(name, share::BOTH | share::WANT_WRITE_DELEGATION, Some(how));
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments).push(Operation::GetFh, &());
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    let OpenDelegation::Write(granted) = results.body::<OpenResult>(Operation::Open).delegation else {
+        panic!("no write delegation");
+    };
+    let handle: GetFhResult = results.body(Operation::GetFh);
+    let write =
+        WriteArgs { state_id: granted.state_id, offset: 0, stable: StableHow::FileSync, data: "four".into() };
+    assert_eq!(peer.on(&handle.object, Operation::Write, &write).status, Status::Ok);
+    (handle.object, granted.state_id)
+}
+
+fn attributes(results: &mut crate::peer::Results) -> AttributeValues {
+    AttributeValues::decode(results.ok(Operation::GetAttr)).unwrap()
+}
+
+fn change_and_size() -> GetAttrArgs {
+    GetAttrArgs { wanted: Bitmap::of(&[AttributeId::Change, AttributeId::Size]) }
+}
+
+#[test]
+fn the_holder_of_a_write_delegation_is_asked_for_size_and_change() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, _) = write_delegated(&mut a, "f");
+    let mine = attributes(&mut a.on(&file, Operation::GetAttr, &change_and_size()));
+    // The change that the holder was told with its delegation, before it wrote.
+    let told = mine.change.unwrap() - 1;
+    *a.callbacks.attributes.lock() = Some((told, 4));
+    let unmodified = attributes(&mut b.on(&file, Operation::GetAttr, &change_and_size()));
+    assert_eq!(unmodified, mine, "as the file system has it");
+    *a.callbacks.attributes.lock() = Some((told + 1, 9));
+    let modified = attributes(&mut b.on(&file, Operation::GetAttr, &change_and_size()));
+    assert_eq!(modified.size, Some(9), "what is not written yet is seen");
+    assert!(modified.change > mine.change);
+    let again = attributes(&mut b.on(&file, Operation::GetAttr, &change_and_size()));
+    assert!(again.change > modified.change, "it may have been modified yet again");
+    assert!(a.callbacks.recalled.lock().is_empty());
+    *a.callbacks.attributes.lock() = Some((told, 9));
+    let longer = attributes(&mut b.on(&file, Operation::GetAttr, &change_and_size()));
+    assert!(longer.change > again.change, "another size is a modification");
+}
+
+#[test]
+fn a_holder_that_does_not_say_what_it_has_modified_is_recalled() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, delegation) = write_delegated(&mut a, "f");
+    let object = file.clone();
+    let mut held = b.begin(|c| {
+        c.push(Operation::PutFh, &PutFhArgs { object })
+            .push(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
+    });
+    assert!((&mut held).now_or_never().is_none());
+    server.world.run();
+    assert_eq!(*a.callbacks.recalled.lock(), [delegation]);
+    let write =
+        WriteArgs { state_id: delegation, offset: 4, stable: StableHow::FileSync, data: " more".into() };
+    assert_eq!(a.on(&file, Operation::Write, &write).status, Status::Ok);
+    let back = DelegReturnArgs { state_id: delegation };
+    assert_eq!(a.on(&file, Operation::DelegReturn, &back).status, Status::Ok);
+    let mut results = held.now_or_never().expect("answered at once").sequenced();
+    results.ok(Operation::PutFh);
+    assert_eq!(attributes(&mut results).size, Some(9));
+}
+
+#[test]
+fn attributes_that_do_not_depend_on_data_are_told_without_asking() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, _) = write_delegated(&mut a, "f");
+    let mode = GetAttrArgs { wanted: Bitmap::of(&[AttributeId::Mode, AttributeId::Type]) };
+    assert_eq!(b.on(&file, Operation::GetAttr, &mode).status, Status::Ok);
+    assert!(a.callbacks.recalled.lock().is_empty());
+}
+
+#[test]
+fn a_callback_refers_to_the_call_that_was_answered_with_the_delegation() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let opened_by = SequenceId(a.last_sequence() + 1);
+    let (_, delegation) = write_delegated(&mut a, "f");
+    let mut held = b.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &open("f", share::READ, None));
+    });
+    assert!((&mut held).now_or_never().is_none());
+    server.world.run();
+    assert_eq!(*a.callbacks.recalled.lock(), [delegation]);
+    let referred = vec![ReferringCallList { session: a.session, calls: vec![(opened_by, SlotId(0))] }];
+    assert_eq!(*a.callbacks.referred.lock(), referred);
+}
+
+fn lock(peer: &mut Peer, file: &FileHandle, open: StateId, kind: LockType) -> (Status, Option<StateId>) {
+    let owner = StateOwner { client: peer.client, owner: "locker".into() };
+    let locker = Locker::New(NewLockOwner { open_sequence: 0, open_state_id: open, lock_sequence: 0, owner });
+    let arguments = LockArgs { kind, reclaim: false, offset: 0, length: u64::MAX, locker };
+    let mut results = peer.on(file, Operation::Lock, &arguments);
+    match results.status {
+        Status::Ok => (Status::Ok, Some(results.body::<LockResult>(Operation::Lock).state_id)),
+        status => (status, None),
+    }
+}
+
+fn unlock(peer: &mut Peer, file: &FileHandle, state_id: StateId) {
+    let arguments = LockUArgs { kind: LockType::Write, sequence: 0, state_id, offset: 0, length: u64::MAX };
+    assert_eq!(peer.on(file, Operation::LockU, &arguments).status, Status::Ok);
+}
+
+/// Opens a file that is there already.
+fn open_again(peer: &mut Peer, name: &str) -> StateId {
+    let arguments = open(name, share::BOTH | share::WANT_NO_DELEGATION, None);
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments);
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    let opened: OpenResult = results.body(Operation::Open);
+    assert_ne!(opened.flags & open_result::MAY_NOTIFY_LOCK, 0);
+    opened.state_id
+}
+
+#[test]
+fn who_waits_for_a_lock_is_told_in_turn_when_it_is_free() {
+    let server = TestServer::new();
+    let (mut a, mut b, mut c) = (Peer::new(&server, 1), Peer::new(&server, 2), Peer::new(&server, 3));
+    let (file, open_a) = a.create("f");
+    let (open_b, open_c) = (open_again(&mut b, "f"), open_again(&mut c, "f"));
+    let held = lock(&mut a, &file, open_a, LockType::Write).1.expect("free");
+    assert_eq!(lock(&mut b, &file, open_b, LockType::WriteWait).0, Status::Denied);
+    assert_eq!(lock(&mut c, &file, open_c, LockType::WriteWait).0, Status::Denied);
+    let told = |peer: &Peer| peer.callbacks.notified.lock().len();
+    server.world.run();
+    assert_eq!((told(&b), told(&c)), (0, 0), "nothing is free yet");
+    unlock(&mut a, &file, held);
+    server.world.run();
+    assert_eq!((told(&b), told(&c)), (1, 0), "the first in the queue");
+    assert_eq!(b.callbacks.notified.lock()[0], StateOwner { client: b.client, owner: "locker".into() });
+    let held = lock(&mut b, &file, open_b, LockType::WriteWait).1.expect("free");
+    unlock(&mut b, &file, held);
+    server.world.run();
+    assert_eq!((told(&b), told(&c)), (1, 1), "and then the second");
+    server.at(5_000);
+    assert_eq!((told(&b), told(&c)), (1, 2), "a client that has not come yet is told again");
+    server.at(120_000);
+    assert_eq!(told(&c), 2, "but not for ever");
+}
+
+#[test]
+fn who_does_not_wait_is_not_told() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, open_a) = a.create("f");
+    let open_b = open_again(&mut b, "f");
+    let held = lock(&mut a, &file, open_a, LockType::Write).1.expect("free");
+    assert_eq!(lock(&mut b, &file, open_b, LockType::Write).0, Status::Denied);
+    unlock(&mut a, &file, held);
+    server.world.run();
+    assert!(b.callbacks.notified.lock().is_empty());
+}
+
+#[test]
+fn those_who_hold_many_are_asked_to_return_half_when_the_table_is_nearly_full() {
+    let server = TestServer::with(Limits { delegations_max: 10, ..Limits::default() });
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    for index in 0..8 {
+        write_delegated(&mut a, &format!("a{index}"));
+    }
+    server.at(1_000);
+    assert!(a.callbacks.keep.lock().is_empty(), "there is room");
+    write_delegated(&mut b, "b");
+    server.at(2_000);
+    assert_eq!(*a.callbacks.keep.lock(), [4]);
+    assert!(b.callbacks.keep.lock().is_empty(), "one is not many");
+    server.at(3_000);
+    assert_eq!(a.callbacks.keep.lock().len(), 1, "it needs time to return them");
+}

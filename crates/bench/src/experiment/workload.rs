@@ -64,7 +64,8 @@ pub enum Workload {
         /// How long.
         seconds: f64,
     },
-    /// Creates new files, each thread in a directory of its own: open, write `file_bytes`, close.
+    /// Creates new files, each thread in a directory of its own: open, write `file_bytes`, close; empty files without keeping
+    /// them open, which takes one request in each version.
     Create {
         /// Threads of each client.
         threads: u32,

@@ -1,4 +1,4 @@
-//! Creates new files, each thread in a directory of its own: open, write, close.
+//! Creates new files, each thread in a directory of its own: open, write, close; or, empty, in one request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,11 +59,13 @@ pub(super) async fn run(
     let mut now = start;
     while !limit.is_over(now) && files.take() {
         let path = format!("{directory}/{}", curve.operations());
-        let file = station.mount.open(&path, Access::Create).await?;
-        if !data.is_empty() {
+        if data.is_empty() {
+            station.mount.create(&path).await?;
+        } else {
+            let file = station.mount.open(&path, Access::Create).await?;
             file.write(0, data.clone()).await?;
+            file.close().await?;
         }
-        file.close().await?;
         now = Instant::now();
         curve.complete(now, file_bytes);
         consume_budget().await;

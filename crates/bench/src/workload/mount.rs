@@ -116,6 +116,11 @@ impl Mount {
         Ok(File { file, path: path.into() })
     }
 
+    /// Makes an empty file and does not keep it open: one request in each version.
+    pub(crate) async fn create(&self, path: &str) -> Result<(), Error> {
+        self.client.create_file(path, 0o644).await.map_err(failed("create", path))
+    }
+
     /// Walks to a directory, so that the way there is known.
     pub(crate) async fn visit(&self, path: &str) -> Result<(), Error> {
         self.client.attributes(path).await.map(drop).map_err(failed("walk to", path))

@@ -96,9 +96,15 @@ pub(crate) async fn create_file(
     name: &Bytes,
     mode: u32,
 ) -> Result<()> {
-    let options = OpenOptions::new().write().create_new().mode(mode);
+    let options = OpenOptions::new().write().mode(mode);
     let owner = mount.core.owners.lock().take();
-    let args = open_args(mount, name, &options, owner, share::WANT_NO_DELEGATION);
+    // The slot's reply cache knows a repetition; only a server that has lost the session does not, and then the outcome
+    // is uncertain. A verifier would cost the server a change of the times.
+    let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };
+    let args = OpenArgs {
+        create: Some(CreateHow::Guarded(set)),
+        ..open_args(mount, name, &options, owner, share::WANT_NO_DELEGATION)
+    };
     let asked = Instant::now();
     let sent = mount
         .core

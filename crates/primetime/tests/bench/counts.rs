@@ -70,6 +70,7 @@ fn created_files_take_one_create_in_v3_and_one_open_in_v4() {
     }
     assert_eq!(requests(cell(&results, "3", false), &["CREATE"]), 60);
     assert_eq!(requests(cell(&results, "4.1", true), &["OPEN"]), 60);
+    assert_eq!(requests(cell(&results, "4.1", true), &["CLOSE"]), 0, "it goes with the OPEN");
 }
 
 #[test]

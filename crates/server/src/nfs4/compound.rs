@@ -97,6 +97,9 @@ impl<F: FileSystem> Nfs4<F> {
         if let Err(status) = check_room(context, row, reply.len() - start) {
             return Step::Done(answer(reply, operation.number(), status));
         }
+        if !matches!(operation, Operation::GetFh | Operation::GetAttr) {
+            context.fresh = None;
+        }
         Step::Done(dispatch::run(context, operation, arguments, reply).await)
     }
 }

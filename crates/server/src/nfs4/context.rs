@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proto::nfs4::{StateId, Status};
 use state::Client;
-use vfs::{FileSystem, Identity, ObjectId};
+use vfs::{Attributes, FileSystem, Identity, ObjectId};
 
 use super::Nfs4;
 use super::sequence::InSession;
@@ -47,6 +47,8 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) session: Option<InSession>,
     pub(crate) current: Option<Object<F>>,
     pub(crate) current_state: StateId,
+    /// The attributes of the current object, when the operation just before has learnt them by making it.
+    pub(crate) fresh: Option<Attributes>,
     pub(crate) saved: Option<(Object<F>, StateId)>,
     /// How many operations the COMPOUND has.
     pub(crate) operations: u32,
@@ -62,6 +64,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
             session: None,
             current: None,
             current_state: StateId::ANONYMOUS,
+            fresh: None,
             saved: None,
             operations,
             reply_room: usize::MAX,
@@ -82,6 +85,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
     pub(crate) fn set_current(&mut self, object: Object<F>) {
         self.current = Some(object);
         self.current_state = StateId::ANONYMOUS;
+        self.fresh = None;
     }
 
     /// The client of the session.

@@ -31,7 +31,10 @@ pub(crate) async fn run<F: FileSystem>(
     if arguments.wanted.intersects(WRITE_ONLY) {
         return Err(Status::Invalid);
     }
-    let found = newest(context, object, arguments.wanted).await?;
+    let found = match &context.fresh {
+        Some(fresh) => *fresh,
+        None => newest(context, object, arguments.wanted).await?,
+    };
     let values = attributes::of(object, &found, arguments.wanted, context.server.lease_seconds()).await?;
     values.encode_wanted(arguments.wanted, reply);
     Ok(())

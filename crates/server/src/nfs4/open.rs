@@ -24,7 +24,8 @@ const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() 
 struct Target<F: FileSystem> {
     object: Object<F>,
     change: ChangeInfo,
-    created: bool,
+    /// The attributes of a file that was made.
+    created: Option<Attributes>,
     attributes_set: Bitmap,
     truncate: bool,
 }
@@ -41,7 +42,7 @@ pub(crate) async fn run<F: FileSystem>(
     if access & share::WRITE != 0 || target.truncate {
         context.writable(object)?;
     }
-    if !target.created {
+    if target.created.is_none() {
         let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
         check_object(object, &found, &identity, access, target.truncate).await?;
     }
@@ -57,6 +58,7 @@ pub(crate) async fn run<F: FileSystem>(
         delegation: delegation(context, &opened, &arguments),
     };
     context.set_current(target.object);
+    context.fresh = target.created;
     context.current_state = opened.state_id;
     Ok(result)
 }
@@ -81,7 +83,7 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
     let found = |object| Target {
         object,
         change: ChangeInfo { atomic: true, before: 0, after: 0 },
-        created: false,
+        created: None,
         attributes_set: Bitmap::EMPTY,
         truncate: false,
     };
@@ -154,16 +156,17 @@ async fn create<F: FileSystem>(
                     let attributes_set =
                         if truncate { Bitmap::of(&[AttributeId::Size]) } else { Bitmap::EMPTY };
                     let change = change.after(directory).await?;
-                    return Ok(Target { object, change, created: false, attributes_set, truncate });
+                    return Ok(Target { object, change, created: None, attributes_set, truncate });
                 }
                 Err(Status::NoEntry) => {}
                 Err(status) => return Err(status),
             }
         }
         match make(context, directory, checked, &mode).await {
-            Ok(object) => {
+            Ok((object, attributes)) => {
                 let change = change.after(directory).await?;
-                return Ok(Target { object, change, created: true, attributes_set: values, truncate: false });
+                let created = Some(attributes);
+                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
             }
             // Somebody was quicker: an unchecked create opens that file.
             Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
@@ -182,10 +185,10 @@ async fn make<F: FileSystem>(
     directory: &Object<F>,
     name: Name<'_>,
     mode: &CreateMode,
-) -> Result<Object<F>, Status> {
+) -> Result<(Object<F>, Attributes), Status> {
     let identity = context.identity(directory)?;
     let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
-    Ok(Object { export: directory.export.clone(), node: made.node })
+    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
 }
 
 /// Type and permissions of a file that was there before.

@@ -104,15 +104,18 @@ impl Export {
         let set = self.without_idle_ids(&new, set);
         permissions::check_set(self.acting.effective(who), &new, &set)?;
         let owner = SetAttributes { uid: set.uid, gid: set.gid, ..Default::default() };
+        let changes_owner = owner != SetAttributes::default();
+        let changes_times = set.accessed.is_some() || set.modified.is_some();
+        let first_mode = set.mode.filter(|mode| self.mode_differs(dir, &new, *mode, changes_owner));
+        if !changes_owner && !changes_times && first_mode.is_none() && set.size.is_none_or(|size| size == 0) {
+            return Ok(*stat);
+        }
         self.acting.become_caller(who)?;
         set_owner(fd, &owner)?;
-        let changes_owner = owner != SetAttributes::default();
-        if let Some(mode) = set.mode
-            && self.mode_differs(dir, &new, mode, changes_owner)
-        {
+        if let Some(mode) = first_mode {
             self.set_first_mode(who, fd, &new, set.gid, mode)?;
         }
-        if set.accessed.is_some() || set.modified.is_some() {
+        if changes_times {
             set_times(fd, &set)?;
         }
         Ok(stat::stat(fd.as_fd())?)

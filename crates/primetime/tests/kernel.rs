@@ -15,23 +15,26 @@ const SOURCE_TREE: &str = "/usr/include/linux";
 struct Server {
     process: Child,
     directory: tempfile::TempDir,
+    _state: tempfile::TempDir,
 }
 
 impl Server {
     fn start(lab: &Lab) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let (directory, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut process = lab
             .command(env!("CARGO_BIN_EXE_primetime"))
             .arg("serve")
             .arg(directory.path())
             .args(["--no-root-squash", "--listen", &format!("{}:{PORT}", lab.host_address())])
+            .arg("--state-dir")
+            .arg(state.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut ready = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut ready).unwrap();
         assert_eq!(ready, format!("ready nfs://{}:{PORT}/\n", lab.host_address()));
-        Self { process, directory }
+        Self { process, directory, _state: state }
     }
 }
 

@@ -23,7 +23,7 @@ impl Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_primetime"))
             .arg("serve")
             .arg(directory.path())
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", "127.0.0.1:0", "--forget"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("serve");

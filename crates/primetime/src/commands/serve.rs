@@ -5,22 +5,30 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use server::shell::{Running, ServeOptions};
+use server::shell::{Config, Running, ServeOptions, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// The arguments of `serve`.
+/// The arguments of `serve`. What is given here goes before what stands in the configuration.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Mount it (NFSv4.1): mount -t nfs -o vers=4.1,port=2049 ADDR:/ /mnt
-Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt")]
+Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt
+
+`primetime serve DIR --check` prints a configuration file with every key and its value.")]
 pub(crate) struct Arguments {
     /// The directory that becomes `/`
-    directory: PathBuf,
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2049")]
-    listen: SocketAddr,
+    directory: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:2049]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+    /// Read the configuration from this file (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print what the server would run with, see whether directory and address can be used, and end
+    #[arg(long)]
+    check: bool,
     /// Refuse every change
     #[arg(long)]
     read_only: bool,
@@ -30,20 +38,26 @@ pub(crate) struct Arguments {
     /// Acknowledge changes before they are on disk: fast, and a crash of this host loses them
     #[arg(long = "async")]
     asynchronous: bool,
-    /// Keep the keys of file handles here, so that clients survive a restart of the server
-    #[arg(long, value_name = "DIR")]
+    /// Keep the keys of file handles and the names of clients here, so that clients survive a restart of the server
+    /// [default: a directory below /var/lib/primetime, or below ~/.local/state without root]
+    #[arg(long, value_name = "DIR", conflicts_with = "forget")]
     state_dir: Option<PathBuf>,
+    /// Keep nothing over a restart: clients must mount again
+    #[arg(long)]
+    forget: bool,
     /// Grant no delegations to NFSv4.1 clients
     #[arg(long)]
     no_delegations: bool,
-    /// How long a silent NFSv4.1 client keeps its opens and locks, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3600))]
-    lease: u32,
+    /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    lease: Option<u32>,
 }
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     super::log();
+    let config = config(arguments)?;
+    let options = options(arguments, &config)?;
     // Clients give modes; the process's own mask must not change them.
     server::shell::clear_umask();
     let runtime =
@@ -52,14 +66,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Failure::set_up(format_args!("cannot start threads: {error}; raise the limit of processes"))
             },
         )?;
-    runtime.block_on(serve(arguments))
+    if arguments.check {
+        return runtime.block_on(check(&config, &options));
+    }
+    runtime.block_on(serve(&options))
 }
 
-async fn serve(arguments: &Arguments) -> Result<(), Failure> {
+/// Starts the server on a free port of its address and without its state, which a running server may have in use.
+async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
+    // Whoever started us may have closed its end; the check is still worth its exit code.
+    let _ = std::io::stdout().write_all(config.to_toml().as_bytes());
+    let mut options = ServeOptions { state_directory: None, ..options.clone() };
+    options.listen.set_port(0);
+    let running = Running::start(&options).await.map_err(Failure::set_up)?;
+    running
+        .stop()
+        .await
+        .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
+}
+
+async fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let cannot_wait = |error| Failure::set_up(format_args!("cannot wait for signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot_wait)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_wait)?;
-    let mut running = Running::start(&options(arguments)).await.map_err(Failure::set_up)?;
+    let mut running = Running::start(options).await.map_err(Failure::set_up)?;
     announce(running.address());
     tokio::select! {
         _ = terminate.recv() => {}
@@ -75,17 +105,38 @@ async fn serve(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
 }
 
-fn options(arguments: &Arguments) -> ServeOptions {
-    ServeOptions {
-        listen: arguments.listen,
-        read_only: arguments.read_only,
-        no_root_squash: arguments.no_root_squash,
-        asynchronous: arguments.asynchronous,
-        state_directory: arguments.state_dir.clone(),
-        delegations: !arguments.no_delegations,
-        lease_seconds: arguments.lease,
-        ..ServeOptions::new(&arguments.directory)
+/// The configuration with the command line's changes.
+fn config(arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = match &arguments.config {
+        Some(path) => Config::read(path).map_err(Failure::set_up)?,
+        None => Config::default(),
+    };
+    config.directory = arguments.directory.clone().or(config.directory);
+    config.state_dir = arguments.state_dir.clone().or(config.state_dir);
+    config.listen = arguments.listen.unwrap_or(config.listen);
+    config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
+    config.read_only |= arguments.read_only;
+    config.no_root_squash |= arguments.no_root_squash;
+    config.asynchronous |= arguments.asynchronous;
+    config.delegations &= !arguments.no_delegations;
+    if !arguments.forget && config.state_dir.is_none() {
+        config.state_dir = config.directory.as_deref().and_then(default_state_directory);
     }
+    Ok(config)
+}
+
+fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failure> {
+    let Some(directory) = &config.directory else {
+        return Err(Failure::set_up("there is no directory to serve; name one: primetime serve DIR"));
+    };
+    let state_directory = config.state_dir.clone().filter(|_| !arguments.forget);
+    let missing = state_directory.is_none() && !arguments.forget;
+    if missing && directory.is_dir() {
+        return Err(Failure::set_up(
+            "there is no place to keep state, since no home directory is known; name one with --state-dir, or give --forget",
+        ));
+    }
+    Ok(config.options(directory, state_directory))
 }
 
 /// The line that programs wait for. Whoever started us may have closed its end; that is no reason to stop.

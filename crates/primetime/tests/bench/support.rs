@@ -74,7 +74,14 @@ impl Place {
     pub(crate) fn serve(&self) -> Server {
         let export = self.path("export");
         let mut child = self
-            .command(&["serve", export.to_str().unwrap(), "--listen", "127.0.0.1:0", "--no-root-squash"])
+            .command(&[
+                "serve",
+                export.to_str().unwrap(),
+                "--listen",
+                "127.0.0.1:0",
+                "--no-root-squash",
+                "--forget",
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -14,7 +14,7 @@ use super::link::Link;
 use crate::{RecordLimits, Service};
 
 /// Bounds of a server.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerOptions {
     /// The longest call in bytes.
     pub record_bytes_max: usize,

@@ -1,13 +1,17 @@
 //! A running server: sockets, clock, tasks and files, on tokio.
 
+mod config;
 mod identity;
 mod options;
 mod records;
 mod start;
+mod state_directory;
 mod world;
 
+pub use config::{Config, ConfigError, ConfigLimits};
 pub use options::ServeOptions;
 pub use start::{Running, StartError};
+pub use state_directory::default_state_directory;
 
 /// Lets the modes that clients give stand as they are.
 pub fn clear_umask() {

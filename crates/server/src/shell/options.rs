@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use rpc::net::ServerOptions;
+use state::Limits;
+
 /// How to serve one directory.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
@@ -20,8 +23,10 @@ pub struct ServeOptions {
     pub state_directory: Option<PathBuf>,
     /// Delegations are granted to NFSv4.1 clients.
     pub delegations: bool,
-    /// How long a silent NFSv4.1 client keeps its state, in seconds (RFC 8881 §8.3).
-    pub lease_seconds: u32,
+    /// The bounds of what is remembered.
+    pub limits: Limits,
+    /// The bounds of connections.
+    pub net: ServerOptions,
 }
 
 impl ServeOptions {
@@ -35,7 +40,8 @@ impl ServeOptions {
             asynchronous: false,
             state_directory: None,
             delegations: true,
-            lease_seconds: 90,
+            limits: Limits::default(),
+            net: ServerOptions::default(),
         }
     }
 }

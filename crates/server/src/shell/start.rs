@@ -1,13 +1,15 @@
 //! Starting and stopping.
 
 use std::convert::Infallible;
+use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use state::{Limits, Now, State};
+use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -48,6 +50,12 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The state directory is a part of what is exported.
+    #[error("the state directory {} would be exported with its keys; name one outside with --state-dir", path.display())]
+    StateExported {
+        /// Which.
+        path: PathBuf,
+    },
     /// The state directory cannot be used.
     #[error("cannot keep state in {}: {source}; name a directory that you may write with --state-dir", path.display())]
     StateDirectory {
@@ -83,6 +91,7 @@ impl Running {
         let address =
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let (stop, stopped) = oneshot::channel();
+        let net = options.net;
         let task = tokio::spawn(async move {
             let stopped = async {
                 // A dropped sender is no reason to stop.
@@ -90,9 +99,8 @@ impl Running {
                     std::future::pending::<()>().await;
                 }
             };
-            let server_options = rpc::net::ServerOptions::default();
             tokio::select! {
-                ended = rpc::net::serve(listener, Arc::new(programs), server_options, stopped) => ended,
+                ended = rpc::net::serve(listener, Arc::new(programs), net, stopped) => ended,
                 never = tick_forever(recaller) => match never {},
             }
         });
@@ -134,7 +142,11 @@ fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
         source,
     };
     if let Some(directory) = &options.state_directory {
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        if is_inside(directory, &options.directory) {
+            return Err(StartError::StateExported { path: directory.clone() });
+        }
+        // Whoever reads the keys can make handles.
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }
     identity::load(options.state_directory.as_deref()).map_err(failed)
 }
@@ -144,6 +156,14 @@ struct Prepared {
     programs: Programs<Local, Recaller, Recaller>,
     recaller: Recaller,
     records: Option<Arc<Records>>,
+}
+
+/// True when `path`, of which the end may not exist yet, is in `directory`.
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    existing.is_some_and(|existing| existing.starts_with(directory))
 }
 
 fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
@@ -159,9 +179,8 @@ fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, 
         if options.no_root_squash { Squash::None { anonymous: Squash::NOBODY } } else { Squash::default() };
     let export = ExportOptions { read_only: options.read_only, squash, ..ExportOptions::default() };
     let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), local, export)));
-    let limits = Limits { lease_seconds: options.lease_seconds, ..Limits::default() };
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
-    let state = Arc::new(State::new(limits, identity::boot_number()));
+    let state = Arc::new(State::new(options.limits, identity::boot_number()));
     let records = open_records(options, &state, Now(world.now_ms()))?;
     let stable: Arc<dyn StableRecords> = match &records {
         Some(records) => Arc::clone(records) as _,

@@ -1,0 +1,121 @@
+//! `primetime serve` from outside: its configuration, what it refuses, and where it keeps its state.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("export")).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn serve(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        command.arg("serve").args(arguments).current_dir(self.0.path());
+        command.env("HOME", self.0.path()).env_remove("XDG_STATE_HOME");
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        self.serve(arguments).output().unwrap()
+    }
+
+    /// What it says when it does not start: one sentence.
+    fn refusal(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        stderr
+    }
+
+    /// Starts it, waits until it is ready, and kills it.
+    fn start_and_kill(&self, arguments: &[&str]) {
+        let mut child = self.serve(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(line.starts_with("ready nfs://"), "{line:?}");
+    }
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn check_prints_a_configuration_that_says_the_same_again() {
+    let place = Place::new();
+    let first = place.output(&["export", "--state-dir", "state", "--lease", "15", "--async", "--check"]);
+    assert!(first.status.success());
+    let text = String::from_utf8(first.stdout).unwrap();
+    for line in ["directory = \"export\"", "async = true", "lease_seconds = 15", "operations_max = 64"] {
+        assert!(text.lines().any(|found| found == line), "{line} is missing in {text}");
+    }
+    fs::write(place.path("primetime.toml"), &text).unwrap();
+    let second = place.output(&["--config", "primetime.toml", "--check"]);
+    assert_eq!(String::from_utf8(second.stdout).unwrap(), text);
+    assert!(!place.path("state").exists(), "checking leaves nothing behind");
+}
+
+#[test]
+fn what_cannot_be_served_is_one_sentence() {
+    let place = Place::new();
+    assert!(place.refusal(&[]).contains("primetime serve DIR"));
+    assert!(place.refusal(&["nothing", "--forget"]).contains("nothing"));
+    assert!(place.refusal(&["export", "--config", "missing.toml"]).contains("missing.toml"));
+    fs::write(place.path("wrong.toml"), "[limits]\nslots_max = 0\n").unwrap();
+    assert!(place.refusal(&["export", "--config", "wrong.toml"]).contains("limits.slots_max is 0"));
+}
+
+#[test]
+fn state_is_not_kept_where_clients_could_read_it() {
+    let place = Place::new();
+    let text =
+        place.refusal(&["export", "--listen", "127.0.0.1:0", "--state-dir", "export/.state/primetime"]);
+    assert!(text.contains("outside"), "{text}");
+    assert_eq!(names(&place.path("export")), [""; 0], "and nothing is left there");
+}
+
+#[test]
+fn a_server_that_was_killed_starts_again_with_the_same_state() {
+    let place = Place::new();
+    let arguments = ["export", "--listen", "127.0.0.1:0", "--state-dir", "state"];
+    place.start_and_kill(&arguments);
+    let kept = names(&place.path("state"));
+    assert!(
+        kept.contains(&"clients.redb".to_owned()) && kept.contains(&"server-identity".to_owned()),
+        "{kept:?}"
+    );
+    let identity = fs::read(place.path("state/server-identity")).unwrap();
+    place.start_and_kill(&arguments);
+    assert_eq!(fs::read(place.path("state/server-identity")).unwrap(), identity);
+}
+
+#[test]
+fn two_servers_do_not_share_their_state() {
+    let place = Place::new();
+    let arguments = ["export", "--listen", "127.0.0.1:0", "--state-dir", "state"];
+    let mut first = place.serve(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(first.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let text = place.refusal(&arguments);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(text.contains("state") && text.contains("--state-dir"), "{text}");
+}

@@ -1,0 +1,295 @@
+//! The configuration file of `serve`: TOML, every key optional, unknown keys refused.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rpc::net::ServerOptions;
+use serde::{Deserialize, Serialize};
+use state::Limits;
+
+use super::ServeOptions;
+
+/// What a server is started with, as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The directory that becomes `/`; one on the command line goes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Refuse every change.
+    pub read_only: bool,
+    /// Let the clients' superuser be the superuser here.
+    pub no_root_squash: bool,
+    /// Acknowledge changes before they are on disk.
+    #[serde(rename = "async")]
+    pub asynchronous: bool,
+    /// Where keys and the names of clients are kept over a restart; without it a place is chosen for the directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_dir: Option<PathBuf>,
+    /// Grant delegations to NFSv4.1 clients.
+    pub delegations: bool,
+    /// The bounds.
+    pub limits: ConfigLimits,
+}
+
+/// The bound of everything that clients can make the server hold. What happens at a bound is said at each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConfigLimits {
+    /// Connections; one more is closed at once.
+    pub connections_max: usize,
+    /// Calls under way on a connection; beyond, nothing more is read from it.
+    pub requests_in_flight_max: usize,
+    /// Bytes of replies that wait for a connection; beyond, nothing more is read from it.
+    pub replies_pending_bytes_max: usize,
+    /// How long a peer may take to send the rest of a request, in seconds; then its connection is closed.
+    pub partial_request_seconds: u32,
+    /// Longest request and reply of a session, in bytes: less is granted than asked for.
+    pub message_bytes_max: u32,
+    /// Operations in a COMPOUND: fewer are granted than asked for; more get NFS4ERR_TOO_MANY_OPS.
+    pub operations_max: u32,
+    /// Clients; one more gets NFS4ERR_DELAY.
+    pub clients_max: usize,
+    /// Sessions of a client; one more gets NFS4ERR_NOSPC.
+    pub sessions_per_client_max: usize,
+    /// Slots of a session: fewer are granted than asked for.
+    pub slots_max: u32,
+    /// Longest reply that is kept in a slot, in bytes: less is granted than asked for.
+    pub cached_reply_bytes_max: u32,
+    /// How long a silent client keeps its state whoever wants it, in seconds.
+    pub lease_seconds: u32,
+    /// How long after that a silent client keeps what is in nobody's way, in seconds.
+    pub courtesy_seconds: u32,
+    /// Silent clients that keep state; of more, those silent the longest lose it.
+    pub lapsed_clients_max: usize,
+    /// Opens, locks and delegations of a client together; one more gets NFS4ERR_DELAY.
+    pub states_per_client_max: usize,
+    /// Ranges that are locked in a file; one more gets NFS4ERR_DELAY.
+    pub ranges_per_file_max: usize,
+    /// Delegations of all clients; beyond, none is granted.
+    pub delegations_max: usize,
+    /// How long a client may take to return a delegation before it is revoked, in seconds.
+    pub recall_seconds: u32,
+    /// How long after a recall a file is not delegated again, in seconds.
+    pub recall_pause_seconds: u32,
+}
+
+/// Why a configuration cannot be used, in one sentence with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read the configuration {}: {source}; name a file that you may read", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no TOML, or has keys or values that are none.
+    #[error("the configuration {} is wrong: {message}", path.display())]
+    Parse {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+    /// A bound is out of bounds.
+    #[error("limits.{name} is {value}; it must be {least} to {most}")]
+    Limit {
+        /// Which.
+        name: &'static str,
+        /// As given.
+        value: u64,
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 2049)),
+            read_only: false,
+            no_root_squash: false,
+            asynchronous: false,
+            state_dir: None,
+            delegations: true,
+            limits: ConfigLimits::default(),
+        }
+    }
+}
+
+impl Default for ConfigLimits {
+    fn default() -> Self {
+        let (state, net) = (Limits::default(), ServerOptions::default());
+        Self {
+            connections_max: net.connections_max,
+            requests_in_flight_max: net.requests_in_flight_max,
+            replies_pending_bytes_max: net.replies_pending_bytes_max,
+            partial_request_seconds: whole_seconds(net.partial_record_timeout.as_millis() as u64),
+            message_bytes_max: state.message_bytes_max,
+            operations_max: state.operations_max,
+            clients_max: state.clients_max,
+            sessions_per_client_max: state.sessions_per_client_max,
+            slots_max: state.slots_max,
+            cached_reply_bytes_max: state.cached_reply_bytes_max,
+            lease_seconds: state.lease_seconds,
+            courtesy_seconds: state.courtesy_seconds,
+            lapsed_clients_max: state.lapsed_clients_max,
+            states_per_client_max: state.states_per_client_max,
+            ranges_per_file_max: state.ranges_per_file_max,
+            delegations_max: state.delegations_max,
+            recall_seconds: whole_seconds(state.recall_ms),
+            recall_pause_seconds: whole_seconds(state.recall_pause_ms),
+        }
+    }
+}
+
+fn whole_seconds(ms: u64) -> u32 {
+    (ms / 1000) as u32
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::Parse {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        config.limits.check()?;
+        Ok(config)
+    }
+
+    /// As it would stand in a file that says everything.
+    pub fn to_toml(&self) -> String {
+        // Every value is of a kind that TOML has.
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// To serve `directory`, with state kept in `state_directory`.
+    pub fn options(&self, directory: &Path, state_directory: Option<PathBuf>) -> ServeOptions {
+        ServeOptions {
+            directory: directory.to_owned(),
+            listen: self.listen,
+            read_only: self.read_only,
+            no_root_squash: self.no_root_squash,
+            asynchronous: self.asynchronous,
+            state_directory,
+            delegations: self.delegations,
+            limits: self.limits.state(),
+            net: self.limits.net(),
+        }
+    }
+}
+
+impl ConfigLimits {
+    /// Checks each bound.
+    ///
+    /// # Errors
+    /// The first that is out of bounds.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        const ANY: u64 = 1 << 32;
+        let seconds = |seconds: u32| u64::from(seconds);
+        let all = [
+            ("connections_max", self.connections_max as u64, 1, 1 << 20),
+            ("requests_in_flight_max", self.requests_in_flight_max as u64, 1, 1 << 20),
+            ("replies_pending_bytes_max", self.replies_pending_bytes_max as u64, 1 << 20, 1 << 32),
+            ("partial_request_seconds", seconds(self.partial_request_seconds), 1, 3600),
+            ("message_bytes_max", u64::from(self.message_bytes_max), 8 << 10, (1 << 20) + (16 << 10)),
+            ("operations_max", u64::from(self.operations_max), 16, 1024),
+            ("clients_max", self.clients_max as u64, 1, ANY),
+            ("sessions_per_client_max", self.sessions_per_client_max as u64, 1, 1 << 16),
+            ("slots_max", u64::from(self.slots_max), 1, 1 << 16),
+            ("cached_reply_bytes_max", u64::from(self.cached_reply_bytes_max), 2 << 10, 1 << 20),
+            ("lease_seconds", seconds(self.lease_seconds), 1, 3600),
+            ("courtesy_seconds", seconds(self.courtesy_seconds), 0, 30 * 24 * 3600),
+            ("lapsed_clients_max", self.lapsed_clients_max as u64, 0, ANY),
+            ("states_per_client_max", self.states_per_client_max as u64, 16, ANY),
+            ("ranges_per_file_max", self.ranges_per_file_max as u64, 16, 1 << 24),
+            ("delegations_max", self.delegations_max as u64, 0, ANY),
+            ("recall_seconds", seconds(self.recall_seconds), 1, 3600),
+            ("recall_pause_seconds", seconds(self.recall_pause_seconds), 0, 3600),
+        ];
+        match all.into_iter().find(|(_, value, least, most)| value < least || value > most) {
+            Some((name, value, least, most)) => Err(ConfigError::Limit { name, value, least, most }),
+            None => Ok(()),
+        }
+    }
+
+    fn state(&self) -> Limits {
+        Limits {
+            lease_seconds: self.lease_seconds,
+            courtesy_seconds: self.courtesy_seconds,
+            lapsed_clients_max: self.lapsed_clients_max,
+            clients_max: self.clients_max,
+            sessions_per_client_max: self.sessions_per_client_max,
+            slots_max: self.slots_max,
+            message_bytes_max: self.message_bytes_max,
+            cached_reply_bytes_max: self.cached_reply_bytes_max,
+            operations_max: self.operations_max,
+            states_per_client_max: self.states_per_client_max,
+            ranges_per_file_max: self.ranges_per_file_max,
+            delegations_max: self.delegations_max,
+            recall_ms: u64::from(self.recall_seconds) * 1000,
+            recall_pause_ms: u64::from(self.recall_pause_seconds) * 1000,
+        }
+    }
+
+    fn net(&self) -> ServerOptions {
+        ServerOptions {
+            connections_max: self.connections_max,
+            requests_in_flight_max: self.requests_in_flight_max,
+            replies_pending_bytes_max: self.replies_pending_bytes_max,
+            partial_record_timeout: Duration::from_secs(self.partial_request_seconds.into()),
+            ..ServerOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Config, ConfigError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Config::read(file.path())
+    }
+
+    #[test]
+    fn an_empty_file_has_all_defaults_and_the_defaults_are_within_their_bounds() {
+        assert_eq!(parsed("").unwrap(), Config::default());
+        assert_eq!(parsed(&Config::default().to_toml()).unwrap(), Config::default());
+        let options = Config::default().options(Path::new("/srv"), None);
+        assert_eq!((options.limits, options.net), (Limits::default(), ServerOptions::default()));
+    }
+
+    #[test]
+    fn keys_and_values_that_are_none_are_named() {
+        let unknown = parsed("[limits]\nclient_max = 5\n").unwrap_err().to_string();
+        assert!(unknown.contains("client_max") && unknown.contains("clients_max"), "{unknown}");
+        let out = parsed("[limits]\noperations_max = 0\n").unwrap_err().to_string();
+        assert_eq!(out, "limits.operations_max is 0; it must be 16 to 1024");
+        let missing = Config::read(Path::new("/nonexistent/primetime.toml")).unwrap_err().to_string();
+        assert!(missing.contains("/nonexistent/primetime.toml"), "{missing}");
+    }
+
+    #[test]
+    fn what_is_said_is_used() {
+        let config = parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\n").unwrap();
+        let options = config.options(Path::new("/srv"), None);
+        assert!(options.asynchronous);
+        assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
+    }
+}

@@ -1,0 +1,126 @@
+//! What clients ask for, in the terms that the checkers think in; [`crate::wire`] turns it into bytes.
+
+use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, Status};
+
+/// A machine, and which of its lives: it may die and come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Life {
+    pub machine: usize,
+    pub life: u32,
+}
+
+/// Who opens and locks within a machine.
+pub type Owner = u32;
+
+/// A number that is kept in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    pub file: String,
+    pub offset: u64,
+}
+
+/// Bytes of a [`Cell`].
+pub const CELL_BYTES: u64 = 8;
+
+/// The way of a request into a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub session: SessionId,
+    pub slot: u32,
+    pub sequence: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    ExchangeId {
+        owner: String,
+        verifier: u32,
+    },
+    CreateSession {
+        client: ClientId,
+        sequence: SequenceId,
+    },
+    /// Callbacks may use this connection.
+    Bind {
+        session: SessionId,
+    },
+    InSession {
+        place: Place,
+        cache_this: bool,
+        action: Action,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Create {
+    No,
+    Unchecked,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Only renews the lease.
+    Nothing,
+    ReclaimComplete,
+    Open {
+        file: String,
+        owner: Owner,
+        access: u32,
+        deny: u32,
+        create: Create,
+    },
+    Close {
+        handle: FileHandle,
+        state_id: StateId,
+    },
+    Lock {
+        file: String,
+        handle: FileHandle,
+        owner: Owner,
+        open: StateId,
+        offset: u64,
+        length: u64,
+    },
+    Unlock {
+        handle: FileHandle,
+        state_id: StateId,
+        offset: u64,
+        length: u64,
+    },
+    Read {
+        cell: Cell,
+        handle: FileHandle,
+        state_id: StateId,
+    },
+    /// `job` tells apart who writes the same number.
+    Write {
+        cell: Cell,
+        handle: FileHandle,
+        state_id: StateId,
+        value: u64,
+        job: u64,
+    },
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// SEQUENCE failed, or the only operation: nothing was carried out.
+    Refused(Status),
+    /// An operation after SEQUENCE failed.
+    Failed(Status),
+    Done(Done),
+}
+
+/// What a success says; what it does not say is left at its default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Done {
+    /// Of SEQUENCE.
+    pub flags: u32,
+    pub client: Option<ClientId>,
+    pub sequence: Option<SequenceId>,
+    pub session: Option<SessionId>,
+    pub handle: Option<FileHandle>,
+    pub state_id: Option<StateId>,
+    pub value: u64,
+}

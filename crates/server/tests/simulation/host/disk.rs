@@ -1,0 +1,141 @@
+//! Stable storage that takes its time: what was acknowledged survives a crash, of the rest a part may.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::ClientId;
+use rpc::BoxFuture;
+use server::runtime::Runtime;
+use server::stable::StableRecords;
+
+use super::world::{Clock, World};
+use crate::random::Random;
+
+#[derive(Debug, Clone)]
+enum Change {
+    Add(ClientId, Bytes),
+    Remove(ClientId),
+    EndGrace,
+}
+
+/// What is on the platter, and what is on its way there.
+#[derive(Debug)]
+struct Platter {
+    current: BTreeMap<ClientId, Bytes>,
+    recovery: BTreeSet<Bytes>,
+    /// In the order in which they were asked for.
+    pending: Vec<Change>,
+    /// When the last pending change will be done.
+    busy_until: u64,
+    random: Random,
+    failures_per_mille: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Disk(Arc<Mutex<Platter>>);
+
+impl Disk {
+    pub fn new(random: Random) -> Self {
+        let platter = Platter {
+            current: BTreeMap::new(),
+            recovery: BTreeSet::new(),
+            pending: Vec::new(),
+            busy_until: 0,
+            random,
+            failures_per_mille: 0,
+        };
+        Self(Arc::new(Mutex::new(platter)))
+    }
+
+    pub fn fail(&self, per_mille: u64) {
+        self.0.lock().failures_per_mille = per_mille;
+    }
+
+    /// Power is lost: of what was not acknowledged, the first few changes may have been written.
+    pub fn crash(&self) {
+        let mut platter = self.0.lock();
+        let pending = std::mem::take(&mut platter.pending);
+        let written = platter.random.below(pending.len() as u64 + 1) as usize;
+        pending[..written].iter().for_each(|change| platter.apply(change));
+        platter.busy_until = 0;
+    }
+
+    /// The owners that may reclaim, as the server reads them when it starts.
+    pub fn open(&self) -> Vec<Bytes> {
+        let platter = &mut *self.0.lock();
+        platter.recovery.extend(std::mem::take(&mut platter.current).into_values());
+        platter.recovery.iter().cloned().collect()
+    }
+
+    /// The records as one incarnation of the server uses them.
+    pub fn records(&self, world: &Arc<World>, clock: &Arc<Clock>) -> Arc<dyn StableRecords> {
+        Arc::new(Records { disk: self.clone(), world: Arc::downgrade(world), clock: Arc::clone(clock) })
+    }
+}
+
+impl Platter {
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Add(client, owner) => {
+                self.current.insert(*client, owner.clone());
+            }
+            Change::Remove(client) => {
+                self.current.remove(client);
+            }
+            Change::EndGrace => self.recovery.clear(),
+        }
+    }
+}
+
+struct Records {
+    disk: Disk,
+    world: Weak<World>,
+    clock: Arc<Clock>,
+}
+
+impl Records {
+    fn change(&self, change: Change) -> BoxFuture<io::Result<()>> {
+        let Some(world) = self.world.upgrade() else { return Box::pin(std::future::pending()) };
+        let disk = self.disk.clone();
+        let platter = &mut *disk.0.lock();
+        let now = self.clock.now();
+        if platter.random.chance(platter.failures_per_mille) {
+            return Box::pin(std::future::ready(Err(io::Error::other("the disk is broken"))));
+        }
+        platter.busy_until = platter.busy_until.max(now) + platter.random.between(1, 30);
+        platter.pending.push(change);
+        let written = world.sleep(Duration::from_millis(platter.busy_until - now));
+        let disk = self.disk.clone();
+        // The disk writes whether somebody waits or not.
+        let (done, outcome) = {
+            let promise = crate::promise::Promise::new();
+            (Arc::clone(&promise), promise.wait())
+        };
+        world.spawn(Box::pin(async move {
+            written.await;
+            let mut platter = disk.0.lock();
+            let change = platter.pending.remove(0);
+            platter.apply(&change);
+            done.fulfil(Ok(()));
+        }));
+        outcome
+    }
+}
+
+impl StableRecords for Records {
+    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner))
+    }
+
+    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Remove(client))
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
+        self.change(Change::EndGrace)
+    }
+}

@@ -1,0 +1,198 @@
+//! The real server over a memory file system, in a world that is driven by hand. It can crash and start again: files
+//! survive, and what the disk has acknowledged.
+
+mod disk;
+mod line;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::{COMPOUND, PROGRAM, VERSION};
+use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
+use server::dispatch::Programs;
+use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::nfs4::{Nfs4, Nfs4Options};
+use server::recall::Recaller;
+use server::runtime::Runtime;
+use server::stable::{Forgetful, StableRecords};
+use state::{Limits, Now, State};
+use vfs::Timestamp;
+use vfs::memory::{Memory, MemoryOptions};
+use xdr::{Decoder, Encoder};
+
+pub use disk::Disk;
+use line::Line;
+pub use world::Clock;
+use world::World;
+
+use crate::random::Random;
+
+/// Short times, so that leases end and delegations are revoked within a run.
+pub const LIMITS: Limits = Limits {
+    lease_seconds: 20,
+    courtesy_seconds: 60,
+    lapsed_clients_max: 2,
+    clients_max: 64,
+    sessions_per_client_max: 64,
+    slots_max: 8,
+    message_bytes_max: 1 << 16,
+    cached_reply_bytes_max: 16 << 10,
+    operations_max: 16,
+    states_per_client_max: 1000,
+    ranges_per_file_max: 1000,
+    delegations_max: 1000,
+    recall_ms: 10_000,
+    recall_pause_ms: 2000,
+};
+
+/// What the server sends.
+pub enum FromServer {
+    Reply { connection: u64, tag: u64, bytes: Bytes },
+    Callback { connection: u64, call: u64, procedure: u32, bytes: Bytes },
+}
+
+pub type Outbox = Arc<Mutex<Vec<FromServer>>>;
+
+/// The machine that the server runs on.
+pub struct Host {
+    exports: Arc<Exports<Memory>>,
+    clock: Arc<Clock>,
+    pub disk: Disk,
+    outbox: Outbox,
+    boot: u32,
+    running: Option<Running>,
+}
+
+struct Running {
+    programs: Arc<Programs<Memory, Recaller, Recaller>>,
+    world: Arc<World>,
+    lines: BTreeMap<u64, Arc<Line>>,
+}
+
+impl Host {
+    pub fn new(clock: &Arc<Clock>, random: &mut Random) -> Self {
+        let told = Arc::clone(clock);
+        let time = move || Timestamp { seconds: told.now() as i64 / 1000, nanoseconds: 0 };
+        let options = MemoryOptions {
+            root_mode: 0o777,
+            key: Some([7; 16]),
+            clock: Arc::new(time),
+            ..MemoryOptions::default()
+        };
+        let memory = Memory::new(options).expect("memory");
+        let export =
+            ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() };
+        Self {
+            exports: Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, export))),
+            clock: Arc::clone(clock),
+            disk: Disk::new(random.fork()),
+            outbox: Outbox::default(),
+            boot: 0,
+            running: None,
+        }
+    }
+
+    /// Starts the server, with its stable storage or without.
+    pub fn start(&mut self, with_disk: bool, random: Random) {
+        self.boot += 1;
+        let world = World::new(Arc::clone(&self.clock), random);
+        let state = Arc::new(State::new(LIMITS, self.boot));
+        let stable: Arc<dyn StableRecords> = if with_disk {
+            state.begin_grace(self.disk.open(), Now(world.now_ms()));
+            self.disk.records(&world, &self.clock)
+        } else {
+            Arc::new(Forgetful)
+        };
+        let runtime: Arc<dyn Runtime> = Arc::clone(&world) as _;
+        let recaller = Recaller::new(state, Arc::clone(&runtime), stable);
+        let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"simulated") };
+        let nfs4 = Nfs4::new(Arc::clone(&self.exports), recaller.clone(), options);
+        let programs =
+            Programs::new(Arc::clone(&self.exports), recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+        let ticking = Arc::clone(&runtime);
+        world.spawn(Box::pin(async move {
+            loop {
+                recaller.tick().await;
+                ticking.sleep(Duration::from_secs(1)).await;
+            }
+        }));
+        self.running = Some(Running { programs: Arc::new(programs), world, lines: BTreeMap::new() });
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Ends the server between two instructions.
+    pub fn crash(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.world.stop();
+            self.disk.crash();
+        }
+        self.outbox.lock().clear();
+    }
+
+    /// A request arrives; its reply comes out of [`Host::run`] under the same tag.
+    pub fn request(&mut self, connection: u64, tag: u64, bytes: Bytes) {
+        let Some(running) = &mut self.running else { return };
+        let line = running
+            .lines
+            .entry(connection)
+            .or_insert_with(|| Line::new(connection, &running.world, &self.outbox));
+        let (line, programs, outbox) = (Arc::clone(line), Arc::clone(&running.programs), self.outbox.clone());
+        running.world.spawn(Box::pin(async move {
+            let sys =
+                AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 1000, gid: 1000, gids: Vec::new() };
+            let header = CallHeader {
+                xid: 1,
+                program: PROGRAM,
+                version: VERSION,
+                procedure: COMPOUND,
+                credential: Credential::Sys(sys),
+            };
+            let line: Arc<dyn Connection> = line;
+            let call = Call {
+                header: &header,
+                peer: line.peer(),
+                connection: &line,
+                arguments: Decoder::new(bytes),
+            };
+            let mut reply = Encoder::new();
+            programs.call(call, &mut reply).await.expect("a well-formed call is not refused");
+            let bytes = reply.into_inner().into();
+            outbox.lock().push(FromServer::Reply { connection, tag, bytes });
+        }));
+    }
+
+    /// A client answers a callback.
+    pub fn answer(&self, connection: u64, call: u64, bytes: Bytes) {
+        if let Some(line) = self.running.as_ref().and_then(|running| running.lines.get(&connection)) {
+            line.answer(call, bytes);
+        }
+    }
+
+    /// The server learns that a connection is gone.
+    pub fn disconnect(&mut self, connection: u64) {
+        let Some(running) = &mut self.running else { return };
+        if let Some(line) = running.lines.remove(&connection) {
+            line.close();
+            running.programs.disconnected(connection);
+        }
+    }
+
+    /// Lets the server work until it waits; what it sends meanwhile.
+    pub fn run(&self) -> Vec<FromServer> {
+        if let Some(running) = &self.running {
+            running.world.run();
+        }
+        std::mem::take(&mut *self.outbox.lock())
+    }
+
+    pub fn next_timer(&self) -> Option<u64> {
+        self.running.as_ref().and_then(|running| running.world.next_timer())
+    }
+}

@@ -1,0 +1,145 @@
+//! A job: one slot's work, step by step. Each counts one number up under the protection of a lock or a denial.
+
+use proto::nfs4::{FileHandle, StateId, share};
+
+use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Owner};
+use crate::history::Holding;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Open,
+    Lock,
+    Read,
+    Write,
+    Unlock,
+    Close,
+    Finished,
+}
+
+/// Something held, and its number in the history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    pub hold: u64,
+    pub state_id: StateId,
+}
+
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub id: u64,
+    pub owner: Owner,
+    pub cell: Cell,
+    /// By a byte-range lock; else by denying others to write.
+    pub locks: bool,
+    pub step: Step,
+    pub handle: Option<FileHandle>,
+    pub open: Option<Held>,
+    pub lock: Option<Held>,
+    value: u64,
+}
+
+impl Job {
+    pub fn new(id: u64, owner: Owner, cell: Cell, locks: bool) -> Self {
+        Self { id, owner, cell, locks, step: Step::Open, handle: None, open: None, lock: None, value: 0 }
+    }
+
+    /// From the beginning; the caller has released what it held.
+    pub fn restart(&mut self) {
+        *self = Self::new(self.id, self.owner, self.cell.clone(), self.locks);
+    }
+
+    fn handle(&self) -> FileHandle {
+        self.handle.clone().expect("after OPEN")
+    }
+
+    fn open_id(&self) -> StateId {
+        self.open.as_ref().expect("after OPEN").state_id
+    }
+
+    /// The stateid that data is read and written under.
+    fn io_id(&self) -> StateId {
+        self.lock.as_ref().or(self.open.as_ref()).expect("after OPEN").state_id
+    }
+
+    pub fn share(&self) -> (u32, u32) {
+        (share::BOTH, if self.locks { 0 } else { share::WRITE })
+    }
+
+    /// What to ask for now.
+    pub fn action(&self) -> Action {
+        match self.step {
+            Step::Open => {
+                let (access, deny) = self.share();
+                Action::Open {
+                    file: self.cell.file.clone(),
+                    owner: self.owner,
+                    access: access | share::WANT_NO_DELEGATION,
+                    deny,
+                    create: Create::Unchecked,
+                }
+            }
+            Step::Lock => Action::Lock {
+                file: self.cell.file.clone(),
+                handle: self.handle(),
+                owner: self.owner,
+                open: self.open_id(),
+                offset: self.cell.offset,
+                length: CELL_BYTES,
+            },
+            Step::Read => {
+                Action::Read { cell: self.cell.clone(), handle: self.handle(), state_id: self.io_id() }
+            }
+            Step::Write => Action::Write {
+                cell: self.cell.clone(),
+                handle: self.handle(),
+                state_id: self.io_id(),
+                value: self.value + 1,
+                job: self.id,
+            },
+            Step::Unlock => Action::Unlock {
+                handle: self.handle(),
+                state_id: self.io_id(),
+                offset: self.cell.offset,
+                length: CELL_BYTES,
+            },
+            Step::Close => Action::Close { handle: self.handle(), state_id: self.open_id() },
+            Step::Finished => Action::Nothing,
+        }
+    }
+
+    /// What a success of the current step gives the client.
+    pub fn gained(&self) -> Option<Holding> {
+        let (file, owner) = (self.cell.file.clone(), self.owner);
+        match self.step {
+            Step::Open => {
+                let (access, deny) = self.share();
+                Some(Holding::Share { file, owner, access, deny })
+            }
+            Step::Lock => Some(Holding::Lock { file, owner, offset: self.cell.offset, length: CELL_BYTES }),
+            _ => None,
+        }
+    }
+
+    /// Goes on after a success; `hold` is the number of what was gained.
+    pub fn advance(&mut self, done: &Done, hold: u64) {
+        let held = || Held { hold, state_id: done.state_id.expect("OPEN and LOCK give a stateid") };
+        self.step = match self.step {
+            Step::Open => {
+                self.handle.clone_from(&done.handle);
+                self.open = Some(held());
+                if self.locks { Step::Lock } else { Step::Read }
+            }
+            Step::Lock => {
+                self.lock = Some(held());
+                Step::Read
+            }
+            Step::Read => {
+                self.value = done.value;
+                Step::Write
+            }
+            Step::Write if self.locks => Step::Unlock,
+            Step::Write => Step::Close,
+            Step::Unlock => Step::Close,
+            Step::Close | Step::Finished => Step::Finished,
+        }
+    }
+}

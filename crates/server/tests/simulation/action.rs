@@ -53,7 +53,6 @@ pub enum Request {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Create {
-    No,
     Unchecked,
 }
 
@@ -69,6 +68,14 @@ pub enum Action {
         deny: u32,
         create: Create,
     },
+    /// What was open before the server's restart.
+    ReclaimOpen {
+        file: String,
+        handle: FileHandle,
+        owner: Owner,
+        access: u32,
+        deny: u32,
+    },
     Close {
         handle: FileHandle,
         state_id: StateId,
@@ -80,6 +87,7 @@ pub enum Action {
         open: StateId,
         offset: u64,
         length: u64,
+        reclaim: bool,
     },
     Unlock {
         handle: FileHandle,

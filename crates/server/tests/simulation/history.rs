@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
-use proto::nfs4::ClientId;
+use proto::nfs4::{ClientId, StateId};
 
-use crate::action::{Life, Owner, Request};
+use crate::action::{Life, Outcome, Owner, Request};
 use crate::host::Clock;
+use crate::plan::Fault;
 
 /// Something that a client believes to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,6 @@ pub enum What {
     /// A request is sent, or sent again.
     Sent {
         tag: u64,
-        again: bool,
     },
     Arrived {
         tag: u64,
@@ -34,6 +34,7 @@ pub enum What {
     Answered {
         tag: u64,
         reply: Bytes,
+        outcome: Outcome,
     },
     /// A client has the reply and believes it.
     Received {
@@ -44,12 +45,18 @@ pub enum What {
         life: Life,
         client: ClientId,
         hold: u64,
+        state_id: StateId,
         holding: Holding,
     },
     /// A client gives up something, or learns that it has lost it.
     Released {
         hold: u64,
     },
+    /// Something that no rule allows.
+    Unexpected(String),
+    Fault(Fault),
+    /// From now on everything works.
+    Calm,
     /// A client has done one of its jobs.
     Finished {
         life: Life,
@@ -93,13 +100,12 @@ impl fmt::Display for History {
         for entry in &self.entries {
             write!(f, "{:>8} ms ", entry.at_ms)?;
             match &entry.what {
-                What::Sent { tag, again: false } => {
+                What::Sent { tag } => {
                     let (life, request) = &self.requests[tag];
                     writeln!(f, "{}.{} sends #{tag} {request:?}", life.machine, life.life)?;
                 }
-                What::Answered { tag, reply } => {
-                    let (_, request) = &self.requests[tag];
-                    writeln!(f, "server answers #{tag} {:?}", crate::wire::decode(request, reply))?;
+                What::Answered { tag, outcome, .. } => {
+                    writeln!(f, "server answers #{tag} {outcome:?}")?;
                 }
                 other => writeln!(f, "{other:?}")?,
             }

@@ -6,24 +6,64 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::action::Life;
-use crate::history::{History, What};
+use crate::history::{History, Violation, What};
 use crate::host::{Clock, FromServer, Host};
 use crate::machine::{Effect, Machine, Out, Wake};
+use crate::network::Network;
+use crate::plan::{Fault, Plan};
 use crate::random::Random;
+use crate::wire;
 
 /// Events after which a run is taken for one that does not end.
 const EVENTS_MAX: u32 = 1_000_000;
+/// How long the clients may take for their last jobs when everything works: leases end, a grace period passes, delegations
+/// are revoked, and callbacks time out, one after the other.
+const LIVENESS_MS: u64 = 150_000;
 
 enum Event {
     Start(usize),
-    Request { connection: u64, tag: u64, bytes: Bytes },
-    Reply { tag: u64, bytes: Bytes },
-    Wake { life: Life, wake: Wake },
+    Request {
+        connection: u64,
+        tag: u64,
+        bytes: Bytes,
+    },
+    Reply {
+        connection: u64,
+        tag: u64,
+        bytes: Bytes,
+    },
+    Callback {
+        connection: u64,
+        call: u64,
+        procedure: u32,
+        bytes: Bytes,
+    },
+    Answer {
+        connection: u64,
+        call: u64,
+        bytes: Bytes,
+    },
+    /// A machine learns that its connection is gone.
+    Closed {
+        machine: usize,
+        connection: u64,
+    },
+    Wake {
+        life: Life,
+        wake: Wake,
+    },
+    Fault(Fault),
+    Boot,
+    Rejoin(usize),
+    DiskWorks,
+    Calm,
 }
 
 pub struct Simulation {
     clock: Arc<Clock>,
     random: Random,
+    plan: Plan,
+    network: Network,
     host: Host,
     machines: Vec<Machine>,
     queue: BTreeMap<(u64, u64), Event>,
@@ -35,13 +75,18 @@ pub struct Simulation {
 impl Simulation {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
+        Self::with(Plan::new(&mut random), random)
+    }
+
+    pub fn with(plan: Plan, mut random: Random) -> Self {
         let clock = Arc::new(Clock::default());
-        let host = Host::new(&clock, &mut random);
         Self {
-            host,
+            host: Host::new(&clock, &mut random),
             clock,
-            machines: (0..2).map(|machine| Machine::new(machine, 20)).collect(),
             random,
+            network: Network::new(plan.weather),
+            machines: (0..plan.machines).map(|machine| Machine::new(machine, plan.jobs_after)).collect(),
+            plan,
             queue: BTreeMap::new(),
             queued: 0,
             numbers: 0,
@@ -49,23 +94,35 @@ impl Simulation {
         }
     }
 
-    /// Runs until all jobs are done; what happened.
-    pub fn run(mut self) -> History {
+    /// Runs until all jobs are done; what happened, and whether they were done in time.
+    pub fn run(mut self) -> (History, Result<(), Violation>) {
+        let calm_from = self.plan.calm_from_ms;
         self.boot();
         (0..self.machines.len()).for_each(|machine| self.at(0, Event::Start(machine)));
+        for (at, fault) in std::mem::take(&mut self.plan.faults) {
+            self.at(at, Event::Fault(fault));
+        }
+        self.at(calm_from, Event::Calm);
         for _ in 0..EVENTS_MAX {
             if self.machines.iter().all(Machine::is_done) {
-                return self.history;
+                return (self.history, Ok(()));
+            }
+            if self.clock.now() > calm_from + LIVENESS_MS {
+                let busy: Vec<&Machine> = self.machines.iter().filter(|machine| !machine.is_done()).collect();
+                let violation = Violation(format!("these clients do not finish: {busy:#?}"));
+                return (self.history, Err(violation));
             }
             self.step();
         }
-        panic!("the clients do not finish");
+        panic!("time does not go on");
     }
 
     fn boot(&mut self) {
-        let random = self.random.fork();
-        self.host.start(true, random);
-        self.log(What::Boot { remembers: true });
+        if !self.host.is_up() {
+            let random = self.random.fork();
+            self.host.start(self.plan.with_disk, random);
+            self.log(What::Boot { remembers: self.plan.with_disk });
+        }
     }
 
     fn log(&mut self, what: What) {
@@ -88,35 +145,108 @@ impl Simulation {
             self.handle(event);
         }
         for sent in self.host.run() {
-            match sent {
-                FromServer::Reply { tag, bytes, .. } => {
-                    self.log(What::Answered { tag, reply: bytes.clone() });
-                    let delay = self.random.between(1, 20);
-                    self.at(delay, Event::Reply { tag, bytes });
+            self.carry(sent);
+        }
+    }
+
+    /// Takes over what the server sends.
+    fn carry(&mut self, sent: FromServer) {
+        match sent {
+            FromServer::Reply { connection, tag, bytes } => {
+                let outcome = wire::decode(&self.history.requests[&tag].1, &bytes);
+                self.log(What::Answered { tag, reply: bytes.clone(), outcome });
+                for delay in self.network.delays(connection, &mut self.random) {
+                    self.at(delay, Event::Reply { connection, tag, bytes: bytes.clone() });
                 }
-                FromServer::Callback { .. } => {}
+            }
+            FromServer::Callback { connection, call, procedure, bytes } => {
+                for delay in self.network.delays(connection, &mut self.random) {
+                    let bytes = bytes.clone();
+                    self.at(delay, Event::Callback { connection, call, procedure, bytes });
+                }
             }
         }
     }
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Start(machine) => self.with(machine, |machine, out| machine.start(out)),
+            Event::Start(machine) => self.with_machine(machine, |machine, out| machine.start(out)),
             Event::Request { connection, tag, bytes } => {
                 self.log(What::Arrived { tag });
-                self.host.request(connection, tag, bytes);
+                // What was sent before a connection broke may be read after.
+                self.host.request(connection, self.network.is_open(connection), tag, bytes);
             }
-            Event::Reply { tag, bytes } => {
-                let machine = self.history.requests[&tag].0.machine;
-                self.with(machine, |machine, out| machine.on_reply(tag, &bytes, out));
+            Event::Reply { connection, tag, bytes } => {
+                if let Some(machine) = self.network.machine(connection) {
+                    self.with_machine(machine, |machine, out| machine.on_reply(tag, &bytes, out));
+                }
+            }
+            Event::Callback { connection, call, procedure, bytes } => {
+                if let Some(machine) = self.network.machine(connection) {
+                    let callback = (connection, call, procedure);
+                    self.with_machine(machine, |machine, out| machine.on_callback(callback, bytes, out));
+                }
+            }
+            Event::Answer { connection, call, bytes } => self.host.answer(connection, call, bytes),
+            Event::Closed { machine, connection } => {
+                self.with_machine(machine, |machine, out| machine.on_closed(connection, out));
             }
             Event::Wake { life, wake } => {
-                self.with(life.machine, |machine, out| machine.on_wake(wake, out));
+                self.with_machine(life.machine, |machine, out| machine.on_wake(life, wake, out));
+            }
+            Event::Fault(fault) => self.fault(fault),
+            Event::Boot => self.boot(),
+            Event::Rejoin(machine) => self.network.partition(machine, false),
+            Event::DiskWorks => self.host.disk.fail(0),
+            Event::Calm => self.calm(),
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.log(What::Fault(fault));
+        match fault {
+            Fault::Cut { machine } => self.cut(Some(machine)),
+            Fault::Partition { machine, for_ms } => {
+                self.network.partition(machine, true);
+                self.at(for_ms, Event::Rejoin(machine));
+            }
+            Fault::Crash { down_ms } => {
+                self.host.crash();
+                self.cut(None);
+                self.at(down_ms, Event::Boot);
+            }
+            Fault::Die { machine, away_ms } => {
+                self.cut(Some(machine));
+                self.with_machine(machine, |machine, out| machine.die(out));
+                self.at(away_ms, Event::Start(machine));
+            }
+            Fault::Jump { by_ms } => self.clock.jump(by_ms),
+            Fault::BreakDisk { for_ms } => {
+                self.host.disk.fail(700);
+                self.at(for_ms, Event::DiskWorks);
             }
         }
     }
 
-    fn with(&mut self, machine: usize, work: impl FnOnce(&mut Machine, &mut Out<'_>)) {
+    /// Breaks connections; both ends learn it, the client after a while.
+    fn cut(&mut self, of: Option<usize>) {
+        for connection in self.network.connections(of) {
+            let Some(machine) = self.network.machine(connection) else { continue };
+            self.network.close(connection);
+            self.host.disconnect(connection);
+            let delay = self.random.between(1, 500);
+            self.at(delay, Event::Closed { machine, connection });
+        }
+    }
+
+    fn calm(&mut self) {
+        self.log(What::Calm);
+        self.network.calm();
+        self.host.disk.fail(0);
+        (0..self.machines.len()).for_each(|machine| self.with_machine(machine, |m, _| m.end_soon()));
+    }
+
+    fn with_machine(&mut self, machine: usize, work: impl FnOnce(&mut Machine, &mut Out<'_>)) {
         let mut out = Out {
             clock: &self.clock,
             random: &mut self.random,
@@ -126,14 +256,29 @@ impl Simulation {
         };
         work(&mut self.machines[machine], &mut out);
         for effect in out.effects {
-            match effect {
-                Effect::Send { connection, tag, bytes } => {
-                    let delay = self.random.between(1, 20);
-                    self.at(delay, Event::Request { connection, tag, bytes });
+            self.bring_about(machine, effect);
+        }
+    }
+
+    fn bring_about(&mut self, machine: usize, effect: Effect) {
+        match effect {
+            Effect::Connect(connection) => self.network.connect(connection, machine),
+            Effect::Close(connection) => {
+                self.network.close(connection);
+                self.host.disconnect(connection);
+            }
+            Effect::Send { connection, tag, bytes } => {
+                for delay in self.network.delays(connection, &mut self.random) {
+                    self.at(delay, Event::Request { connection, tag, bytes: bytes.clone() });
                 }
-                Effect::Wake { at_ms, life, wake } => {
-                    self.at(at_ms - self.clock.now(), Event::Wake { life, wake });
+            }
+            Effect::Answer { connection, call, bytes } => {
+                for delay in self.network.delays(connection, &mut self.random) {
+                    self.at(delay, Event::Answer { connection, call, bytes: bytes.clone() });
                 }
+            }
+            Effect::Wake { at_ms, life, wake } => {
+                self.at(at_ms - self.clock.now(), Event::Wake { life, wake });
             }
         }
     }

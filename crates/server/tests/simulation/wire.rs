@@ -73,6 +73,19 @@ fn owner(number: u32) -> StateOwner {
     StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
 }
 
+fn open(
+    number: u32,
+    share_access: u32,
+    share_deny: u32,
+    create: Option<&Create>,
+    claim: OpenClaim,
+) -> OpenArgs {
+    let create = create.map(|create| match create {
+        Create::Unchecked => CreateHow::Unchecked(AttributeValues::default()),
+    });
+    OpenArgs { sequence: 0, share_access, share_deny, owner: owner(number), create, claim }
+}
+
 fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
     let object = |handle: &FileHandle| PutFhArgs { object: handle.clone() };
     match action {
@@ -81,25 +94,19 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         }
         Action::Open { file, owner: number, access, deny, create } => {
-            let create = match create {
-                Create::No => None,
-                Create::Unchecked => Some(CreateHow::Unchecked(AttributeValues::default())),
-            };
-            let arguments = OpenArgs {
-                sequence: 0,
-                share_access: *access,
-                share_deny: *deny,
-                owner: owner(*number),
-                create,
-                claim: OpenClaim::Null(Bytes::copy_from_slice(file.as_bytes())),
-            };
+            let claim = OpenClaim::Null(Bytes::copy_from_slice(file.as_bytes()));
+            let arguments = open(*number, *access, *deny, Some(create), claim);
             c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments).push(Operation::GetFh, &());
+        }
+        Action::ReclaimOpen { handle, owner: number, access, deny, .. } => {
+            let arguments = open(*number, *access, *deny, None, OpenClaim::Previous(DelegationType::None));
+            c.push(Operation::PutFh, &object(handle)).push(Operation::Open, &arguments);
         }
         Action::Close { handle, state_id } => {
             c.push(Operation::PutFh, &object(handle))
                 .push(Operation::Close, &CloseArgs { sequence: 0, state_id: *state_id });
         }
-        Action::Lock { handle, owner: number, open, offset, length, .. } => {
+        Action::Lock { handle, owner: number, open, offset, length, reclaim, .. } => {
             let new = NewLockOwner {
                 open_sequence: 0,
                 open_state_id: *open,
@@ -108,7 +115,7 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             };
             let arguments = LockArgs {
                 kind: LockType::Write,
-                reclaim: false,
+                reclaim: *reclaim,
                 offset: *offset,
                 length: *length,
                 locker: Locker::New(new),
@@ -192,6 +199,10 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
                 other => {
                     let () = result!(PutFh);
                     match other {
+                        Action::ReclaimOpen { .. } => {
+                            let result: OpenResult = result!(Open);
+                            done.state_id = Some(result.state_id);
+                        }
                         Action::Close { .. } => {
                             let _: StateId = result!(Close);
                         }

@@ -4,13 +4,19 @@
 use std::collections::BTreeMap;
 
 use crate::action::{Action, Cell, Outcome, Request};
-use crate::history::{History, Violation, What};
-use crate::wire;
+use crate::checks::{Executed, Executions};
+use crate::history::{History, Violation};
 
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut last: BTreeMap<&Cell, (u64, u64)> = BTreeMap::new();
-    for (tag, request, outcome) in executed(history) {
-        let (Request::InSession { action, .. }, Outcome::Done(done)) = (request, &outcome) else { continue };
+    let mut executions = Executions::default();
+    for done in history.entries.iter().filter_map(|entry| executions.at(history, entry)) {
+        let Executed {
+            tag, request: Request::InSession { action, .. }, outcome: Outcome::Done(done), ..
+        } = &done
+        else {
+            continue;
+        };
         match action {
             Action::Write { cell, value, job, .. } => {
                 let before = last.get(cell).copied().unwrap_or_default();
@@ -36,16 +42,4 @@ pub fn check(history: &History) -> Result<(), Violation> {
         }
     }
     Ok(())
-}
-
-/// What was carried out, in order: the first answer to each request that got past SEQUENCE.
-fn executed(history: &History) -> impl Iterator<Item = (u64, &Request, Outcome)> {
-    let mut seen = std::collections::BTreeSet::new();
-    history.entries.iter().filter_map(move |entry| {
-        let What::Answered { tag, reply } = &entry.what else { return None };
-        let (_, request) = &history.requests[tag];
-        let outcome = wire::decode(request, reply);
-        let carried_out = !matches!(outcome, Outcome::Refused(_)) && seen.insert(*tag);
-        carried_out.then_some((*tag, request, outcome))
-    })
 }

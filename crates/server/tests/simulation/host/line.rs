@@ -28,10 +28,10 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn new(id: u64, world: &Arc<World>, outbox: &Outbox) -> Arc<Self> {
+    pub fn new(id: u64, open: bool, world: &Arc<World>, outbox: &Outbox) -> Arc<Self> {
         Arc::new(Self {
             id,
-            open: AtomicBool::new(true),
+            open: AtomicBool::new(open),
             world: Arc::downgrade(world),
             outbox: outbox.clone(),
             calls_made: AtomicU64::new(0),

@@ -137,13 +137,19 @@ impl Host {
     }
 
     /// A request arrives; its reply comes out of [`Host::run`] under the same tag.
-    pub fn request(&mut self, connection: u64, tag: u64, bytes: Bytes) {
+    pub fn request(&mut self, connection: u64, open: bool, tag: u64, bytes: Bytes) {
         let Some(running) = &mut self.running else { return };
-        let line = running
-            .lines
-            .entry(connection)
-            .or_insert_with(|| Line::new(connection, &running.world, &self.outbox));
-        let (line, programs, outbox) = (Arc::clone(line), Arc::clone(&running.programs), self.outbox.clone());
+        let line = match running.lines.get(&connection) {
+            Some(line) => Arc::clone(line),
+            None => {
+                let line = Line::new(connection, open, &running.world, &self.outbox);
+                if open {
+                    running.lines.insert(connection, Arc::clone(&line));
+                }
+                line
+            }
+        };
+        let (programs, outbox) = (Arc::clone(&running.programs), self.outbox.clone());
         running.world.spawn(Box::pin(async move {
             let sys =
                 AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 1000, gid: 1000, gids: Vec::new() };

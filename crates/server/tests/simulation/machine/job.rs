@@ -1,9 +1,9 @@
 //! A job: one slot's work, step by step. Each counts one number up under the protection of a lock or a denial.
 
-use proto::nfs4::{FileHandle, StateId, share};
+use proto::nfs4::{ClientId, FileHandle, StateId, share};
 
-use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Owner};
-use crate::history::Holding;
+use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Life, Owner};
+use crate::history::{Holding, What};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -84,6 +84,7 @@ impl Job {
                 open: self.open_id(),
                 offset: self.cell.offset,
                 length: CELL_BYTES,
+                reclaim: false,
             },
             Step::Read => {
                 Action::Read { cell: self.cell.clone(), handle: self.handle(), state_id: self.io_id() }
@@ -106,10 +107,33 @@ impl Job {
         }
     }
 
-    /// What a success of the current step gives the client.
-    pub fn gained(&self) -> Option<Holding> {
+    /// Asks for what it held before the server's restart.
+    pub fn reclaim(&self, step: Step) -> Action {
+        let (access, deny) = self.share();
+        if step == Step::Open {
+            let (file, handle, owner) = (self.cell.file.clone(), self.handle(), self.owner);
+            return Action::ReclaimOpen { file, handle, owner, access, deny };
+        }
+        let mut action = Self { step, ..self.clone() }.action();
+        if let Action::Lock { reclaim, .. } = &mut action {
+            *reclaim = true;
+        }
+        action
+    }
+
+    /// What was held is held again, under another stateid.
+    pub fn regained(&mut self, step: Step, done: &Done, life: Life, client: ClientId) -> What {
+        let held = if step == Step::Open { &mut self.open } else { &mut self.lock };
+        let held = held.as_mut().expect("it was held before");
+        held.state_id = done.state_id.expect("OPEN and LOCK give a stateid");
+        let (hold, state_id) = (held.hold, held.state_id);
+        What::Held { life, client, hold, state_id, holding: self.gained(step).expect("opened or locked") }
+    }
+
+    /// What a success of a step gives the client.
+    pub fn gained(&self, step: Step) -> Option<Holding> {
         let (file, owner) = (self.cell.file.clone(), self.owner);
-        match self.step {
+        match step {
             Step::Open => {
                 let (access, deny) = self.share();
                 Some(Holding::Share { file, owner, access, deny })

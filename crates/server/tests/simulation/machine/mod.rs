@@ -1,37 +1,61 @@
 //! A client: a state machine that gets a session, does its jobs in the session's slots, and does not give up.
 
 mod job;
+mod recovery;
 mod slots;
+mod transport;
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
 
 use crate::action::{Life, Outcome, Request};
 use crate::history::{History, What};
-use crate::host::Clock;
+use crate::host::{Clock, LIMITS};
 use crate::random::Random;
 use crate::wire;
+use recovery::Claim;
 use slots::Slot;
+use transport::Pending;
 
-/// How long a client waits for a reply before it sends a request again.
-const PATIENCE_MS: u64 = 6000;
 /// Slots that do jobs; the last one of the session is for everything else.
 pub const JOB_SLOTS: usize = wire::SLOTS as usize - 1;
+/// How often a lease is renewed: more than twice while it lasts.
+const RENEW_MS: u64 = LIMITS.lease_seconds as u64 * 400;
 
 /// What a machine wants of the world.
 pub enum Effect {
-    Send { connection: u64, tag: u64, bytes: Bytes },
-    Wake { at_ms: u64, life: Life, wake: Wake },
+    Connect(u64),
+    Close(u64),
+    Send {
+        connection: u64,
+        tag: u64,
+        bytes: Bytes,
+    },
+    /// The answer to a callback.
+    Answer {
+        connection: u64,
+        call: u64,
+        bytes: Bytes,
+    },
+    Wake {
+        at_ms: u64,
+        life: Life,
+        wake: Wake,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// No reply may have come to this request.
-    Impatient(u64),
+    Impatient { tag: u64, attempt: u64 },
     /// A slot goes on with its job.
     Slot(usize),
     /// The lease is to be renewed.
     Renew,
+    /// What was held is claimed again.
+    Reclaim,
+    /// EXCHANGE_ID or CREATE_SESSION is tried again.
+    Establish,
 }
 
 /// What a machine works with while it handles an event.
@@ -57,98 +81,91 @@ impl Out<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    Dead,
     Exchanging,
     CreatingSession,
+    Reclaiming,
     Completing,
     Working,
 }
 
-/// A request without an answer.
-#[derive(Debug, Clone)]
-struct Pending {
-    tag: u64,
-    request: Request,
-    bytes: Bytes,
-}
-
+#[derive(Debug)]
 pub struct Machine {
     life: Life,
     phase: Phase,
     connection: u64,
     client: ClientId,
+    /// Of the next CREATE_SESSION.
     next_create: SequenceId,
     session: SessionId,
-    /// Outside of a session.
+    /// EXCHANGE_ID or CREATE_SESSION.
     control: Option<Pending>,
+    /// BIND_CONN_TO_SESSION.
+    bind: Option<Pending>,
     slots: Vec<Slot>,
-    jobs_left: u32,
+    /// Still to be claimed, the next one last.
+    claims: Vec<Claim>,
+    jobs_after: u32,
+    /// `None` while there is no end of them.
+    jobs_left: Option<u32>,
 }
 
 impl Machine {
-    pub fn new(machine: usize, jobs: u32) -> Self {
+    pub fn new(machine: usize, jobs_after: u32) -> Self {
         Self {
-            life: Life { machine, life: 1 },
-            phase: Phase::Exchanging,
+            life: Life { machine, life: 0 },
+            phase: Phase::Dead,
             connection: 0,
             client: ClientId(0),
             next_create: SequenceId(0),
             session: SessionId([0; 16]),
             control: None,
+            bind: None,
             slots: Vec::new(),
-            jobs_left: jobs,
+            claims: Vec::new(),
+            jobs_after,
+            jobs_left: None,
         }
     }
 
-    /// All jobs are done, and nothing is held or under way.
+    /// All jobs are done, and nothing is under way.
     pub fn is_done(&self) -> bool {
-        self.jobs_left == 0 && self.slots.iter().all(|slot| slot.job.is_none())
+        self.jobs_left == Some(0) && self.slots.iter().all(|slot| slot.job.is_none())
     }
 
+    /// From now on jobs are counted.
+    pub fn end_soon(&mut self) {
+        self.jobs_left = Some(self.jobs_after);
+    }
+
+    /// A new life, unless this one goes on.
     pub fn start(&mut self, out: &mut Out<'_>) {
-        self.connection = out.number();
+        if self.phase != Phase::Dead {
+            return;
+        }
+        self.life.life += 1;
+        self.connect(out);
         self.exchange_id(out);
-        self.wake(out, u64::from(crate::host::LIMITS.lease_seconds) * 400, Wake::Renew);
+        self.wake(out, RENEW_MS, Wake::Renew);
+    }
+
+    /// Ends without a word; memory is lost.
+    pub fn die(&mut self, out: &mut Out<'_>) {
+        (0..self.slots.len()).for_each(|index| self.release_all(index, out));
+        let Self { life, jobs_after, jobs_left, .. } = *self;
+        *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after) };
     }
 
     fn exchange_id(&mut self, out: &mut Out<'_>) {
         self.phase = Phase::Exchanging;
         let owner = format!("machine {}", self.life.machine);
-        self.control(Request::ExchangeId { owner, verifier: self.life.life }, out);
+        self.control = Some(self.send(Request::ExchangeId { owner, verifier: self.life.life }, out));
     }
 
-    fn control(&mut self, request: Request, out: &mut Out<'_>) {
-        let pending = self.send(request, out);
-        self.control = Some(pending);
-    }
-
-    fn send(&mut self, request: Request, out: &mut Out<'_>) -> Pending {
-        let tag = out.number();
-        let pending = Pending { tag, bytes: wire::encode(&request), request };
-        out.history.requests.insert(tag, (self.life, pending.request.clone()));
-        self.transmit(&pending, false, out);
-        pending
-    }
-
-    fn transmit(&self, pending: &Pending, again: bool, out: &mut Out<'_>) {
-        let (tag, bytes) = (pending.tag, pending.bytes.clone());
-        out.log(What::Sent { tag, again });
-        out.effects.push(Effect::Send { connection: self.connection, tag, bytes });
-        self.wake(out, PATIENCE_MS, Wake::Impatient(tag));
-    }
-
-    fn wake(&self, out: &mut Out<'_>, after_ms: u64, wake: Wake) {
-        out.effects.push(Effect::Wake { at_ms: out.clock.now() + after_ms, life: self.life, wake });
-    }
-
-    /// A reply arrives, perhaps a second time or for a request that does not matter any more.
-    pub fn on_reply(&mut self, tag: u64, reply: &Bytes, out: &mut Out<'_>) {
-        if let Some(pending) = self.control.take_if(|pending| pending.tag == tag) {
-            out.log(What::Received { tag });
-            let outcome = wire::decode(&pending.request, reply);
-            self.on_control(&pending.request, outcome, out);
-        } else {
-            self.on_slot_reply(tag, reply, out);
-        }
+    fn create_session(&mut self, out: &mut Out<'_>) {
+        self.phase = Phase::CreatingSession;
+        let request = Request::CreateSession { client: self.client, sequence: self.next_create };
+        self.control = Some(self.send(request, out));
     }
 
     fn on_control(&mut self, request: &Request, outcome: Outcome, out: &mut Out<'_>) {
@@ -166,28 +183,26 @@ impl Machine {
             (Request::CreateSession { .. }, Outcome::Refused(Status::StaleClientId)) => {
                 self.exchange_id(out);
             }
-            (request, outcome) => panic!("{:?}: {request:?}: {outcome:?}", self.life),
+            (Request::ExchangeId { .. }, Outcome::Refused(Status::Delay)) => {
+                self.wake(out, 500, Wake::Establish);
+            }
+            (request, outcome) => out.log(What::Unexpected(format!("{request:?}: {outcome:?}"))),
         }
     }
 
-    fn create_session(&mut self, out: &mut Out<'_>) {
-        self.phase = Phase::CreatingSession;
-        self.control(Request::CreateSession { client: self.client, sequence: self.next_create }, out);
-    }
-
-    pub fn on_wake(&mut self, wake: Wake, out: &mut Out<'_>) {
+    pub fn on_wake(&mut self, life: Life, wake: Wake, out: &mut Out<'_>) {
+        if life != self.life || self.phase == Phase::Dead {
+            return;
+        }
         match wake {
-            Wake::Impatient(tag) => {
-                let all = self.control.iter().chain(self.slots.iter().filter_map(|s| s.pending.as_ref()));
-                if let Some(pending) = all.into_iter().find(|pending| pending.tag == tag).cloned() {
-                    self.transmit(&pending, true, out);
-                }
-            }
+            Wake::Impatient { tag, attempt } => self.on_impatient(tag, attempt, out),
             Wake::Slot(index) => self.go_on(index, out),
             Wake::Renew => {
                 self.renew(out);
-                self.wake(out, u64::from(crate::host::LIMITS.lease_seconds) * 400, Wake::Renew);
+                self.wake(out, RENEW_MS, Wake::Renew);
             }
+            Wake::Reclaim => self.claim_next(out),
+            Wake::Establish => self.exchange_id(out),
         }
     }
 }

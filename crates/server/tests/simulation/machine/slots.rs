@@ -4,38 +4,32 @@ use bytes::Bytes;
 use proto::nfs4::Status;
 
 use super::job::{Job, Step};
-use super::{JOB_SLOTS, Machine, Out, Pending, Phase, Wake};
+use super::transport::Pending;
+use super::{JOB_SLOTS, Machine, Out, Phase, Wake};
 use crate::action::{Action, Cell, Outcome, Place, Request};
 use crate::history::What;
 use crate::wire;
 
 /// The slot for what belongs to no job.
-const KEEPER: usize = JOB_SLOTS;
+pub(super) const KEEPER: usize = JOB_SLOTS;
 
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    sequence: u32,
+    pub(super) sequence: u32,
     pub(super) pending: Option<Pending>,
     pub(super) job: Option<Job>,
 }
 
 impl Machine {
-    pub(super) fn begin_session(&mut self, out: &mut Out<'_>) {
-        self.slots.resize_with(wire::SLOTS as usize, Slot::default);
-        for slot in &mut self.slots {
-            slot.sequence = 0;
-        }
-        self.phase = Phase::Completing;
-        self.submit(KEEPER, Action::ReclaimComplete, out);
-    }
-
     /// Sends a request in a slot that is free.
-    fn submit(&mut self, index: usize, action: Action, out: &mut Out<'_>) {
+    pub(super) fn submit(&mut self, index: usize, action: Action, out: &mut Out<'_>) {
         let slot = &mut self.slots[index];
         assert!(slot.pending.is_none(), "one request at a time in a slot");
         slot.sequence += 1;
         let place = Place { session: self.session, slot: index as u32, sequence: slot.sequence };
-        let pending = self.send(Request::InSession { place, cache_this: true, action }, out);
+        // What changes nothing may be asked for again when its reply is lost.
+        let cache_this = !matches!(action, Action::Nothing | Action::Read { .. }) || out.random.chance(500);
+        let pending = self.send(Request::InSession { place, cache_this, action }, out);
         self.slots[index].pending = Some(pending);
     }
 
@@ -49,20 +43,32 @@ impl Machine {
         let of_tag = |slot: &Slot| slot.pending.as_ref().is_some_and(|pending| pending.tag == tag);
         let Some(index) = self.slots.iter().position(of_tag) else { return };
         let pending = self.slots[index].pending.take().expect("just found");
-        let Request::InSession { action, .. } = &pending.request else { return };
+        let Request::InSession { action, cache_this, .. } = &pending.request else { return };
         out.log(What::Received { tag });
         match wire::decode(&pending.request, reply) {
-            Outcome::Refused(status) => panic!("{:?}: {:?}: {status}", self.life, pending.request),
+            Outcome::Refused(Status::Delay) => {
+                // It is still under way.
+                let attempt = pending.attempt;
+                self.slots[index].pending = Some(pending);
+                self.wake(out, 300, Wake::Impatient { tag, attempt });
+            }
+            Outcome::Refused(Status::BadSession) => self.lose_session(out),
+            Outcome::Refused(status) => {
+                out.log(What::Unexpected(format!("{:?}: {:?}: {status}", self.life, pending.request)));
+            }
+            Outcome::Failed(Status::RetryUncachedReply) if !cache_this => {
+                self.submit(index, action.clone(), out);
+            }
             outcome if index == KEEPER => self.on_kept(action, &outcome, out),
             outcome => self.on_job(index, outcome, out),
         }
     }
 
     fn on_kept(&mut self, action: &Action, outcome: &Outcome, out: &mut Out<'_>) {
-        assert!(matches!(outcome, Outcome::Done(_)), "{action:?}: {outcome:?}");
-        if *action == Action::ReclaimComplete {
-            self.phase = Phase::Working;
-            (0..JOB_SLOTS).for_each(|index| self.go_on(index, out));
+        match self.phase {
+            Phase::Reclaiming => self.on_claimed(outcome, out),
+            Phase::Completing if *action == Action::ReclaimComplete => self.on_completed(outcome, out),
+            _ => {}
         }
     }
 
@@ -72,18 +78,22 @@ impl Machine {
             return;
         }
         if self.slots[index].job.is_none() {
-            if self.jobs_left == 0 {
-                return;
+            match &mut self.jobs_left {
+                Some(0) => return,
+                Some(left) => *left -= 1,
+                None => {}
             }
-            self.jobs_left -= 1;
             self.slots[index].job = Some(self.new_job(index, out));
         }
         let job = self.slots[index].job.as_ref().expect("just made");
         let action = job.action();
-        match job.step {
-            Step::Unlock => self.release(index, true, out),
-            Step::Close => self.release(index, false, out),
-            _ => {}
+        let given_up = match job.step {
+            Step::Unlock => &job.lock,
+            Step::Close => &job.open,
+            _ => &None,
+        };
+        if let Some(held) = given_up {
+            out.log(What::Released { hold: held.hold });
         }
         self.submit(index, action, out);
     }
@@ -99,11 +109,21 @@ impl Machine {
         Job::new(id, index as u32, cell, locks)
     }
 
-    /// Gives up the lock, or the open.
-    fn release(&mut self, index: usize, lock: bool, out: &mut Out<'_>) {
+    pub(super) fn release_all(&mut self, index: usize, out: &mut Out<'_>) {
         let Some(job) = &self.slots[index].job else { return };
-        if let Some(held) = if lock { &job.lock } else { &job.open } {
+        for held in job.lock.iter().chain(&job.open) {
             out.log(What::Released { hold: held.hold });
+        }
+    }
+
+    pub(super) fn restart_job(&mut self, index: usize, out: &mut Out<'_>) {
+        self.release_all(index, out);
+        self.slots[index].job.as_mut().expect("a job to restart").restart();
+    }
+
+    pub(super) fn finish_job(&mut self, index: usize, out: &mut Out<'_>) {
+        if let Some(job) = self.slots[index].job.take() {
+            out.log(What::Finished { life: self.life, job: job.id });
         }
     }
 
@@ -113,22 +133,35 @@ impl Machine {
         match outcome {
             Outcome::Done(done) => {
                 let hold = out.number();
-                if let Some(holding) = job.gained() {
-                    out.log(What::Held { life, client, hold, holding });
+                if let Some((holding, state_id)) = job.gained(job.step).zip(done.state_id) {
+                    out.log(What::Held { life, client, hold, state_id, holding });
                 }
                 job.advance(&done, hold);
                 if job.step == Step::Finished {
-                    out.log(What::Finished { life, job: job.id });
-                    self.slots[index].job = None;
+                    self.finish_job(index, out);
                 }
-                let pause = out.random.between(0, 20);
+                let pause = self.pause(out);
                 self.wake(out, pause, Wake::Slot(index));
             }
             Outcome::Failed(Status::ShareDenied | Status::Denied | Status::Delay | Status::Grace) => {
-                let pause = out.random.between(50, 500);
+                let pause = out.random.between(100, 1000);
                 self.wake(out, pause, Wake::Slot(index));
             }
-            outcome => panic!("{life:?}: {job:?}: {outcome:?}"),
+            outcome => {
+                out.log(What::Unexpected(format!("{life:?}: {job:?}: {outcome:?}")));
+                self.restart_job(index, out);
+                self.wake(out, 500, Wake::Slot(index));
+            }
+        }
+    }
+
+    /// Mostly short; some hold what they have for a while, a few for longer than a lease.
+    fn pause(&self, out: &mut Out<'_>) -> u64 {
+        match out.random.below(100) {
+            _ if self.jobs_left.is_some() => out.random.between(0, 50),
+            0 => out.random.between(2000, 25_000),
+            1..=40 => out.random.between(50, 1500),
+            _ => out.random.between(0, 50),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What clients ask for, in the terms that the checkers think in; [`crate::wire`] turns it into bytes.
 
-use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, Status};
+use proto::nfs4::{ClientId, DelegationType, FileHandle, SequenceId, SessionId, StateId, Status};
 
 /// A machine, and which of its lives: it may die and come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +75,7 @@ pub enum Action {
         owner: Owner,
         access: u32,
         deny: u32,
+        delegation: DelegationType,
     },
     Close {
         handle: FileHandle,
@@ -98,6 +99,16 @@ pub enum Action {
     Read {
         cell: Cell,
         handle: FileHandle,
+        state_id: StateId,
+    },
+    Return {
+        handle: FileHandle,
+        state_id: StateId,
+    },
+    Test {
+        state_id: StateId,
+    },
+    Free {
         state_id: StateId,
     },
     /// `job` tells apart who writes the same number.
@@ -131,4 +142,8 @@ pub struct Done {
     pub handle: Option<FileHandle>,
     pub state_id: Option<StateId>,
     pub value: u64,
+    /// Of OPEN; true for a write delegation.
+    pub delegation: Option<(StateId, bool)>,
+    /// What TEST_STATEID says.
+    pub tested: Option<Status>,
 }

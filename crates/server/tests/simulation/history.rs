@@ -6,15 +6,30 @@ use std::fmt;
 use bytes::Bytes;
 use proto::nfs4::{ClientId, StateId};
 
-use crate::action::{Life, Outcome, Owner, Request};
+use crate::action::{Cell, Life, Outcome, Owner, Request};
 use crate::host::Clock;
 use crate::plan::Fault;
 
 /// Something that a client believes to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holding {
-    Share { file: String, owner: Owner, access: u32, deny: u32 },
-    Lock { file: String, owner: Owner, offset: u64, length: u64 },
+    Share {
+        file: String,
+        owner: Owner,
+        access: u32,
+        deny: u32,
+    },
+    /// Of a machine as a whole.
+    Delegation {
+        file: String,
+        write: bool,
+    },
+    Lock {
+        file: String,
+        owner: Owner,
+        offset: u64,
+        length: u64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +66,16 @@ pub enum What {
     /// A client gives up something, or learns that it has lost it.
     Released {
         hold: u64,
+    },
+    /// A client is told to give back a delegation.
+    Recalled {
+        hold: u64,
+    },
+    /// A client uses what it has read under a delegation.
+    ReadMemory {
+        hold: u64,
+        cell: Cell,
+        value: u64,
     },
     /// Something that no rule allows.
     Unexpected(String),

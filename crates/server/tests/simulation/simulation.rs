@@ -184,7 +184,7 @@ impl Simulation {
             Event::Callback { connection, call, procedure, bytes } => {
                 if let Some(machine) = self.network.machine(connection) {
                     let callback = (connection, call, procedure);
-                    self.with_machine(machine, |machine, out| machine.on_callback(callback, bytes, out));
+                    self.with_machine(machine, |machine, out| machine.on_callback(callback, &bytes, out));
                 }
             }
             Event::Answer { connection, call, bytes } => self.host.answer(connection, call, bytes),

@@ -98,8 +98,8 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             let arguments = open(*number, *access, *deny, Some(create), claim);
             c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments).push(Operation::GetFh, &());
         }
-        Action::ReclaimOpen { handle, owner: number, access, deny, .. } => {
-            let arguments = open(*number, *access, *deny, None, OpenClaim::Previous(DelegationType::None));
+        Action::ReclaimOpen { handle, owner: number, access, deny, delegation, .. } => {
+            let arguments = open(*number, *access, *deny, None, OpenClaim::Previous(*delegation));
             c.push(Operation::PutFh, &object(handle)).push(Operation::Open, &arguments);
         }
         Action::Close { handle, state_id } => {
@@ -131,6 +131,16 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
                 length: *length,
             };
             c.push(Operation::PutFh, &object(handle)).push(Operation::LockU, &arguments);
+        }
+        Action::Return { handle, state_id } => {
+            c.push(Operation::PutFh, &object(handle))
+                .push(Operation::DelegReturn, &DelegReturnArgs { state_id: *state_id });
+        }
+        Action::Test { state_id } => {
+            c.push(Operation::TestStateId, &TestStateIdArgs { state_ids: vec![*state_id] });
+        }
+        Action::Free { state_id } => {
+            c.push(Operation::FreeStateId, &FreeStateIdArgs { state_id: *state_id });
         }
         Action::Read { cell, handle, state_id } => {
             let arguments = ReadArgs { state_id: *state_id, offset: cell.offset, count: CELL_BYTES as u32 };
@@ -193,16 +203,24 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
                     let () = result!(PutRootFh);
                     let result: OpenResult = result!(Open);
                     done.state_id = Some(result.state_id);
+                    done.delegation = delegation(&result.delegation);
                     let result: GetFhResult = result!(GetFh);
                     done.handle = Some(result.object);
                 }
+                Action::Test { .. } => {
+                    let result: TestStateIdResult = result!(TestStateId);
+                    done.tested = result.statuses.first().copied();
+                }
+                Action::Free { .. } => result!(FreeStateId),
                 other => {
                     let () = result!(PutFh);
                     match other {
                         Action::ReclaimOpen { .. } => {
                             let result: OpenResult = result!(Open);
                             done.state_id = Some(result.state_id);
+                            done.delegation = delegation(&result.delegation);
                         }
+                        Action::Return { .. } => result!(DelegReturn),
                         Action::Close { .. } => {
                             let _: StateId = result!(Close);
                         }
@@ -229,4 +247,49 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
         }
     }
     Ok(Outcome::Done(done))
+}
+
+fn delegation(given: &OpenDelegation) -> Option<(StateId, bool)> {
+    match given {
+        OpenDelegation::Read(read) => Some((read.state_id, false)),
+        OpenDelegation::Write(write) => Some((write.state_id, true)),
+        OpenDelegation::None | OpenDelegation::NoneExt(_) => None,
+    }
+}
+
+/// The only callback that the server sends in a session.
+pub fn decode_recall(bytes: &Bytes) -> (CbSequenceArgs, CbRecallArgs) {
+    let read = || -> xdr::Result<_> {
+        let mut from = Decoder::new(bytes.clone());
+        let header: CallbackHeader = from.get()?;
+        assert_eq!((header.minor_version, header.operations), (1, 2));
+        assert_eq!(from.u32()?, CallbackOperation::Sequence.number());
+        let sequence = from.get()?;
+        assert_eq!(from.u32()?, CallbackOperation::Recall.number());
+        Ok((sequence, from.get()?))
+    };
+    read().expect("a callback that can be decoded")
+}
+
+/// Answers a recall; an error is CB_SEQUENCE's.
+pub fn recall_reply(asked: &CbSequenceArgs, outcome: Result<Status, Status>) -> Bytes {
+    let mut to = Encoder::new();
+    let (status, results) = outcome.map_or_else(|status| (status, 1), |status| (status, 2));
+    to.put(&CallbackReplyHeader { status, tag: Bytes::new(), results });
+    to.u32(CallbackOperation::Sequence.number());
+    if let Err(status) = outcome {
+        to.put(&status);
+        return to.into_inner().into();
+    }
+    to.put(&Status::Ok);
+    to.put(&CbSequenceResult {
+        session: asked.session,
+        sequence: asked.sequence,
+        slot: asked.slot,
+        highest_slot: asked.highest_slot,
+        target_highest_slot: asked.highest_slot,
+    });
+    to.u32(CallbackOperation::Recall.number());
+    to.put(&status);
+    to.into_inner().into()
 }

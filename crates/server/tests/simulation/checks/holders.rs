@@ -1,27 +1,39 @@
-//! Nobody is given what somebody else holds: neither what a client with a lease has been told it has, nor, before that client
+//! Nobody is given what somebody else holds: neither what a client with a lease has been told it has nor, before that client
 //! has lost it, what a client without one has. And what was given to somebody else is worth nothing to who had it before.
 //!
 //! A holding begins when its client learns of it, and ends when the client begins to give it up, dies, or learns that it is
 //! gone. A lease lasts from the arrival of a request of the client's session; it outlasts a restart of a server that remembers
-//! its clients, for these may reclaim.
+//! its clients, for these may reclaim. A delegation also ends when somebody else has wanted the file for long enough.
 
 use std::collections::BTreeMap;
 
-use proto::nfs4::{ClientId, SessionId, StateId, Status, share};
+use proto::nfs4::{ClientId, SessionId, StateId, Status};
 
-use crate::action::{Action, CELL_BYTES, Life, Outcome, Request};
-use crate::checks::{Executed, Executions};
+use super::conflict::{conflict, ended, gained, opens, state_id};
+use super::{Executed, Executions};
+use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
 use crate::host::LIMITS;
 
 const LEASE_MS: u64 = LIMITS.lease_seconds as u64 * 1000;
+/// Longer than an OPEN is held: it may have arrived before the delegation was granted that it recalls.
+const HELD_MS: u64 = 5000;
 
+/// What a client believes to have.
 #[derive(Debug)]
 struct Held<'a> {
     life: Life,
     client: ClientId,
     state_id: StateId,
     holding: &'a Holding,
+}
+
+/// What the server has given.
+#[derive(Debug)]
+struct Given {
+    life: Life,
+    holding: Holding,
+    at_ms: u64,
     /// Somebody else was given it, or the server that knew it is gone: the stateid must not work any more.
     void: bool,
 }
@@ -29,19 +41,24 @@ struct Held<'a> {
 #[derive(Default)]
 struct Checker<'a> {
     held: BTreeMap<u64, Held<'a>>,
+    given: BTreeMap<[u8; 12], Given>,
     clients: BTreeMap<SessionId, ClientId>,
     renewed: BTreeMap<ClientId, u64>,
-    /// When requests arrived, on the server's clock.
+    /// When requests arrived first since the server's start. All times are those of the server's clock.
     arrived: BTreeMap<u64, u64>,
+    /// When machines wanted to open files.
+    wanted: BTreeMap<&'a str, Vec<(u64, usize)>>,
+    numbers: BTreeMap<&'a Cell, u64>,
 }
 
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut checker = Checker::default();
     let mut executions = Executions::default();
     for entry in &history.entries {
+        let now = entry.server_ms;
         let executed = executions.at(history, entry);
-        let step = checker.step(entry).and_then(|()| match executed {
-            Some(executed) => checker.executed(&executed, entry.server_ms),
+        let step = checker.step(history, entry, now).and_then(|()| match executed {
+            Some(executed) => checker.executed(&executed, now),
             None => Ok(()),
         });
         step.map_err(|what| Violation(format!("at {} ms: {what}", entry.at_ms)))?;
@@ -50,41 +67,49 @@ pub fn check(history: &History) -> Result<(), Violation> {
 }
 
 impl<'a> Checker<'a> {
-    fn step(&mut self, entry: &'a Entry) -> Result<(), String> {
+    fn step(&mut self, history: &'a History, entry: &'a Entry, now: u64) -> Result<(), String> {
         match &entry.what {
             What::Boot { remembers } => {
                 self.arrived.clear();
-                self.held.values_mut().for_each(|held| held.void = true);
+                self.given.values_mut().for_each(|given| given.void = true);
                 if !remembers {
                     // Leases are void as well.
                     self.renewed.clear();
                 }
             }
             What::Arrived { tag } => {
-                self.arrived.entry(*tag).or_insert(entry.server_ms);
+                self.arrived.entry(*tag).or_insert(now);
+                let (life, request) = &history.requests[tag];
+                if let Request::InSession { action, .. } = request
+                    && let Some(file) = opens(action)
+                {
+                    self.wanted.entry(file).or_default().push((now, life.machine));
+                }
             }
             What::Held { life, client, hold, state_id, holding } => {
-                let held = Held { life: *life, client: *client, state_id: *state_id, holding, void: false };
-                if self.has_lease(*client, entry.server_ms) {
-                    self.given(*life, holding, "has", entry.server_ms)?;
+                let void = self.given.get(&state_id.other).is_none_or(|given| given.void);
+                if !void && self.has_lease(*client, now) {
+                    self.exclude((*life, holding), "has", now)?;
                 }
+                let held = Held { life: *life, client: *client, state_id: *state_id, holding };
                 self.held.insert(*hold, held);
             }
             What::Released { hold } => {
                 self.held.remove(hold);
             }
+            What::ReadMemory { hold, cell, value } => self.check_memory(*hold, cell, *value)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn has_lease(&self, client: ClientId, server_ms: u64) -> bool {
-        self.renewed.get(&client).is_some_and(|renewed| server_ms - renewed <= LEASE_MS)
+    fn has_lease(&self, client: ClientId, now: u64) -> bool {
+        self.renewed.get(&client).is_some_and(|renewed| now - renewed <= LEASE_MS)
     }
 
     /// What was carried out renews a lease, may give something, and may have used what is void.
-    fn executed(&mut self, executed: &Executed<'_>, server_ms: u64) -> Result<(), String> {
-        let arrived = self.arrived.get(&executed.tag).copied().unwrap_or(server_ms);
+    fn executed(&mut self, executed: &Executed<'a>, now: u64) -> Result<(), String> {
+        let arrived = self.arrived.get(&executed.tag).copied().unwrap_or(now);
         match (executed.request, executed.outcome) {
             (Request::CreateSession { client, .. }, Outcome::Done(done)) => {
                 self.renewed.insert(*client, arrived);
@@ -95,14 +120,10 @@ impl<'a> Checker<'a> {
                     let renewed = self.renewed.entry(*client).or_insert(arrived);
                     *renewed = arrived.max(*renewed);
                 }
-                if let Outcome::Done(_) = outcome {
-                    self.used(action)?;
-                }
-                if let (Outcome::Done(_), Some(holding)) = (outcome, wanted(action)) {
-                    self.given(executed.life, &holding, "is given", server_ms)?;
-                }
-                if *outcome == Outcome::Failed(Status::BadStateId) {
-                    self.lost(action, server_ms)?;
+                match outcome {
+                    Outcome::Done(done) => self.succeeded(executed.life, action, done, now)?,
+                    Outcome::Failed(Status::BadStateId) => self.lost(action, now)?,
+                    _ => {}
                 }
             }
             _ => {}
@@ -110,89 +131,68 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Somebody gets something: whoever has what excludes it must have no lease, and loses it.
-    fn given(&mut self, life: Life, given: &Holding, how: &str, server_ms: u64) -> Result<(), String> {
-        let renewed = &self.renewed;
-        for held in self.held.values_mut() {
-            if !conflict((life, given), (held.life, held.holding)) {
-                continue;
-            }
-            if renewed.get(&held.client).is_some_and(|at| server_ms - at <= LEASE_MS) {
-                return Err(format!("{life:?} {how} {given:?}, which excludes {held:?}"));
-            }
-            held.void = true;
+    fn succeeded(&mut self, life: Life, action: &'a Action, done: &Done, now: u64) -> Result<(), String> {
+        if let Some(given) = state_id(action).and_then(|id| self.given.get(&id.other))
+            && given.void
+        {
+            return Err(format!("{action:?} succeeds with what is void: {given:?}"));
+        }
+        if let Action::Write { cell, value, .. } = action {
+            self.numbers.insert(cell, *value);
+        }
+        if let Some(id) = ended(action) {
+            self.given.remove(&id.other);
+        }
+        for (id, holding) in gained(action, done) {
+            self.exclude((life, &holding), "is given", now)?;
+            self.given.insert(id.other, Given { life, holding, at_ms: now, void: false });
         }
         Ok(())
     }
 
-    fn used(&self, action: &Action) -> Result<(), String> {
-        let Some(id) = state_id(action) else { return Ok(()) };
-        match self.held.values().find(|held| held.void && held.state_id.other == id.other) {
-            Some(held) => Err(format!("{action:?} succeeds with what is void: {held:?}")),
-            None => Ok(()),
+    /// Somebody gets something: whoever has what excludes it must have no right to it any more, and loses it.
+    fn exclude(&mut self, gets: (Life, &Holding), how: &str, now: u64) -> Result<(), String> {
+        for held in self.held.values().filter(|held| conflict(gets, (held.life, held.holding))) {
+            if self.has_lease(held.client, now) && !self.is_revocable(held, now) {
+                return Err(format!("{:?} {how} {:?}, which excludes {held:?}", gets.0, gets.1));
+            }
         }
+        for given in self.given.values_mut() {
+            given.void |= conflict(gets, (given.life, &given.holding));
+        }
+        Ok(())
+    }
+
+    /// A delegation that somebody else has waited for since long.
+    fn is_revocable(&self, held: &Held<'_>, now: u64) -> bool {
+        let Holding::Delegation { file, .. } = held.holding else { return false };
+        let granted = self.given.get(&held.state_id.other).map_or(0, |given| given.at_ms);
+        let wanted = self.wanted.get(&file[..]).into_iter().flatten();
+        let mut others =
+            wanted.filter(|(at, machine)| *machine != held.life.machine && at + HELD_MS >= granted);
+        others.next().is_some_and(|(at, _)| now >= (*at).max(granted) + LIMITS.recall_ms)
     }
 
     /// A client with a lease is told that it does not have what it has.
-    fn lost(&self, action: &Action, server_ms: u64) -> Result<(), String> {
+    fn lost(&self, action: &Action, now: u64) -> Result<(), String> {
         let Some(id) = state_id(action) else { return Ok(()) };
-        let is_it = |held: &&Held<'_>| held.state_id.other == id.other && !held.void;
-        match self.held.values().find(is_it) {
-            Some(held) if self.has_lease(held.client, server_ms) => {
+        let is_void = self.given.get(&id.other).is_none_or(|given| given.void);
+        match self.held.values().find(|held| held.state_id.other == id.other) {
+            Some(held) if !is_void && self.has_lease(held.client, now) => {
                 Err(format!("{action:?} fails, though there is {held:?}"))
             }
             _ => Ok(()),
         }
     }
-}
 
-/// The stateid that a request relies on.
-fn state_id(action: &Action) -> Option<StateId> {
-    match action {
-        Action::Close { state_id, .. }
-        | Action::Unlock { state_id, .. }
-        | Action::Read { state_id, .. }
-        | Action::Write { state_id, .. } => Some(*state_id),
-        Action::Lock { open, .. } => Some(*open),
-        _ => None,
-    }
-}
-
-/// What a request gives when it succeeds.
-fn wanted(action: &Action) -> Option<Holding> {
-    match action {
-        Action::Open { file, owner, access, deny, .. }
-        | Action::ReclaimOpen { file, owner, access, deny, .. } => {
-            let (file, access) = (file.clone(), access & share::BOTH);
-            Some(Holding::Share { file, owner: *owner, access, deny: *deny })
+    /// What is read from memory under a delegation is what the server has.
+    fn check_memory(&self, hold: u64, cell: &Cell, value: u64) -> Result<(), String> {
+        let Some(held) = self.held.get(&hold) else { return Ok(()) };
+        let is_void = self.given.get(&held.state_id.other).is_none_or(|given| given.void);
+        let now = self.numbers.get(cell).copied().unwrap_or_default();
+        if is_void || value == now {
+            return Ok(());
         }
-        Action::Lock { file, owner, offset, .. } => {
-            Some(Holding::Lock { file: file.clone(), owner: *owner, offset: *offset, length: CELL_BYTES })
-        }
-        _ => None,
-    }
-}
-
-/// RFC 8881 §9.7 and §9.1: what two different owners cannot have together.
-fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) -> bool {
-    match (a, b) {
-        (
-            Holding::Share { file: a_file, owner: a_owner, access: a_access, deny: a_deny },
-            Holding::Share { file: b_file, owner: b_owner, access: b_access, deny: b_deny },
-        ) => {
-            a_file == b_file
-                && (a_life.machine, a_owner) != (b_life.machine, b_owner)
-                && (a_access & b_deny != 0 || b_access & a_deny != 0)
-        }
-        (
-            Holding::Lock { file: a_file, owner: a_owner, offset: a_start, length: a_length },
-            Holding::Lock { file: b_file, owner: b_owner, offset: b_start, length: b_length },
-        ) => {
-            a_file == b_file
-                && (a_life.machine, a_owner) != (b_life.machine, b_owner)
-                && *a_start < b_start + b_length
-                && *b_start < a_start + a_length
-        }
-        _ => false,
+        Err(format!("{cell:?} is {now}, and {held:?} has it as {value}"))
     }
 }

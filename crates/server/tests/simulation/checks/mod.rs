@@ -1,9 +1,11 @@
 //! The rules that a run must have kept. Each looks at the history alone.
 
+mod conflict;
 mod counters;
 mod expected;
 mod holders;
 mod once;
+mod recalls;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,8 @@ pub fn all(history: &History) -> Result<(), Violation> {
     expected::check(history)?;
     once::check(history)?;
     counters::check(history)?;
-    holders::check(history)
+    holders::check(history)?;
+    recalls::check(history)
 }
 
 /// A request that was carried out, at the time when it was.

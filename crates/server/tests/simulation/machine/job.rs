@@ -1,6 +1,6 @@
-//! A job: one slot's work, step by step. Each counts one number up under the protection of a lock or a denial.
+//! A job: one slot's work, step by step. Most count one number up under the protection of a lock or a denial.
 
-use proto::nfs4::{ClientId, FileHandle, StateId, share};
+use proto::nfs4::{ClientId, DelegationType, FileHandle, StateId, share};
 
 use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Life, Owner};
 use crate::history::{Holding, What};
@@ -23,13 +23,24 @@ pub struct Held {
     pub state_id: StateId,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Counts under a byte-range lock.
+    Locks,
+    /// Counts while others may not write.
+    Denies,
+    /// Only reads.
+    Reads,
+}
+
 #[derive(Debug, Clone)]
 pub struct Job {
     pub id: u64,
     pub owner: Owner,
     pub cell: Cell,
-    /// By a byte-range lock; else by denying others to write.
-    pub locks: bool,
+    pub kind: Kind,
+    /// The delegation that OPEN asks for: bits of [`share`].
+    want: u32,
     pub step: Step,
     pub handle: Option<FileHandle>,
     pub open: Option<Held>,
@@ -38,13 +49,14 @@ pub struct Job {
 }
 
 impl Job {
-    pub fn new(id: u64, owner: Owner, cell: Cell, locks: bool) -> Self {
-        Self { id, owner, cell, locks, step: Step::Open, handle: None, open: None, lock: None, value: 0 }
+    pub fn new(id: u64, owner: Owner, cell: Cell, kind: Kind, want: u32) -> Self {
+        let step = Step::Open;
+        Self { id, owner, cell, kind, want, step, handle: None, open: None, lock: None, value: 0 }
     }
 
     /// From the beginning; the caller has released what it held.
     pub fn restart(&mut self) {
-        *self = Self::new(self.id, self.owner, self.cell.clone(), self.locks);
+        *self = Self::new(self.id, self.owner, self.cell.clone(), self.kind, self.want);
     }
 
     fn handle(&self) -> FileHandle {
@@ -61,7 +73,11 @@ impl Job {
     }
 
     pub fn share(&self) -> (u32, u32) {
-        (share::BOTH, if self.locks { 0 } else { share::WRITE })
+        match self.kind {
+            Kind::Locks => (share::BOTH, 0),
+            Kind::Denies => (share::BOTH, share::WRITE),
+            Kind::Reads => (share::READ, 0),
+        }
     }
 
     /// What to ask for now.
@@ -72,7 +88,7 @@ impl Job {
                 Action::Open {
                     file: self.cell.file.clone(),
                     owner: self.owner,
-                    access: access | share::WANT_NO_DELEGATION,
+                    access: access | self.want,
                     deny,
                     create: Create::Unchecked,
                 }
@@ -112,7 +128,8 @@ impl Job {
         let (access, deny) = self.share();
         if step == Step::Open {
             let (file, handle, owner) = (self.cell.file.clone(), self.handle(), self.owner);
-            return Action::ReclaimOpen { file, handle, owner, access, deny };
+            let delegation = DelegationType::None;
+            return Action::ReclaimOpen { file, handle, owner, access, deny, delegation };
         }
         let mut action = Self { step, ..self.clone() }.action();
         if let Action::Lock { reclaim, .. } = &mut action {
@@ -150,7 +167,7 @@ impl Job {
             Step::Open => {
                 self.handle.clone_from(&done.handle);
                 self.open = Some(held());
-                if self.locks { Step::Lock } else { Step::Read }
+                if self.kind == Kind::Locks { Step::Lock } else { Step::Read }
             }
             Step::Lock => {
                 self.lock = Some(held());
@@ -158,9 +175,9 @@ impl Job {
             }
             Step::Read => {
                 self.value = done.value;
-                Step::Write
+                if self.kind == Kind::Reads { Step::Close } else { Step::Write }
             }
-            Step::Write if self.locks => Step::Unlock,
+            Step::Write if self.kind == Kind::Locks => Step::Unlock,
             Step::Write => Step::Close,
             Step::Unlock => Step::Close,
             Step::Close | Step::Finished => Step::Finished,

@@ -1,18 +1,22 @@
 //! A client: a state machine that gets a session, does its jobs in the session's slots, and does not give up.
 
+mod delegations;
 mod job;
 mod recovery;
 mod slots;
 mod transport;
 
+use std::collections::{BTreeMap, VecDeque};
+
 use bytes::Bytes;
-use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
+use proto::nfs4::{ClientId, SequenceId, SessionId, StateId, Status};
 
 use crate::action::{Life, Outcome, Request};
 use crate::history::{History, What};
 use crate::host::{Clock, LIMITS};
 use crate::random::Random;
 use crate::wire;
+use delegations::{Chore, Delegation};
 use recovery::Claim;
 use slots::Slot;
 use transport::Pending;
@@ -54,6 +58,10 @@ pub enum Wake {
     Renew,
     /// What was held is claimed again.
     Reclaim,
+    /// A delegation is given back.
+    Return(u64),
+    /// A number is read without asking the server.
+    ReadMemory(u64),
     /// EXCHANGE_ID or CREATE_SESSION is tried again.
     Establish,
 }
@@ -105,6 +113,12 @@ pub struct Machine {
     slots: Vec<Slot>,
     /// Still to be claimed, the next one last.
     claims: Vec<Claim>,
+    delegations: Vec<Delegation>,
+    chores: VecDeque<Chore>,
+    /// Changes when what is being read must not be remembered.
+    epoch: u64,
+    /// Sequence numbers of the server's last callbacks by slot.
+    callback_slots: BTreeMap<u32, u32>,
     jobs_after: u32,
     /// `None` while there is no end of them.
     jobs_left: Option<u32>,
@@ -123,6 +137,10 @@ impl Machine {
             bind: None,
             slots: Vec::new(),
             claims: Vec::new(),
+            delegations: Vec::new(),
+            chores: VecDeque::new(),
+            epoch: 0,
+            callback_slots: BTreeMap::new(),
             jobs_after,
             jobs_left: None,
         }
@@ -152,6 +170,8 @@ impl Machine {
     /// Ends without a word; memory is lost.
     pub fn die(&mut self, out: &mut Out<'_>) {
         (0..self.slots.len()).for_each(|index| self.release_all(index, out));
+        let delegations: Vec<StateId> = self.delegations.iter().map(|held| held.state_id).collect();
+        delegations.iter().for_each(|id| self.forget_delegation(id, out));
         let Self { life, jobs_after, jobs_left, .. } = *self;
         *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after) };
     }
@@ -201,6 +221,8 @@ impl Machine {
                 self.renew(out);
                 self.wake(out, RENEW_MS, Wake::Renew);
             }
+            Wake::Return(hold) => self.return_delegation(hold, out),
+            Wake::ReadMemory(hold) => self.read_memory(hold, out),
             Wake::Reclaim => self.claim_next(out),
             Wake::Establish => self.exchange_id(out),
         }

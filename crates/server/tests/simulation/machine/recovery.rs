@@ -14,6 +14,8 @@ use crate::wire;
 pub(super) enum Claim {
     Open(usize),
     Lock(usize),
+    /// By the number of the hold.
+    Delegation(u64),
 }
 
 impl Machine {
@@ -23,6 +25,7 @@ impl Machine {
             slot.pending = None;
         }
         self.bind = None;
+        self.suspend_delegations();
         self.create_session(out);
     }
 
@@ -44,6 +47,7 @@ impl Machine {
                 }
             }
         }
+        self.claims.extend(self.delegations.iter().map(|held| Claim::Delegation(held.hold)));
         self.slots[KEEPER].sequence = 0;
         self.phase = Phase::Reclaiming;
         self.claim_next(out);
@@ -61,6 +65,7 @@ impl Machine {
         let (index, step) = match *claim {
             Claim::Open(index) => (index, Step::Open),
             Claim::Lock(index) => (index, Step::Lock),
+            Claim::Delegation(hold) => return self.claim_delegation(hold, out),
         };
         let job = self.slots[index].job.as_ref().expect("claims are of jobs");
         let action = job.reclaim(step);
@@ -80,6 +85,7 @@ impl Machine {
                 let job = self.slots[index].job.as_mut().expect("claims are of jobs");
                 out.log(job.regained(Step::Lock, done, life, client));
             }
+            (Claim::Delegation(hold), outcome) => self.on_claimed_delegation(hold, outcome, out),
             (
                 Claim::Open(index) | Claim::Lock(index),
                 Outcome::Failed(Status::NoGrace | Status::ReclaimBad | Status::ReclaimConflict),
@@ -100,6 +106,7 @@ impl Machine {
             out.log(What::Unexpected(format!("RECLAIM_COMPLETE: {outcome:?}")));
         }
         self.phase = Phase::Working;
+        self.do_chore(out);
         (0..JOB_SLOTS).for_each(|index| self.go_on(index, out));
     }
 }

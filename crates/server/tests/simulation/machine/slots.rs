@@ -1,9 +1,9 @@
 //! The slots of a machine's session, and the jobs in them.
 
 use bytes::Bytes;
-use proto::nfs4::Status;
+use proto::nfs4::{Status, share};
 
-use super::job::{Job, Step};
+use super::job::{Job, Kind, Step};
 use super::transport::Pending;
 use super::{JOB_SLOTS, Machine, Out, Phase, Wake};
 use crate::action::{Action, Cell, Outcome, Place, Request};
@@ -18,6 +18,8 @@ pub(super) struct Slot {
     pub(super) sequence: u32,
     pub(super) pending: Option<Pending>,
     pub(super) job: Option<Job>,
+    /// The machine's when the request was sent.
+    epoch: u64,
 }
 
 impl Machine {
@@ -26,6 +28,8 @@ impl Machine {
         let slot = &mut self.slots[index];
         assert!(slot.pending.is_none(), "one request at a time in a slot");
         slot.sequence += 1;
+        self.epoch += u64::from(matches!(action, Action::Write { .. }));
+        slot.epoch = self.epoch;
         let place = Place { session: self.session, slot: index as u32, sequence: slot.sequence };
         // What changes nothing may be asked for again when its reply is lost.
         let cache_this = !matches!(action, Action::Nothing | Action::Read { .. }) || out.random.chance(500);
@@ -59,8 +63,15 @@ impl Machine {
             Outcome::Failed(Status::RetryUncachedReply) if !cache_this => {
                 self.submit(index, action.clone(), out);
             }
-            outcome if index == KEEPER => self.on_kept(action, &outcome, out),
-            outcome => self.on_job(index, outcome, out),
+            outcome => {
+                let flags = if let Outcome::Done(done) = &outcome { done.flags } else { 0 };
+                if index == KEEPER {
+                    self.on_kept(action, &outcome, out);
+                } else {
+                    self.on_job(index, action, outcome, out);
+                }
+                self.on_flags(flags, out);
+            }
         }
     }
 
@@ -68,7 +79,7 @@ impl Machine {
         match self.phase {
             Phase::Reclaiming => self.on_claimed(outcome, out),
             Phase::Completing if *action == Action::ReclaimComplete => self.on_completed(outcome, out),
-            _ => {}
+            _ => self.on_chore(action, outcome, out),
         }
     }
 
@@ -95,18 +106,36 @@ impl Machine {
         if let Some(held) = given_up {
             out.log(What::Released { hold: held.hold });
         }
+        if let Action::Write { cell, .. } = &action {
+            self.remember(cell, None, out);
+        }
         self.submit(index, action, out);
+    }
+
+    /// A WRITE of its own is under way.
+    fn is_writing(&self, cell: &Cell) -> bool {
+        self.slots.iter().filter_map(|slot| slot.pending.as_ref()).any(|pending| match &pending.request {
+            Request::InSession { action: Action::Write { cell: written, .. }, .. } => written == cell,
+            _ => false,
+        })
     }
 
     fn new_job(&self, index: usize, out: &mut Out<'_>) -> Job {
         let id = out.number();
-        let locks = out.random.chance(600);
-        let cell = if locks {
+        let kind = match out.random.below(100) {
+            0..40 => Kind::Locks,
+            40..70 => Kind::Denies,
+            _ => Kind::Reads,
+        };
+        let locked = kind == Kind::Locks || kind == Kind::Reads && out.random.chance(500);
+        let cell = if locked {
             Cell { file: "locked".into(), offset: 8 * out.random.below(2) }
         } else {
             Cell { file: "denied".into(), offset: 0 }
         };
-        Job::new(id, index as u32, cell, locks)
+        let any = out.random.chance(if kind == Kind::Reads { 900 } else { 300 });
+        let want = if any { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };
+        Job::new(id, index as u32, cell, kind, want)
     }
 
     pub(super) fn release_all(&mut self, index: usize, out: &mut Out<'_>) {
@@ -127,7 +156,7 @@ impl Machine {
         }
     }
 
-    fn on_job(&mut self, index: usize, outcome: Outcome, out: &mut Out<'_>) {
+    fn on_job(&mut self, index: usize, action: &Action, outcome: Outcome, out: &mut Out<'_>) {
         let (life, client) = (self.life, self.client);
         let job = self.slots[index].job.as_mut().expect("whose request it was");
         match outcome {
@@ -137,6 +166,21 @@ impl Machine {
                     out.log(What::Held { life, client, hold, state_id, holding });
                 }
                 job.advance(&done, hold);
+                match action {
+                    Action::Open { file, .. } => self.delegated(file, &done, out),
+                    Action::Read { cell, .. }
+                        if self.slots[index].epoch == self.epoch && !self.is_writing(cell) =>
+                    {
+                        self.remember(cell, Some(done.value), out);
+                    }
+                    Action::Read { cell, .. } => self.remember(cell, None, out),
+                    Action::Write { cell, .. } => {
+                        self.epoch += 1;
+                        self.remember(cell, None, out);
+                    }
+                    _ => {}
+                }
+                let job = self.slots[index].job.as_ref().expect("it goes on");
                 if job.step == Step::Finished {
                     self.finish_job(index, out);
                 }

@@ -1,7 +1,6 @@
 //! How a machine sends: until there is a reply, with the same bytes, over one connection after the other.
 
 use bytes::Bytes;
-use proto::nfs4::callback_procedure;
 
 use super::{Effect, Machine, Out, Phase, Wake};
 use crate::action::{Life, Request};
@@ -86,18 +85,6 @@ impl Machine {
             self.on_control(&pending.request, outcome, out);
         } else if self.bind.take_if(|pending| pending.tag == tag).is_none() {
             self.on_slot_reply(tag, reply, out);
-        }
-    }
-
-    /// The server calls: by connection, number and procedure.
-    pub fn on_callback(
-        &mut self,
-        (connection, call, procedure): (u64, u64, u32),
-        _bytes: Bytes,
-        out: &mut Out<'_>,
-    ) {
-        if procedure == callback_procedure::NULL {
-            out.effects.push(Effect::Answer { connection, call, bytes: Bytes::new() });
         }
     }
 }

@@ -13,11 +13,12 @@ use crate::runtime::BoxFuture;
 /// Keeps the names. Every change is on stable storage when its future ends, and changes take effect in the order in
 /// which they were asked for.
 pub trait StableRecords: Send + Sync + 'static {
-    /// Adds a client.
+    /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by its name when this
+    /// one is removed.
     fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
 
-    /// Removes a client; one that is not there is no error.
-    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>>;
+    /// Removes a client, if its owner's record is not that of a later one; one that is not there is no error.
+    fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
 
     /// Forgets those who could have reclaimed and did not.
     fn end_grace(&self) -> BoxFuture<io::Result<()>>;
@@ -32,7 +33,7 @@ impl StableRecords for Forgetful {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn remove(&self, _: ClientId) -> BoxFuture<io::Result<()>> {
+    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
 
 use crate::clients::{ClientTable, Record};
-use crate::{ChannelLimits, Now, Principal, Session, State};
+use crate::{ChannelLimits, Client, Now, Principal, Session, State};
 
 /// What CREATE_SESSION asks for, as far as state is concerned.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct SessionCreated {
     pub flags: u32,
     /// True the first time, false for a retry.
     pub fresh: bool,
+    /// The client before its restart, which has lost everything: its record is to be removed from stable storage.
+    pub replaced: Option<Arc<Client>>,
 }
 
 impl State {
@@ -63,10 +65,10 @@ impl State {
             record.last_outcome = Some(outcome.clone());
         }
         drop(table);
-        if let Some(record) = replaced {
-            self.discard_client(&record);
+        if let Some(record) = &replaced {
+            self.discard_client(record);
         }
-        outcome
+        outcome.map(|created| SessionCreated { replaced: replaced.map(|record| record.client), ..created })
     }
 
     fn make_session(
@@ -83,7 +85,13 @@ impl State {
         record.client.renew(now);
         let session = Arc::new(Session::new(asked.id, Arc::clone(&record.client), fore, asked.back_channel));
         self.sessions.insert(Arc::clone(&session));
-        Ok(SessionCreated { session, sequence: asked.sequence, flags: asked.flags, fresh: true })
+        Ok(SessionCreated {
+            session,
+            sequence: asked.sequence,
+            flags: asked.flags,
+            fresh: true,
+            replaced: None,
+        })
     }
 }
 

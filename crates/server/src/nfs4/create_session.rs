@@ -10,7 +10,7 @@ use super::context::Context;
 use super::exchange_id::principal;
 use crate::recall::{Backchannel, CallbackTarget};
 
-pub(crate) fn run<F: FileSystem>(
+pub(crate) async fn run<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArgs,
 ) -> Result<CreateSessionResult, Status> {
@@ -32,6 +32,9 @@ pub(crate) fn run<F: FileSystem>(
         id: SessionId(id),
     };
     let created = server.state().create_session(&asked, server.recaller().now())?;
+    if let Some(replaced) = &created.replaced {
+        server.recaller().forget(replaced).await;
+    }
     if let Some(target) = target.filter(|_| created.fresh) {
         open_backchannel(context, &created, target);
     }

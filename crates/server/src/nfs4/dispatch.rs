@@ -136,7 +136,7 @@ async fn state_body<F: FileSystem>(
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
         O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),
         O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?)?),
-        O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?)?),
+        O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?).await?),
         O::DestroySession => {
             let decoded = decode(arguments)?;
             Ok(destroy_session::session(context, &decoded, arguments.remaining() == 0)?)

@@ -30,7 +30,7 @@ impl Recaller {
 
     /// Removes the name of a client that is gone or holds nothing.
     pub(crate) async fn forget(&self, client: &Client) {
-        if let Err(error) = self.inner.stable.remove(client.id()).await {
+        if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
             // It may come back after a restart and be waited for in vain; it holds nothing that it could reclaim wrongly.
             tracing::error!(%error, "the record of a client could not be removed");
         }
@@ -43,7 +43,7 @@ impl Recaller {
             if !self.state().begin_expel(client, self.now()) {
                 continue;
             }
-            if let Err(error) = self.inner.stable.remove(client.id()).await {
+            if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
                 tracing::error!(%error, "a silent client keeps its state: its record could not be removed");
                 continue;
             }

@@ -22,8 +22,8 @@ const FILE: &str = "clients.redb";
 /// The most changes in one commit.
 const BATCH_MAX: usize = 1024;
 
-/// Clients that hold state, by number; with their owners' names.
-const CURRENT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("current");
+/// Clients that hold state, by their owners' names: of each owner only the last.
+const CURRENT: TableDefinition<'_, &[u8], u64> = TableDefinition::new("current");
 /// Owners that may reclaim.
 const RECOVERY: TableDefinition<'_, &[u8], ()> = TableDefinition::new("recovery");
 
@@ -41,7 +41,7 @@ type Asked = (Change, oneshot::Sender<io::Result<()>>);
 #[derive(Debug)]
 enum Change {
     Add(ClientId, Bytes),
-    Remove(ClientId),
+    Remove(ClientId, Bytes),
     EndGrace,
 }
 
@@ -93,8 +93,8 @@ impl StableRecords for Records {
         self.change(Change::Add(client, owner))
     }
 
-    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Remove(client))
+    fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Remove(client, owner))
     }
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
@@ -113,7 +113,7 @@ fn begin(database: &Database) -> Result<Vec<Bytes>, redb::Error> {
         let mut current = transaction.open_table(CURRENT)?;
         let mut recovery = transaction.open_table(RECOVERY)?;
         for entry in current.iter()? {
-            recovery.insert(entry?.1.value(), ())?;
+            recovery.insert(entry?.0.value(), ())?;
         }
         current.retain(|_, _| false)?;
     }
@@ -146,10 +146,14 @@ fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> 
 fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
     match change {
         Change::Add(client, owner) => {
-            transaction.open_table(CURRENT)?.insert(client.0, &owner[..])?;
+            transaction.open_table(CURRENT)?.insert(&owner[..], client.0)?;
         }
-        Change::Remove(client) => {
-            transaction.open_table(CURRENT)?.remove(client.0)?;
+        Change::Remove(client, owner) => {
+            let mut current = transaction.open_table(CURRENT)?;
+            let is_later = current.get(&owner[..])?.is_some_and(|recorded| recorded.value() != client.0);
+            if !is_later {
+                current.remove(&owner[..])?;
+            }
         }
         Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, ()| false)?,
     }
@@ -176,7 +180,7 @@ mod tests {
         for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
             wait(records.add(ClientId(id), owner.into()));
         }
-        wait(records.remove(ClientId(2)));
+        wait(records.remove(ClientId(2), "b".into()));
         drop(records);
         assert_eq!(owners(directory.path()), ["a", "c"]);
         // A second crash, within the grace period: nobody has reclaimed, everybody still may.
@@ -186,6 +190,23 @@ mod tests {
         wait(records.end_grace());
         drop(records);
         assert_eq!(owners(directory.path()), ["a"], "c has not reclaimed in its time (RFC 8881 §8.4.3)");
+    }
+
+    #[test]
+    fn of_an_owner_there_is_one_record_the_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let (records, _) = Records::open(directory.path()).unwrap();
+        for (id, owner) in [(1, "a"), (2, "a"), (3, "b"), (4, "b")] {
+            wait(records.add(ClientId(id), owner.into()));
+        }
+        wait(records.remove(ClientId(2), "a".into()));
+        wait(records.remove(ClientId(3), "b".into()));
+        drop(records);
+        assert_eq!(
+            owners(directory.path()),
+            ["b"],
+            "the client with a's name before its restart is gone too"
+        );
     }
 
     #[test]

@@ -18,14 +18,14 @@ use crate::random::Random;
 #[derive(Debug, Clone)]
 enum Change {
     Add(ClientId, Bytes),
-    Remove(ClientId),
+    Remove(ClientId, Bytes),
     EndGrace,
 }
 
 /// What is on the platter, and what is on its way there.
 #[derive(Debug)]
 struct Platter {
-    current: BTreeMap<ClientId, Bytes>,
+    current: BTreeMap<Bytes, ClientId>,
     recovery: BTreeSet<Bytes>,
     /// In the order in which they were asked for.
     pending: Vec<Change>,
@@ -67,7 +67,7 @@ impl Disk {
     /// The owners that may reclaim, as the server reads them when it starts.
     pub fn open(&self) -> Vec<Bytes> {
         let platter = &mut *self.0.lock();
-        platter.recovery.extend(std::mem::take(&mut platter.current).into_values());
+        platter.recovery.extend(std::mem::take(&mut platter.current).into_keys());
         platter.recovery.iter().cloned().collect()
     }
 
@@ -81,10 +81,12 @@ impl Platter {
     fn apply(&mut self, change: &Change) {
         match change {
             Change::Add(client, owner) => {
-                self.current.insert(*client, owner.clone());
+                self.current.insert(owner.clone(), *client);
             }
-            Change::Remove(client) => {
-                self.current.remove(client);
+            Change::Remove(client, owner) => {
+                if self.current.get(owner) == Some(client) {
+                    self.current.remove(owner);
+                }
             }
             Change::EndGrace => self.recovery.clear(),
         }
@@ -131,8 +133,8 @@ impl StableRecords for Records {
         self.change(Change::Add(client, owner))
     }
 
-    fn remove(&self, client: ClientId) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Remove(client))
+    fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Remove(client, owner))
     }
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {

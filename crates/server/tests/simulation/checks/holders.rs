@@ -145,20 +145,20 @@ impl<'a> Checker<'a> {
         }
         for (id, holding) in gained(action, done) {
             self.exclude((life, &holding), "is given", now)?;
+            for given in self.given.values_mut() {
+                given.void |= conflict((life, &holding), (given.life, &given.holding));
+            }
             self.given.insert(id.other, Given { life, holding, at_ms: now, void: false });
         }
         Ok(())
     }
 
-    /// Somebody gets something: whoever has what excludes it must have no right to it any more, and loses it.
-    fn exclude(&mut self, gets: (Life, &Holding), how: &str, now: u64) -> Result<(), String> {
+    /// Somebody gets something: whoever has what excludes it must have no right to it any more.
+    fn exclude(&self, gets: (Life, &Holding), how: &str, now: u64) -> Result<(), String> {
         for held in self.held.values().filter(|held| conflict(gets, (held.life, held.holding))) {
             if self.has_lease(held.client, now) && !self.is_revocable(held, now) {
                 return Err(format!("{:?} {how} {:?}, which excludes {held:?}", gets.0, gets.1));
             }
-        }
-        for given in self.given.values_mut() {
-            given.void |= conflict(gets, (given.life, &given.holding));
         }
         Ok(())
     }

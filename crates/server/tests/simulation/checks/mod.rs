@@ -6,6 +6,8 @@ mod expected;
 mod holders;
 mod once;
 mod recalls;
+mod script;
+mod tests;
 
 use std::collections::BTreeSet;
 

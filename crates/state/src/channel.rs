@@ -24,37 +24,49 @@ pub struct ChannelLimits {
     pub requests_max: u32,
 }
 
-/// What is granted for requests.
+/// What is granted for requests and for callbacks.
 ///
 /// # Errors
-/// TOOSMALL when nothing could be done within what was asked for; INVAL for no slot at all.
-pub fn negotiate_fore_channel(asked: &ChannelAttributes, limits: &Limits) -> Result<ChannelLimits, Status> {
-    if asked.requests_max == 0 || asked.operations_max == 0 {
+/// INVAL for a fore channel without slots or operations. TOOSMALL when nothing could be done within what was asked for; for
+/// callbacks only if they are wanted.
+pub fn negotiate_channels(
+    fore: &ChannelAttributes,
+    back: &ChannelAttributes,
+    wants_callbacks: bool,
+    limits: &Limits,
+) -> Result<(ChannelLimits, ChannelLimits), Status> {
+    if fore.requests_max == 0 || fore.operations_max == 0 {
         return Err(Status::Invalid);
     }
-    let too_small = asked.request_bytes_max < MESSAGE_BYTES_MIN
-        || asked.response_bytes_max < MESSAGE_BYTES_MIN
-        || asked.operations_max < OPERATIONS_MIN;
-    if too_small {
+    if is_too_small(fore) || wants_callbacks && (is_too_small(back) || back.requests_max == 0) {
         return Err(Status::TooSmall);
     }
-    Ok(ChannelLimits {
-        request_bytes_max: asked.request_bytes_max.min(limits.message_bytes_max),
-        response_bytes_max: asked.response_bytes_max.min(limits.message_bytes_max),
-        cached_response_bytes_max: asked.cached_response_bytes_max.min(limits.cached_reply_bytes_max),
-        operations_max: asked.operations_max.min(limits.operations_max),
-        requests_max: asked.requests_max.min(limits.slots_max),
-    })
+    let fore = ChannelLimits {
+        operations_max: fore.operations_max.min(limits.operations_max),
+        requests_max: fore.requests_max.min(limits.slots_max),
+        ..bounded(fore, limits)
+    };
+    // The server must not change how many operations and callbacks the client takes at a time.
+    Ok((fore, bounded(back, limits)))
 }
 
-/// What is used of a backchannel: small callbacks, a few at a time.
-pub fn negotiate_back_channel(asked: &ChannelAttributes, limits: &Limits) -> ChannelLimits {
+fn is_too_small(asked: &ChannelAttributes) -> bool {
+    asked.request_bytes_max < MESSAGE_BYTES_MIN
+        || asked.response_bytes_max < MESSAGE_BYTES_MIN
+        || asked.operations_max < OPERATIONS_MIN
+}
+
+fn bounded(asked: &ChannelAttributes, limits: &Limits) -> ChannelLimits {
+    let response_bytes_max = asked.response_bytes_max.min(limits.message_bytes_max);
     ChannelLimits {
         request_bytes_max: asked.request_bytes_max.min(limits.message_bytes_max),
-        response_bytes_max: asked.response_bytes_max.min(limits.message_bytes_max),
-        cached_response_bytes_max: asked.cached_response_bytes_max.min(limits.cached_reply_bytes_max),
-        operations_max: asked.operations_max.min(limits.operations_max),
-        requests_max: asked.requests_max.min(limits.slots_max),
+        response_bytes_max,
+        cached_response_bytes_max: asked
+            .cached_response_bytes_max
+            .min(limits.cached_reply_bytes_max)
+            .min(response_bytes_max),
+        operations_max: asked.operations_max,
+        requests_max: asked.requests_max,
     }
 }
 
@@ -92,19 +104,34 @@ mod tests {
     #[test]
     fn no_more_is_granted_than_was_asked_for_or_is_allowed() {
         let limits = Limits::default();
-        let granted = negotiate_fore_channel(&asked(), &limits).unwrap();
-        assert_eq!(granted.request_bytes_max, limits.message_bytes_max);
-        assert_eq!(granted.response_bytes_max, 4096);
-        assert_eq!(granted.cached_response_bytes_max, limits.cached_reply_bytes_max);
-        assert_eq!((granted.operations_max, granted.requests_max), (8, limits.slots_max));
+        let (fore, _) = negotiate_channels(&asked(), &asked(), false, &limits).unwrap();
+        assert_eq!(fore.request_bytes_max, limits.message_bytes_max);
+        assert_eq!(fore.response_bytes_max, 4096);
+        assert_eq!(fore.cached_response_bytes_max, 4096, "no reply is longer");
+        assert_eq!((fore.operations_max, fore.requests_max), (8, limits.slots_max));
+    }
+
+    #[test]
+    fn the_operations_and_slots_of_the_backchannel_are_the_clients() {
+        let back = ChannelAttributes { operations_max: 500, ..asked() };
+        let (_, back) = negotiate_channels(&asked(), &back, true, &Limits::default()).unwrap();
+        assert_eq!((back.operations_max, back.requests_max), (500, u32::MAX));
     }
 
     #[test]
     fn a_channel_that_can_carry_nothing_is_refused() {
-        let limits = Limits::default();
+        let negotiate = |fore: &ChannelAttributes, back: &ChannelAttributes, wants_callbacks| {
+            negotiate_channels(fore, back, wants_callbacks, &Limits::default()).map(|_| ())
+        };
         let tiny = ChannelAttributes { response_bytes_max: 100, ..asked() };
-        assert_eq!(negotiate_fore_channel(&tiny, &limits), Err(Status::TooSmall));
-        let none = ChannelAttributes { requests_max: 0, ..asked() };
-        assert_eq!(negotiate_fore_channel(&none, &limits), Err(Status::Invalid));
+        let no_slot = ChannelAttributes { requests_max: 0, ..asked() };
+        let no_operation = ChannelAttributes { operations_max: 0, ..asked() };
+        assert_eq!(negotiate(&tiny, &asked(), true), Err(Status::TooSmall));
+        assert_eq!(negotiate(&no_slot, &asked(), true), Err(Status::Invalid));
+        assert_eq!(negotiate(&no_operation, &asked(), true), Err(Status::Invalid));
+        for back in [tiny, no_slot, no_operation] {
+            assert_eq!(negotiate(&asked(), &back, true), Err(Status::TooSmall));
+            assert_eq!(negotiate(&asked(), &back, false), Ok(()));
+        }
     }
 }

@@ -84,10 +84,11 @@ impl State {
         self.clients.seen.load(Ordering::Relaxed)
     }
 
-    /// Forgets a client with everything that it has.
-    pub(crate) fn discard_client(&self, record: &Record) {
+    /// Takes a client's number and sessions away. What it held stands until [`State::finish_expel`].
+    pub(crate) fn replace(&self, table: &mut ClientTable, id: ClientId) -> Option<Arc<Client>> {
+        let record = table.remove(id)?;
         record.client.leave();
-        self.sessions.remove_of_client(record.client.id());
-        self.files.discard_states(&record.client);
+        self.sessions.remove_of_client(id);
+        Some(record.client)
     }
 }

@@ -17,104 +17,114 @@ pub struct CreateSession {
     pub sequence: SequenceId,
     /// Who asks.
     pub principal: Principal,
-    /// What was negotiated for requests, or why not.
-    pub fore_channel: Result<ChannelLimits, Status>,
-    /// What was negotiated for callbacks.
-    pub back_channel: ChannelLimits,
+    /// What was negotiated for requests and for callbacks, or why not.
+    pub channels: Result<(ChannelLimits, ChannelLimits), Status>,
     /// The flags of the answer.
     pub flags: u32,
     /// Random bytes: the session's id if one is made.
     pub id: SessionId,
 }
 
-/// What CREATE_SESSION answers.
-#[derive(Debug, Clone)]
+/// What CREATE_SESSION answers: the same for every retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionCreated {
     /// The session.
-    pub session: Arc<Session>,
+    pub session: SessionId,
     /// The number of the request.
     pub sequence: SequenceId,
     /// The flags of the answer.
     pub flags: u32,
-    /// True the first time, false for a retry.
-    pub fresh: bool,
-    /// The client before its restart, which has lost everything: its record is to be removed from stable storage.
-    pub replaced: Option<Arc<Client>>,
+    /// Limits of requests.
+    pub fore_channel: ChannelLimits,
+    /// Limits of callbacks.
+    pub back_channel: ChannelLimits,
+}
+
+/// What a CREATE_SESSION has done.
+#[derive(Debug)]
+pub enum Creation {
+    /// A session was made.
+    New {
+        /// The answer.
+        created: SessionCreated,
+        /// The client before its restart. What it held stands until [`State::finish_expel`], which is due when it is
+        /// written down that nobody may reclaim it.
+        replaced: Option<Arc<Client>>,
+    },
+    /// Nothing: it is a retry, and this was the answer.
+    Replay(SessionCreated),
+}
+
+impl Creation {
+    /// The answer.
+    pub fn created(&self) -> &SessionCreated {
+        match self {
+            Self::New { created, .. } | Self::Replay(created) => created,
+        }
+    }
 }
 
 impl State {
-    /// Makes a session, or repeats the answer to the request before.
+    /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
     ///
     /// # Errors
-    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE; NOSPC for too many sessions; what the negotiation failed with.
-    pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<SessionCreated, Status> {
+    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, none of which changes anything; NOSPC for too many sessions, or what the
+    /// negotiation failed with: these are answers that a retry gets again.
+    pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<Creation, Status> {
         let mut table = self.clients.table.lock();
         let record = table.records.get_mut(&asked.client).ok_or(Status::StaleClientId)?;
         if asked.sequence != record.next_sequence {
-            return retry(record, asked);
+            return replay(record, asked).map(Creation::Replay);
         }
         if record.principal != asked.principal {
             // Somebody else's client id, confirmed or not: nothing is told or changed.
             return Err(Status::ClientIdInUse);
         }
         record.next_sequence = asked.sequence.next();
+        let outcome = self.make_session(record, asked, now);
+        record.last_outcome = Some(outcome);
+        let created = outcome?;
         self.clients.seen.store(true, Ordering::Relaxed);
-        let replaced = confirm(&mut table, asked.client);
-        let outcome = self.make_session(&table, asked, now);
-        if let Some(record) = table.records.get_mut(&asked.client) {
-            record.last_outcome = Some(outcome.clone());
-        }
-        drop(table);
-        if let Some(record) = &replaced {
-            self.discard_client(record);
-        }
-        outcome.map(|created| SessionCreated { replaced: replaced.map(|record| record.client), ..created })
+        // Only a session that was made confirms its client.
+        let replaced = confirm(&mut table, asked.client).and_then(|before| self.replace(&mut table, before));
+        Ok(Creation::New { created, replaced })
     }
 
     fn make_session(
         &self,
-        table: &ClientTable,
+        record: &Record,
         asked: &CreateSession,
         now: Now,
     ) -> Result<SessionCreated, Status> {
-        let fore = asked.fore_channel?;
+        let (fore_channel, back_channel) = asked.channels?;
         if self.sessions.count_of_client(asked.client) >= self.limits.sessions_per_client_max {
             return Err(Status::NoSpace);
         }
-        let record = table.records.get(&asked.client).ok_or(Status::StaleClientId)?;
         record.client.renew(now);
-        let session = Arc::new(Session::new(asked.id, Arc::clone(&record.client), fore, asked.back_channel));
-        self.sessions.insert(Arc::clone(&session));
-        Ok(SessionCreated {
-            session,
-            sequence: asked.sequence,
-            flags: asked.flags,
-            fresh: true,
-            replaced: None,
-        })
+        let session = Session::new(asked.id, Arc::clone(&record.client), fore_channel, back_channel);
+        self.sessions.insert(Arc::new(session));
+        let (session, sequence, flags) = (asked.id, asked.sequence, asked.flags);
+        Ok(SessionCreated { session, sequence, flags, fore_channel, back_channel })
     }
 }
 
-fn retry(record: &Record, asked: &CreateSession) -> Result<SessionCreated, Status> {
+/// The slot of the client id (RFC 8881 §18.36.4, phase 2).
+fn replay(record: &Record, asked: &CreateSession) -> Result<SessionCreated, Status> {
     let is_last = asked.sequence.next() == record.next_sequence;
-    match &record.last_outcome {
+    match record.last_outcome {
         Some(_) if record.principal != asked.principal => Err(Status::ClientIdInUse),
-        Some(outcome) if is_last => outcome.clone().map(|created| SessionCreated { fresh: false, ..created }),
+        Some(outcome) if is_last => outcome,
         _ => Err(Status::SequenceMisordered),
     }
 }
 
-/// Confirms a record. The one that it replaces, of the client before its restart, is returned to be discarded.
-fn confirm(table: &mut ClientTable, id: ClientId) -> Option<Record> {
+/// Confirms a record. Returns the one that it replaces, of the client before its restart.
+fn confirm(table: &mut ClientTable, id: ClientId) -> Option<ClientId> {
     let record = table.records.get_mut(&id)?;
     if std::mem::replace(&mut record.confirmed, true) {
         return None;
     }
-    let owner = record.owner.clone();
-    let before = table.owners.get(&owner).and_then(|owned| owned.confirmed);
-    let replaced = before.and_then(|before| table.remove(before));
-    let owned = table.owners.entry(owner).or_default();
-    owned.confirmed = Some(id);
+    let owned = table.owners.entry(record.owner.clone()).or_default();
     owned.unconfirmed = None;
-    replaced
+    owned.confirmed.replace(id)
 }

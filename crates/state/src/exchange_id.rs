@@ -8,7 +8,8 @@ use proto::nfs4::{ClientId, SequenceId, Status, Verifier, exchange_flags};
 use crate::clients::{ClientTable, Record};
 use crate::{Client, Now, State};
 
-/// Who sends requests: whatever the server tells callers apart by, as bytes.
+/// Who sends requests: whatever the server tells callers apart by, as bytes. Only its owner may touch a client's record; the
+/// requests inside a session may come from anybody on that client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal(pub Bytes);
 
@@ -26,7 +27,7 @@ pub struct ExchangeId {
 }
 
 /// What EXCHANGE_ID answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ExchangedId {
     /// The client's number.
     pub client: ClientId,
@@ -34,6 +35,9 @@ pub struct ExchangedId {
     pub sequence: SequenceId,
     /// The record is confirmed.
     pub confirmed: bool,
+    /// Who had the name before and has lost it. What it held stands until [`State::finish_expel`], which is due when it is
+    /// written down that nobody may reclaim it.
+    pub replaced: Option<Arc<Client>>,
 }
 
 impl ExchangedId {
@@ -47,37 +51,46 @@ impl State {
     /// Finds or makes the record of a client.
     ///
     /// # Errors
-    /// CLID_INUSE, NOENT, NOT_SAME, PERM as the cases have it; DELAY when there are too many clients.
+    /// INVAL for an empty name: it cannot tell two clients apart (RFC 8881 §2.4). CLID_INUSE, NOENT, NOT_SAME, PERM as the
+    /// cases have it; DELAY when there are too many clients.
     pub fn exchange_id(&self, asked: &ExchangeId, now: Now) -> Result<ExchangedId, Status> {
+        if asked.owner.is_empty() {
+            return Err(Status::Invalid);
+        }
         let mut table = self.clients.table.lock();
         let owned = table.owners.get(&asked.owner).copied().unwrap_or_default();
         let confirmed = owned.confirmed.and_then(|id| table.records.get(&id));
         if asked.update {
             return update(confirmed, asked);
         }
+        let mut loser = None;
         if let Some(record) = confirmed {
-            if record.principal == asked.principal && record.verifier == asked.verifier {
-                // Case 2: the client lost our reply, or asks again.
-                return Ok(exchanged(record));
-            }
             if record.principal != asked.principal {
-                // Case 3: a collision. The name is free only when its holder has no state or no lease.
-                let lapsed = now.since_ms(record.client.renewed()) > self.limits.lease_ms();
-                if record.client.has_state() && !lapsed {
+                // Case 3: a collision.
+                if self.is_in_use(&record.client, now) {
                     return Err(Status::ClientIdInUse);
                 }
-                let id = record.client.id();
-                if let Some(record) = table.remove(id) {
-                    self.discard_client(&record);
-                }
+                loser = Some(record.client.id());
+            } else if record.verifier == asked.verifier {
+                // Case 2: the client lost our reply, or asks again, or looks for trunks.
+                return Ok(exchanged(record));
             }
             // Case 5, a restart of the client: the confirmed record stays until the new one is confirmed.
         }
-        // Cases 1 and 4: an unconfirmed record is replaced.
+        // Case 4: an unconfirmed record is replaced. Nothing can hang on it, for it never had a session.
         if let Some(id) = owned.unconfirmed {
             table.remove(id);
         }
-        self.add_record(&mut table, asked, now)
+        let replaced = loser.and_then(|id| self.replace(&mut table, id));
+        let exchanged = self.add_record(&mut table, asked, now)?;
+        Ok(ExchangedId { replaced, ..exchanged })
+    }
+
+    /// True while a client's name is not to be had by another principal: it has state, of which its sessions are a part, and
+    /// a lease.
+    fn is_in_use(&self, client: &Client, now: Now) -> bool {
+        let has_state = client.has_state() || self.sessions.count_of_client(client.id()) > 0;
+        has_state && !self.has_lapsed(client, now)
     }
 
     fn add_record(
@@ -120,5 +133,10 @@ fn update(confirmed: Option<&Record>, asked: &ExchangeId) -> Result<ExchangedId,
 }
 
 fn exchanged(record: &Record) -> ExchangedId {
-    ExchangedId { client: record.client.id(), sequence: record.next_sequence, confirmed: record.confirmed }
+    ExchangedId {
+        client: record.client.id(),
+        sequence: record.next_sequence,
+        confirmed: record.confirmed,
+        replaced: None,
+    }
 }

@@ -30,9 +30,9 @@ mod state_ids;
 mod ticking;
 mod time;
 
-pub use channel::{ChannelLimits, negotiate_back_channel, negotiate_fore_channel};
+pub use channel::{ChannelLimits, negotiate_channels};
 pub use client::Client;
-pub use create_session::{CreateSession, SessionCreated};
+pub use create_session::{CreateSession, Creation, SessionCreated};
 pub use delegations::{Changing, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};

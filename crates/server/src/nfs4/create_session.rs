@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proto::nfs4::{CreateSessionArgs, CreateSessionResult, SessionId, Status, session_flags};
-use state::{CreateSession, SessionCreated, negotiate_back_channel, negotiate_fore_channel};
+use state::{ChannelLimits, CreateSession, Creation, SessionCreated, negotiate_channels};
 use vfs::FileSystem;
 
 use super::context::Context;
@@ -14,9 +14,6 @@ pub(crate) async fn run<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArgs,
 ) -> Result<CreateSessionResult, Status> {
-    if arguments.flags & !session_flags::ALL != 0 {
-        return Err(Status::Invalid);
-    }
     let server = context.server;
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
     let wants_callbacks = arguments.flags & session_flags::CONN_BACK_CHAN != 0 && target.is_some();
@@ -26,38 +23,50 @@ pub(crate) async fn run<F: FileSystem>(
         client: arguments.client,
         sequence: arguments.sequence,
         principal: principal(context),
-        fore_channel: negotiate_fore_channel(&arguments.fore_channel, server.state().limits()),
-        back_channel: negotiate_back_channel(&arguments.back_channel, server.state().limits()),
+        channels: channels(context, arguments, wants_callbacks),
+        // Neither a reply cache that survives a restart nor RDMA: those flags are cleared (RFC 8881 §18.36.3).
         flags: if wants_callbacks { session_flags::CONN_BACK_CHAN } else { 0 },
         id: SessionId(id),
     };
-    let created = server.state().create_session(&asked, server.recaller().now())?;
-    if let Some(replaced) = &created.replaced {
-        server.recaller().forget(replaced).await;
+    let creation = server.state().create_session(&asked, server.recaller().now())?;
+    let created = *creation.created();
+    if let (Creation::New { .. }, Some(target)) = (&creation, target) {
+        let slots = created.back_channel.requests_max;
+        let channel = Arc::new(Backchannel::new(created.session, target, slots));
+        server.recaller().backchannels().insert(created.session, channel);
     }
-    if let Some(target) = target.filter(|_| created.fresh) {
-        open_backchannel(context, &created, target);
+    if created.flags & session_flags::CONN_BACK_CHAN != 0 {
+        bind_backchannel(context, &created);
+    }
+    if let Creation::New { replaced: Some(before), .. } = creation {
+        server.recaller().discard(&before).await;
     }
     Ok(CreateSessionResult {
-        session: created.session.id(),
+        session: created.session,
         sequence: created.sequence,
         flags: created.flags,
-        fore_channel: created.session.fore_channel().to_attributes(),
-        back_channel: created.session.back_channel().to_attributes(),
+        fore_channel: created.fore_channel.to_attributes(),
+        back_channel: created.back_channel.to_attributes(),
     })
 }
 
-fn open_backchannel<F: FileSystem>(
+fn channels<F: FileSystem>(
     context: &Context<'_, F>,
-    created: &SessionCreated,
-    target: CallbackTarget,
-) {
-    let session = &created.session;
-    let channel = Arc::new(Backchannel::new(session.id(), target, session.back_channel().requests_max));
+    arguments: &CreateSessionArgs,
+    wants_callbacks: bool,
+) -> Result<(ChannelLimits, ChannelLimits), Status> {
+    if arguments.flags & !session_flags::ALL != 0 {
+        return Err(Status::Invalid);
+    }
+    let limits = context.server.state().limits();
+    negotiate_channels(&arguments.fore_channel, &arguments.back_channel, wants_callbacks, limits)
+}
+
+/// The connection carries callbacks from now on: that of a retry too, which may come over another.
+fn bind_backchannel<F: FileSystem>(context: &Context<'_, F>, created: &SessionCreated) {
     let recaller = context.server.recaller();
-    recaller.backchannels().insert(session.id(), Arc::clone(&channel));
-    if created.flags & session_flags::CONN_BACK_CHAN != 0 {
-        channel.bind(context.call.connection);
+    let Some(channel) = recaller.backchannels().get(created.session) else { return };
+    if channel.bind(context.call.connection) {
         recaller.world().spawn(Box::pin(async move { channel.probe().await }));
     }
 }

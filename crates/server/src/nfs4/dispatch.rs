@@ -135,7 +135,7 @@ async fn state_body<F: FileSystem>(
         O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?)?),
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
         O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),
-        O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?)?),
+        O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?).await?),
         O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?).await?),
         O::DestroySession => {
             let decoded = decode(arguments)?;

@@ -9,15 +9,15 @@ use vfs::FileSystem;
 
 use super::context::Context;
 
-pub(crate) fn run<F: FileSystem>(
+pub(crate) async fn run<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: ExchangeIdArgs,
 ) -> Result<ExchangeIdResult, Status> {
     if arguments.flags & !exchange_flags::REQUEST_MASK != 0 {
         return Err(Status::Invalid);
     }
-    // Neither machine credentials nor a shared secret work without RPCSEC_GSS (RFC 8881 §18.35.3): a server that does
-    // not support what is asked for says INVAL.
+    // A client that wants protection by its machine's credential or by a shared secret must ask with RPCSEC_GSS and
+    // integrity (RFC 8881 §18.35.3), and no request comes here with that.
     if arguments.state_protect != StateProtect::None {
         return Err(Status::Invalid);
     }
@@ -29,9 +29,13 @@ pub(crate) fn run<F: FileSystem>(
     };
     let server = context.server;
     let exchanged = server.state().exchange_id(&asked, server.recaller().now())?;
+    if let Some(before) = &exchanged.replaced {
+        server.recaller().discard(before).await;
+    }
     Ok(ExchangeIdResult {
         client: exchanged.client,
         sequence: exchanged.sequence,
+        // No pNFS, referrals, migration, or stateids that are bound to principals: whatever was asked for.
         flags: exchanged.flags() | exchange_flags::USE_NON_PNFS,
         state_protect: StateProtectResult::None,
         server_owner: ServerOwner { minor_id: 0, major_id: server.identity().clone() },

@@ -43,17 +43,25 @@ impl Recaller {
             if !self.state().begin_expel(client, self.now()) {
                 continue;
             }
-            if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
-                tracing::error!(%error, "a silent client keeps its state: its record could not be removed");
-                continue;
+            if self.discard(client).await {
+                tracing::info!(
+                    client = client.id().0,
+                    "a client was silent for longer than its lease, and lost its state"
+                );
             }
-            self.state().finish_expel(client);
-            tracing::info!(
-                client = client.id().0,
-                "a client was silent for longer than its lease, and lost its state"
-            );
         }
+    }
+
+    /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it. False when it cannot
+    /// be written: whoever wants what is held tries again.
+    pub(crate) async fn discard(&self, client: &Client) -> bool {
+        if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
+            tracing::error!(%error, "a client that is gone keeps its state: its record could not be removed");
+            return false;
+        }
+        self.state().finish_expel(client);
         self.wake();
+        true
     }
 
     /// Ends the grace period when nobody is waited for any more.

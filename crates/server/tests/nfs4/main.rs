@@ -5,6 +5,7 @@
 mod bad_input;
 mod callbacks;
 mod delegations;
+mod exchange_id;
 mod files;
 mod peer;
 mod sessions;

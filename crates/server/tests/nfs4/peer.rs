@@ -277,10 +277,17 @@ impl Peer {
     pub fn exchange_id(&self, owner: &str, verifier: u8) -> Result<ExchangeIdResult, Status> {
         let owner =
             ClientOwner { verifier: Verifier([verifier; 8]), id: Bytes::copy_from_slice(owner.as_bytes()) };
-        let arguments =
-            ExchangeIdArgs { owner, flags: 0, state_protect: StateProtect::None, implementation: vec![] };
+        self.exchange(&ExchangeIdArgs {
+            owner,
+            flags: 0,
+            state_protect: StateProtect::None,
+            implementation: vec![],
+        })
+    }
+
+    pub fn exchange(&self, arguments: &ExchangeIdArgs) -> Result<ExchangeIdResult, Status> {
         let mut results = self.send(1, |c| {
-            c.push(Operation::ExchangeId, &arguments);
+            c.push(Operation::ExchangeId, arguments);
         });
         if results.status == Status::Ok {
             Ok(results.body(Operation::ExchangeId))

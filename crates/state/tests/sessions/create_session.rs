@@ -1,0 +1,99 @@
+//! CREATE_SESSION and the ends of clients and sessions (RFC 8881 §18.36, §18.37, §18.50).
+
+use proto::nfs4::{ClientId, SessionId, Status};
+use state::{CreateSession, Creation, Limits, State};
+
+use crate::fixture::*;
+
+#[test]
+fn a_retry_gets_the_first_answer_and_makes_nothing() {
+    let state = state();
+    let client = exchange(&state, "a", 1, "a", T0).unwrap().client;
+    let first = state.create_session(&request(&state, client, 1, "a", 1), T0).unwrap();
+    assert!(matches!(first, Creation::New { .. }));
+    for _ in 0..2 {
+        let again = state.create_session(&request(&state, client, 1, "a", 2), T0).unwrap();
+        assert!(matches!(&again, Creation::Replay(created) if created == first.created()));
+    }
+    assert_eq!(state.sessions_of(client).len(), 1);
+}
+
+#[test]
+fn a_retry_gets_the_first_error_again() {
+    let state = State::new(Limits { sessions_per_client_max: 1, ..Limits::default() }, 1);
+    let client = exchange(&state, "a", 1, "a", T0).unwrap().client;
+    for (sequence, error) in [(1, Status::TooSmall), (2, Status::Invalid)] {
+        let failing =
+            CreateSession { channels: Err(error), ..request(&state, client, sequence, "a", sequence as u8) };
+        assert_eq!(state.create_session(&failing, T0).unwrap_err(), error);
+        // Even where it would now succeed.
+        let retry = request(&state, client, sequence, "a", sequence as u8);
+        assert_eq!(state.create_session(&retry, T0).unwrap_err(), error);
+    }
+    state.create_session(&request(&state, client, 3, "a", 3), T0).unwrap();
+    assert_eq!(state.create_session(&request(&state, client, 4, "a", 4), T0).unwrap_err(), Status::NoSpace);
+    state.destroy_session(SessionId([3; 16])).unwrap();
+    let retry = request(&state, client, 4, "a", 4);
+    assert_eq!(state.create_session(&retry, T0).unwrap_err(), Status::NoSpace);
+    state.create_session(&request(&state, client, 5, "a", 5), T0).unwrap();
+}
+
+#[test]
+fn out_of_order_is_misordered_and_changes_nothing() {
+    let state = state();
+    let client = exchange(&state, "a", 1, "a", T0).unwrap().client;
+    for sequence in [0, 2, u32::MAX] {
+        let asked = request(&state, client, sequence, "a", 1);
+        assert_eq!(state.create_session(&asked, T0).unwrap_err(), Status::SequenceMisordered);
+    }
+    state.create_session(&request(&state, client, 1, "a", 1), T0).unwrap();
+    assert_eq!(
+        state.create_session(&request(&state, client, 3, "a", 3), T0).unwrap_err(),
+        Status::SequenceMisordered
+    );
+    state.create_session(&request(&state, client, 2, "a", 2), T0).unwrap();
+}
+
+#[test]
+fn another_principal_neither_confirms_nor_adds_nor_learns_anything() {
+    let state = state();
+    let client = exchange(&state, "a", 1, "a", T0).unwrap().client;
+    let steal = |sequence| state.create_session(&request(&state, client, sequence, "thief", 7), T0);
+    assert_eq!(steal(1).unwrap_err(), Status::ClientIdInUse);
+    state.create_session(&request(&state, client, 1, "a", 1), T0).unwrap();
+    for sequence in [1, 2] {
+        assert_eq!(steal(sequence).unwrap_err(), Status::ClientIdInUse);
+    }
+    assert_eq!(state.sessions_of(client).len(), 1);
+    let unknown = request(&state, ClientId(99), 1, "a", 1);
+    assert_eq!(state.create_session(&unknown, T0).unwrap_err(), Status::StaleClientId);
+}
+
+#[test]
+fn without_a_session_nothing_is_confirmed_or_replaced() {
+    let state = state();
+    let before = client(&state, "a");
+    let after = exchange(&state, "a", 2, "a", T0).unwrap();
+    let failing =
+        CreateSession { channels: Err(Status::TooSmall), ..request(&state, after.client, 1, "a", 9) };
+    assert_eq!(state.create_session(&failing, T0).unwrap_err(), Status::TooSmall);
+    assert!(!before.is_gone());
+    assert!(exchange(&state, "a", 1, "a", T0).unwrap().confirmed);
+    state.create_session(&request(&state, after.client, 2, "a", 9), T0).unwrap();
+    assert!(before.is_gone());
+}
+
+#[test]
+fn a_client_with_sessions_or_state_is_busy() {
+    let state = state();
+    let session = session(&state, "a");
+    let id = session.client().id();
+    assert_eq!(state.destroy_client(id).unwrap_err(), Status::ClientIdBusy);
+    let opened = open(&state, session.client());
+    state.destroy_session(session.id()).unwrap();
+    assert_eq!(state.destroy_session(session.id()), Err(Status::BadSession));
+    assert_eq!(state.destroy_client(id).unwrap_err(), Status::ClientIdBusy);
+    state.close(session.client(), &opened.state_id).unwrap();
+    state.destroy_client(id).unwrap();
+    assert_eq!(state.destroy_client(id).unwrap_err(), Status::StaleClientId);
+}

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
-use crate::{FileId, Now};
+use crate::{FileId, Now, Principal};
 
 /// What a stateid's `other` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,7 @@ const IDLE_TICKS_MAX: u32 = 30;
 pub struct Client {
     id: ClientId,
     owner: Bytes,
+    principal: Principal,
     renewed: AtomicU64,
     /// It held state before the server's restart.
     may_reclaim: bool,
@@ -40,10 +41,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: ClientId, owner: Bytes, may_reclaim: bool, now: Now) -> Self {
+    pub(crate) fn new(id: ClientId, owner: Bytes, principal: Principal, may_reclaim: bool, now: Now) -> Self {
         Self {
             id,
             owner,
+            principal,
             may_reclaim,
             recorded: AtomicBool::new(false),
             idle_ticks: AtomicU32::new(0),
@@ -61,9 +63,14 @@ impl Client {
         self.id
     }
 
-    /// What it calls itself (`co_ownerid`): the same after its restart.
-    pub fn owner(&self) -> &Bytes {
-        &self.owner
+    /// Under what it is kept on stable storage: the same after its restart and the server's.
+    pub fn record_name(&self) -> Bytes {
+        record_name(&self.owner, &self.principal)
+    }
+
+    /// Who made it, and alone may end it or make sessions for it.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     pub(crate) fn may_reclaim(&self) -> bool {
@@ -197,6 +204,12 @@ impl Client {
         }
         Err(Status::BadStateId)
     }
+}
+
+/// Who may reclaim what was held under this name: what the client calls itself (`co_ownerid`), and its principal. Without
+/// that, anybody who knows a name could take back, after the server's restart, what another client held.
+pub fn record_name(owner: &[u8], principal: &Principal) -> Bytes {
+    [&(owner.len() as u64).to_be_bytes()[..], owner, &principal.0].concat().into()
 }
 
 /// The rule for a stateid's sequence (RFC 8881 §8.2.2): 0 means the newest.

@@ -36,7 +36,6 @@ pub(crate) struct Owned {
 pub(crate) struct Record {
     pub(crate) owner: Bytes,
     pub(crate) verifier: Verifier,
-    pub(crate) principal: Principal,
     pub(crate) confirmed: bool,
     /// The next CREATE_SESSION has this number.
     pub(crate) next_sequence: SequenceId,
@@ -63,13 +62,17 @@ impl ClientTable {
 }
 
 impl State {
-    /// Forgets a client that has nothing left (RFC 8881 §18.50).
+    /// Forgets a client that has nothing left (RFC 8881 §18.50). Client ids can be guessed: nobody else may end one, not even
+    /// before it is confirmed.
     ///
     /// # Errors
-    /// STALE_CLIENTID; CLIENTID_BUSY while it has a session or state.
-    pub fn destroy_client(&self, id: ClientId) -> Result<Arc<Client>, Status> {
+    /// STALE_CLIENTID; WRONG_CRED for another principal; CLIENTID_BUSY while it has a session or state.
+    pub fn destroy_client(&self, id: ClientId, principal: &Principal) -> Result<Arc<Client>, Status> {
         let mut table = self.clients.table.lock();
         let record = table.records.get(&id).ok_or(Status::StaleClientId)?;
+        if record.client.principal() != principal {
+            return Err(Status::WrongCredential);
+        }
         if record.client.has_state() || self.sessions.count_of_client(id) > 0 {
             return Err(Status::ClientIdBusy);
         }

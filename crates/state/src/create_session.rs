@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
 
 use crate::clients::{ClientTable, Record};
-use crate::{ChannelLimits, Client, Now, Principal, Session, State};
+use crate::{ChannelLimits, Client, ConnectionId, Now, Principal, Session, State};
 
 /// What CREATE_SESSION asks for, as far as state is concerned.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct CreateSession {
     pub flags: u32,
     /// Random bytes: the session's id if one is made.
     pub id: SessionId,
+    /// The connection of the request: it is associated with the session.
+    pub connection: ConnectionId,
 }
 
 /// What CREATE_SESSION answers: the same for every retry.
@@ -76,7 +78,7 @@ impl State {
         if asked.sequence != record.next_sequence {
             return replay(record, asked).map(Creation::Replay);
         }
-        if record.principal != asked.principal {
+        if *record.client.principal() != asked.principal {
             // Somebody else's client id, confirmed or not: nothing is told or changed.
             return Err(Status::ClientIdInUse);
         }
@@ -102,6 +104,7 @@ impl State {
         }
         record.client.renew(now);
         let session = Session::new(asked.id, Arc::clone(&record.client), fore_channel, back_channel);
+        session.associate(asked.connection);
         self.sessions.insert(Arc::new(session));
         let (session, sequence, flags) = (asked.id, asked.sequence, asked.flags);
         Ok(SessionCreated { session, sequence, flags, fore_channel, back_channel })
@@ -112,7 +115,7 @@ impl State {
 fn replay(record: &Record, asked: &CreateSession) -> Result<SessionCreated, Status> {
     let is_last = asked.sequence.next() == record.next_sequence;
     match record.last_outcome {
-        Some(_) if record.principal != asked.principal => Err(Status::ClientIdInUse),
+        Some(_) if *record.client.principal() != asked.principal => Err(Status::ClientIdInUse),
         Some(outcome) if is_last => outcome,
         _ => Err(Status::SequenceMisordered),
     }

@@ -65,7 +65,7 @@ impl State {
         }
         let mut loser = None;
         if let Some(record) = confirmed {
-            if record.principal != asked.principal {
+            if *record.client.principal() != asked.principal {
                 // Case 3: a collision.
                 if self.is_in_use(&record.client, now) {
                     return Err(Status::ClientIdInUse);
@@ -104,14 +104,15 @@ impl State {
         }
         table.next = table.next.wrapping_add(1);
         let id = ClientId(u64::from(self.boot) << 32 | u64::from(table.next));
+        let (owner, principal) = (asked.owner.clone(), asked.principal.clone());
+        let may_reclaim = self.is_known(&owner, &principal);
         let record = Record {
-            owner: asked.owner.clone(),
+            owner: owner.clone(),
             verifier: asked.verifier,
-            principal: asked.principal.clone(),
             confirmed: false,
             next_sequence: SequenceId(1),
             last_outcome: None,
-            client: Arc::new(Client::new(id, asked.owner.clone(), self.is_known(&asked.owner), now)),
+            client: Arc::new(Client::new(id, owner, principal, may_reclaim, now)),
         };
         let answer = exchanged(&record);
         table.records.insert(id, record);
@@ -126,7 +127,7 @@ fn update(confirmed: Option<&Record>, asked: &ExchangeId) -> Result<ExchangedId,
     if record.verifier != asked.verifier {
         return Err(Status::NotSame);
     }
-    if record.principal != asked.principal {
+    if *record.client.principal() != asked.principal {
         return Err(Status::NotPermitted);
     }
     Ok(exchanged(record))

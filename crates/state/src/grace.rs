@@ -13,7 +13,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::Status;
 
-use crate::{Client, Now, State};
+use crate::{Client, Now, Principal, State, record_name};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -25,18 +25,18 @@ pub(crate) struct Grace {
 #[derive(Debug, Default)]
 struct Inner {
     until: Now,
-    /// Owners that held state before the restart.
+    /// Those who held state before the restart, as [`record_name`] has them.
     known: BTreeSet<Bytes>,
     /// Those of them that have not said yet that they are done.
     awaited: BTreeSet<Bytes>,
 }
 
 impl State {
-    /// Begins a grace period for the clients with these owners; with none there is nothing to wait for, and none begins.
+    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]); with none there is nothing to wait for, and none begins.
     ///
     /// To be called before the first request.
-    pub fn begin_grace(&self, owners: impl IntoIterator<Item = Bytes>, now: Now) {
-        let known: BTreeSet<Bytes> = owners.into_iter().collect();
+    pub fn begin_grace(&self, names: impl IntoIterator<Item = Bytes>, now: Now) {
+        let known: BTreeSet<Bytes> = names.into_iter().collect();
         if known.is_empty() {
             return;
         }
@@ -79,14 +79,14 @@ impl State {
     pub fn reclaim_complete(&self, client: &Client) -> Result<(), Status> {
         client.complete_reclaim()?;
         if self.in_grace() {
-            self.grace.inner.lock().awaited.remove(client.owner());
+            self.grace.inner.lock().awaited.remove(&client.record_name());
         }
         Ok(())
     }
 
-    /// True for an owner that held state before the restart.
-    pub(crate) fn is_known(&self, owner: &Bytes) -> bool {
-        self.in_grace() && self.grace.inner.lock().known.contains(owner)
+    /// True for an owner that held state before the restart, and the principal that it had then.
+    pub(crate) fn is_known(&self, owner: &Bytes, principal: &Principal) -> bool {
+        self.in_grace() && self.grace.inner.lock().known.contains(&record_name(owner, principal))
     }
 
     /// Checks that a client may take back what it held.

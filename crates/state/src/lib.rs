@@ -31,7 +31,7 @@ mod ticking;
 mod time;
 
 pub use channel::{ChannelLimits, negotiate_channels};
-pub use client::Client;
+pub use client::{Client, record_name};
 pub use create_session::{CreateSession, Creation, SessionCreated};
 pub use delegations::{Changing, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
@@ -42,7 +42,7 @@ pub use locks::{Denied, LockError, LockRequest, Locker};
 pub use obstacles::{Blocked, Obstacles, Recall};
 pub use opens::{Open, OpenClaim, Opened};
 pub use ranges::{LockOwner, Range};
-pub use session::{Begin, SequenceRequest, Session, SlotTicket};
+pub use session::{Begin, ConnectionId, SequenceRequest, Session, SlotTicket};
 pub use shares::ShareOwner;
 pub use ticking::Ticked;
 pub use time::Now;

@@ -8,6 +8,7 @@
 //! ```
 //! A replay only looks at a slot: two retries of one request cannot disturb each other.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +17,13 @@ use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 
 use crate::{ChannelLimits, Client, Now};
 
+/// The most connections that a session knows. One more may be used as well, but ends the session only as its principal.
+const CONNECTIONS_MAX: usize = 256;
+
+/// A connection, by a number that no other has while the server runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
 /// A session of a client.
 #[derive(Debug)]
 pub struct Session {
@@ -23,6 +31,8 @@ pub struct Session {
     client: Arc<Client>,
     fore: ChannelLimits,
     back: ChannelLimits,
+    /// The connections of the fore channel.
+    connections: Mutex<BTreeSet<ConnectionId>>,
     slots: Vec<Mutex<Slot>>,
 }
 
@@ -31,6 +41,8 @@ struct Slot {
     /// Of the last request that was begun; 0 before the first.
     sequence: u32,
     used: bool,
+    /// Of the last request: it is associated.
+    connection: Option<ConnectionId>,
     in_progress: bool,
     digest: u64,
     reply: Option<Bytes>,
@@ -47,6 +59,8 @@ pub struct SequenceRequest {
     pub highest_slot: SlotId,
     /// Of what the request asks for; a retry has the same.
     pub digest: u64,
+    /// The connection that it came over.
+    pub connection: ConnectionId,
 }
 
 /// How a request begins.
@@ -63,7 +77,25 @@ pub enum Begin {
 impl Session {
     pub(crate) fn new(id: SessionId, client: Arc<Client>, fore: ChannelLimits, back: ChannelLimits) -> Self {
         let slots = (0..fore.requests_max).map(|_| Mutex::default()).collect();
-        Self { id, client, fore, back, slots }
+        Self { id, client, fore, back, connections: Mutex::default(), slots }
+    }
+
+    /// Associates a connection with the fore channel.
+    pub fn associate(&self, connection: ConnectionId) {
+        let mut connections = self.connections.lock();
+        if connections.len() < CONNECTIONS_MAX {
+            connections.insert(connection);
+        }
+    }
+
+    /// True for a connection of the fore channel: it made the session, was bound to it, or has carried a request, which
+    /// without state protection is enough (RFC 8881 §2.10.3.1).
+    pub fn is_associated(&self, connection: ConnectionId) -> bool {
+        self.connections.lock().contains(&connection)
+    }
+
+    pub(crate) fn disconnected(&self, connection: ConnectionId) {
+        self.connections.lock().remove(&connection);
     }
 
     /// Its id.
@@ -100,12 +132,13 @@ impl Session {
         if request.highest_slot > self.highest_slot() {
             return Err(Status::BadHighSlot);
         }
-        self.client.renew(now);
         let mut slot = slot.lock();
         if request.sequence.0 == slot.sequence.wrapping_add(1) && !slot.in_progress {
+            self.accept(&slot, request, now);
             *slot = Slot {
                 sequence: request.sequence.0,
                 used: true,
+                connection: Some(request.connection),
                 in_progress: true,
                 digest: request.digest,
                 reply: None,
@@ -122,7 +155,16 @@ impl Session {
         if slot.in_progress {
             return Err(Status::Delay);
         }
+        self.accept(&slot, request, now);
         Ok(slot.reply.clone().map_or(Begin::NotCached, Begin::Replay))
+    }
+
+    /// What every SEQUENCE does that succeeds, and no other (RFC 8881 §18.46.3).
+    fn accept(&self, slot: &Slot, request: &SequenceRequest, now: Now) {
+        self.client.renew(now);
+        if slot.connection != Some(request.connection) {
+            self.associate(request.connection);
+        }
     }
 
     /// True while a request is under way, but for the one in `except`.

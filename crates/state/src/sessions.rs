@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use proto::nfs4::{ClientId, SessionId, Status};
 
-use crate::{Session, State};
+use crate::{ConnectionId, Session, State};
 
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
@@ -34,6 +34,11 @@ impl State {
     /// BADSESSION.
     pub fn session(&self, id: SessionId) -> Result<Arc<Session>, Status> {
         self.sessions.by_id.read().get(&id).cloned().ok_or(Status::BadSession)
+    }
+
+    /// A connection is gone.
+    pub fn disconnected(&self, connection: ConnectionId) {
+        self.sessions.by_id.read().values().for_each(|session| session.disconnected(connection));
     }
 
     /// Ends a session (RFC 8881 §18.37).

@@ -9,9 +9,9 @@ use proto::nfs4::{
     ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, Status, Verifier, share,
 };
 use state::{
-    Blocked, Client, CreateSession, DelegationKind, ExchangeId, ExchangedId, FileId, Io, Limits, LockError,
-    LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range, Recall, SequenceRequest,
-    Session, ShareOwner, State,
+    Blocked, Client, ConnectionId, CreateSession, DelegationKind, ExchangeId, ExchangedId, FileId, Io,
+    Limits, LockError, LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range,
+    Recall, SequenceRequest, Session, ShareOwner, State,
 };
 
 const FILE: FileId = FileId(7, 1);
@@ -51,6 +51,7 @@ fn request(state: &State, client: ClientId, sequence: SequenceId, who: &str, id:
         channels: state::negotiate_channels(&channel(), &channel(), false, state.limits()),
         flags: 0,
         id: SessionId([id; 16]),
+        connection: ConnectionId(1),
     }
 }
 
@@ -140,8 +141,13 @@ fn too_many_clients_are_told_to_come_again() {
 fn a_lease_is_renewed_by_sequence() {
     let state = state();
     let session = session(&state, "a");
-    let request =
-        SequenceRequest { slot: SlotId(0), sequence: SequenceId(1), highest_slot: SlotId(0), digest: 0 };
+    let request = SequenceRequest {
+        slot: SlotId(0),
+        sequence: SequenceId(1),
+        highest_slot: SlotId(0),
+        digest: 0,
+        connection: ConnectionId(1),
+    };
     drop(session.begin(&request, Now(T0.0 + 60_000)).unwrap());
     assert_eq!(expel_overdue(&state, Now(T0.0 + 120_000)), 0);
     assert_eq!(expel_overdue(&state, Now(T0.0 + 160_000)), 1);
@@ -311,6 +317,10 @@ fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expell
 
 // Restart, RFC 8881 §8.4.2.
 
+fn recorded(owner: &str) -> Bytes {
+    state::record_name(owner.as_bytes(), &principal(owner))
+}
+
 fn fresh(state: &State, owner: &str) -> Arc<Client> {
     let exchanged = exchange(state, owner, 1, owner, T0).unwrap();
     let id = owner.bytes().next().unwrap();
@@ -335,7 +345,7 @@ fn nobody_to_wait_for_is_no_grace_period() {
 #[test]
 fn in_grace_what_was_held_may_be_had_and_nothing_else() {
     let state = state();
-    state.begin_grace([Bytes::from_static(b"a")], T0);
+    state.begin_grace([recorded("a")], T0);
     let (a, stranger) = (fresh(&state, "a"), fresh(&state, "s"));
     assert_eq!(open(&state, &a, share::BOTH, 0), Err(Status::Grace));
     let reclaim = reclaimed(share::BOTH, share::WRITE, None);
@@ -365,7 +375,7 @@ fn in_grace_what_was_held_may_be_had_and_nothing_else() {
 #[test]
 fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaimed() {
     let state = state();
-    state.begin_grace(["a", "b"].map(Bytes::from), T0);
+    state.begin_grace(["a", "b"].map(recorded), T0);
     let a = fresh(&state, "a");
     assert_eq!(state.reclaim_complete(&a), Ok(()));
     assert!(!state.grace_may_end(T0), "b has not come back");
@@ -381,7 +391,7 @@ fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaime
     open(&state, &b, share::READ, 0).unwrap();
 
     let state = self::state();
-    state.begin_grace([Bytes::from_static(b"a")], T0);
+    state.begin_grace([recorded("a")], T0);
     let late = Now(T0.0 + 90_000);
     assert!(state.grace_may_end(late));
     state.end_grace();
@@ -396,7 +406,7 @@ fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaime
 #[test]
 fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
     let state = state();
-    state.begin_grace(["a", "b"].map(Bytes::from), T0);
+    state.begin_grace(["a", "b"].map(recorded), T0);
     let (a, b) = (fresh(&state, "a"), fresh(&state, "b"));
     let first = state.open(&a, &reclaimed(share::BOTH, share::WRITE, None), T0).unwrap();
     let second = state.open(&b, &reclaimed(share::WRITE, 0, None), T0).map_err(|blocked| status(&blocked));
@@ -416,7 +426,7 @@ fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
 fn delegations_are_reclaimed_with_their_opens() {
     for kind in [DelegationKind::Read, DelegationKind::Write] {
         let state = state();
-        state.begin_grace([Bytes::from_static(b"a")], T0);
+        state.begin_grace([recorded("a")], T0);
         let a = fresh(&state, "a");
         let access = if kind == DelegationKind::Read { share::READ } else { share::BOTH };
         let opened = state.open(&a, &reclaimed(access, 0, Some(kind)), T0).unwrap();

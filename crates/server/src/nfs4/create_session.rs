@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proto::nfs4::{CreateSessionArgs, CreateSessionResult, SessionId, Status, session_flags};
-use state::{ChannelLimits, CreateSession, Creation, SessionCreated, negotiate_channels};
+use state::{ChannelLimits, ConnectionId, CreateSession, Creation, SessionCreated, negotiate_channels};
 use vfs::FileSystem;
 
 use super::context::Context;
@@ -27,6 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
         // Neither a reply cache that survives a restart nor RDMA: those flags are cleared (RFC 8881 §18.36.3).
         flags: if wants_callbacks { session_flags::CONN_BACK_CHAN } else { 0 },
         id: SessionId(id),
+        connection: ConnectionId(context.call.connection.id()),
     };
     let creation = server.state().create_session(&asked, server.recaller().now())?;
     let created = *creation.created();

@@ -1,9 +1,11 @@
 //! DESTROY_SESSION and DESTROY_CLIENTID (RFC 8881 §18.37, §18.50).
 
 use proto::nfs4::{DestroyClientIdArgs, DestroySessionArgs, Status};
+use state::ConnectionId;
 use vfs::FileSystem;
 
 use super::context::Context;
+use super::exchange_id::principal;
 
 pub(crate) fn session<F: FileSystem>(
     context: &Context<'_, F>,
@@ -16,6 +18,12 @@ pub(crate) fn session<F: FileSystem>(
     // RFC 8881 §18.37.3: a request may end its own session only as its last operation.
     if own.is_some() && !is_last {
         return Err(Status::NotOnlyOperation);
+    }
+    // The connection must be associated with the session (§18.37.3). A client whose connection was lost may come back only to
+    // end its session: its principal, who could make the association by any request, is let in without one.
+    let connection = ConnectionId(context.call.connection.id());
+    if !session.is_associated(connection) && *session.client().principal() != principal(context) {
+        return Err(Status::ConnectionNotBoundToSession);
     }
     // Requests under way still need their slots (§18.37.3: NFS4ERR_DELAY is for the client to come again).
     if session.is_busy(own.map(super::sequence::InSession::slot)) {
@@ -30,7 +38,7 @@ pub(crate) async fn client<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &DestroyClientIdArgs,
 ) -> Result<(), Status> {
-    let client = context.server.state().destroy_client(arguments.client)?;
+    let client = context.server.state().destroy_client(arguments.client, &principal(context))?;
     if client.is_recorded() {
         context.server.recaller().forget(&client).await;
     }

@@ -48,12 +48,15 @@ pub(crate) async fn run<F: FileSystem>(
     })
 }
 
-/// What tells callers apart: the flavour and the user. The host is left out, for a client may have several addresses.
+/// What tells clients apart: the flavour, the user, and the name of the machine. The network address is left out, for a client
+/// may have several, and so are the user's groups, which may change while a client lives.
+///
+/// Whoever makes a client must also make its sessions and end it. The operations inside a session are those of any user.
 pub(crate) fn principal<F: FileSystem>(context: &Context<'_, F>) -> Principal {
     let bytes = match &context.call.header.credential {
         rpc::Credential::None => vec![0],
-        rpc::Credential::Sys(sys) => [&[1][..], &sys.uid.to_be_bytes()].concat(),
-        rpc::Credential::Other { flavor, body } => [&flavor.to_be_bytes()[..], body].concat(),
+        rpc::Credential::Sys(sys) => [&[1][..], &sys.uid.to_be_bytes(), &sys.machine_name].concat(),
+        rpc::Credential::Other { flavor, body } => [&[2][..], &flavor.to_be_bytes(), body].concat(),
     };
     Principal(bytes.into())
 }

@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rpc::{Call, Disposition, Refusal};
-use state::State;
+use state::{ConnectionId, State};
 use vfs::FileSystem;
 use xdr::Encoder;
 
@@ -102,6 +102,7 @@ impl<F: FileSystem> Nfs4<F> {
 
     /// A connection is gone.
     pub fn disconnected(&self, connection: u64) {
+        self.state().disconnected(ConnectionId(connection));
         self.recaller.backchannels().disconnected(connection);
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proto::nfs4::{
     Operation, SequenceArgs, SequenceId, SequenceResult, SessionId, SlotId, Status, sequence_flags,
 };
-use state::{Begin, Client, SequenceRequest, Session, SlotTicket};
+use state::{Begin, Client, ConnectionId, SequenceRequest, Session, SlotTicket};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -93,6 +93,7 @@ pub(crate) fn begin<F: FileSystem>(
         sequence: asked.sequence,
         highest_slot: asked.highest_slot,
         digest: digest(context.operations, arguments),
+        connection: ConnectionId(context.call.connection.id()),
     };
     let result = SequenceResult {
         session: asked.session,

@@ -16,7 +16,7 @@ impl Recaller {
         if client.is_recorded() {
             return Ok(());
         }
-        match self.inner.stable.add(client.id(), client.owner().clone()).await {
+        match self.inner.stable.add(client.id(), client.record_name()).await {
             Ok(()) => {
                 client.set_recorded();
                 Ok(())

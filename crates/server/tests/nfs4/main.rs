@@ -8,4 +8,5 @@ mod delegations;
 mod exchange_id;
 mod files;
 mod peer;
+mod principals;
 mod sessions;

@@ -200,6 +200,11 @@ impl TestServer {
         self.recaller.tick().now_or_never().expect("nothing is written to a disk");
         self.world.run();
     }
+
+    /// A connection is gone.
+    pub fn disconnect(&self, connection: u64) {
+        self.programs.disconnected(connection);
+    }
 }
 
 /// One client with a session.
@@ -208,6 +213,7 @@ pub struct Peer {
     pub callbacks: Arc<Callbacks>,
     connection: Arc<dyn Connection>,
     uid: u32,
+    pub machine_name: &'static str,
     pub client: ClientId,
     pub session: SessionId,
     sequence: u32,
@@ -258,6 +264,7 @@ impl Peer {
             connection: Arc::new(Line { id, callbacks: Arc::clone(&callbacks) }),
             callbacks,
             uid,
+            machine_name: "",
             client: ClientId(0),
             session: SessionId([0; 16]),
             sequence: 0,
@@ -272,6 +279,20 @@ impl Peer {
         server.world.run();
         assert_eq!(peer.reclaim_complete(), Status::Ok);
         peer
+    }
+
+    /// The same client and session over another connection, as another user of the machine.
+    pub fn over(&self, connection: u64, uid: u32) -> Self {
+        let (client, session, machine_name) = (self.client, self.session, self.machine_name);
+        Self { client, session, machine_name, ..Self::stranger(&self.server, connection, uid) }
+    }
+
+    /// The status of a COMPOUND with one operation.
+    pub fn alone(&self, operation: Operation, arguments: &impl Encode) -> Status {
+        self.send(1, |c| {
+            c.push(operation, arguments);
+        })
+        .status
     }
 
     pub fn exchange_id(&self, owner: &str, verifier: u8) -> Result<ExchangeIdResult, Status> {
@@ -399,7 +420,7 @@ impl Peer {
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
         let credential = Credential::Sys(AuthSys {
             stamp: 0,
-            machine_name: Bytes::new(),
+            machine_name: Bytes::from_static(self.machine_name.as_bytes()),
             uid: self.uid,
             gid: self.uid,
             gids: vec![],

@@ -118,18 +118,6 @@ fn requests_and_replies_stay_within_what_was_negotiated() {
 }
 
 #[test]
-fn a_client_is_not_taken_over_by_another_principal() {
-    let server = TestServer::new();
-    let mut peer = Peer::new(&server, 1);
-    peer.create("f");
-    let mut thief = Peer::stranger(&server, 2, 1000);
-    assert_eq!(thief.exchange_id("client 1", 9).unwrap_err(), Status::ClientIdInUse);
-    thief.client = peer.client;
-    assert_eq!(thief.create_session(SequenceId(2)).unwrap_err(), Status::ClientIdInUse);
-    assert_eq!(peer.compound(|_| {}).status, Status::Ok);
-}
-
-#[test]
 fn a_session_is_bound_and_its_client_destroyed_when_nothing_is_left() {
     let server = TestServer::new();
     let mut peer = Peer::new(&server, 1);

@@ -1,7 +1,7 @@
 //! CREATE_SESSION and the ends of clients and sessions (RFC 8881 §18.36, §18.37, §18.50).
 
-use proto::nfs4::{ClientId, SessionId, Status};
-use state::{CreateSession, Creation, Limits, State};
+use proto::nfs4::{ClientId, SequenceId, SessionId, SlotId, Status};
+use state::{ConnectionId, CreateSession, Creation, Limits, SequenceRequest, State, record_name};
 
 use crate::fixture::*;
 
@@ -88,12 +88,59 @@ fn a_client_with_sessions_or_state_is_busy() {
     let state = state();
     let session = session(&state, "a");
     let id = session.client().id();
-    assert_eq!(state.destroy_client(id).unwrap_err(), Status::ClientIdBusy);
+    assert_eq!(state.destroy_client(id, &principal("a")).unwrap_err(), Status::ClientIdBusy);
     let opened = open(&state, session.client());
     state.destroy_session(session.id()).unwrap();
     assert_eq!(state.destroy_session(session.id()), Err(Status::BadSession));
-    assert_eq!(state.destroy_client(id).unwrap_err(), Status::ClientIdBusy);
+    assert_eq!(state.destroy_client(id, &principal("a")).unwrap_err(), Status::ClientIdBusy);
     state.close(session.client(), &opened.state_id).unwrap();
-    state.destroy_client(id).unwrap();
-    assert_eq!(state.destroy_client(id).unwrap_err(), Status::StaleClientId);
+    state.destroy_client(id, &principal("a")).unwrap();
+    assert_eq!(state.destroy_client(id, &principal("a")).unwrap_err(), Status::StaleClientId);
+}
+
+#[test]
+fn another_principal_does_not_end_a_client_confirmed_or_not() {
+    let state = state();
+    let unconfirmed = exchange(&state, "a", 1, "a", T0).unwrap().client;
+    let steal = |id| state.destroy_client(id, &principal("thief")).unwrap_err();
+    assert_eq!(steal(unconfirmed), Status::WrongCredential);
+    let session = session(&state, "b");
+    state.destroy_session(session.id()).unwrap();
+    assert_eq!(steal(session.client().id()), Status::WrongCredential);
+    assert_eq!(steal(ClientId(99)), Status::StaleClientId);
+    state.destroy_client(unconfirmed, &principal("a")).unwrap();
+}
+
+#[test]
+fn a_connection_is_associated_by_making_the_session_or_by_a_request_until_it_is_gone() {
+    let state = state();
+    let session = session(&state, "a");
+    let [made, other] = [1, 2].map(ConnectionId);
+    assert!(session.is_associated(made) && !session.is_associated(other));
+    let mut request = SequenceRequest {
+        slot: SlotId(0),
+        sequence: SequenceId(2),
+        highest_slot: SlotId(0),
+        digest: 0,
+        connection: other,
+    };
+    assert_eq!(session.begin(&request, T0).unwrap_err(), Status::SequenceMisordered);
+    assert!(!session.is_associated(other), "only by a SEQUENCE that succeeds");
+    request.sequence = SequenceId(1);
+    drop(session.begin(&request, T0).unwrap());
+    assert!(session.is_associated(other));
+    state.disconnected(other);
+    assert!(session.is_associated(made) && !session.is_associated(other));
+}
+
+#[test]
+fn what_was_held_before_a_restart_is_reclaimed_by_the_same_name_and_principal_only() {
+    let state = state();
+    state.begin_grace([record_name(b"a", &principal("a"))], T0);
+    let thief = exchange(&state, "a", 1, "thief", T0).unwrap().client;
+    state.create_session(&request(&state, thief, 1, "thief", 1), T0).unwrap();
+    let session = state.session(SessionId([1; 16])).unwrap();
+    assert_eq!(state.check_reclaim(session.client()), Err(Status::ReclaimBad));
+    state.reclaim_complete(session.client()).unwrap();
+    assert_eq!(state.awaited_clients(), 1, "the client is still waited for");
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ChannelAttributes, ClientId, SequenceId, SessionId, Status, Verifier, share};
 use state::{
-    Client, CreateSession, ExchangeId, ExchangedId, FileId, Limits, Now, Open, OpenClaim, Opened, Principal,
-    Session, State,
+    Client, ConnectionId, CreateSession, ExchangeId, ExchangedId, FileId, Limits, Now, Open, OpenClaim,
+    Opened, Principal, Session, State,
 };
 
 pub const T0: Now = Now(1000);
@@ -60,6 +60,7 @@ pub fn request(state: &State, client: ClientId, sequence: u32, who: &str, id: u8
         channels: state::negotiate_channels(&channel(), &channel(), false, state.limits()),
         flags: 0,
         id: SessionId([id; 16]),
+        connection: ConnectionId(1),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{SequenceId, SlotId, Status};
-use state::{Begin, SequenceRequest, Session};
+use state::{Begin, ConnectionId, SequenceRequest, Session};
 
 use crate::fixture::*;
 
@@ -14,6 +14,7 @@ fn begin(session: &Arc<Session>, slot: u32, sequence: u32, digest: u64) -> Resul
         sequence: SequenceId(sequence),
         highest_slot: SlotId(3),
         digest,
+        connection: ConnectionId(1),
     };
     session.begin(&request, T0)
 }
@@ -77,7 +78,12 @@ fn a_request_that_was_given_up_leaves_its_slot_usable() {
 fn slots_beyond_the_table_are_bad() {
     let session = session(&state(), "a");
     assert_eq!(begin(&session, 4, 1, 5).unwrap_err(), Status::BadSlot);
-    let request =
-        SequenceRequest { slot: SlotId(0), sequence: SequenceId(1), highest_slot: SlotId(4), digest: 0 };
+    let request = SequenceRequest {
+        slot: SlotId(0),
+        sequence: SequenceId(1),
+        highest_slot: SlotId(4),
+        digest: 0,
+        connection: ConnectionId(1),
+    };
     assert_eq!(session.begin(&request, T0).unwrap_err(), Status::BadHighSlot);
 }

@@ -1,0 +1,106 @@
+//! Who may do what to a client and its sessions (RFC 8881 §18.34 – §18.37, §18.50). A principal of AUTH_SYS is a user of a
+//! machine.
+
+use proto::nfs4::*;
+
+use crate::peer::{Peer, TestServer};
+
+/// Everybody who is not the principal of [`Peer::new`]: another user, and the same user of another machine.
+fn others(peer: &Peer) -> [Peer; 2] {
+    let user = peer.over(7, 1000);
+    let mut machine = peer.over(8, 0);
+    machine.machine_name = "elsewhere";
+    [user, machine]
+}
+
+fn destroy_session(peer: &Peer) -> Status {
+    peer.alone(Operation::DestroySession, &DestroySessionArgs { session: peer.session })
+}
+
+fn destroy_client(peer: &Peer) -> Status {
+    peer.alone(Operation::DestroyClientId, &DestroyClientIdArgs { client: peer.client })
+}
+
+#[test]
+fn another_principal_gets_neither_the_name_nor_a_session_nor_an_end_of_the_client() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    let (file, state_id) = peer.create("f");
+    for mut thief in others(&peer) {
+        for verifier in [1, 9] {
+            assert_eq!(thief.exchange_id("client 1", verifier).unwrap_err(), Status::ClientIdInUse);
+        }
+        for sequence in [1, 2] {
+            assert_eq!(thief.create_session(SequenceId(sequence)).unwrap_err(), Status::ClientIdInUse);
+        }
+        assert_eq!(destroy_client(&thief), Status::WrongCredential);
+        assert_eq!(destroy_session(&thief), Status::ConnectionNotBoundToSession);
+    }
+    assert_eq!(peer.close(&file, state_id), Status::Ok);
+}
+
+#[test]
+fn the_principal_ends_its_session_and_client_over_a_new_connection() {
+    // As a client does that comes back only to say good-bye.
+    let server = TestServer::new();
+    let peer = Peer::new(&server, 1);
+    server.disconnect(1);
+    let again = peer.over(2, 0);
+    assert_eq!(destroy_client(&again), Status::ClientIdBusy);
+    assert_eq!(destroy_session(&again), Status::Ok);
+    assert_eq!(destroy_session(&again), Status::BadSession);
+    assert_eq!(destroy_client(&again), Status::Ok);
+    assert_eq!(destroy_client(&again), Status::StaleClientId);
+}
+
+#[test]
+fn without_state_protection_anybody_ends_a_session_over_its_own_connection() {
+    // RFC 8881 §18.35.3: for SP4_NONE the server must not enforce protection.
+    let server = TestServer::new();
+    let peer = Peer::new(&server, 1);
+    let user = peer.over(1, 1000);
+    assert_eq!(destroy_session(&user), Status::Ok);
+}
+
+#[test]
+fn a_connection_is_associated_by_a_request_and_no_longer_when_it_is_gone() {
+    let server = TestServer::new();
+    let peer = Peer::new(&server, 1);
+    let user = peer.over(2, 1000);
+    assert_eq!(destroy_session(&user), Status::ConnectionNotBoundToSession);
+    assert_eq!(user.with_sequence(1, false, |_| {}).status, Status::Ok);
+    server.disconnect(2);
+    assert_eq!(destroy_session(&user), Status::ConnectionNotBoundToSession);
+    let again = peer.over(3, 1000);
+    assert_eq!(again.with_sequence(2, false, |_| {}).status, Status::Ok);
+    assert_eq!(destroy_session(&again), Status::Ok);
+}
+
+#[test]
+fn users_of_a_machine_share_its_session() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    peer.create("f");
+    for (sequence, uid) in [(2, 1000), (3, 1001), (4, 0)] {
+        let user = peer.over(1, uid);
+        let results = user.with_sequence(sequence, false, |c| {
+            c.push(Operation::PutRootFh, &());
+        });
+        assert_eq!(results.status, Status::Ok);
+    }
+}
+
+#[test]
+fn a_restarted_client_takes_its_own_place() {
+    let server = TestServer::new();
+    let mut before = Peer::new(&server, 1);
+    before.create("f");
+    let mut after = before.over(2, 0);
+    let exchanged = after.exchange_id("client 1", 2).unwrap();
+    assert_ne!(exchanged.client, before.client);
+    assert_eq!(before.with_sequence(2, false, |_| {}).status, Status::Ok, "not before it is confirmed");
+    after.client = exchanged.client;
+    after.create_session(exchanged.sequence).unwrap();
+    assert_eq!(before.with_sequence(3, false, |_| {}).status, Status::BadSession);
+    assert_eq!(destroy_client(&before), Status::StaleClientId);
+}

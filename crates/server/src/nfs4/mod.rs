@@ -15,6 +15,7 @@ mod context;
 mod create;
 mod create_session;
 mod destroy_session;
+mod digest;
 mod dispatch;
 mod exchange_id;
 mod get_attr;

@@ -12,9 +12,8 @@ use xdr::{Decoder, Encoder};
 
 use super::compound::answer;
 use super::context::Context;
+use super::digest::Digest;
 
-/// Bytes of a request that its digest is made of: the operations with their arguments, and the start of the data.
-const DIGEST_BYTES: usize = 512;
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
 
@@ -92,7 +91,7 @@ pub(crate) fn begin<F: FileSystem>(
         slot: asked.slot,
         sequence: asked.sequence,
         highest_slot: asked.highest_slot,
-        digest: digest(context.operations, arguments),
+        digest: digest(context, asked.session, arguments),
         connection: ConnectionId(context.call.connection.id()),
     };
     let result = SequenceResult {
@@ -141,14 +140,11 @@ fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u
     session.client().status_flags() | path
 }
 
-/// Of what a request asks for, without SEQUENCE's own arguments, some of which a retry may change.
-fn digest(operations: u32, rest: &Decoder) -> u64 {
-    let bytes = rest.rest();
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ u64::from(operations) ^ ((bytes.len() as u64) << 32);
-    for chunk in bytes[..bytes.len().min(DIGEST_BYTES)].chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash = (hash ^ u64::from_be_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-    hash
+/// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change.
+fn digest<F: FileSystem>(context: &Context<'_, F>, session: SessionId, rest: &Decoder) -> u64 {
+    let mut digest = Digest::new(session.0);
+    digest.number(u64::from(context.operations));
+    digest.bytes(&rest.rest());
+    digest.credential(&context.call.header.credential);
+    digest.finish()
 }

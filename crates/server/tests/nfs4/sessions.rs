@@ -27,6 +27,33 @@ fn a_cached_reply_is_replayed_byte_for_byte_and_the_request_runs_once() {
 }
 
 #[test]
+fn retry_with_other_data_however_late_or_of_another_user_is_false_retry() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    let (object, state_id) = peer.create("f");
+    let write = |data: Vec<u8>| {
+        let object = object.clone();
+        move |c: &mut CompoundBuilder<'_>| {
+            let arguments = WriteArgs { state_id, offset: 0, stable: StableHow::FileSync, data: data.into() };
+            c.push(Operation::PutFh, &PutFhArgs { object }).push(Operation::Write, &arguments);
+        }
+    };
+    let data = vec![7; 100_000];
+    let sequence = peer.last_sequence() + 1;
+    let first = peer.with_sequence(sequence, true, write(data.clone()));
+    assert_eq!(first.status, Status::Ok);
+    let mut other = data.clone();
+    other[99_999] = 8;
+    let results = peer.with_sequence(sequence, true, write(other));
+    assert_eq!((results.status, results.count), (Status::SequenceFalseRetry, 1));
+    let user = peer.over(1, 1000);
+    let results = user.with_sequence(sequence, true, write(data.clone()));
+    assert_eq!((results.status, results.count), (Status::SequenceFalseRetry, 1));
+    // Over another connection it is the same request.
+    assert_eq!(peer.over(2, 0).with_sequence(sequence, true, write(data)).bytes, first.bytes);
+}
+
+#[test]
 fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence() {
     let peer = Peer::new(&TestServer::new(), 1);
     let build = |c: &mut CompoundBuilder<'_>| {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
 
 use crate::clients::{ClientTable, Record};
+use crate::slots::Slots;
 use crate::{ChannelLimits, Client, ConnectionId, Now, Principal, Session, State};
 
 /// What CREATE_SESSION asks for, as far as state is concerned.
@@ -70,7 +71,7 @@ impl State {
     /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
     ///
     /// # Errors
-    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, none of which changes anything; NOSPC for too many sessions, or what the
+    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, none of which changes anything; NOSPC for too many sessions or no memory for one more, or what the
     /// negotiation failed with: these are answers that a retry gets again.
     pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<Creation, Status> {
         let mut table = self.clients.table.lock();
@@ -102,8 +103,10 @@ impl State {
         if self.sessions.count_of_client(asked.client) >= self.limits.sessions_per_client_max {
             return Err(Status::NoSpace);
         }
+        let (count, reply_bytes_max) = (fore_channel.requests_max, fore_channel.cached_response_bytes_max);
+        let slots = Slots::new(&self.sessions.memory, count, reply_bytes_max).ok_or(Status::NoSpace)?;
         record.client.renew(now);
-        let session = Session::new(asked.id, Arc::clone(&record.client), fore_channel, back_channel);
+        let session = Session::new(asked.id, Arc::clone(&record.client), fore_channel, back_channel, slots);
         session.associate(asked.connection);
         self.sessions.insert(Arc::new(session));
         let (session, sequence, flags) = (asked.id, asked.sequence, asked.flags);

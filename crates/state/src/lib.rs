@@ -23,9 +23,11 @@ mod locks;
 mod obstacles;
 mod opens;
 mod ranges;
+mod reply_memory;
 mod session;
 mod sessions;
 mod shares;
+mod slots;
 mod state_ids;
 mod ticking;
 mod time;
@@ -67,11 +69,12 @@ pub struct State {
 impl State {
     /// An empty memory. `boot` must differ from that of every earlier incarnation that clients may remember.
     pub fn new(limits: Limits, boot: u32) -> Self {
+        let sessions = Sessions::new(limits.session_bytes_max);
         Self {
             limits,
             boot,
             clients: Clients::default(),
-            sessions: Sessions::default(),
+            sessions,
             files: Files::new(boot),
             grace: Grace::default(),
         }

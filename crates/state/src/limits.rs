@@ -13,8 +13,12 @@ pub struct Limits {
     pub clients_max: usize,
     /// Sessions of a client; one more gets NFS4ERR_NOSPC (RFC 8881 §18.36.4).
     pub sessions_per_client_max: usize,
-    /// Slots of a session: fewer are granted than asked for.
+    /// Slots of a session: fewer are granted than asked for. They take memory when they are used.
     pub slots_max: u32,
+    /// Memory that all sessions together may need for slots and replies, in bytes. When three quarters are taken, clients are
+    /// asked to use fewer slots; at the end a request in a slot that was not used before gets NFS4ERR_DELAY, and a new session
+    /// NFS4ERR_NOSPC.
+    pub session_bytes_max: u64,
     /// Longest request and reply in bytes, RPC header included: less is granted than asked for.
     pub message_bytes_max: u32,
     /// Longest reply that is kept in a slot, in bytes: less is granted than asked for.
@@ -41,7 +45,8 @@ impl Default for Limits {
             lapsed_clients_max: 4096,
             clients_max: 65_536,
             sessions_per_client_max: 64,
-            slots_max: 1024,
+            slots_max: 8192,
+            session_bytes_max: 512 << 20,
             message_bytes_max: (1 << 20) + (16 << 10),
             cached_reply_bytes_max: 8 << 10,
             operations_max: 64,

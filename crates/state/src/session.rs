@@ -15,6 +15,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 
+use crate::slots::{Slot, Slots};
 use crate::{ChannelLimits, Client, Now};
 
 /// The most connections that a session knows. One more may be used as well, but ends the session only as its principal.
@@ -33,19 +34,7 @@ pub struct Session {
     back: ChannelLimits,
     /// The connections of the fore channel.
     connections: Mutex<BTreeSet<ConnectionId>>,
-    slots: Vec<Mutex<Slot>>,
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    /// Of the last request that was begun; 0 before the first.
-    sequence: u32,
-    used: bool,
-    /// Of the last request: it is associated.
-    connection: Option<ConnectionId>,
-    in_progress: bool,
-    digest: u64,
-    reply: Option<Bytes>,
+    slots: Slots,
 }
 
 /// What SEQUENCE asks of a session.
@@ -75,8 +64,13 @@ pub enum Begin {
 }
 
 impl Session {
-    pub(crate) fn new(id: SessionId, client: Arc<Client>, fore: ChannelLimits, back: ChannelLimits) -> Self {
-        let slots = (0..fore.requests_max).map(|_| Mutex::default()).collect();
+    pub(crate) fn new(
+        id: SessionId,
+        client: Arc<Client>,
+        fore: ChannelLimits,
+        back: ChannelLimits,
+        slots: Slots,
+    ) -> Self {
         Self { id, client, fore, back, connections: Mutex::default(), slots }
     }
 
@@ -118,33 +112,48 @@ impl Session {
         &self.back
     }
 
-    /// The highest slot there is.
+    /// The highest slot that the client may use.
     pub fn highest_slot(&self) -> SlotId {
-        SlotId(self.fore.requests_max.saturating_sub(1))
+        SlotId(self.slots.highest())
+    }
+
+    /// The highest slot that the client is asked to use: lower while memory is short.
+    pub fn target_highest_slot(&self) -> SlotId {
+        SlotId(self.slots.target())
     }
 
     /// Begins a request, and renews the lease.
     ///
     /// # Errors
-    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way.
+    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way, and for
+    /// the first request in a slot when there is no memory for its reply.
     pub fn begin(self: &Arc<Self>, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
-        let slot = self.slots.get(request.slot.0 as usize).ok_or(Status::BadSlot)?;
         if request.highest_slot > self.highest_slot() {
             return Err(Status::BadHighSlot);
         }
-        let mut slot = slot.lock();
-        if request.sequence.0 == slot.sequence.wrapping_add(1) && !slot.in_progress {
-            self.accept(&slot, request, now);
-            *slot = Slot {
-                sequence: request.sequence.0,
-                used: true,
-                connection: Some(request.connection),
-                in_progress: true,
-                digest: request.digest,
-                reply: None,
-            };
-            return Ok(Begin::New(SlotTicket { session: Arc::clone(self), slot: request.slot, done: false }));
+        let mut slot = self.slots.lock(request.slot.0)?;
+        if slot.in_progress || request.sequence.0 != slot.sequence.wrapping_add(1) {
+            return self.retry(&slot, request, now);
         }
+        self.slots.charge(request.slot.0, &mut slot)?;
+        self.accept(&slot, request, now);
+        let answered = slot.used.then_some(slot.begun);
+        *slot = Slot {
+            sequence: request.sequence.0,
+            used: true,
+            charged: true,
+            in_progress: true,
+            connection: Some(request.connection),
+            digest: request.digest,
+            reply: None,
+            begun: self.slots.generation(),
+        };
+        drop(slot);
+        self.slots.adjust(request.highest_slot.max(request.slot).0, answered);
+        Ok(Begin::New(SlotTicket { session: Arc::clone(self), slot: request.slot, done: false }))
+    }
+
+    fn retry(&self, slot: &Slot, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
         // Sequence 0 on a fresh slot is no retry: there was no request.
         if request.sequence.0 != slot.sequence || !slot.used {
             return Err(Status::SequenceMisordered);
@@ -155,7 +164,7 @@ impl Session {
         if slot.in_progress {
             return Err(Status::Delay);
         }
-        self.accept(&slot, request, now);
+        self.accept(slot, request, now);
         Ok(slot.reply.clone().map_or(Begin::NotCached, Begin::Replay))
     }
 
@@ -169,10 +178,7 @@ impl Session {
 
     /// True while a request is under way, but for the one in `except`.
     pub fn is_busy(&self, except: Option<SlotId>) -> bool {
-        self.slots
-            .iter()
-            .enumerate()
-            .any(|(index, slot)| except.is_none_or(|e| e.0 as usize != index) && slot.lock().in_progress)
+        self.slots.iter().any(|(index, slot)| except != Some(SlotId(index)) && slot.lock().in_progress)
     }
 }
 
@@ -202,7 +208,7 @@ impl SlotTicket {
     }
 
     fn finish(&self, reply: Option<Bytes>) {
-        let mut slot = self.session.slots[self.slot.0 as usize].lock();
+        let Some(mut slot) = self.session.slots.existing(self.slot.0) else { return };
         slot.in_progress = false;
         slot.reply = reply;
     }

@@ -6,14 +6,20 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use proto::nfs4::{ClientId, SessionId, Status};
 
+use crate::reply_memory::ReplyMemory;
 use crate::{ConnectionId, Session, State};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sessions {
     by_id: RwLock<BTreeMap<SessionId, Arc<Session>>>,
+    pub(crate) memory: Arc<ReplyMemory>,
 }
 
 impl Sessions {
+    pub(crate) fn new(memory_bytes_max: u64) -> Self {
+        Self { by_id: RwLock::default(), memory: Arc::new(ReplyMemory::new(memory_bytes_max)) }
+    }
+
     pub(crate) fn insert(&self, session: Arc<Session>) {
         self.by_id.write().insert(session.id(), session);
     }
@@ -47,6 +53,11 @@ impl State {
     /// BADSESSION.
     pub fn destroy_session(&self, id: SessionId) -> Result<(), Status> {
         self.sessions.by_id.write().remove(&id).map(|_| ()).ok_or(Status::BadSession)
+    }
+
+    /// Bytes that the sessions may need for their slots and replies, of [`Limits::session_bytes_max`](crate::Limits).
+    pub fn session_bytes(&self) -> u64 {
+        self.sessions.memory.taken()
     }
 
     /// The sessions of a client.

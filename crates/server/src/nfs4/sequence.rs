@@ -94,25 +94,29 @@ pub(crate) fn begin<F: FileSystem>(
         digest: digest(context, asked.session, arguments),
         connection: ConnectionId(context.call.connection.id()),
     };
-    let result = SequenceResult {
-        session: asked.session,
-        sequence: asked.sequence,
-        slot: asked.slot,
-        highest_slot: session.highest_slot(),
-        target_highest_slot: session.highest_slot(),
-        status_flags: status_flags(context, &session),
-    };
     let outcome = match session.begin(&request, context.server.recaller().now()) {
         Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
-            context.session =
-                Some(InSession { session, ticket, sequence: asked.sequence, cache_this: asked.cache_this });
+            context.session = Some(InSession {
+                session: Arc::clone(&session),
+                ticket,
+                sequence: asked.sequence,
+                cache_this: asked.cache_this,
+            });
             Begun::New(Status::Ok)
         }
         Err(status) => return Begun::New(answer(reply, number, status)),
     };
     answer(reply, number, Status::Ok);
+    let result = SequenceResult {
+        session: asked.session,
+        sequence: asked.sequence,
+        slot: asked.slot,
+        highest_slot: session.highest_slot(),
+        target_highest_slot: session.target_highest_slot(),
+        status_flags: status_flags(context, &session),
+    };
     reply.put(&result);
     outcome
 }

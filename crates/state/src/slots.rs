@@ -1,0 +1,201 @@
+//! The slots of a session: made as they are used, and given up when memory is short (RFC 8881 §2.10.6.1).
+//!
+//! The client may use every slot that CREATE_SESSION granted. What a slot promises, room for its longest reply, is charged when
+//! it is used for the first time. When memory is short the *target* goes down, and slots above it are given up once the client
+//! cannot want a reply from them any more:
+//!
+//! ```text
+//!   unused ──first request──▶ charged ──▶ … ──given up──▶ known by its last sequence only ──next request──▶ charged
+//! ```
+//! The highest slot that is enforced stays what was granted, so the numbers of a slot that was given up go on: a late duplicate
+//! of a request cannot be taken for a new one.
+
+use std::mem::size_of;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
+use proto::nfs4::Status;
+
+use crate::ConnectionId;
+use crate::reply_memory::{ReplyMemory, Supply};
+
+/// Slots that are made together.
+const BLOCK: usize = 64;
+/// The target does not go below the first slots.
+const TARGET_MIN: u32 = 15;
+
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    /// Of the last request that was begun; 0 before the first.
+    pub(crate) sequence: u32,
+    pub(crate) used: bool,
+    /// Memory for its reply is taken.
+    pub(crate) charged: bool,
+    pub(crate) in_progress: bool,
+    /// Of the last request: it is associated.
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) digest: u64,
+    pub(crate) reply: Option<Bytes>,
+    /// When the last request was begun, on the clock that [`Slots::generation`] reads.
+    pub(crate) begun: u64,
+}
+
+#[derive(Debug)]
+struct Block([Mutex<Slot>; BLOCK]);
+
+#[derive(Debug)]
+pub(crate) struct Slots {
+    memory: Arc<ReplyMemory>,
+    blocks: Box<[OnceLock<Box<Block>>]>,
+    highest: u32,
+    /// What a slot in use is charged, in bytes.
+    reply_bytes: u64,
+    target: AtomicU32,
+    /// Moves on with every request while memory is short.
+    generation: AtomicU64,
+    /// No slot above is charged.
+    highest_charged: AtomicU32,
+    /// Held while the target changes and slots are given up. No slot's lock is held by whoever takes it.
+    adjusting: Mutex<()>,
+}
+
+impl Slots {
+    /// With room in the first slot, so that every session can be used. `None` when there is no memory for that.
+    pub(crate) fn new(memory: &Arc<ReplyMemory>, count: u32, reply_bytes_max: u32) -> Option<Self> {
+        let highest = count.saturating_sub(1);
+        let count = highest as usize / BLOCK + 1;
+        if !memory.take(table_bytes(count)) {
+            return None;
+        }
+        let slots = Self {
+            memory: Arc::clone(memory),
+            blocks: (0..count).map(|_| OnceLock::new()).collect(),
+            highest,
+            reply_bytes: u64::from(reply_bytes_max),
+            target: AtomicU32::new(highest),
+            generation: AtomicU64::new(0),
+            highest_charged: AtomicU32::new(0),
+            adjusting: Mutex::new(()),
+        };
+        let has_room = slots.lock(0).is_ok_and(|mut first| slots.charge(0, &mut first).is_ok());
+        has_room.then_some(slots)
+    }
+
+    pub(crate) fn highest(&self) -> u32 {
+        self.highest
+    }
+
+    pub(crate) fn target(&self) -> u32 {
+        self.target.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// The slot, for a request.
+    ///
+    /// # Errors
+    /// BADSLOT; DELAY when there is no memory for it.
+    pub(crate) fn lock(&self, index: u32) -> Result<MutexGuard<'_, Slot>, Status> {
+        if index > self.highest {
+            return Err(Status::BadSlot);
+        }
+        let cell = &self.blocks[index as usize / BLOCK];
+        if cell.get().is_none() {
+            if !self.memory.take(size_of::<Block>() as u64) {
+                return Err(Status::Delay);
+            }
+            if cell.set(Box::new(Block(std::array::from_fn(|_| Mutex::default())))).is_err() {
+                // Somebody else was faster.
+                self.memory.give_back(size_of::<Block>() as u64);
+            }
+        }
+        self.existing(index).ok_or(Status::BadSlot)
+    }
+
+    /// The slot, if its block was made.
+    pub(crate) fn existing(&self, index: u32) -> Option<MutexGuard<'_, Slot>> {
+        self.blocks.get(index as usize / BLOCK)?.get().map(|block| block.0[index as usize % BLOCK].lock())
+    }
+
+    /// Makes sure that there is room for the reply of `slot`, which is the one with this number.
+    ///
+    /// # Errors
+    /// DELAY.
+    pub(crate) fn charge(&self, index: u32, slot: &mut Slot) -> Result<(), Status> {
+        if slot.charged {
+            return Ok(());
+        }
+        if !self.memory.take(self.reply_bytes) {
+            return Err(Status::Delay);
+        }
+        slot.charged = true;
+        self.highest_charged.fetch_max(index, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Mutex<Slot>)> {
+        (0..)
+            .step_by(BLOCK)
+            .zip(&self.blocks)
+            .flat_map(|(first, cell)| cell.get().into_iter().flat_map(move |block| (first..).zip(&block.0)))
+    }
+
+    /// Moves the target, for a client that had no request under way in a slot above `in_use` when it sent this one. The request
+    /// before, in the same slot, was begun at `answered`: the client has the reply to it.
+    pub(crate) fn adjust(&self, in_use: u32, answered: Option<u64>) {
+        let supply = self.memory.supply();
+        let target = self.target();
+        if supply != Supply::Short && target == self.highest {
+            return;
+        }
+        let _adjusting = self.adjusting.lock();
+        if let Some(answered) = answered {
+            self.give_up_above(in_use.max(target), answered);
+        }
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        let floor = TARGET_MIN.min(self.highest);
+        let next = match supply {
+            Supply::Short if in_use < target / 2 => in_use.max(floor),
+            // Halved again only when the client has followed.
+            Supply::Short if in_use <= target => (target / 2).max(floor),
+            Supply::Short | Supply::Fair => target,
+            Supply::Ample => target.saturating_mul(2).saturating_add(1).min(self.highest),
+        };
+        self.target.store(next, Ordering::Relaxed);
+    }
+
+    /// Gives up slots above `keep` whose last request was begun before `answered`. The client had sent that request before it
+    /// sent the present one, and it is not under way any more, or `keep` would not be below: so the client has the reply, and
+    /// never asks for it again. A later one may have passed the present request on its way, and its reply is kept.
+    fn give_up_above(&self, keep: u32, answered: u64) {
+        let top = self.highest_charged.swap(keep, Ordering::Relaxed);
+        for index in keep.saturating_add(1)..=top {
+            let Some(mut slot) = self.existing(index).filter(|slot| slot.charged) else { continue };
+            if slot.in_progress || slot.begun >= answered {
+                self.highest_charged.fetch_max(index, Ordering::Relaxed);
+                continue;
+            }
+            slot.charged = false;
+            slot.reply = None;
+            self.memory.give_back(self.reply_bytes);
+        }
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        let blocks = self.blocks.iter().filter(|cell| cell.get().is_some()).count();
+        let charged = self.iter().filter(|(_, slot)| slot.lock().charged).count();
+        let bytes = (blocks * size_of::<Block>()) as u64 + charged as u64 * self.reply_bytes;
+        self.memory.give_back(bytes + table_bytes(self.blocks.len()));
+    }
+}
+
+/// What a session takes before any slot is used.
+fn table_bytes(blocks: usize) -> u64 {
+    (size_of::<crate::Session>() + blocks * size_of::<OnceLock<Box<Block>>>()) as u64
+}

@@ -1,7 +1,7 @@
 //! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
 //! §18.46.3) and of how large a reply may grow (§2.10.6.4).
 
-use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, Status};
+use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -85,22 +85,30 @@ impl<F: FileSystem> Nfs4<F> {
             return Step::Done(refuse_unimplemented(context, index, operation, reply));
         };
         if let Err(status) = check_place(context, index, operation, row) {
-            return Step::Done(answer(reply, operation.number(), status));
+            return Step::Done(refuse(reply, operation, status));
         }
         if operation == Operation::Sequence {
-            return match sequence::begin(context, arguments, reply) {
+            return match sequence::begin(context, arguments, start, reply) {
                 Begun::New(status) => Step::Done(status),
                 Begun::Replay(bytes) => Step::Replay(bytes),
                 Begun::NotCached => Step::NotCached,
             };
         }
-        if let Err(status) = check_room(context, row, reply.len() - start) {
-            return Step::Done(answer(reply, operation.number(), status));
+        let before = reply.len();
+        if let Err(status) = check_room(context, before - start, row.room_bytes) {
+            return Step::Done(refuse(reply, operation, status));
         }
         if !matches!(operation, Operation::GetFh | Operation::GetAttr) {
             context.fresh = None;
         }
-        Step::Done(dispatch::run(context, operation, arguments, reply).await)
+        let status = dispatch::run(context, operation, arguments, reply).await;
+        match check_room(context, reply.len() - start, 0) {
+            Ok(()) => Step::Done(status),
+            Err(too_big) => {
+                reply.truncate(before);
+                Step::Done(refuse(reply, operation, too_big))
+            }
+        }
     }
 }
 
@@ -122,13 +130,27 @@ pub(crate) fn answer(reply: &mut Encoder, number: u32, status: Status) -> Status
     status
 }
 
-/// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost
-/// (RFC 8881 §2.10.6.1.3).
+/// Appends the result of an operation that did not happen.
+pub(crate) fn refuse(reply: &mut Encoder, operation: Operation, status: Status) -> Status {
+    answer(reply, operation.number(), status);
+    // SETATTR's result has a body whatever the status is (RFC 8881 §18.30.2).
+    if operation == Operation::SetAttr {
+        reply.put(&SetAttrResult { attributes_set: Default::default() });
+    }
+    status
+}
+
+/// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost, if it is one
+/// that could have said something else (RFC 8881 §2.10.6.1.3).
 fn answer_not_cached(arguments: &mut Decoder, operations: u32, reply: &mut Encoder) -> Status {
     if operations == 1 {
         return Status::Ok;
     }
-    answer(reply, arguments.u32().unwrap_or(ILLEGAL), Status::RetryUncachedReply)
+    match arguments.u32().ok().and_then(Operation::from_number) {
+        None => answer(reply, ILLEGAL, Status::IllegalOperation),
+        Some(operation) if row(operation).is_none() => refuse(reply, operation, Status::NotSupported),
+        Some(operation) => refuse(reply, operation, Status::RetryUncachedReply),
+    }
 }
 
 /// A known operation that this server does not have, of whatever minor version: NFS4ERR_NOTSUPP, because clients probe and
@@ -167,20 +189,11 @@ fn check_place<F: FileSystem>(
     }
 }
 
-/// Refuses an operation whose result may not fit, before it has done anything (RFC 8881 §2.10.6.4).
-fn check_room<F: FileSystem>(context: &mut Context<'_, F>, row: Row, used: usize) -> Result<(), Status> {
+/// Checks that the reply may grow to `used` bytes and `needed` more (RFC 8881 §2.10.6.4).
+fn check_room<F: FileSystem>(context: &mut Context<'_, F>, used: usize, needed: usize) -> Result<(), Status> {
     let Some(session) = &context.session else { return Ok(()) };
     let limits = session.reply_limits();
-    let needed = used + row.result_bytes;
-    context.reply_room = limits.reply_bytes_max.saturating_sub(used);
-    if needed > limits.reply_bytes_max {
-        return Err(Status::ReplyTooBig);
-    }
-    if let Some(cached_max) = limits.cached_bytes_max {
-        context.reply_room = context.reply_room.min(cached_max.saturating_sub(used));
-        if needed > cached_max {
-            return Err(Status::ReplyTooBigToCache);
-        }
-    }
+    limits.check(used + needed)?;
+    context.reply_room = limits.room(used);
     Ok(())
 }

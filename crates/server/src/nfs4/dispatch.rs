@@ -4,7 +4,7 @@ use proto::nfs4::{Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::compound::answer;
+use super::compound::{answer, refuse};
 use super::context::Context;
 use super::lock::Refused;
 use super::verify::bad_attributes;
@@ -30,14 +30,7 @@ pub(crate) async fn run<F: FileSystem>(
     // Whatever a handler had begun to write is replaced by the failure.
     reply.truncate(start);
     match status {
-        Failure::Status(status) => {
-            answer(reply, operation.number(), status);
-            // SETATTR's result has a body whatever the status is (RFC 8881 §18.30.2).
-            if operation == Operation::SetAttr {
-                reply.put(&SetAttrResult { attributes_set: Default::default() });
-            }
-            status
-        }
+        Failure::Status(status) => refuse(reply, operation, status),
         Failure::Denied(denied) => {
             answer(reply, operation.number(), Status::Denied);
             reply.put(&denied);

@@ -19,62 +19,70 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) place: Place,
-    /// Room that its result needs beyond data that it bounds itself, in bytes.
-    pub(crate) result_bytes: usize,
+    /// Room that there must be before it runs, in bytes: for one that changes something, its longest result, since it cannot be
+    /// undone. Of others the result is dropped when it turns out to be too long.
+    pub(crate) room_bytes: usize,
 }
 
-/// Enough for every result without variable data.
-const SMALL: usize = 256;
-/// A result with all attributes.
-const ATTRIBUTES: usize = 1024;
-/// A conflicting lock with its owner.
-const DENIED: usize = 1280;
+/// Number and status.
+const STATUS: usize = 8;
+/// The result of SEQUENCE.
+pub(crate) const SEQUENCED: usize = STATUS + 36;
+const STATE_ID: usize = 16;
+const CHANGE_INFO: usize = 20;
+/// The attributes that were set.
+const BITMAP: usize = 16;
+/// The longest result of GETFH.
+const HANDLE: usize = STATUS + 4 + vfs::Handle::MAX;
+/// The longest result of OPEN: a delegation with its limit and its entry for access.
+const OPENED: usize = STATUS + STATE_ID + CHANGE_INFO + 4 + BITMAP + 4 + STATE_ID + 4 + 12 + 12 + 36;
+/// READ and READDIR are cut to the room that there is; with less than this they would bring nothing.
+const SOME_DATA: usize = 1024;
 
 /// The row of `operation`, or `None` when this server does not implement it: known numbers then answer NOTSUPP, as
 /// clients probe (RFC 8881 §2.7, §15.1.1.5).
 pub(crate) fn row(operation: Operation) -> Option<Row> {
     use Operation as O;
     use Place::{Alone, First, InSession, InSessionOrAlone};
-    let (place, result_bytes) = match operation {
-        O::Sequence => (First, SMALL),
+    let (place, room_bytes) = match operation {
+        O::Sequence => (First, SEQUENCED),
         O::ExchangeId => (Alone, 4096),
-        O::CreateSession => (InSessionOrAlone, SMALL),
-        O::BindConnToSession => (Alone, SMALL),
-        O::DestroySession | O::DestroyClientId => (InSessionOrAlone, SMALL),
-        O::GetAttr | O::ReadDir | O::Verify | O::NVerify => (InSession, ATTRIBUTES),
-        O::Lock | O::LockT => (InSession, DENIED),
-        O::ReadLink => (InSession, 4096 + SMALL),
-        O::TestStateId => (InSession, SMALL),
+        O::CreateSession => (InSessionOrAlone, STATUS + 24 + 2 * 28),
+        O::BindConnToSession => (Alone, STATUS + 24),
+        O::DestroySession | O::DestroyClientId => (InSessionOrAlone, STATUS),
+        O::Create => (InSession, STATUS + CHANGE_INFO + BITMAP + HANDLE),
+        // Without the handle that GETFH brings next the file could not be closed (RFC 8881 §2.10.6.4).
+        O::Open => (InSession, OPENED + HANDLE),
+        O::Link | O::Remove => (InSession, STATUS + CHANGE_INFO),
+        O::Rename => (InSession, STATUS + 2 * CHANGE_INFO),
+        O::Close | O::Lock | O::LockU | O::OpenDowngrade | O::SetAttr => (InSession, STATUS + STATE_ID),
+        O::Write => (InSession, STATUS + 16),
+        O::Read | O::ReadDir => (InSession, SOME_DATA),
         O::Access
         | O::BackchannelCtl
-        | O::Close
         | O::Commit
-        | O::Create
         | O::DelegReturn
         | O::FreeStateId
+        | O::GetAttr
         | O::GetFh
-        | O::Link
-        | O::LockU
+        | O::LockT
         | O::Lookup
         | O::LookupParent
-        | O::Open
-        | O::OpenDowngrade
+        | O::NVerify
         | O::PutFh
         | O::PutPubFh
         | O::PutRootFh
-        | O::Read
+        | O::ReadLink
         | O::ReclaimComplete
-        | O::Remove
-        | O::Rename
         | O::RestoreFh
         | O::SaveFh
         | O::SecInfo
         | O::SecInfoNoName
-        | O::SetAttr
-        | O::Write => (InSession, SMALL),
+        | O::TestStateId
+        | O::Verify => (InSession, STATUS),
         _ => return None,
     };
-    Some(Row { place, result_bytes })
+    Some(Row { place, room_bytes })
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use bytes::Bytes;
 use proto::nfs4::{
     Operation, SequenceArgs, SequenceId, SequenceResult, SessionId, SlotId, Status, sequence_flags,
 };
-use state::{Begin, Client, ConnectionId, SequenceRequest, Session, SlotTicket};
+use state::{Begin, ChannelLimits, Client, ConnectionId, SequenceRequest, Session, SlotTicket};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use super::compound::answer;
 use super::context::Context;
 use super::digest::Digest;
+use super::operations::SEQUENCED;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
@@ -25,10 +26,40 @@ pub(crate) struct InSession {
     cache_this: bool,
 }
 
-/// How large the reply may be, without the RPC head.
+/// How long the reply may be in bytes, without the RPC head.
 pub(crate) struct ReplyLimits {
-    pub(crate) reply_bytes_max: usize,
-    pub(crate) cached_bytes_max: Option<usize>,
+    reply_bytes_max: usize,
+    cached_bytes_max: Option<usize>,
+}
+
+impl ReplyLimits {
+    fn new(fore: &ChannelLimits, cache_this: bool) -> Self {
+        let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
+        Self {
+            reply_bytes_max: without_head(fore.response_bytes_max),
+            cached_bytes_max: cache_this.then(|| without_head(fore.cached_response_bytes_max)),
+        }
+    }
+
+    /// Checks that a reply may have so many bytes.
+    ///
+    /// # Errors
+    /// REP_TOO_BIG, REP_TOO_BIG_TO_CACHE.
+    pub(crate) fn check(&self, bytes: usize) -> Result<(), Status> {
+        if bytes > self.reply_bytes_max {
+            return Err(Status::ReplyTooBig);
+        }
+        if self.cached_bytes_max.is_some_and(|max| bytes > max) {
+            return Err(Status::ReplyTooBigToCache);
+        }
+        Ok(())
+    }
+
+    /// What is left after `used` bytes.
+    pub(crate) fn room(&self, used: usize) -> usize {
+        let max = self.cached_bytes_max.map_or(self.reply_bytes_max, |max| max.min(self.reply_bytes_max));
+        max.saturating_sub(used)
+    }
 }
 
 /// How SEQUENCE ended.
@@ -60,12 +91,7 @@ impl InSession {
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {
-        let fore = self.session.fore_channel();
-        let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
-        ReplyLimits {
-            reply_bytes_max: without_head(fore.response_bytes_max),
-            cached_bytes_max: self.cache_this.then(|| without_head(fore.cached_response_bytes_max)),
-        }
+        ReplyLimits::new(self.session.fore_channel(), self.cache_this)
     }
 
     /// Ends the request; the reply is kept for a retry where that was asked for.
@@ -74,16 +100,18 @@ impl InSession {
     }
 }
 
+/// Begins a request, whose reply begins at `start`.
 pub(crate) fn begin<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: &mut Decoder,
+    start: usize,
     reply: &mut Encoder,
 ) -> Begun {
     let number = Operation::Sequence.number();
     let Ok(asked) = arguments.get::<SequenceArgs>() else {
         return Begun::New(answer(reply, number, Status::BadXdr));
     };
-    let session = match find(context, &asked) {
+    let session = match find(context, &asked, reply.len() - start) {
         Ok(session) => session,
         Err(status) => return Begun::New(answer(reply, number, status)),
     };
@@ -121,16 +149,23 @@ pub(crate) fn begin<F: FileSystem>(
     outcome
 }
 
-/// The session, if the request is within its limits (RFC 8881 §18.46.3).
-fn find<F: FileSystem>(context: &Context<'_, F>, asked: &SequenceArgs) -> Result<Arc<Session>, Status> {
+/// The session, if the request is within its limits, and the result of SEQUENCE after `used` bytes (RFC 8881 §2.10.6.4).
+fn find<F: FileSystem>(
+    context: &Context<'_, F>,
+    asked: &SequenceArgs,
+    used: usize,
+) -> Result<Arc<Session>, Status> {
     let session = context.server.state().session(asked.session)?;
     let fore = session.fore_channel();
     if context.operations > fore.operations_max {
         return Err(Status::TooManyOperations);
     }
-    if context.call.arguments.remaining() > fore.request_bytes_max as usize {
+    // From the start of the RPC message.
+    let arguments = &context.call.arguments;
+    if arguments.offset() + arguments.remaining() > fore.request_bytes_max as usize {
         return Err(Status::RequestTooBig);
     }
+    ReplyLimits::new(fore, asked.cache_this).check(used + SEQUENCED)?;
     Ok(session)
 }
 

@@ -4,9 +4,11 @@
 
 mod bad_input;
 mod callbacks;
+mod create_session;
 mod delegations;
 mod exchange_id;
 mod files;
 mod peer;
 mod principals;
 mod sessions;
+mod sizes;

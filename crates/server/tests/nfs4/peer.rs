@@ -330,7 +330,12 @@ impl Peer {
     }
 
     pub fn create_session(&mut self, sequence: SequenceId) -> Result<CreateSessionResult, Status> {
-        let arguments = CreateSessionArgs {
+        let arguments = self.create_session_args(sequence);
+        self.create_session_with(&arguments)
+    }
+
+    pub fn create_session_args(&self, sequence: SequenceId) -> CreateSessionArgs {
+        CreateSessionArgs {
             client: self.client,
             sequence,
             flags: session_flags::CONN_BACK_CHAN,
@@ -338,16 +343,30 @@ impl Peer {
             back_channel: Self::channel(),
             callback_program: 0x4000_0000,
             callback_security: vec![CallbackSecurity::None],
-        };
+        }
+    }
+
+    pub fn create_session_with(
+        &mut self,
+        arguments: &CreateSessionArgs,
+    ) -> Result<CreateSessionResult, Status> {
         let mut results = self.send(1, |c| {
-            c.push(Operation::CreateSession, &arguments);
+            c.push(Operation::CreateSession, arguments);
         });
         if results.status != Status::Ok {
             return Err(results.status);
         }
         let created: CreateSessionResult = results.body(Operation::CreateSession);
         self.session = created.session;
+        self.sequence = 0;
         Ok(created)
+    }
+
+    /// Goes on in a second session with such a channel.
+    pub fn with_channel(mut self, fore_channel: ChannelAttributes) -> Self {
+        let arguments = CreateSessionArgs { fore_channel, ..self.create_session_args(SequenceId(2)) };
+        self.create_session_with(&arguments).unwrap();
+        self
     }
 
     /// Says that it has nothing to reclaim, or nothing more. Uses the second slot, once.

@@ -77,6 +77,8 @@ pub enum SetTime {
 pub struct SetAttributes {
     /// Permission bits (the low 12 bits).
     pub mode: Option<u32>,
+    /// The bits of `mode` that count, the others stay as they are; all of them when absent.
+    pub mode_mask: Option<u32>,
     /// Owner.
     pub uid: Option<u32>,
     /// Group.
@@ -87,6 +89,14 @@ pub struct SetAttributes {
     pub accessed: Option<SetTime>,
     /// Last change of the data.
     pub modified: Option<SetTime>,
+}
+
+impl SetAttributes {
+    /// The mode to set where `now` is the present one.
+    pub(crate) fn mode_over(&self, now: u32) -> Option<u32> {
+        let mask = self.mode_mask.unwrap_or(u32::MAX);
+        self.mode.map(|mode| (mode & mask) | (now & !mask))
+    }
 }
 
 /// Permissions asked for and granted, as a set of bits with ACCESS's values (RFC 1813 §3.3.4, RFC 8881 §18.1).

@@ -129,6 +129,8 @@ pub struct Limits {
     pub time_granularity_ns: u32,
     /// True where only a privileged caller may give a file away.
     pub chown_restricted: bool,
+    /// True where [`Attributes::created`] is recorded.
+    pub records_creation: bool,
 }
 
 /// A file system that a server can export.

@@ -34,6 +34,7 @@ pub(super) fn to_wcc(from: &Attributes) -> nfs3::WccAttributes {
 pub(super) fn from_wire(from: &nfs3::SetAttributes) -> SetAttributes {
     SetAttributes {
         mode: from.mode.map(|mode| mode & MODE_MASK),
+        mode_mask: None,
         uid: from.uid,
         gid: from.gid,
         size: from.size,

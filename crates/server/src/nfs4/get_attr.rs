@@ -9,9 +9,6 @@ use super::context::{Context, Object};
 use super::{attributes, status};
 use crate::recall::Holder;
 
-/// Can only be set: to ask for them is an error (RFC 8881 §18.7.3).
-const WRITE_ONLY: Bitmap = Bitmap::of(&[AttributeId::TimeAccessSet, AttributeId::TimeModifySet]);
-
 /// Change when data is written: the holder of a write delegation may know better than the file system.
 const OF_DATA: Bitmap = Bitmap::of(&[
     AttributeId::Change,
@@ -28,7 +25,7 @@ pub(crate) async fn run<F: FileSystem>(
     reply: &mut Encoder,
 ) -> Result<(), Status> {
     let object = context.object()?;
-    if arguments.wanted.intersects(WRITE_ONLY) {
+    if arguments.wanted.intersects(attributes::WRITE_ONLY) {
         return Err(Status::Invalid);
     }
     let found = match &context.fresh {

@@ -136,15 +136,16 @@ async fn create<F: FileSystem>(
     let checked = names::checked(name)?;
     let change = ChangeBefore::of(directory).await?;
     let (mode, values) = match how {
-        CreateHow::Unchecked(values) | CreateHow::Guarded(values) => {
-            (CreateMode::Guarded(attributes::to_set(values, attributes::SETTABLE)?), values.present())
-        }
+        CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
+            CreateMode::Guarded(attributes::to_set(directory.fs(), values, attributes::SETTABLE)?),
+            values.present(),
+        ),
         CreateHow::Exclusive(verifier) => {
             let attributes = SetAttributes::default();
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
         }
         CreateHow::Exclusive41(verifier, values) => {
-            let attributes = attributes::to_set(values, attributes::SETTABLE_EXCLUSIVELY)?;
+            let attributes = attributes::to_set(directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)?;
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
         }
     };

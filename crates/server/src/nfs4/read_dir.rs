@@ -80,9 +80,7 @@ async fn check<F: FileSystem>(directory: &Object<F>, arguments: &ReadDirArgs) ->
     if arguments.cookie != 0 && arguments.verifier != VERIFIER {
         return Err(Status::NotSame);
     }
-    if arguments.wanted.contains(AttributeId::TimeAccessSet)
-        || arguments.wanted.contains(AttributeId::TimeModifySet)
-    {
+    if arguments.wanted.intersects(attributes::WRITE_ONLY) {
         return Err(Status::Invalid);
     }
     Ok(())

@@ -9,8 +9,7 @@ use super::context::Context;
 use super::{attributes, status};
 
 /// Cannot be compared (RFC 8881 §18.31.3).
-const NOT_COMPARABLE: Bitmap =
-    Bitmap::of(&[AttributeId::RdattrError, AttributeId::TimeAccessSet, AttributeId::TimeModifySet]);
+const NOT_COMPARABLE: Bitmap = attributes::WRITE_ONLY.with(AttributeId::RdattrError);
 
 /// Fails unless the attributes are the same, or, `negated`, unless they differ.
 pub(crate) async fn run<F: FileSystem>(
@@ -24,7 +23,7 @@ pub(crate) async fn run<F: FileSystem>(
     if compared.intersects(NOT_COMPARABLE) {
         return Err(Status::Invalid);
     }
-    if !compared.without(attributes::SUPPORTED).is_empty() {
+    if !compared.without(attributes::supported(object.fs())).is_empty() {
         return Err(Status::AttributeNotSupported);
     }
     let found = object.fs().attributes(&object.node).await.map_err(status::of)?;

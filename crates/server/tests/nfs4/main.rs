@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::should_implement_trait)]
 
+mod attributes;
 mod bad_input;
 mod callbacks;
 mod create_session;

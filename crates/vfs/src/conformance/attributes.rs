@@ -16,6 +16,19 @@ pub(super) async fn a_mode_keeps_its_twelve_bits<F: FileSystem>(t: &Fixture<F>) 
     Ok(())
 }
 
+pub(super) async fn a_mask_leaves_the_other_bits_of_the_mode<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+    let (file, dir) = (t.file(&t.root, "file").await?, t.dir(&t.root, "dir").await?);
+    for node in [&file, &dir] {
+        t.set(node, &mode(0o640)).await?;
+        for (bits, mask, becomes) in
+            [(0o7777, 0o1000, 0o1640), (0, 0o040, 0o1600), (0o644, 0o7777, 0o644), (0o777, 0, 0o644)]
+        {
+            same!(t.set(node, &SetAttributes { mode_mask: Some(mask), ..mode(bits) }).await?.mode, becomes);
+        }
+    }
+    Ok(())
+}
+
 pub(super) async fn times_are_set_to_the_nanosecond<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
     let granularity = t.fs.limits().time_granularity_ns.max(1);

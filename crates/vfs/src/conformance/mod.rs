@@ -164,6 +164,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
         }
         attributes {
             a_mode_keeps_its_twelve_bits,
+            a_mask_leaves_the_other_bits_of_the_mode,
             times_are_set_to_the_nanosecond,
             times_are_set_to_the_clock,
             only_files_have_a_length_to_set,

@@ -155,7 +155,9 @@ impl Export {
         self.acting.become_caller(who)?;
         set_owner(fd, set)?;
         if let Some(mode) = set.mode {
-            set_mode(fd, mode)?;
+            let over_present = |stat: rustix::fs::Statx| set.mode_over(stat.stx_mode.into());
+            let masked = set.mode_mask.map(|_| stat::stat(fd.as_fd())).transpose()?.and_then(over_present);
+            set_mode(fd, masked.unwrap_or(mode))?;
         }
         if set.accessed.is_some() || set.modified.is_some() {
             let given = |time| matches!(time, Some(SetTime::To(_)));

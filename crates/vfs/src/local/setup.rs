@@ -64,7 +64,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         pool: Pool::new(options.threads_max, options.queue_max),
         durability: options.durability,
         read_only: options.read_only,
-        limits: limits(magic),
+        limits: limits(magic, stat::birth_ns(&stat).is_some()),
         umask: umask(),
         all_in_memory: magic == TMPFS_MAGIC,
         counts_moves: !has_fine_times(magic),
@@ -110,7 +110,7 @@ fn descriptor_bounds(wanted: Option<usize>) -> (usize, usize) {
     (target.clamp(1, max), max)
 }
 
-fn limits(magic: i64) -> Limits {
+fn limits(magic: i64, records_creation: bool) -> Limits {
     let (links_max, file_bytes_max) = match magic {
         EXT4_MAGIC => (65_000, (1 << 44) - 4096),
         XFS_MAGIC => (i32::MAX as u32, i64::MAX as u64),
@@ -123,6 +123,7 @@ fn limits(magic: i64) -> Limits {
         file_bytes_max,
         time_granularity_ns: 1,
         chown_restricted: true,
+        records_creation,
     }
 }
 

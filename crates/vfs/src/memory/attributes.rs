@@ -62,7 +62,7 @@ pub(super) fn apply(who: &Identity, state: &mut State, set: &SetAttributes, now:
         attributes.gid = set.gid.unwrap_or(attributes.gid);
         attributes.mode = permissions::without_set_id(attributes.kind, attributes.mode);
     }
-    if let Some(mode) = set.mode {
+    if let Some(mode) = set.mode_over(state.attributes.mode) {
         state.attributes.mode = permissions::settable_mode(who, state.attributes.gid, mode);
     }
     if set.accessed.is_some() || set.modified.is_some() {

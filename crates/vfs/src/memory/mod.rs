@@ -317,6 +317,7 @@ impl FileSystem for Memory {
             file_bytes_max: FILE_BYTES_MAX,
             time_granularity_ns: 1,
             chown_restricted: true,
+            records_creation: true,
         }
     }
 }

@@ -45,10 +45,17 @@ impl Bitmap {
         self.0[(number / 32) as usize] & (1 << (number % 32)) != 0
     }
 
-    /// Adds `id`.
-    pub fn insert(&mut self, id: AttributeId) {
+    /// The set with `id` in it.
+    #[must_use]
+    pub const fn with(mut self, id: AttributeId) -> Self {
         let number = id as u32;
         self.0[(number / 32) as usize] |= 1 << (number % 32);
+        self
+    }
+
+    /// Adds `id`.
+    pub fn insert(&mut self, id: AttributeId) {
+        *self = self.with(id);
     }
 
     /// True without any attribute.
@@ -65,6 +72,21 @@ impl Bitmap {
     #[must_use]
     pub fn without(&self, other: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
+
+    /// As [`Decode::decode`], with the first number that was dropped.
+    pub(super) fn decode_with_rest(from: &mut Decoder) -> xdr::Result<(Self, Option<u32>)> {
+        let length = from.length(WORDS_MAX)?;
+        let (mut bitmap, mut beyond) = (Self::EMPTY, None);
+        for index in 0..length {
+            let word = from.u32()?;
+            match bitmap.0.get_mut(index) {
+                Some(kept) => *kept = word,
+                None if word != 0 => beyond = beyond.or(Some(index as u32 * 32 + word.trailing_zeros())),
+                None => {}
+            }
+        }
+        Ok((bitmap, beyond))
     }
 
     /// Numbers in the set, ascending.
@@ -92,15 +114,7 @@ impl BitOr for Bitmap {
 
 impl Decode for Bitmap {
     fn decode(from: &mut Decoder) -> xdr::Result<Self> {
-        let length = from.length(WORDS_MAX)?;
-        let mut bitmap = Self::EMPTY;
-        for index in 0..length {
-            let word = from.u32()?;
-            if let Some(kept) = bitmap.0.get_mut(index) {
-                *kept = word;
-            }
-        }
-        Ok(bitmap)
+        Self::decode_with_rest(from).map(|(bitmap, _)| bitmap)
     }
 }
 

@@ -5,5 +5,5 @@ mod types;
 mod values;
 
 pub use bitmap::Bitmap;
-pub use types::{FileType, FsId, Principal, SetTime, SpecData};
+pub use types::{FileType, FsId, MaskedMode, Principal, SetTime, SpecData, charset};
 pub use values::{AttributeError, AttributeId, AttributeValues};

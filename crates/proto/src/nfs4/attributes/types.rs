@@ -57,6 +57,23 @@ pub enum SetTime {
     Client(Time),
 }
 
+/// Bits of the mode to set and clear (`mode_masked4`, RFC 8881 §6.2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
+pub struct MaskedMode {
+    /// The values of the bits.
+    pub value: u32,
+    /// The bits that count.
+    pub mask: u32,
+}
+
+/// Bits of `fs_charset_cap` (RFC 8881 §14.4).
+pub mod charset {
+    /// Names may be no UTF-8, and are taken and given as they are.
+    pub const CONTAINS_NON_UTF8: u32 = 1;
+    /// Names that are no UTF-8 are refused.
+    pub const ALLOWS_ONLY_UTF8: u32 = 2;
+}
+
 /// Longest name of a user or group in bytes.
 const PRINCIPAL_BYTES_MAX: u32 = 1024;
 

@@ -2,7 +2,7 @@
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Bitmap, FileType, FsId, Principal, SetTime, SpecData};
+use super::{Bitmap, FileType, FsId, MaskedMode, Principal, SetTime, SpecData};
 use crate::nfs4::{FileHandle, Status, Time};
 
 /// Why a `fattr4` could not be decoded.
@@ -60,7 +60,7 @@ macro_rules! attributes {
             /// # Errors
             /// See [`AttributeError`].
             pub fn decode(from: &mut Decoder) -> Result<Self, AttributeError> {
-                let given: Bitmap = from.get()?;
+                let (given, beyond) = Bitmap::decode_with_rest(from)?;
                 let mut list = Decoder::new(from.opaque(VALUES_BYTES_MAX)?);
                 let mut values = Self::default();
                 for number in given.numbers() {
@@ -68,6 +68,9 @@ macro_rules! attributes {
                         $($number => values.$field = Some(list.get::<$type>()?),)*
                         other => return Err(AttributeError::NotSupported(other)),
                     }
+                }
+                if let Some(other) = beyond {
+                    return Err(AttributeError::NotSupported(other));
                 }
                 list.finish()?;
                 Ok(values)
@@ -126,7 +129,9 @@ attributes! {
     53 TimeModify time_modify: Time,
     54 TimeModifySet time_modify_set: SetTime,
     55 MountedOnFileId mounted_on_fileid: u64,
+    74 ModeSetMasked mode_set_masked: MaskedMode,
     75 SuppattrExclcreat suppattr_exclcreat: Bitmap,
+    76 FsCharsetCap fs_charset_cap: u32,
     ;
     12 Acl,
     14 Archive,
@@ -156,8 +161,6 @@ attributes! {
     71 RetentEvtGet,
     72 RetentEvtSet,
     73 RetentionHold,
-    74 ModeSetMasked,
-    76 FsCharsetCap,
     77 CloneBlksize,
     78 SpaceFreed,
     79 ChangeAttrType,
@@ -229,6 +232,9 @@ mod tests {
     fn an_attribute_of_unknown_type_is_told_from_a_malformed_one() {
         let mut acl = Decoder::new(vec![0, 0, 0, 1, 0, 0, 0x10, 0, 0, 0, 0, 4, 0, 0, 0, 0].into());
         assert_eq!(AttributeValues::decode(&mut acl), Err(AttributeError::NotSupported(12)));
+        let mut future =
+            Decoder::new(vec![0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0].into());
+        assert_eq!(AttributeValues::decode(&mut future), Err(AttributeError::NotSupported(97)));
         let mut short = Decoder::new(vec![0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0].into());
         assert!(matches!(AttributeValues::decode(&mut short), Err(AttributeError::Malformed(_))));
         let mut long = Decoder::new(vec![0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0].into());

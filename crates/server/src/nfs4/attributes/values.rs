@@ -1,80 +1,15 @@
-//! From a back end's attributes to NFSv4's and back (RFC 8881 §5).
+//! The values of an object's attributes (RFC 8881 §5.8).
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{
-    AttributeId, AttributeValues, Bitmap, FileType, FsId, Principal, SetTime, SpecData,
+    AttributeId, AttributeValues, Bitmap, FileType, FsId, Principal, SpecData, charset,
 };
 use proto::nfs4::{FileHandle, Status, Time};
-use vfs::{Attributes, FileKind, FileSystem, SetAttributes, Timestamp};
+use vfs::{Attributes, FileKind, FileSystem, Timestamp};
 
-use super::context::Object;
-use super::{status, transfer};
-
-/// The attributes that GETATTR can answer.
-pub(crate) const SUPPORTED: Bitmap = Bitmap::of(&[
-    AttributeId::SupportedAttrs,
-    AttributeId::Type,
-    AttributeId::FhExpireType,
-    AttributeId::Change,
-    AttributeId::Size,
-    AttributeId::LinkSupport,
-    AttributeId::SymlinkSupport,
-    AttributeId::NamedAttr,
-    AttributeId::FsId,
-    AttributeId::UniqueHandles,
-    AttributeId::LeaseTime,
-    AttributeId::RdattrError,
-    AttributeId::AclSupport,
-    AttributeId::CanSetTime,
-    AttributeId::CaseInsensitive,
-    AttributeId::CasePreserving,
-    AttributeId::ChownRestricted,
-    AttributeId::FileHandle,
-    AttributeId::FileId,
-    AttributeId::FilesAvail,
-    AttributeId::FilesFree,
-    AttributeId::FilesTotal,
-    AttributeId::Homogeneous,
-    AttributeId::MaxFileSize,
-    AttributeId::MaxLink,
-    AttributeId::MaxName,
-    AttributeId::MaxRead,
-    AttributeId::MaxWrite,
-    AttributeId::Mode,
-    AttributeId::NoTrunc,
-    AttributeId::NumLinks,
-    AttributeId::Owner,
-    AttributeId::OwnerGroup,
-    AttributeId::RawDev,
-    AttributeId::SpaceAvail,
-    AttributeId::SpaceFree,
-    AttributeId::SpaceTotal,
-    AttributeId::SpaceUsed,
-    AttributeId::TimeAccess,
-    AttributeId::TimeAccessSet,
-    AttributeId::TimeCreate,
-    AttributeId::TimeDelta,
-    AttributeId::TimeMetadata,
-    AttributeId::TimeModify,
-    AttributeId::TimeModifySet,
-    AttributeId::MountedOnFileId,
-    AttributeId::SuppattrExclcreat,
-]);
-
-/// The attributes that SETATTR, OPEN and CREATE can set.
-pub(crate) const SETTABLE: Bitmap = Bitmap::of(&[
-    AttributeId::Size,
-    AttributeId::Mode,
-    AttributeId::Owner,
-    AttributeId::OwnerGroup,
-    AttributeId::TimeAccessSet,
-    AttributeId::TimeModifySet,
-]);
-
-/// The attributes that an exclusive create can set: not the times, where the back end keeps the verifier
-/// (RFC 8881 §5.8.1.14).
-pub(crate) const SETTABLE_EXCLUSIVELY: Bitmap =
-    Bitmap::of(&[AttributeId::Size, AttributeId::Mode, AttributeId::Owner, AttributeId::OwnerGroup]);
+use super::sets::{SETTABLE_EXCLUSIVELY, supported};
+use crate::nfs4::context::Object;
+use crate::nfs4::{status, transfer};
 
 const SPACE: Bitmap = Bitmap::of(&[
     AttributeId::FilesAvail,
@@ -93,7 +28,7 @@ const LIMITS: Bitmap = Bitmap::of(&[
     AttributeId::TimeDelta,
 ]);
 
-/// Asked when the attributes of an object in a directory listing could not be had.
+/// For an entry of a directory whose attributes could not be had (RFC 8881 §5.8.1.12).
 pub(crate) fn of_error(status: Status) -> AttributeValues {
     AttributeValues { rdattr_error: Some(status), ..AttributeValues::default() }
 }
@@ -106,6 +41,9 @@ pub(crate) async fn of<F: FileSystem>(
     lease_seconds: u32,
 ) -> Result<AttributeValues, Status> {
     let mut values = of_object(attributes);
+    if wanted.contains(AttributeId::SupportedAttrs) {
+        values.supported_attrs = Some(supported(object.fs()));
+    }
     if wanted.intersects(CONSTANTS) {
         add_constants(&mut values, lease_seconds);
     }
@@ -129,7 +67,6 @@ pub(crate) async fn of<F: FileSystem>(
 }
 
 const CONSTANTS: Bitmap = Bitmap::of(&[
-    AttributeId::SupportedAttrs,
     AttributeId::FhExpireType,
     AttributeId::LinkSupport,
     AttributeId::SymlinkSupport,
@@ -146,6 +83,7 @@ const CONSTANTS: Bitmap = Bitmap::of(&[
     AttributeId::MaxWrite,
     AttributeId::NoTrunc,
     AttributeId::SuppattrExclcreat,
+    AttributeId::FsCharsetCap,
 ]);
 
 fn of_object(attributes: &Attributes) -> AttributeValues {
@@ -171,7 +109,6 @@ fn of_object(attributes: &Attributes) -> AttributeValues {
 }
 
 fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
-    values.supported_attrs = Some(SUPPORTED);
     // FH4_PERSISTENT (RFC 8881 §5.8.1.3).
     values.fh_expire_type = Some(0);
     values.link_support = Some(true);
@@ -190,6 +127,8 @@ fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
     values.max_write = Some(u64::from(transfer::DATA_BYTES_MAX));
     values.no_trunc = Some(true);
     values.suppattr_exclcreat = Some(SETTABLE_EXCLUSIVELY);
+    // Names are bytes here, as they are to the file system.
+    values.fs_charset_cap = Some(charset::CONTAINS_NON_UTF8);
 }
 
 fn add_limits<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
@@ -215,47 +154,4 @@ fn file_type(kind: FileKind) -> FileType {
 
 fn time(timestamp: Timestamp) -> Time {
     Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
-}
-
-/// What a client wants set, in the back end's terms.
-///
-/// # Errors
-/// INVAL for an attribute that can only be read, ATTRNOTSUPP for one that is not supported, BADOWNER for a name that is no
-/// number (RFC 8881 §5.9), INVAL for an impossible time or mode.
-pub(crate) fn to_set(values: &AttributeValues, allowed: Bitmap) -> Result<SetAttributes, Status> {
-    let given = values.present();
-    if !given.without(SUPPORTED).is_empty() {
-        return Err(Status::AttributeNotSupported);
-    }
-    if !given.without(allowed).is_empty() {
-        return Err(Status::Invalid);
-    }
-    if values.mode.is_some_and(|mode| mode & !0o7777 != 0) {
-        return Err(Status::Invalid);
-    }
-    Ok(SetAttributes {
-        mode: values.mode,
-        uid: values.owner.as_ref().map(id).transpose()?,
-        gid: values.owner_group.as_ref().map(id).transpose()?,
-        size: values.size,
-        accessed: values.time_access_set.map(set_time).transpose()?,
-        modified: values.time_modify_set.map(set_time).transpose()?,
-    })
-}
-
-fn id(principal: &Principal) -> Result<u32, Status> {
-    match principal {
-        Principal::Number(id) => Ok(*id),
-        Principal::Name(_) => Err(Status::BadOwner),
-    }
-}
-
-fn set_time(set: SetTime) -> Result<vfs::SetTime, Status> {
-    match set {
-        SetTime::Server => Ok(vfs::SetTime::Now),
-        SetTime::Client(Time { seconds, nanoseconds }) if nanoseconds < 1_000_000_000 => {
-            Ok(vfs::SetTime::To(Timestamp { seconds, nanoseconds }))
-        }
-        SetTime::Client(_) => Err(Status::Invalid),
-    }
 }

@@ -1,0 +1,66 @@
+//! From the attributes that a client wants set to the back end's terms (RFC 8881 §18.30).
+
+use proto::nfs4::attributes::{AttributeValues, Bitmap, Principal, SetTime};
+use proto::nfs4::{Status, Time};
+use vfs::{FileSystem, SetAttributes, Timestamp};
+
+use super::sets::supported;
+
+/// Bits of a mode (RFC 8881 §6.2.4).
+const MODE_BITS: u32 = 0o7777;
+
+/// What a client wants set on `fs`, by an operation that can set `allowed`.
+///
+/// # Errors
+/// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER for a name that is no
+/// number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
+pub(crate) fn to_set<F: FileSystem>(
+    fs: &F,
+    values: &AttributeValues,
+    allowed: Bitmap,
+) -> Result<SetAttributes, Status> {
+    let given = values.present();
+    if !given.without(supported(fs)).is_empty() {
+        return Err(Status::AttributeNotSupported);
+    }
+    if !given.without(allowed).is_empty() {
+        return Err(Status::Invalid);
+    }
+    let (mode, mode_mask) = mode(values)?;
+    Ok(SetAttributes {
+        mode,
+        mode_mask,
+        uid: values.owner.as_ref().map(id).transpose()?,
+        gid: values.owner_group.as_ref().map(id).transpose()?,
+        size: values.size,
+        accessed: values.time_access_set.map(set_time).transpose()?,
+        modified: values.time_modify_set.map(set_time).transpose()?,
+    })
+}
+
+/// The mode and which of its bits count (RFC 8881 §6.2.5).
+fn mode(values: &AttributeValues) -> Result<(Option<u32>, Option<u32>), Status> {
+    let valid = |mode: u32| if mode & !MODE_BITS == 0 { Ok(mode) } else { Err(Status::Invalid) };
+    match (values.mode, values.mode_set_masked) {
+        (Some(_), Some(_)) => Err(Status::Invalid),
+        (None, Some(masked)) => Ok((Some(valid(masked.value)?), Some(valid(masked.mask)?))),
+        (mode, None) => Ok((mode.map(valid).transpose()?, None)),
+    }
+}
+
+fn id(principal: &Principal) -> Result<u32, Status> {
+    match principal {
+        Principal::Number(id) => Ok(*id),
+        Principal::Name(_) => Err(Status::BadOwner),
+    }
+}
+
+fn set_time(set: SetTime) -> Result<vfs::SetTime, Status> {
+    match set {
+        SetTime::Server => Ok(vfs::SetTime::Now),
+        SetTime::Client(Time { seconds, nanoseconds }) if nanoseconds < 1_000_000_000 => {
+            Ok(vfs::SetTime::To(Timestamp { seconds, nanoseconds }))
+        }
+        SetTime::Client(_) => Err(Status::Invalid),
+    }
+}

@@ -1,0 +1,85 @@
+//! Which attributes there are, and which of them can be set by what.
+
+use proto::nfs4::attributes::{AttributeId, Bitmap};
+use vfs::FileSystem;
+
+/// The attributes that can be read from or set on `fs`: what `supported_attrs` says (RFC 8881 §5.8.1.1).
+pub(crate) fn supported<F: FileSystem>(fs: &F) -> Bitmap {
+    let creation =
+        if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
+    SUPPORTED | creation
+}
+
+/// Those that every back end has.
+const SUPPORTED: Bitmap = Bitmap::of(&[
+    AttributeId::SupportedAttrs,
+    AttributeId::Type,
+    AttributeId::FhExpireType,
+    AttributeId::Change,
+    AttributeId::Size,
+    AttributeId::LinkSupport,
+    AttributeId::SymlinkSupport,
+    AttributeId::NamedAttr,
+    AttributeId::FsId,
+    AttributeId::UniqueHandles,
+    AttributeId::LeaseTime,
+    AttributeId::RdattrError,
+    AttributeId::AclSupport,
+    AttributeId::CanSetTime,
+    AttributeId::CaseInsensitive,
+    AttributeId::CasePreserving,
+    AttributeId::ChownRestricted,
+    AttributeId::FileHandle,
+    AttributeId::FileId,
+    AttributeId::FilesAvail,
+    AttributeId::FilesFree,
+    AttributeId::FilesTotal,
+    AttributeId::Homogeneous,
+    AttributeId::MaxFileSize,
+    AttributeId::MaxLink,
+    AttributeId::MaxName,
+    AttributeId::MaxRead,
+    AttributeId::MaxWrite,
+    AttributeId::Mode,
+    AttributeId::NoTrunc,
+    AttributeId::NumLinks,
+    AttributeId::Owner,
+    AttributeId::OwnerGroup,
+    AttributeId::RawDev,
+    AttributeId::SpaceAvail,
+    AttributeId::SpaceFree,
+    AttributeId::SpaceTotal,
+    AttributeId::SpaceUsed,
+    AttributeId::TimeAccess,
+    AttributeId::TimeAccessSet,
+    AttributeId::TimeDelta,
+    AttributeId::TimeMetadata,
+    AttributeId::TimeModify,
+    AttributeId::TimeModifySet,
+    AttributeId::MountedOnFileId,
+    AttributeId::ModeSetMasked,
+    AttributeId::SuppattrExclcreat,
+    AttributeId::FsCharsetCap,
+]);
+
+/// The attributes that OPEN and CREATE can set.
+pub(crate) const SETTABLE: Bitmap = Bitmap::of(&[
+    AttributeId::Size,
+    AttributeId::Mode,
+    AttributeId::Owner,
+    AttributeId::OwnerGroup,
+    AttributeId::TimeAccessSet,
+    AttributeId::TimeModifySet,
+]);
+
+/// The attributes that SETATTR can set: a new object has no mode to change a part of (RFC 8881 §6.2.5).
+pub(crate) const SETTABLE_BY_SETATTR: Bitmap = SETTABLE.with(AttributeId::ModeSetMasked);
+
+/// The attributes that an exclusive create can set: not the times, where the back end keeps the verifier
+/// (RFC 8881 §5.8.1.14).
+pub(crate) const SETTABLE_EXCLUSIVELY: Bitmap =
+    Bitmap::of(&[AttributeId::Size, AttributeId::Mode, AttributeId::Owner, AttributeId::OwnerGroup]);
+
+/// The attributes that can only be set: to ask for them is an error (RFC 8881 §5.5).
+pub(crate) const WRITE_ONLY: Bitmap =
+    Bitmap::of(&[AttributeId::TimeAccessSet, AttributeId::TimeModifySet, AttributeId::ModeSetMasked]);

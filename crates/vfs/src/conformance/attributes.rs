@@ -1,5 +1,7 @@
 //! Setting attributes.
 
+use std::collections::HashSet;
+
 use super::fixture::{Fixture, mode, name, size};
 use super::{Outcome, ensure, refused, same};
 use crate::{Error, FileKind, FileSystem, SetAttributes, SetTime, Timestamp};
@@ -115,6 +117,24 @@ pub(super) async fn every_change_moves_the_change_attribute<F: FileSystem>(t: &F
     }
     t.fs.link(&t.who, &file, &t.root, name("link")).await?;
     ensure!(!seen.contains(&t.fs.attributes(&file).await?.change));
+    Ok(())
+}
+
+pub(super) async fn a_thousand_changes_in_a_row_give_a_thousand_values<F: FileSystem>(
+    t: &Fixture<F>,
+) -> Outcome {
+    let (file, dir) = (t.file(&t.root, "file").await?, t.dir(&t.root, "dir").await?);
+    let (mut of_file, mut of_dir, mut of_root) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for i in 0..1000 {
+        t.write(&file, 0, b"x").await?;
+        of_file.insert(t.fs.attributes(&file).await?.change);
+        t.file(&dir, &format!("made {i}")).await?;
+        of_dir.insert(t.fs.attributes(&dir).await?.change);
+        let (from, to) = if i % 2 == 0 { ("file", "other") } else { ("other", "file") };
+        t.rename(&t.root, from, &t.root, to).await?;
+        of_root.insert(t.fs.attributes(&t.root).await?.change);
+    }
+    same!((of_file.len(), of_dir.len(), of_root.len()), (1000, 1000, 1000));
     Ok(())
 }
 

@@ -172,6 +172,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             setting_nothing_sets_nothing,
             every_change_moves_the_change_attribute,
             a_changed_directory_moves_its_change_attribute,
+            a_thousand_changes_in_a_row_give_a_thousand_values,
         }
         directory {
             an_empty_directory_lists_itself_and_its_parent,

@@ -63,7 +63,7 @@ impl Export {
         self.check_set(who, (object, &fd), &before, &set)?;
         if set != SetAttributes::default() {
             self.apply(who, object, &fd, &set)?;
-            object.moved();
+            self.moved(object);
         }
         self.attributes(object)
     }

@@ -75,7 +75,7 @@ impl Export {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOCTTY;
         let fd = open_contained(dir, place.1.as_bytes(), flags, Mode::from_raw_mode(bits));
         let fd = Arc::new(fd.map_err(|errno| self.explain(dir, errno))?);
-        place.0.moved();
+        self.moved(place.0);
         let set = SetAttributes { mode: Some(bits), ..set };
         let made = stat::stat(fd.as_fd()).map_err(Error::from).and_then(|stat| {
             if let Some(size) = set.size.filter(|size| *size > 0) {

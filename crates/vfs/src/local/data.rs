@@ -132,7 +132,7 @@ impl Export {
         // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
         self.acting.become_caller(who)?;
         let written = write_all(&fd, data, offset);
-        object.moved();
+        self.moved(object);
         written
     }
 

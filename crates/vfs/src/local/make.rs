@@ -66,7 +66,7 @@ impl Export {
             Error::NotFound => self.explain(dir.as_fd(), Errno::NOENT),
             error => error,
         })?;
-        place.0.moved();
+        self.moved(place.0);
         // The mode of a symbolic link has no meaning, and only files have a length to set.
         let mode = (!matches!(what, What::Symlink(_))).then_some(mode);
         let set = SetAttributes { mode, size: None, ..*set };
@@ -89,6 +89,7 @@ impl Export {
         if self.acting.become_caller(who).is_ok() {
             // Nothing more can be done when this fails; the caller learns of the first failure.
             let _ = unlinkat(dir, place.1.as_bytes(), flags);
+            self.moved(place.0);
         }
     }
 

@@ -10,8 +10,8 @@
 //! [`restore_thread_identity`].
 //!
 //! **Change attribute**: the time of the last change in nanoseconds. Where the kernel's timestamps are too coarse
-//! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), the
-//! number of changes made through us since the object was last looked up is added.
+//! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), changes
+//! that are made through us within a tick are counted; `change` has the scheme.
 //!
 //! **Exclusive create**: the verifier is kept in the seconds of the access and modification times, 31 bits of
 //! each half, since a protocol's times may be signed.
@@ -23,6 +23,7 @@
 
 mod attributes;
 mod cache;
+mod change;
 mod create;
 mod data;
 mod directory;
@@ -57,6 +58,7 @@ use crate::{
     NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
 };
 use cache::Cache;
+use change::Changes;
 use identity::Acting;
 pub use identity::restore_thread_identity;
 use index::Index;
@@ -90,8 +92,7 @@ struct Export {
     umask: u32,
     /// No read waits for a disk.
     all_in_memory: bool,
-    /// The kernel's timestamps do not tell all changes apart.
-    counts_moves: bool,
+    changes: Changes,
     verifier: AtomicU64,
     /// Counts renames, for walks to notice them.
     renamed: AtomicU64,

@@ -76,8 +76,8 @@ impl Export {
                 errno => self.explain(dir.as_fd(), errno),
             },
         )?;
-        object.moved();
-        place.0.moved();
+        self.moved(object);
+        self.moved(place.0);
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl Export {
                 result => result?,
             },
         }
-        place.0.moved();
+        self.moved(place.0);
         self.lost_name(victim);
         Ok(())
     }
@@ -116,10 +116,10 @@ impl Export {
             errno => self.explain(to_dir.as_fd(), errno),
         })?;
         self.renamed.fetch_add(1, Relaxed);
-        from.0.moved();
-        to.0.moved();
+        self.moved(from.0);
+        self.moved(to.0);
         if let Some((moved, _)) = &moved {
-            moved.moved();
+            self.moved(moved);
             if let Some(index) = &self.index {
                 index.note(moved.id.fileid, to.0.id.fileid, to.1.as_bytes());
             }
@@ -151,7 +151,7 @@ impl Export {
     /// Lets go of an object that has lost its last name: our descriptors alone would keep its space.
     fn lost_name(&self, known: Option<Known>) {
         let Some((object, fd)) = known else { return };
-        object.moved();
+        self.moved(&object);
         let Ok(stat) = stat::stat(fd.as_fd()) else { return };
         let gone = stat.stx_nlink == 0;
         if object.kind == FileKind::Directory || gone {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -28,8 +28,6 @@ pub(super) struct Object {
     pub(super) object_id: ObjectId,
     pub(super) kind: FileKind,
     pub(super) device: (u32, u32),
-    /// Counts changes made through us, where times alone cannot tell them apart.
-    pub(super) moves: AtomicU64,
     /// Used since the cache last looked.
     pub(super) used: AtomicBool,
     pub(super) verified: Mutex<Option<Verified>>,
@@ -83,7 +81,6 @@ impl Object {
             object_id,
             kind,
             device,
-            moves: AtomicU64::new(0),
             used: AtomicBool::new(true),
             verified: Mutex::new(None),
             syncs: SyncGroup::default(),
@@ -138,11 +135,6 @@ impl Object {
         let taken = std::mem::take(&mut *self.descriptors.write());
         self.open.fetch_sub(taken.count(), Relaxed);
         taken
-    }
-
-    /// Notes a change made through us.
-    pub(super) fn moved(&self) {
-        self.moves.fetch_add(1, Relaxed);
     }
 
     pub(super) fn mark_used(&self) {

@@ -2,7 +2,6 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, Statx, openat, openat2};
 use rustix::io::Errno;
@@ -166,8 +165,13 @@ impl Export {
     }
 
     pub(super) fn attributes_of(&self, object: &Object, stat: &Statx) -> Attributes {
-        let moves = if self.counts_moves { object.moves.load(Relaxed) } else { 0 };
-        stat::attributes(stat, self.fsid, moves)
+        let change = self.changes.value(object.id.fileid, stat::change_ns(stat));
+        stat::attributes(stat, self.fsid, change)
+    }
+
+    /// Notes that `object` was changed through us. To be called after the change.
+    pub(super) fn moved(&self, object: &Object) {
+        self.changes.moved(object.id.fileid);
     }
 
     /// What `ENOENT` means when `dir` was given: the directory itself may be gone.

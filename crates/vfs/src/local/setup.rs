@@ -9,6 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::cache::Cache;
+use super::change::Changes;
 use super::identity::{Acting, restore_thread_identity};
 use super::index::Index;
 use super::object::{Descriptors, Object};
@@ -52,6 +53,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let root = Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, cache.open.clone()));
     cache.insert_held(&root);
 
+    let creation = stat::birth_ns(&stat);
     let magic = rustix::fs::fstatfs(&fd)?.f_type as i64;
     Ok(Export {
         root,
@@ -64,10 +66,10 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         pool: Pool::new(options.threads_max, options.queue_max),
         durability: options.durability,
         read_only: options.read_only,
-        limits: limits(magic, stat::birth_ns(&stat).is_some()),
+        limits: limits(magic, creation.is_some()),
         umask: umask(),
         all_in_memory: magic == TMPFS_MAGIC,
-        counts_moves: !has_fine_times(magic),
+        changes: Changes::new(has_fine_times(magic) && creation.is_some()),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),
     })
@@ -127,7 +129,8 @@ fn limits(magic: i64, records_creation: bool) -> Limits {
     }
 }
 
-/// True where a change of an object that was looked at always gets a new time (multigrain timestamps).
+/// True where a change of an object that was looked at always gets a new time (multigrain timestamps). Inodes of ext4 that
+/// are too small for it hold no nanoseconds; those hold no creation either.
 fn has_fine_times(magic: i64) -> bool {
     let release = rustix::system::uname();
     let mut parts = release.release().to_str().unwrap_or_default().split(|c: char| !c.is_ascii_digit());

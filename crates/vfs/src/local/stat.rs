@@ -53,8 +53,7 @@ pub(super) fn change_ns(stat: &Statx) -> i64 {
     nanoseconds(stat.stx_ctime)
 }
 
-/// `moves` is added to the time of the last change to make the change attribute.
-pub(super) fn attributes(stat: &Statx, fsid: u64, moves: u64) -> Attributes {
+pub(super) fn attributes(stat: &Statx, fsid: u64, change: u64) -> Attributes {
     let created = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
     Attributes {
         kind: kind(stat),
@@ -71,7 +70,7 @@ pub(super) fn attributes(stat: &Statx, fsid: u64, moves: u64) -> Attributes {
         modified: timestamp(stat.stx_mtime),
         changed: timestamp(stat.stx_ctime),
         created: created.then(|| timestamp(stat.stx_btime)),
-        change: (change_ns(stat) as u64).wrapping_add(moves),
+        change,
     }
 }
 

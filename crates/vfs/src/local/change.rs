@@ -23,6 +23,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Added to the times of files whose count is not known. Less than the shortest tick (1 ms).
 const SETTLED: u64 = 999_999;
+/// Longer than any file system's times stand still: 2 s, those of FAT.
+const STANDSTILL_MAX_NS: i64 = 3_000_000_000;
 const SHARDS: usize = 16;
 /// Files of a shard that a count is kept of.
 const FILES_MAX: usize = 4096;
@@ -66,6 +68,14 @@ impl Changes {
     pub(super) fn moved(&self, fileid: u64) {
         if let Self::Coarse(coarse) = self {
             coarse.moved(fileid, now_ns);
+        }
+    }
+
+    /// True when a file whose last change is at `time_ns` now cannot be changed any more without a new time.
+    pub(super) fn is_past(&self, time_ns: i64) -> bool {
+        match self {
+            Self::Fine => true,
+            Self::Coarse(_) => now_ns().saturating_sub(time_ns) > STANDSTILL_MAX_NS,
         }
     }
 
@@ -184,6 +194,15 @@ mod tests {
             coarse.moved(0, || 2 * TICK);
             assert!(coarse.value(0, 2 * TICK) > next);
         }
+    }
+
+    #[test]
+    fn only_a_time_that_is_over_tells_changes_apart() {
+        let second = 1_000_000_000;
+        assert!(!Changes::new(false).is_past(now_ns() - second));
+        assert!(!Changes::new(false).is_past(now_ns() + second));
+        assert!(Changes::new(false).is_past(now_ns() - 4 * second));
+        assert!(Changes::new(true).is_past(now_ns() + second));
     }
 
     #[test]

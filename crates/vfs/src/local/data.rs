@@ -76,7 +76,7 @@ impl Export {
     /// Checks that `who` may read or write the data, which `owner`, the file's, always may (RFC 1813 §4.4).
     ///
     /// An answer is remembered until the file changes: its time of the last change covers access control lists
-    /// as well as the mode.
+    /// as well as the mode. Where times are coarse, only once the next change is sure to show.
     pub(super) fn authorise(
         &self,
         who: &Identity,
@@ -99,7 +99,7 @@ impl Export {
         }
         self.acting.become_caller(who)?;
         sys::check_access(fd.as_fd(), mode)?;
-        *verified = Some(Verified { who: who.clone(), change_ns, mode });
+        *verified = self.changes.is_past(change_ns).then(|| Verified { who: who.clone(), change_ns, mode });
         Ok(())
     }
 

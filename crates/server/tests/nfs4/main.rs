@@ -5,6 +5,7 @@
 mod attributes;
 mod bad_input;
 mod callbacks;
+mod changes;
 mod create_session;
 mod delegations;
 mod exchange_id;

@@ -19,6 +19,8 @@ use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::Forgetful;
 use state::{Limits, State};
+use vfs::FileSystem;
+use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
 use xdr::{Decoder, Encode, Encoder};
 
@@ -168,10 +170,31 @@ impl Connection for Line {
     }
 }
 
+/// A service without its type.
+trait Answers: Send + Sync {
+    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, ()>;
+
+    fn disconnect(&self, connection: u64);
+}
+
+impl<S: Service> Answers for S {
+    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, ()> {
+        Box::pin(async move {
+            self.call(call, reply).await.unwrap();
+        })
+    }
+
+    fn disconnect(&self, connection: u64) {
+        self.disconnected(connection);
+    }
+}
+
 pub struct TestServer {
-    programs: Programs<Memory, Recaller, Recaller>,
+    programs: Box<dyn Answers>,
     recaller: Recaller,
     pub world: Arc<World>,
+    /// The back end has threads of its own that a request may wait for.
+    waits: bool,
 }
 
 impl TestServer {
@@ -181,17 +204,26 @@ impl TestServer {
 
     pub fn with(limits: Limits) -> Arc<Self> {
         let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
+        Arc::new(Self::over(memory, test_options(), limits))
+    }
+
+    /// Over a directory, with changes that do not wait for the disk.
+    pub fn local(directory: &std::path::Path) -> Arc<Self> {
+        let options = LocalOptions { durability: Durability::Async, ..LocalOptions::default() };
+        let local = Local::open(directory, &options).unwrap();
+        Arc::new(Self { waits: true, ..Self::over(local, test_options(), Limits::default()) })
+    }
+
+    pub fn over<F: FileSystem>(fs: F, options: Nfs4Options, limits: Limits) -> Self {
         let squash = Squash::None { anonymous: Squash::NOBODY };
-        let options = ExportOptions { squash, ..ExportOptions::default() };
-        let exports =
-            Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, options)));
+        let export = ExportOptions { squash, ..ExportOptions::default() };
+        let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)));
         let world = Arc::new(World::default());
         let state = Arc::new(State::new(limits, 77));
         let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, Arc::new(Forgetful));
-        let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") };
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
-        Arc::new(Self { programs, recaller, world })
+        Self { programs: Box::new(programs), recaller, world, waits: false }
     }
 
     /// Sets the clock and lets happen what is due.
@@ -203,8 +235,12 @@ impl TestServer {
 
     /// A connection is gone.
     pub fn disconnect(&self, connection: u64) {
-        self.programs.disconnected(connection);
+        self.programs.disconnect(connection);
     }
+}
+
+pub fn test_options() -> Nfs4Options {
+    Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") }
 }
 
 /// One client with a session.
@@ -433,7 +469,11 @@ impl Peer {
     }
 
     pub fn raw(&self, arguments: Vec<u8>) -> Results {
-        self.start(arguments).now_or_never().expect("memory answers at once")
+        let answer = self.start(arguments);
+        if self.server.waits {
+            return pollster::block_on(answer);
+        }
+        answer.now_or_never().expect("memory answers at once")
     }
 
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
@@ -455,7 +495,7 @@ impl Peer {
                 arguments: Decoder::new(arguments.into()),
             };
             let mut reply = Encoder::new();
-            server.programs.call(call, &mut reply).await.unwrap();
+            server.programs.answer(call, &mut reply).await;
             let bytes = Bytes::from(reply.into_inner());
             let mut from = Decoder::new(bytes.clone());
             let status = from.get().unwrap();

@@ -168,7 +168,11 @@ impl FuzzServer {
         let nfs4 = Nfs4::new(
             Arc::clone(&exports),
             recaller.clone(),
-            Nfs4Options { delegations: true, identity: Bytes::from_static(b"fuzz") },
+            Nfs4Options {
+                delegations: true,
+                identity: Bytes::from_static(b"fuzz"),
+                owner_names: server::nfs4::OwnerNames::Numeric,
+            },
         );
         let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4);
         Self { programs, root, connection: Arc::new(Nowhere) }

@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     lease: Option<u32>,
+    /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
+    #[arg(long, value_name = "DOMAIN")]
+    idmap_domain: Option<String>,
 }
 
 /// Serves until SIGTERM or SIGINT.
@@ -115,6 +118,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.state_dir = arguments.state_dir.clone().or(config.state_dir);
     config.listen = arguments.listen.unwrap_or(config.listen);
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
+    config.idmap_domain = arguments.idmap_domain.clone().or(config.idmap_domain);
     config.read_only |= arguments.read_only;
     config.no_root_squash |= arguments.no_root_squash;
     config.asynchronous |= arguments.asynchronous;
@@ -122,6 +126,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     if !arguments.forget && config.state_dir.is_none() {
         config.state_dir = config.directory.as_deref().and_then(default_state_directory);
     }
+    config.check().map_err(Failure::set_up)?;
     Ok(config)
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn run<F: FileSystem>(
     let directory = context.object()?;
     context.writable(directory)?;
     let name = names::checked(&name)?;
-    let set = attributes::to_set(directory.fs(), &values, attributes::SETTABLE)?;
+    let set = attributes::to_set(context.server, directory.fs(), &values, attributes::SETTABLE).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;
     let (fs, at) = (directory.fs(), &directory.node);

@@ -29,6 +29,7 @@ mod lookup_parent;
 mod names;
 mod open;
 mod operations;
+mod owners;
 mod read;
 mod read_dir;
 mod read_link;
@@ -55,6 +56,8 @@ use xdr::Encoder;
 use crate::exports::Exports;
 use crate::recall::Recaller;
 pub(crate) use lock::outcome as lock_outcome;
+use owners::Owners;
+pub use owners::{NameService, OwnerNames, PrincipalKind, Unavailable};
 
 /// The procedures of the program.
 mod procedure {
@@ -69,6 +72,8 @@ pub struct Nfs4Options {
     pub delegations: bool,
     /// Names this server to its clients: the same after a restart, different on every other server.
     pub identity: Bytes,
+    /// How owners and groups are told to clients.
+    pub owner_names: OwnerNames,
 }
 
 /// The program.
@@ -77,12 +82,22 @@ pub struct Nfs4<F> {
     exports: Arc<Exports<F>>,
     recaller: Recaller,
     options: Nfs4Options,
+    owners: Owners,
 }
 
 impl<F: FileSystem> Nfs4<F> {
     /// Serves `exports`; state and recalls are those of `recaller`.
     pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
-        Self { exports, recaller, options }
+        Self { exports, recaller, options, owners: Owners::numeric() }
+    }
+
+    /// Takes names of owners from `service`, where the options ask for names. Without one nobody has a name.
+    #[must_use]
+    pub fn with_names(mut self, service: Arc<dyn NameService>) -> Self {
+        if let OwnerNames::Domain(domain) = &self.options.owner_names {
+            self.owners = Owners::of_domain(domain.clone(), service, Arc::clone(self.recaller.world()));
+        }
+        self
     }
 
     /// Answers a call.
@@ -125,6 +140,10 @@ impl<F: FileSystem> Nfs4<F> {
 
     fn delegations(&self) -> bool {
         self.options.delegations
+    }
+
+    fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     fn identity(&self) -> &Bytes {

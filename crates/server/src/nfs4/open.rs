@@ -137,7 +137,9 @@ async fn create<F: FileSystem>(
     let change = ChangeBefore::of(directory).await?;
     let (mode, values) = match how {
         CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
-            CreateMode::Guarded(attributes::to_set(directory.fs(), values, attributes::SETTABLE)?),
+            CreateMode::Guarded(
+                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE).await?,
+            ),
             values.present(),
         ),
         CreateHow::Exclusive(verifier) => {
@@ -145,7 +147,9 @@ async fn create<F: FileSystem>(
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
         }
         CreateHow::Exclusive41(verifier, values) => {
-            let attributes = attributes::to_set(directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)?;
+            let attributes =
+                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)
+                    .await?;
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
         }
     };

@@ -100,7 +100,7 @@ async fn put_entry<F: FileSystem>(
     let values = match &entry.object {
         Some((node, found)) => {
             let object = Object { export: directory.export.clone(), node: node.clone() };
-            attributes::of(&object, found, arguments.wanted, context.server.lease_seconds()).await?
+            attributes::of(context.server, &object, found, arguments.wanted).await?
         }
         None if arguments.wanted.is_empty() => proto::nfs4::attributes::AttributeValues::default(),
         // Gone since it was listed, or out of reach: said in its place where that was asked for.

@@ -19,7 +19,8 @@ pub(crate) async fn run<F: FileSystem>(
     let state_id = context.resolve_state(state_id)?;
     let object = context.object()?;
     context.writable(object)?;
-    let set = attributes::to_set(object.fs(), &values, attributes::SETTABLE_BY_SETATTR)?;
+    let set =
+        attributes::to_set(context.server, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
     if set.size.is_some() {
         regular::check(object).await?;

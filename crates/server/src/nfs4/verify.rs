@@ -1,11 +1,12 @@
 //! VERIFY and NVERIFY (RFC 8881 §18.31, §18.15).
 
 use proto::nfs4::Status;
-use proto::nfs4::attributes::{AttributeError, AttributeId, AttributeValues, Bitmap};
+use proto::nfs4::attributes::{AttributeError, AttributeId, AttributeValues, Bitmap, Principal};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use super::context::Context;
+use super::owners::{Owners, PrincipalKind};
 use super::{attributes, status};
 
 /// Cannot be compared (RFC 8881 §18.31.3).
@@ -17,7 +18,7 @@ pub(crate) async fn run<F: FileSystem>(
     arguments: &mut Decoder,
     negated: bool,
 ) -> Result<(), Status> {
-    let given = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let mut given = AttributeValues::decode(arguments).map_err(bad_attributes)?;
     let object = context.object()?;
     let compared = given.present();
     if compared.intersects(NOT_COMPARABLE) {
@@ -27,7 +28,10 @@ pub(crate) async fn run<F: FileSystem>(
         return Err(Status::AttributeNotSupported);
     }
     let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
-    let values = attributes::of(object, &found, compared, context.server.lease_seconds()).await?;
+    let values = attributes::of(context.server, object, &found, compared).await?;
+    let owners = context.server.owners();
+    as_told(owners, PrincipalKind::User, &mut given.owner).await?;
+    as_told(owners, PrincipalKind::Group, &mut given.owner_group).await?;
     let encoded = |values: &AttributeValues| {
         let mut to = Encoder::new();
         values.encode_wanted(compared, &mut to);
@@ -38,6 +42,18 @@ pub(crate) async fn run<F: FileSystem>(
         (false, false) => Err(Status::NotSame),
         _ => Ok(()),
     }
+}
+
+/// One owner has several spellings, of which GETATTR tells one.
+async fn as_told(owners: &Owners, kind: PrincipalKind, given: &mut Option<Principal>) -> Result<(), Status> {
+    let Some(principal) = given else { return Ok(()) };
+    match owners.id(kind, principal).await {
+        Ok(id) => *principal = owners.principal(kind, id).await,
+        // It owns nothing, so it differs.
+        Err(Status::BadOwner) => {}
+        Err(status) => return Err(status),
+    }
+    Ok(())
 }
 
 /// The status for attributes that cannot be decoded.

@@ -31,6 +31,9 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Grant delegations to NFSv4.1 clients.
     pub delegations: bool,
+    /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idmap_domain: Option<String>,
     /// The bounds.
     pub limits: ConfigLimits,
 }
@@ -96,6 +99,9 @@ pub enum ConfigError {
         /// Where and why.
         message: String,
     },
+    /// A domain is none.
+    #[error("the domain `{0}` is none; a domain has 1 to 255 letters, digits, dots, hyphens and underscores")]
+    Domain(String),
     /// A bound is out of bounds.
     #[error("limits.{name} is {value}; it must be {least} to {most}")]
     Limit {
@@ -120,6 +126,7 @@ impl Default for Config {
             asynchronous: false,
             state_dir: None,
             delegations: true,
+            idmap_domain: None,
             limits: ConfigLimits::default(),
         }
     }
@@ -151,6 +158,12 @@ impl Default for ConfigLimits {
     }
 }
 
+/// A DNS name, as far as a name of an owner depends on it.
+fn is_domain(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    (1..=255).contains(&text.len()) && text.bytes().all(allowed)
+}
+
 fn whole_seconds(ms: u64) -> u32 {
     (ms / 1000) as u32
 }
@@ -167,8 +180,19 @@ impl Config {
             path: path.to_owned(),
             message: error.to_string().trim_end().to_owned(),
         })?;
-        config.limits.check()?;
+        config.check()?;
         Ok(config)
+    }
+
+    /// Checks what is more than a matter of form.
+    ///
+    /// # Errors
+    /// A bound that is out of bounds, or a domain that is none.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match &self.idmap_domain {
+            Some(domain) if !is_domain(domain) => Err(ConfigError::Domain(domain.clone())),
+            _ => self.limits.check(),
+        }
     }
 
     /// As it would stand in a file that says everything.
@@ -187,6 +211,7 @@ impl Config {
             asynchronous: self.asynchronous,
             state_directory,
             delegations: self.delegations,
+            idmap_domain: self.idmap_domain.clone(),
             limits: self.limits.state(),
             net: self.limits.net(),
         }
@@ -198,7 +223,7 @@ impl ConfigLimits {
     ///
     /// # Errors
     /// The first that is out of bounds.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ConfigError> {
         const ANY: u64 = 1 << 32;
         let seconds = |seconds: u32| u64::from(seconds);
         let all = [

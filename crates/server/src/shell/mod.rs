@@ -2,6 +2,7 @@
 
 mod config;
 mod identity;
+mod names;
 mod options;
 mod records;
 mod start;

@@ -27,6 +27,8 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// The bounds of connections.
     pub net: ServerOptions,
+    /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881 §5.9).
+    pub idmap_domain: Option<String>,
 }
 
 impl ServeOptions {
@@ -42,6 +44,7 @@ impl ServeOptions {
             delegations: true,
             limits: Limits::default(),
             net: ServerOptions::default(),
+            idmap_domain: None,
         }
     }
 }

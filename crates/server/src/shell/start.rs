@@ -17,11 +17,12 @@ use vfs::local::{Durability, Local, LocalOptions};
 
 use super::ServeOptions;
 use super::identity;
+use super::names::SystemNames;
 use super::records::Records;
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
-use crate::nfs4::{Nfs4, Nfs4Options};
+use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
 use crate::stable::{Forgetful, StableRecords};
@@ -190,8 +191,13 @@ fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, 
     let nfs4 = Nfs4::new(
         Arc::clone(&exports),
         recaller.clone(),
-        Nfs4Options { delegations: options.delegations, identity },
-    );
+        Nfs4Options {
+            delegations: options.delegations,
+            identity,
+            owner_names: options.idmap_domain.clone().map_or(OwnerNames::Numeric, OwnerNames::Domain),
+        },
+    )
+    .with_names(Arc::new(SystemNames::new()));
     let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
     Ok(Prepared { programs, recaller, records })
 }

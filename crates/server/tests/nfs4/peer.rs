@@ -14,7 +14,7 @@ use proto::nfs4::*;
 use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
-use server::nfs4::{Nfs4, Nfs4Options};
+use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::Forgetful;
@@ -204,17 +204,23 @@ impl TestServer {
 
     pub fn with(limits: Limits) -> Arc<Self> {
         let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
-        Arc::new(Self::over(memory, test_options(), limits))
+        Arc::new(Self::over(memory, test_options(), None, limits))
     }
 
     /// Over a directory, with changes that do not wait for the disk.
     pub fn local(directory: &std::path::Path) -> Arc<Self> {
         let options = LocalOptions { durability: Durability::Async, ..LocalOptions::default() };
         let local = Local::open(directory, &options).unwrap();
-        Arc::new(Self { waits: true, ..Self::over(local, test_options(), Limits::default()) })
+        let names = None;
+        Arc::new(Self { waits: true, ..Self::over(local, test_options(), names, Limits::default()) })
     }
 
-    pub fn over<F: FileSystem>(fs: F, options: Nfs4Options, limits: Limits) -> Self {
+    pub fn over<F: FileSystem>(
+        fs: F,
+        options: Nfs4Options,
+        names: Option<Arc<dyn NameService>>,
+        limits: Limits,
+    ) -> Self {
         let squash = Squash::None { anonymous: Squash::NOBODY };
         let export = ExportOptions { squash, ..ExportOptions::default() };
         let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)));
@@ -222,6 +228,10 @@ impl TestServer {
         let state = Arc::new(State::new(limits, 77));
         let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, Arc::new(Forgetful));
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
+        let nfs4 = match names {
+            Some(names) => nfs4.with_names(names),
+            None => nfs4,
+        };
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
         Self { programs: Box::new(programs), recaller, world, waits: false }
     }
@@ -240,7 +250,7 @@ impl TestServer {
 }
 
 pub fn test_options() -> Nfs4Options {
-    Nfs4Options { delegations: true, identity: Bytes::from_static(b"test") }
+    Nfs4Options { delegations: true, identity: Bytes::from_static(b"test"), owner_names: OwnerNames::Numeric }
 }
 
 /// One client with a session.

@@ -5,6 +5,8 @@ use proto::nfs4::{Status, Time};
 use vfs::{FileSystem, SetAttributes, Timestamp};
 
 use super::sets::supported;
+use crate::nfs4::Nfs4;
+use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// Bits of a mode (RFC 8881 §6.2.4).
 const MODE_BITS: u32 = 0o7777;
@@ -12,9 +14,10 @@ const MODE_BITS: u32 = 0o7777;
 /// What a client wants set on `fs`, by an operation that can set `allowed`.
 ///
 /// # Errors
-/// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER for a name that is no
-/// number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
-pub(crate) fn to_set<F: FileSystem>(
+/// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY for a name
+/// without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
+pub(crate) async fn to_set<F: FileSystem>(
+    server: &Nfs4<F>,
     fs: &F,
     values: &AttributeValues,
     allowed: Bitmap,
@@ -30,8 +33,8 @@ pub(crate) fn to_set<F: FileSystem>(
     Ok(SetAttributes {
         mode,
         mode_mask,
-        uid: values.owner.as_ref().map(id).transpose()?,
-        gid: values.owner_group.as_ref().map(id).transpose()?,
+        uid: id(server.owners(), PrincipalKind::User, &values.owner).await?,
+        gid: id(server.owners(), PrincipalKind::Group, &values.owner_group).await?,
         size: values.size,
         accessed: values.time_access_set.map(set_time).transpose()?,
         modified: values.time_modify_set.map(set_time).transpose()?,
@@ -48,10 +51,14 @@ fn mode(values: &AttributeValues) -> Result<(Option<u32>, Option<u32>), Status> 
     }
 }
 
-fn id(principal: &Principal) -> Result<u32, Status> {
+async fn id(
+    owners: &Owners,
+    kind: PrincipalKind,
+    principal: &Option<Principal>,
+) -> Result<Option<u32>, Status> {
     match principal {
-        Principal::Number(id) => Ok(*id),
-        Principal::Name(_) => Err(Status::BadOwner),
+        Some(principal) => owners.id(kind, principal).await.map(Some),
+        None => Ok(None),
     }
 }
 

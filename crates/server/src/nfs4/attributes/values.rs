@@ -1,15 +1,14 @@
 //! The values of an object's attributes (RFC 8881 §5.8).
 
 use bytes::Bytes;
-use proto::nfs4::attributes::{
-    AttributeId, AttributeValues, Bitmap, FileType, FsId, Principal, SpecData, charset,
-};
+use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap, FileType, FsId, SpecData, charset};
 use proto::nfs4::{FileHandle, Status, Time};
 use vfs::{Attributes, FileKind, FileSystem, Timestamp};
 
 use super::sets::{SETTABLE_EXCLUSIVELY, supported};
 use crate::nfs4::context::Object;
-use crate::nfs4::{status, transfer};
+use crate::nfs4::owners::PrincipalKind;
+use crate::nfs4::{Nfs4, status, transfer};
 
 const SPACE: Bitmap = Bitmap::of(&[
     AttributeId::FilesAvail,
@@ -35,21 +34,27 @@ pub(crate) fn of_error(status: Status) -> AttributeValues {
 
 /// The values of the `wanted` attributes of `object`.
 pub(crate) async fn of<F: FileSystem>(
+    server: &Nfs4<F>,
     object: &Object<F>,
     attributes: &Attributes,
     wanted: Bitmap,
-    lease_seconds: u32,
 ) -> Result<AttributeValues, Status> {
     let mut values = of_object(attributes);
     if wanted.contains(AttributeId::SupportedAttrs) {
         values.supported_attrs = Some(supported(object.fs()));
     }
     if wanted.intersects(CONSTANTS) {
-        add_constants(&mut values, lease_seconds);
+        add_constants(&mut values, server.lease_seconds());
     }
     if wanted.contains(AttributeId::FileHandle) {
         let handle = object.fs().handle(&object.node);
         values.file_handle = Some(FileHandle(Bytes::copy_from_slice(handle.as_bytes())));
+    }
+    if wanted.contains(AttributeId::Owner) {
+        values.owner = Some(server.owners().principal(PrincipalKind::User, attributes.uid).await);
+    }
+    if wanted.contains(AttributeId::OwnerGroup) {
+        values.owner_group = Some(server.owners().principal(PrincipalKind::Group, attributes.gid).await);
     }
     if wanted.intersects(LIMITS) {
         add_limits(&mut values, object.fs());
@@ -95,8 +100,6 @@ fn of_object(attributes: &Attributes) -> AttributeValues {
         fileid: Some(attributes.fileid),
         mode: Some(attributes.mode & 0o7777),
         num_links: Some(attributes.links),
-        owner: Some(Principal::Number(attributes.uid)),
-        owner_group: Some(Principal::Number(attributes.gid)),
         raw_dev: Some(SpecData { major: attributes.device.0, minor: attributes.device.1 }),
         space_used: Some(attributes.used),
         time_access: Some(time(attributes.accessed)),

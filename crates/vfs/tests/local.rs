@@ -497,6 +497,26 @@ fn threads_act_for_their_own_callers() {
     });
 }
 
+#[test]
+fn threads_that_were_started_for_a_caller_do_not_act_for_it() {
+    let host = Host::new();
+    let secret = host.export().join("secret");
+    fs::create_dir(&secret).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(secret.join("file"), "content").unwrap();
+    fs::set_permissions(host.export(), fs::Permissions::from_mode(0o755)).unwrap();
+    let first = host.open(HandleMode::Index);
+    if !first.enforces_identities() {
+        return;
+    }
+    let handle = handle(&first, "secret/file");
+    let server = host.open(HandleMode::Index);
+    // This thread acts for somebody who may not see the file when the search needs its first thread.
+    let stranger = Identity::new(1000, 1000);
+    block_on(server.lookup(&stranger, &server.root(), name("secret"))).unwrap();
+    assert!(block_on(server.resolve(handle.as_bytes())).is_ok());
+}
+
 /// Makes a file without the server and tells whose it is.
 fn owner_of_new_file() -> u32 {
     let file = tempfile::tempfile().expect("a temporary file");

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rustix::thread::CapabilitySet;
 
@@ -22,8 +23,12 @@ pub(super) enum Acting {
 }
 
 thread_local! {
-    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { ids: Ids::Own, limited: false }) };
+    // A thread begins with the ids that its maker acted with.
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { ids: Ids::Unknown, limited: false }) };
 }
+
+/// Some thread of the process has acted for a caller.
+static HAS_SWITCHED: AtomicBool = AtomicBool::new(false);
 
 struct Thread {
     ids: Ids,
@@ -34,7 +39,7 @@ struct Thread {
 enum Ids {
     Own,
     Other(Identity),
-    /// A switch failed half way.
+    /// Nothing was switched yet, or a switch failed half way.
     Unknown,
 }
 
@@ -65,7 +70,12 @@ impl Acting {
     /// From now on this thread acts for `who`.
     pub(super) fn become_caller(&self, who: &Identity) -> Result<()> {
         match self {
-            Self::Callers(own) => switch(own, Some(who)),
+            Self::Callers(own) => {
+                if !HAS_SWITCHED.load(Relaxed) {
+                    HAS_SWITCHED.store(true, Relaxed);
+                }
+                switch(own, Some(who))
+            }
             Self::Process(_) => Ok(()),
         }
     }
@@ -81,14 +91,15 @@ impl Acting {
 
 /// Gives the calling thread the ids of the process back.
 ///
-/// A thread that has polled a future of a [`Local`](super::Local) may still act for the last caller; one that
-/// then opens files of its own must call this first.
+/// A thread that has polled a future of a [`Local`](super::Local) may still act for the last caller, and so may a thread
+/// that it has started since; one that then opens files of its own must call this first.
 ///
 /// # Errors
 /// When the ids of the process cannot be read or set.
 pub fn restore_thread_identity() -> Result<()> {
-    let switched = THREAD.with_borrow(|thread| !matches!(thread.ids, Ids::Own));
-    if switched { switch(&Acting::process_ids()?, None) } else { Ok(()) }
+    let may_differ =
+        HAS_SWITCHED.load(Relaxed) && THREAD.with_borrow(|thread| !matches!(thread.ids, Ids::Own));
+    if may_differ { switch(&Acting::process_ids()?, None) } else { Ok(()) }
 }
 
 fn switch(own: &Identity, to: Option<&Identity>) -> Result<()> {

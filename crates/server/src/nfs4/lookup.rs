@@ -10,8 +10,12 @@ pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: LookupArgs,
 ) -> Result<(), Status> {
-    let (object, _) = child(context, &arguments.name).await?;
-    context.set_current(object);
+    match child(context, &arguments.name).await {
+        Ok((object, _)) => context.set_current(object),
+        // A symbolic link has a status of its own here, and only here (RFC 8881 §18.13.4).
+        Err(Status::NotDirectory) => return Err(not_directory(context.object()?).await),
+        Err(status) => return Err(status),
+    }
     Ok(())
 }
 
@@ -23,12 +27,9 @@ pub(crate) async fn child<F: FileSystem>(
     let directory = context.object()?;
     let identity = context.identity(directory)?;
     let name = names::checked(name)?;
-    match directory.fs().lookup(&identity, &directory.node, name).await {
-        Ok((node, attributes)) => Ok((Object { export: directory.export.clone(), node }, attributes)),
-        // A symbolic link has a status of its own here (RFC 8881 §18.13.4).
-        Err(vfs::Error::NotDirectory) => Err(not_directory(directory).await),
-        Err(error) => Err(status::of(error)),
-    }
+    let found = directory.fs().lookup(&identity, &directory.node, name).await;
+    let (node, attributes) = found.map_err(status::of)?;
+    Ok((Object { export: directory.export.clone(), node }, attributes))
 }
 
 async fn not_directory<F: FileSystem>(object: &Object<F>) -> Status {

@@ -1,4 +1,7 @@
 //! The rules for a component (RFC 8881 §14): which status a bad one gets.
+//!
+//! Names are bytes, as they are to Linux and its clients: one that is no UTF-8 is taken, kept and listed as it is, and
+//! `fs_charset_cap` says so (§14.4). Nothing is normalised and case counts, so two names are one only when their bytes are.
 
 use proto::nfs4::Status;
 use vfs::Name;
@@ -6,7 +9,7 @@ use vfs::Name;
 /// Checks a component before it is given to a back end.
 pub(crate) fn checked(bytes: &[u8]) -> Result<Name<'_>, Status> {
     if bytes.is_empty() {
-        // RFC 8881 §18.13.4 and its likes: a zero-length name is NFS4ERR_INVAL.
+        // RFC 8881 §18.13.3 and its likes: a zero-length name is NFS4ERR_INVAL.
         return Err(Status::Invalid);
     }
     Name::new(bytes).map_err(|error| match error {
@@ -32,6 +35,8 @@ mod tests {
         ] {
             assert_eq!(checked(name).map(|_| ()), Err(status));
         }
-        assert!(checked(b"ok").is_ok());
+        for name in [&b"ok"[..], b"...", b"\xff\xfe", "\u{e9}".as_bytes(), b"a\\b", b" ", &[b'x'; 255]] {
+            assert!(checked(name).is_ok(), "{name:?}");
+        }
     }
 }

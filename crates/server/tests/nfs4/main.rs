@@ -10,6 +10,7 @@ mod create_session;
 mod delegations;
 mod exchange_id;
 mod files;
+mod names;
 mod owners;
 mod peer;
 mod principals;

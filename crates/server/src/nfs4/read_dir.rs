@@ -1,23 +1,32 @@
 //! READDIR (RFC 8881 §18.23).
+//!
+//! The back end is read a page at a time, so a directory of any size takes no more memory than one page, and other requests
+//! of the connection go on between pages.
 
-use proto::nfs4::attributes::AttributeId;
+use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::{ReadDirArgs, Status, Verifier};
-use vfs::{DirEntry, FileKind, FileSystem};
+use vfs::{DirEntry, FileKind, FileSystem, Identity, Name};
 use xdr::Encoder;
 
 use super::context::{Context, Object};
 use super::{attributes, status};
 
-/// Entries taken from the back end at a time.
-const PAGE_ENTRIES: usize = 256;
-/// `.` and `..`, which NFSv4 does not list, may be all that a page has: then the next one is read.
-const PAGES_MAX: usize = 3;
-/// Bytes of an entry's frame: the flag before it and those that end the list.
-const FRAME_BYTES: usize = 16;
-/// Bytes of the result before the first entry, its status included.
-const HEAD_BYTES: usize = 16;
+/// The most entries taken from the back end at a time.
+const PAGE_ENTRIES_MAX: usize = 256;
+/// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
+const ENTRY_BYTES: [usize; 2] = [48, 160];
+/// Bytes that follow the last entry: the end of the list and `eof`.
+const TAIL_BYTES: usize = 8;
 /// Cookies are stable, so the verifier never changes (RFC 8881 §18.23.3).
 const VERIFIER: Verifier = Verifier([0; 8]);
+/// Clients use cookies up to this one for `.` and `..` (RFC 8881 §18.23.3).
+const RESERVED_COOKIE_MAX: u64 = 2;
+/// Added to a back end's cookie that is reserved here.
+const COOKIE_MARK: u64 = 1 << 63;
+
+/// The attributes that an entry has without its object.
+const OF_ENTRY: Bitmap =
+    Bitmap::of(&[AttributeId::RdattrError, AttributeId::FileId, AttributeId::MountedOnFileId]);
 
 /// Appends the result's body.
 pub(crate) async fn run<F: FileSystem>(
@@ -27,45 +36,15 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<(), Status> {
     let directory = context.object()?;
     check(directory, &arguments).await?;
-    let identity = context.identity(directory)?;
-    let room = (arguments.count_max as usize).min(context.reply_room).checked_sub(HEAD_BYTES);
-    let end = reply.len() + room.ok_or(Status::TooSmall)?;
+    let mut listing = Listing {
+        context,
+        directory,
+        identity: context.identity(directory)?,
+        wanted: arguments.wanted,
+        room: Room::new(context.reply_room, &arguments, reply.len())?,
+    };
     reply.put(&VERIFIER);
-    let mut cookie = arguments.cookie;
-    let mut written = 0;
-    let with_objects = !arguments.wanted.is_empty();
-    let mut eof = false;
-    'pages: for _ in 0..PAGES_MAX {
-        let page = directory
-            .fs()
-            .read_dir(&identity, &directory.node, cookie, PAGE_ENTRIES, with_objects)
-            .await
-            .map_err(status::of)?;
-        eof = page.eof;
-        for entry in page.entries {
-            cookie = entry.cookie;
-            if &entry.name[..] == b"." || &entry.name[..] == b".." {
-                continue;
-            }
-            let before = reply.len();
-            if !put_entry(context, directory, &entry, &arguments, reply).await? {
-                reply.truncate(before);
-                continue;
-            }
-            if reply.len() + FRAME_BYTES > end {
-                reply.truncate(before);
-                eof = false;
-                if written == 0 {
-                    return Err(Status::TooSmall);
-                }
-                break 'pages;
-            }
-            written += 1;
-        }
-        if eof || written > 0 {
-            break;
-        }
-    }
+    let eof = listing.fill(from_wire(arguments.cookie), reply).await?;
     reply.bool(false);
     reply.bool(eof);
     Ok(())
@@ -76,39 +55,173 @@ async fn check<F: FileSystem>(directory: &Object<F>, arguments: &ReadDirArgs) ->
     if found.kind != FileKind::Directory {
         return Err(Status::NotDirectory);
     }
-    // A cookie comes with the verifier it was given with (RFC 8881 §18.23.3).
-    if arguments.cookie != 0 && arguments.verifier != VERIFIER {
-        return Err(Status::NotSame);
-    }
     if arguments.wanted.intersects(attributes::WRITE_ONLY) {
         return Err(Status::Invalid);
     }
-    Ok(())
+    match arguments.cookie {
+        0 => Ok(()),
+        1..=RESERVED_COOKIE_MAX => Err(Status::BadCookie),
+        // A cookie comes with the verifier it was given with (RFC 8881 §18.23.3).
+        _ if arguments.verifier == VERIFIER => Ok(()),
+        _ => Err(Status::NotSame),
+    }
 }
 
-/// False for an entry that cannot be listed.
-async fn put_entry<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
-    entry: &DirEntry<F::Node>,
-    arguments: &ReadDirArgs,
-    reply: &mut Encoder,
-) -> Result<bool, Status> {
-    reply.bool(true);
-    reply.u64(entry.cookie);
-    reply.opaque(&entry.name);
-    let values = match &entry.object {
-        Some((node, found)) => {
-            let object = Object { export: directory.export.clone(), node: node.clone() };
-            attributes::of(context.server, &object, found, arguments.wanted).await?
+/// A client's cookie to the back end.
+fn from_wire(cookie: u64) -> u64 {
+    let plain = cookie & !COOKIE_MARK;
+    if plain <= RESERVED_COOKIE_MAX { plain } else { cookie }
+}
+
+/// A back end's cookie to the client.
+fn to_wire(cookie: u64) -> u64 {
+    if cookie <= RESERVED_COOKIE_MAX { cookie | COOKIE_MARK } else { cookie }
+}
+
+/// How much may be written, and how much was.
+struct Room {
+    /// Where the reply must end.
+    end: usize,
+    /// What to say when not one entry fits.
+    none_fits: Status,
+    /// Bytes of names and cookies that are left: a hint of the client's.
+    directory_bytes: usize,
+    entries: usize,
+    entry_bytes: usize,
+}
+
+impl Room {
+    /// For a result whose body begins at `start`. The session's room counts from the result's head, its number and status.
+    fn new(reply_room: usize, arguments: &ReadDirArgs, start: usize) -> Result<Self, Status> {
+        let in_session = start.saturating_add(reply_room.saturating_sub(8));
+        let by_client = start.saturating_add(arguments.count_max as usize);
+        let none_fits = if by_client <= in_session { Status::TooSmall } else { Status::ReplyTooBig };
+        let end = by_client.min(in_session);
+        if end < start + VERIFIER.0.len() + TAIL_BYTES {
+            return Err(none_fits);
         }
-        None if arguments.wanted.is_empty() => proto::nfs4::attributes::AttributeValues::default(),
-        // Gone since it was listed, or out of reach: said in its place where that was asked for.
-        None if arguments.wanted.contains(AttributeId::RdattrError) => {
-            attributes::of_error(Status::AccessDenied)
+        let directory_bytes =
+            if arguments.directory_count == 0 { usize::MAX } else { arguments.directory_count as usize };
+        Ok(Self { end, none_fits, directory_bytes, entries: 0, entry_bytes: 0 })
+    }
+
+    /// How many entries probably fit.
+    fn page_entries(&self, used: usize, with_objects: bool) -> usize {
+        let each =
+            self.entry_bytes.checked_div(self.entries).unwrap_or(ENTRY_BYTES[usize::from(with_objects)]);
+        let left = self.end.saturating_sub(used + TAIL_BYTES);
+        (left / each.max(1)).clamp(1, PAGE_ENTRIES_MAX)
+    }
+
+    /// Counts an entry that was written from `before` to `now`; false when it does not fit.
+    fn take(&mut self, before: usize, now: usize, name: &[u8]) -> bool {
+        // As encoded: the cookie, and the name with its length and padding.
+        let directory_bytes = 12 + name.len().next_multiple_of(4);
+        let hint_is_reached = directory_bytes > self.directory_bytes && self.entries > 0;
+        if now + TAIL_BYTES > self.end || hint_is_reached {
+            return false;
         }
-        None => return Ok(false),
-    };
-    values.encode_wanted(arguments.wanted, reply);
-    Ok(true)
+        self.directory_bytes = self.directory_bytes.saturating_sub(directory_bytes);
+        self.entries += 1;
+        self.entry_bytes += now - before;
+        true
+    }
+}
+
+struct Listing<'a, 'b, F: FileSystem> {
+    context: &'a Context<'b, F>,
+    directory: &'a Object<F>,
+    identity: Identity,
+    wanted: Bitmap,
+    room: Room,
+}
+
+impl<F: FileSystem> Listing<'_, '_, F> {
+    /// Writes entries after `cookie` until the directory or the room ends, and tells whether the directory did.
+    async fn fill(&mut self, mut cookie: u64, reply: &mut Encoder) -> Result<bool, Status> {
+        let with_objects = !self.wanted.without(OF_ENTRY).is_empty();
+        loop {
+            let count = self.room.page_entries(reply.len(), with_objects);
+            let page = self
+                .directory
+                .fs()
+                .read_dir(&self.identity, &self.directory.node, cookie, count, with_objects)
+                .await
+                .map_err(status::of)?;
+            // A back end that says neither "more" nor "end" must not keep us here.
+            let ended = page.eof || page.entries.is_empty();
+            for entry in page.entries {
+                cookie = entry.cookie;
+                if &entry.name[..] == b"." || &entry.name[..] == b".." {
+                    continue;
+                }
+                let Some(values) = self.values(&entry, with_objects).await? else { continue };
+                let before = reply.len();
+                reply.bool(true);
+                reply.u64(to_wire(entry.cookie));
+                reply.opaque(&entry.name);
+                values.encode_wanted(self.wanted, reply);
+                if !self.room.take(before, reply.len(), &entry.name) {
+                    reply.truncate(before);
+                    return if self.room.entries == 0 { Err(self.room.none_fits) } else { Ok(false) };
+                }
+            }
+            if ended {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The attributes of an entry; `None` when it has gone since it was listed.
+    async fn values(
+        &self,
+        entry: &DirEntry<F::Node>,
+        with_object: bool,
+    ) -> Result<Option<AttributeValues>, Status> {
+        if !with_object {
+            return Ok(Some(AttributeValues {
+                rdattr_error: Some(Status::Ok),
+                fileid: Some(entry.fileid),
+                mounted_on_fileid: Some(entry.fileid),
+                ..AttributeValues::default()
+            }));
+        }
+        match self.values_of_object(entry).await {
+            Ok(values) => Ok(Some(values)),
+            Err(Status::NoEntry | Status::Stale) => Ok(None),
+            // Said in its place where that was asked for (RFC 8881 §18.23.3).
+            Err(status) if self.wanted.contains(AttributeId::RdattrError) => {
+                Ok(Some(attributes::of_error(status)))
+            }
+            Err(status) => Err(status),
+        }
+    }
+
+    async fn values_of_object(&self, entry: &DirEntry<F::Node>) -> Result<AttributeValues, Status> {
+        let (fs, server) = (self.directory.fs(), self.context.server);
+        let (node, found) = match &entry.object {
+            Some((node, found)) => (node.clone(), *found),
+            // It could not be had. Asking for it alone tells why.
+            None => {
+                let name = Name::new(&entry.name).map_err(status::of)?;
+                fs.lookup(&self.identity, &self.directory.node, name).await.map_err(status::of)?
+            }
+        };
+        let object = Object { export: self.directory.export.clone(), node };
+        attributes::of(server, &object, &found, self.wanted).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_cookies_are_never_given_and_every_cookie_comes_back() {
+        for cookie in [1, 2, 3, 4, 1 << 32, (1 << 63) - 1] {
+            assert!(to_wire(cookie) > RESERVED_COOKIE_MAX);
+            assert_eq!(from_wire(to_wire(cookie)), cookie);
+        }
+        assert_eq!(from_wire(0), 0);
+    }
 }

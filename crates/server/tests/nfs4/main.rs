@@ -14,5 +14,6 @@ mod names;
 mod owners;
 mod peer;
 mod principals;
+mod read_dir;
 mod sessions;
 mod sizes;

@@ -318,7 +318,11 @@ impl Peer {
     }
 
     pub fn new(server: &Arc<TestServer>, id: u64) -> Self {
-        let mut peer = Self::stranger(server, id, 0);
+        Self::with_uid(server, id, 0)
+    }
+
+    pub fn with_uid(server: &Arc<TestServer>, id: u64, uid: u32) -> Self {
+        let mut peer = Self::stranger(server, id, uid);
         let exchanged = peer.exchange_id(&format!("client {id}"), 1).unwrap();
         peer.client = exchanged.client;
         peer.create_session(exchanged.sequence).unwrap();

@@ -18,6 +18,8 @@ use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Resu
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// The least: room for the longest name.
 const BUFFER_BYTES_MIN: usize = 1024;
+/// Objects of a page that are looked up in place.
+const OBJECTS_IN_PLACE_MAX: usize = 16;
 /// What an entry is expected to take, in bytes.
 const ENTRY_BYTES: usize = 48;
 
@@ -52,33 +54,56 @@ impl Export {
         Ok(readlinkat(&fd, c"", Vec::new())?.into_bytes().into())
     }
 
-    pub(super) fn read_dir(
-        &self,
+    /// One buffer of the directory at a time, and the objects of many entries on the pool: each may wait for the disk.
+    pub(super) async fn read_dir(
+        self: &Arc<Self>,
         who: &Identity,
         dir: &Arc<Object>,
         cookie: u64,
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
+        let page = self.list_for(who, dir, cookie, entries_max)?;
+        if !objects {
+            return Ok(page);
+        }
+        if self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX {
+            return self.with_objects(who, dir, page);
+        }
+        let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
+        self.pool.run(move || export.with_objects(&who, &dir, page)).await
+    }
+
+    fn list_for(
+        &self,
+        who: &Identity,
+        dir: &Arc<Object>,
+        cookie: u64,
+        entries_max: usize,
+    ) -> Result<DirPage<Node>> {
         let path = self.dir_path(dir)?;
         self.acting.become_caller(who)?;
         sys::check_access(path.as_fd(), READ)?;
         let fd = self.data_descriptor(dir, Purpose::Read)?;
-        let mut page = match dir.stream.try_lock() {
-            Some(_stream) => self.list(fd.as_fd(), dir, cookie, entries_max)?,
-            // Somebody else is reading: a descriptor has one position.
-            None => {
-                self.acting.become_self()?;
-                let own =
-                    open_contained(path.as_fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
-                self.list(own.as_fd(), dir, cookie, entries_max)?
-            }
-        };
-        if objects {
-            self.acting.become_caller(who)?;
-            for entry in &mut page.entries {
-                entry.object = self.entry_object(path.as_fd(), dir, &entry.name);
-            }
+        if let Some(_stream) = dir.stream.try_lock() {
+            return self.list(fd.as_fd(), dir, cookie, entries_max);
+        }
+        // Somebody else is reading: a descriptor has one position.
+        self.acting.become_self()?;
+        let own = open_contained(path.as_fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        self.list(own.as_fd(), dir, cookie, entries_max)
+    }
+
+    fn with_objects(
+        &self,
+        who: &Identity,
+        dir: &Arc<Object>,
+        mut page: DirPage<Node>,
+    ) -> Result<DirPage<Node>> {
+        let path = self.dir_path(dir)?;
+        self.acting.become_caller(who)?;
+        for entry in &mut page.entries {
+            entry.object = self.entry_object(path.as_fd(), dir, &entry.name);
         }
         Ok(page)
     }

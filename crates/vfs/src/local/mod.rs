@@ -285,7 +285,7 @@ impl FileSystem for Local {
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        self.export.read_dir(who, &dir.0, cookie, entries_max, objects)
+        self.export.read_dir(who, &dir.0, cookie, entries_max, objects).await
     }
 
     async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netlab::guest::{GuestOptions, Lab, mountstats};
+use netlab::{LinkOptions, Relay};
 
 /// Starts the kernel's server: /mnt/export is the root of its exports, and MOUNT is at port 20048.
 const SERVER: &str = r#"
@@ -143,6 +144,53 @@ fn two_guests_of_a_lab_reach_each_other_and_one_of_them_is_as_far_away_as_was_as
     assert_eq!(near.read("heard").unwrap(), "far\n");
     assert!(!near.output.contains("netem"), "{}", near.output);
     assert!(far.output.contains("netem") && far.output.contains("delay 10ms"), "{}", far.output);
+}
+
+#[test]
+fn guests_of_a_lab_and_its_host_meet_in_the_shared_folder() {
+    let Some(lab) = Lab::for_test() else { return };
+    let meet = |name: &str, peer: &str| GuestOptions {
+        name: name.into(),
+        script: "mkdir \"$SHARED/$NAME\"; for who in \"$PEER\" host; do
+                until [ -d \"$SHARED/$who\" ]; do busybox usleep 20000; done
+            done"
+            .into(),
+        env: vec![("PEER".into(), peer.into())],
+        ..GuestOptions::default()
+    };
+    let guests = [meet("ann", "bob"), meet("bob", "ann")].map(|options| lab.boot(&options).unwrap());
+    while !(lab.shared().join("ann").exists() && lab.shared().join("bob").exists()) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::fs::create_dir(lab.shared().join("host")).unwrap();
+    for guest in guests {
+        let result = guest.wait().unwrap();
+        assert_eq!(result.exit_code, Some(0), "{}{}", result.output, result.console);
+    }
+}
+
+#[test]
+fn work_inside_a_lab_has_its_network_and_a_guest_reaches_a_relay_there() {
+    let Some(lab) = Lab::for_test() else { return };
+    let any_port = std::net::SocketAddr::new(lab.host_address(), 0);
+    let (listener, relay) = lab
+        .inside(|| {
+            let listener = std::net::TcpListener::bind(any_port).unwrap();
+            let target = listener.local_addr().unwrap();
+            (listener, Relay::start_at(any_port, target, LinkOptions::default()).unwrap())
+        })
+        .unwrap();
+    let options = GuestOptions {
+        script: "echo greeting | busybox nc -w 5 \"$HOST\" \"$PORT\"".into(),
+        env: vec![("PORT".into(), relay.address().port().to_string())],
+        ..GuestOptions::default()
+    };
+    let guest = lab.boot(&options).unwrap();
+    let mut heard = String::new();
+    std::io::Read::read_to_string(&mut listener.accept().unwrap().0, &mut heard).unwrap();
+    assert_eq!(heard, "greeting\n");
+    assert_eq!(guest.wait().unwrap().exit_code, Some(0));
+    assert_eq!(relay.stats().connections_accepted, 1);
 }
 
 #[test]

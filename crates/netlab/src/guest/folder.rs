@@ -1,4 +1,4 @@
-//! The folder on the host that one guest sees.
+//! The folders on the host that guests see: one for each guest, and one that all guests of a lab share.
 
 use std::fs;
 use std::io;
@@ -39,6 +39,11 @@ impl Folder {
             fs::write(path, contents)?;
         }
         Ok(folder)
+    }
+
+    /// An empty folder for all guests of a lab.
+    pub(super) fn create_shared() -> io::Result<TempDir> {
+        tempfile::Builder::new().prefix(&format!("{PREFIX}{}-shared-", process::id())).tempdir_in(PARENT)
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The first process of a guest. It prepares the guest, runs script.sh from the guest's folder, leaves the exit code
 # there, and switches the guest off. The folder on the host is the one that this file lies in; it holds:
-#   settings     NAME, ADDRESS (with prefix length), HOST, DELAY_MS (or empty), and the caller's variables
+#   settings     NAME, ADDRESS (with prefix length), HOST, DELAY_MS (or empty), SHARED_FOLDER, and the caller's variables
 #   script.sh    the caller's script; exchange/ is the caller's, named by $EXCHANGE
 #   exit_code    written at the end
 # tty1 is the pipe for output, tty0 the kernel's console. The root is the host's own file system, read-only: whatever
@@ -35,7 +35,9 @@ done
 chmod 1777 /tmp /var/tmp
 mkdir -p /run/guest /run/rpcbind
 mount -t hostfs -o "$folder" hostfs /run/guest
-export EXCHANGE=/run/guest/exchange
+mkdir /run/shared
+mount -t hostfs -o "$SHARED_FOLDER" hostfs /run/shared
+export EXCHANGE=/run/guest/exchange SHARED=/run/shared
 
 # What the tools of a kernel NFS server expect to find.
 if [ -d /var/lib/nfs ]; then

@@ -5,8 +5,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::thread;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tempfile::TempDir;
 
 use super::boot::Link;
 use super::folder::Folder;
@@ -27,6 +33,7 @@ static LABS: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Lab {
     namespace: Namespace,
+    shared: TempDir,
     /// The third part of every address.
     subnet: u8,
     core: usize,
@@ -44,7 +51,8 @@ impl Lab {
         let subnet = u8::try_from(number % 254 + 1).expect("at most 254");
         let core = pick_core(number).map_err(refused)?;
         let namespace = Namespace::create(number, address(subnet, HOST_NUMBER)).map_err(refused)?;
-        Ok(Lab { namespace, subnet, core, last_number: AtomicU8::new(HOST_NUMBER) })
+        let shared = Folder::create_shared().map_err(refused)?;
+        Ok(Lab { namespace, shared, subnet, core, last_number: AtomicU8::new(HOST_NUMBER) })
     }
 
     /// A lab for a test, or `None`, with the reason on standard error, where the test must be skipped.
@@ -72,6 +80,31 @@ impl Lab {
         self.namespace.name()
     }
 
+    /// The folder that is `$SHARED` in every guest of the lab: the place to meet. A name made by one is seen by all at once;
+    /// contents are sure to be seen only after a sync(1).
+    pub fn shared(&self) -> &Path {
+        self.shared.path()
+    }
+
+    /// Runs `work` in a thread whose network is the host side of the lab. Sockets stay where they were made, and so do the
+    /// threads that `work` starts.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let namespace = fs::File::open(Path::new("/run/netns").join(self.name()))?;
+        thread::scope(|scope| {
+            let entered = scope.spawn(move || {
+                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+                Ok(work())
+            });
+            entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
     /// A command that runs `program` on the host side of the lab, on the lab's core. The process that it starts is the
     /// program itself, not a wrapper: its id is the program's, and a signal reaches it.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
@@ -96,7 +129,7 @@ impl Lab {
         let tap = format!("tap{number}");
         self.namespace.add_tap(&tap)?;
         let guest = address(self.subnet, number);
-        let settings = options.settings(self.host(), guest);
+        let settings = options.settings(self.host(), guest, self.shared());
         let folder = Folder::create(options, &settings)?;
         let ethernet = format!("02:00:00:00:{:02x}:{number:02x}", self.subnet);
         let link = Link { tap, ethernet, address: IpAddr::V4(guest) };

@@ -14,7 +14,8 @@ pub struct GuestOptions {
     pub name: String,
     /// What the guest does: a POSIX shell script, run when the network is up and the modules of the NFS client are
     /// loaded. It finds the host's address in `$HOST`, its own in `$ADDRESS` (with prefix length), and in
-    /// `$EXCHANGE` a folder that the host sees too. Programs are those of the host; the host's /tmp, /run, /mnt,
+    /// `$EXCHANGE` a folder that the host sees too; `$SHARED` is one that all guests of the lab see
+    /// ([`Lab::shared`](super::Lab::shared)), and `$NAME` is its hostname. Programs are those of the host; the host's /tmp, /run, /mnt,
     /// /var/tmp, /var/log and /var/lib/nfs are hidden behind empty folders that can be written.
     pub script: String,
     /// Put into `$EXCHANGE` beforehand: paths relative to it, and contents.
@@ -78,9 +79,11 @@ impl GuestOptions {
     }
 
     /// The settings file that the first process reads, as shell text.
-    pub(super) fn settings(&self, host: Ipv4Addr, address: Ipv4Addr) -> String {
+    pub(super) fn settings(&self, host: Ipv4Addr, address: Ipv4Addr, shared: &Path) -> String {
         let delay = self.netem_delay_ms.map(|delay_ms| delay_ms.to_string()).unwrap_or_default();
         let mut text = format!("NAME={}\nHOST={host}\nADDRESS={address}/24\nDELAY_MS={delay}\n", self.name);
+        let shared = quote(&shared.display().to_string());
+        writeln!(text, "SHARED_FOLDER={shared}").expect("a String takes every write");
         for (key, value) in &self.env {
             writeln!(text, "{key}={}", quote(value)).expect("a String takes every write");
         }
@@ -130,7 +133,7 @@ mod tests {
     fn a_value_reaches_the_shell_unchanged_whatever_it_holds() {
         let value = "it's $HOME `date` \\ \"x\"\nsecond line";
         let options = GuestOptions { env: vec![("VALUE".into(), value.into())], ..Default::default() };
-        let settings = options.settings(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+        let settings = options.settings(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Path::new("/"));
         let script = format!("{settings}printf %s \"$VALUE\"");
         let shell = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
         assert_eq!(String::from_utf8(shell.stdout).unwrap(), value);

@@ -112,8 +112,16 @@ impl Relay {
     /// `InvalidInput` for options outside their bounds; otherwise what the kernel answers when it has no
     /// socket, descriptor or thread left.
     pub fn start(target: SocketAddr, options: LinkOptions) -> io::Result<Self> {
+        Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), target, options)
+    }
+
+    /// Opens a link to `target` at an address of the caller's choice; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// As [`Relay::start`]; and what the kernel answers when the address is not free or not ours.
+    pub fn start_at(listen: SocketAddr, target: SocketAddr, options: LinkOptions) -> io::Result<Self> {
         options.check()?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener = TcpListener::bind(listen)?;
         let address = listener.local_addr()?;
         let counters = Arc::new(Counters::default());
         let (commands, inbox) = mpsc::channel();

@@ -1,0 +1,57 @@
+//! How guests are started for a test, and how they end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use netlab::guest::{Guest, GuestOptions, GuestResult, Lab};
+
+use crate::server::PORT;
+
+/// A guest that has the export at `/mnt/n`, mounted with NFSv4.1, and runs `script` with the functions of `prelude.sh`. Every
+/// guest has a hostname, and so an NFSv4 identity, of its own.
+pub(crate) struct Member<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) script: &'a str,
+    /// Lies in `$EXCHANGE` under its first part.
+    pub(crate) files: &'a [(&'a str, &'a str)],
+    pub(crate) env: &'a [(&'a str, &'a str)],
+    pub(crate) port: u16,
+}
+
+impl Default for Member<'_> {
+    fn default() -> Self {
+        Self { name: "ann", script: "", files: &[], env: &[], port: PORT }
+    }
+}
+
+pub(crate) fn boot(lab: &Lab, member: &Member<'_>) -> Guest {
+    let mut files = vec![("prelude.sh".into(), include_bytes!("prelude.sh").to_vec())];
+    files.extend(member.files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())));
+    let mut env = vec![("PORT".into(), member.port.to_string())];
+    env.extend(member.env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    let script = format!(". $EXCHANGE/prelude.sh\nmount_export\n{}\n", member.script);
+    let options = GuestOptions {
+        name: member.name.into(),
+        script,
+        files,
+        env,
+        time_limit: Duration::from_secs(240),
+        memory_mb: 384,
+        ..GuestOptions::default()
+    };
+    lab.boot(&options).unwrap()
+}
+
+/// Waits for guests that must have done what they were to do.
+pub(crate) fn finish<const N: usize>(guests: [Guest; N]) -> [GuestResult; N] {
+    let results = guests.map(|guest| guest.wait().unwrap());
+    let all: Vec<_> =
+        results.iter().map(|result| format!("{}--- console\n{}", result.output, result.console)).collect();
+    assert!(results.iter().all(|result| result.exit_code == Some(0)), "{}", all.join("=====\n"));
+    results
+}
+
+/// The names in a directory of the host, `.` and `..` apart.
+pub(crate) fn entries(directory: &Path) -> usize {
+    std::fs::read_dir(directory).unwrap().count()
+}

@@ -1,0 +1,9 @@
+//! The witness: real Linux kernels mount what `primetime serve` exports and work on it, alone, against each other, and while
+//! the server and the network fail.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod contention;
+mod guests;
+mod one_guest;
+mod server;

@@ -5,5 +5,6 @@
 
 mod contention;
 mod guests;
+mod many_files;
 mod one_guest;
 mod server;

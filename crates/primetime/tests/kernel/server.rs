@@ -50,7 +50,7 @@ fn spawn(lab: &Lab, export: &Path, state: &Path) -> Child {
         .arg("serve")
         .arg(export)
         .args(["--no-root-squash", "--listen", &address.to_string()])
-        .arg("--state-dir")
+        .args(["--async", "--state-dir"])
         .arg(state)
         .stdout(Stdio::piped())
         .spawn()

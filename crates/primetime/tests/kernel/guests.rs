@@ -1,9 +1,10 @@
 //! How guests are started for a test, and how they end.
 
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use netlab::guest::{Guest, GuestOptions, GuestResult, Lab};
+use netlab::guest::{Guest, GuestOptions, GuestResult, Lab, mountstats};
 
 use crate::server::PORT;
 
@@ -29,7 +30,10 @@ pub(crate) fn boot(lab: &Lab, member: &Member<'_>) -> Guest {
     files.extend(member.files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())));
     let mut env = vec![("PORT".into(), member.port.to_string())];
     env.extend(member.env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
-    let script = format!(". $EXCHANGE/prelude.sh\nmount_export\n{}\n", member.script);
+    let script = format!(
+        ". $EXCHANGE/prelude.sh\nmount_export\n{}\ncat /proc/self/mountstats >$EXCHANGE/mountstats\n",
+        member.script
+    );
     let options = GuestOptions {
         name: member.name.into(),
         script,
@@ -49,6 +53,24 @@ pub(crate) fn finish<const N: usize>(guests: [Guest; N]) -> [GuestResult; N] {
         results.iter().map(|result| format!("{}--- console\n{}", result.output, result.console)).collect();
     assert!(results.iter().all(|result| result.exit_code == Some(0)), "{}", all.join("=====\n"));
     results
+}
+
+/// What the client of a guest counted on its mount.
+pub(crate) fn counts(result: &GuestResult) -> mountstats::Mount {
+    mountstats::parse(&result.read("mountstats").unwrap()).unwrap().remove(0)
+}
+
+/// Waits until `event` has happened.
+///
+/// # Panics
+/// After two minutes, or when a guest says that it has failed.
+pub(crate) fn wait_until(lab: &Lab, what: &str, mut event: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !event() {
+        assert!(!lab.shared().join("failed").exists(), "a guest failed before {what}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// The names in a directory of the host, `.` and `..` apart.

@@ -14,15 +14,33 @@ pub(crate) const PORT: u16 = 2049;
 pub(crate) struct Server {
     process: Child,
     export: TempDir,
-    _state: TempDir,
+    state: TempDir,
+    options: Vec<String>,
 }
 
 impl Server {
-    /// Serves an empty directory.
+    /// Serves an empty directory, fast: nothing waits for the disk.
     pub(crate) fn start(lab: &Lab) -> Self {
+        Self::with_options(lab, &["--async"])
+    }
+
+    /// Serves an empty directory and forgets silent clients after `seconds`.
+    pub(crate) fn with_lease(lab: &Lab, seconds: u32) -> Self {
+        Self::with_options(lab, &["--lease", &seconds.to_string()])
+    }
+
+    fn with_options(lab: &Lab, options: &[&str]) -> Self {
         let (export, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let process = spawn(lab, export.path(), state.path());
-        Self { process, export, _state: state }
+        let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+        let process = spawn(lab, export.path(), state.path(), &options);
+        Self { process, export, state, options }
+    }
+
+    /// Kills the server in the middle of whatever it does, and starts it again.
+    pub(crate) fn kill_and_restart(&mut self, lab: &Lab) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.process = spawn(lab, self.export.path(), self.state.path(), &self.options);
     }
 
     pub(crate) fn address(lab: &Lab) -> SocketAddr {
@@ -43,14 +61,15 @@ impl Drop for Server {
 }
 
 /// Returns when the server listens.
-fn spawn(lab: &Lab, export: &Path, state: &Path) -> Child {
+fn spawn(lab: &Lab, export: &Path, state: &Path, options: &[String]) -> Child {
     let address = Server::address(lab);
     let mut process = lab
         .command(env!("CARGO_BIN_EXE_primetime"))
         .arg("serve")
         .arg(export)
         .args(["--no-root-squash", "--listen", &address.to_string()])
-        .args(["--async", "--state-dir"])
+        .args(options)
+        .arg("--state-dir")
         .arg(state)
         .stdout(Stdio::piped())
         .spawn()

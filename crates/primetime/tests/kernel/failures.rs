@@ -1,0 +1,75 @@
+//! Two guests go on by themselves while the server is killed and connections are cut, and nothing that was acknowledged is
+//! lost.
+
+use std::fs;
+use std::path::Path;
+
+use netlab::guest::{Guest, GuestResult, Lab};
+
+use crate::guests::{Member, boot, counts, entries, finish, wait_until};
+use crate::server::{PORT, Server};
+
+const KILLS: u32 = 10;
+/// How many files are made between two failures.
+const PROGRESS: usize = 30;
+
+fn boot_pair(lab: &Lab, port: u16, once: &str) -> [Guest; 2] {
+    [("ann", "bob"), ("bob", "ann")].map(|(name, peer)| {
+        let member = Member {
+            name,
+            script: ". $EXCHANGE/failures.sh",
+            files: &[
+                ("failures.sh", include_str!("failures.sh")),
+                ("failures.pl", include_str!("failures.pl")),
+            ],
+            env: &[("PEER", peer), ("CONSTANT", "10"), ("ONCE", once)],
+            port,
+        };
+        boot(lab, &member)
+    })
+}
+
+/// Waits until the guests have got on by so many files.
+fn wait_for_progress(lab: &Lab, directory: &Path, files: usize) {
+    let before = entries(directory);
+    wait_until(lab, "more files", || entries(directory) >= before + files);
+}
+
+/// Tells the guests to stop, and checks that all that they were told to be there is there.
+fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestResult; 2] {
+    fs::create_dir(lab.shared().join("stop")).unwrap();
+    let results = finish(guests);
+    for result in &results {
+        let acknowledged = result.read("acknowledged").unwrap();
+        assert!(acknowledged.lines().count() >= PROGRESS, "{}", result.output);
+        for line in acknowledged.lines() {
+            let (name, lines) = line.split_once(' ').unwrap();
+            let expected: String =
+                (1..=lines.parse::<u32>().unwrap()).map(|number| format!("{name} {number}\n")).collect();
+            let found = fs::read_to_string(directory.join(name)).unwrap_or_default();
+            assert!(found == expected, "{name}: {} bytes instead of {}", found.len(), expected.len());
+        }
+    }
+    results
+}
+
+#[test]
+fn linux_gets_over_a_server_that_is_killed_and_started_again() {
+    let Some(lab) = Lab::for_test() else { return };
+    let mut server = Server::with_lease(&lab, 10);
+    let guests = boot_pair(&lab, PORT, "");
+    let directory = server.directory().to_owned();
+    wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
+    for kill in 0..KILLS {
+        // One of five comes while the clients are reclaiming what they had.
+        if kill % 5 != 4 {
+            wait_for_progress(&lab, &directory, PROGRESS);
+        }
+        server.kill_and_restart(&lab);
+    }
+    wait_for_progress(&lab, &directory, PROGRESS);
+    for result in finish_and_verify(&lab, guests, &directory) {
+        // A server that is killed before its client is back is not seen.
+        assert!(counts(&result).requests("CREATE_SESSION") > u64::from(KILLS) / 2, "{}", result.output);
+    }
+}

@@ -8,6 +8,7 @@ sub stopped { return -d "$ENV{SHARED}/stop"; }
 sub pause { select(undef, undef, undef, $_[0]); }
 # struct flock of x86-64: l_type, l_whence, l_start, l_len, l_pid.
 sub range { my ($type) = @_; return pack("s s x4 q q l x4", $type, SEEK_SET, 0, 0, 0); }
+sub told { return "$ENV{SHARED}/news$_[0]"; }
 sub text { my ($name, $lines) = @_; return join "", map { "$name $_\n" } 1 .. $lines; }
 
 my %work = (
@@ -76,18 +77,47 @@ my %work = (
         }
         print "ok $ENV{NAME} read $passes times\n";
     },
+    # Changes a file that the other guest reads, and says which number is in it for sure.
+    publish => sub {
+        my $number = 0;
+        until (stopped()) {
+            open(my $file, "+<", "news") or die "open: $!";
+            syswrite($file, sprintf("%08d", $number + 1)) or die "write: $!";
+            close($file) or die "close: $!";
+            mkdir told(++$number) or die "tell: $!";
+            # Long enough for the other one to have it delegated again.
+            pause(0.1);
+        }
+        print "ok $ENV{NAME} published $number times\n";
+    },
+    # Reads it: what was there for sure before it opened the file, or what came later.
+    follow => sub {
+        my ($sure, $changes, $last) = (0, 0, -1);
+        until (stopped()) {
+            $sure++ while -d told($sure + 1);
+            open(my $file, "<", "news") or die "open: $!";
+            my $number = <$file>;
+            close($file) or die "close: $!";
+            $number >= $sure or die "$number is old, $sure was there";
+            $changes++ if $number != $last;
+            $last = $number;
+            pause(0.01);
+        }
+        print "ok $ENV{NAME} saw $changes changes\n";
+    },
     # Creates, links, renames and removes directories and files: no call may be done twice or be told so.
     once => sub {
         my $number = 0;
         for (; !stopped(); $number++) {
-            mkdir "once$number" or die "mkdir: $!";
-            sysopen(my $file, "once$number/a", O_CREAT | O_EXCL | O_WRONLY) or die "create: $!";
+            my $place = "$ENV{NAME}-once-$number";
+            mkdir $place or die "mkdir: $!";
+            sysopen(my $file, "$place/a", O_CREAT | O_EXCL | O_WRONLY) or die "create: $!";
             close($file) or die "close: $!";
-            link "once$number/a", "once$number/b" or die "link: $!";
-            rename "once$number/a", "once$number/c" or die "rename: $!";
-            unlink "once$number/b" or die "unlink: $!";
-            unlink "once$number/c" or die "unlink: $!";
-            rmdir "once$number" or die "rmdir: $!";
+            link "$place/a", "$place/b" or die "link: $!";
+            rename "$place/a", "$place/c" or die "rename: $!";
+            unlink "$place/b" or die "unlink: $!";
+            unlink "$place/c" or die "unlink: $!";
+            rmdir $place or die "rmdir: $!";
         }
         print "ok $ENV{NAME} did everything once, $number times\n";
     },

@@ -2,14 +2,17 @@
 //! lost.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use netlab::guest::{Guest, GuestResult, Lab};
+use netlab::{LinkOptions, Relay};
 
 use crate::guests::{Member, boot, counts, entries, finish, wait_until};
 use crate::server::{PORT, Server};
 
 const KILLS: u32 = 10;
+const CUTS: usize = 50;
 /// How many files are made between two failures.
 const PROGRESS: usize = 30;
 
@@ -71,5 +74,32 @@ fn linux_gets_over_a_server_that_is_killed_and_started_again() {
     for result in finish_and_verify(&lab, guests, &directory) {
         // A server that is killed before its client is back is not seen.
         assert!(counts(&result).requests("CREATE_SESSION") > u64::from(KILLS) / 2, "{}", result.output);
+    }
+}
+
+#[test]
+fn linux_gets_over_connections_that_are_cut() {
+    let Some(lab) = Lab::for_test() else { return };
+    let server = Server::start(&lab);
+    let listen = SocketAddr::new(lab.host_address(), PORT + 1);
+    let relay = lab
+        .inside(|| Relay::start_at(listen, Server::address(&lab), LinkOptions::default()))
+        .unwrap()
+        .unwrap();
+    let guests = boot_pair(&lab, listen.port(), "once");
+    wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
+    let mut cut = 0;
+    while cut < CUTS {
+        // Another number of bytes each time, so that a connection is cut at any place of a request and of a reply.
+        let enough = relay.stats().bytes_to_target + 50_000 + 3_001 * cut as u64;
+        wait_until(&lab, "more bytes", || relay.stats().bytes_to_target >= enough);
+        cut += relay.cut().max(1);
+    }
+    wait_for_progress(&lab, server.directory(), PROGRESS);
+    for result in finish_and_verify(&lab, guests, server.directory()) {
+        // The session outlives its connections.
+        let counts = counts(&result);
+        assert_eq!(counts.requests("CREATE_SESSION"), 1, "{}", result.output);
+        assert!(counts.requests("BIND_CONN_TO_SESSION") >= CUTS as u64 / 4, "{}", result.output);
     }
 }

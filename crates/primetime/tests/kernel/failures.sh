@@ -1,15 +1,19 @@
-# Work that goes on until the host says stop: ann has a lock, writes and reads; bob wants the lock, and writes too.
+# Work that goes on until the host says stop: ann has a lock, writes, and reads what
+# bob changes; bob wants the lock, and writes too.
 work() { perl "$EXCHANGE/failures.pl" "$@" || fail "$*"; }
 start() { work "$@" & started="$started $!"; }
 
 if [ "$NAME" = ann ]; then
     for file in $(seq "$CONSTANT"); do echo "constant $file" >"constant$file"; done
+    echo 00000000 >news
     start hold
     await locked
+    start follow
     start read "$CONSTANT"
 else
     await locked
     start contend
+    start publish
 fi
 for writer in 1 2; do start write "$NAME-$writer" "/tmp/acknowledged$writer"; done
 [ -z "$ONCE" ] || start once

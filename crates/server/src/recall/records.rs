@@ -30,7 +30,7 @@ impl Recaller {
 
     /// Removes the name of a client that is gone or holds nothing.
     pub(crate) async fn forget(&self, client: &Client) {
-        if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
+        if let Err(error) = self.inner.stable.remove(client.id(), client.record_name()).await {
             // It may come back after a restart and be waited for in vain; it holds nothing that it could reclaim wrongly.
             tracing::error!(%error, "the record of a client could not be removed");
         }
@@ -55,7 +55,7 @@ impl Recaller {
     /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it. False when it cannot
     /// be written: whoever wants what is held tries again.
     pub(crate) async fn discard(&self, client: &Client) -> bool {
-        if let Err(error) = self.inner.stable.remove(client.id(), client.owner().clone()).await {
+        if let Err(error) = self.inner.stable.remove(client.id(), client.record_name()).await {
             tracing::error!(%error, "a client that is gone keeps its state: its record could not be removed");
             return false;
         }

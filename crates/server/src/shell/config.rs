@@ -60,6 +60,9 @@ pub struct ConfigLimits {
     pub sessions_per_client_max: usize,
     /// Slots of a session: fewer are granted than asked for.
     pub slots_max: u32,
+    /// Memory for slots and the replies in them, of all sessions together, in bytes; near the bound clients are asked to use
+    /// fewer slots, and at it a new session gets NFS4ERR_NOSPC.
+    pub session_bytes_max: u64,
     /// Longest reply that is kept in a slot, in bytes: less is granted than asked for.
     pub cached_reply_bytes_max: u32,
     /// How long a silent client keeps its state whoever wants it, in seconds.
@@ -145,6 +148,7 @@ impl Default for ConfigLimits {
             clients_max: state.clients_max,
             sessions_per_client_max: state.sessions_per_client_max,
             slots_max: state.slots_max,
+            session_bytes_max: state.session_bytes_max,
             cached_reply_bytes_max: state.cached_reply_bytes_max,
             lease_seconds: state.lease_seconds,
             courtesy_seconds: state.courtesy_seconds,
@@ -236,6 +240,7 @@ impl ConfigLimits {
             ("clients_max", self.clients_max as u64, 1, ANY),
             ("sessions_per_client_max", self.sessions_per_client_max as u64, 1, 1 << 16),
             ("slots_max", u64::from(self.slots_max), 1, 1 << 16),
+            ("session_bytes_max", self.session_bytes_max, 1 << 20, 1 << 40),
             ("cached_reply_bytes_max", u64::from(self.cached_reply_bytes_max), 2 << 10, 1 << 20),
             ("lease_seconds", seconds(self.lease_seconds), 1, 3600),
             ("courtesy_seconds", seconds(self.courtesy_seconds), 0, 30 * 24 * 3600),
@@ -260,6 +265,7 @@ impl ConfigLimits {
             clients_max: self.clients_max,
             sessions_per_client_max: self.sessions_per_client_max,
             slots_max: self.slots_max,
+            session_bytes_max: self.session_bytes_max,
             message_bytes_max: self.message_bytes_max,
             cached_reply_bytes_max: self.cached_reply_bytes_max,
             operations_max: self.operations_max,

@@ -55,7 +55,8 @@ fn set_up() -> (Arc<Few>, Peer, FileHandle) {
     let memory = Memory::new(MemoryOptions::default()).unwrap();
     let owner_names = OwnerNames::Domain("Example.org".into());
     let options = Nfs4Options { owner_names, ..test_options() };
-    let server = Arc::new(TestServer::over(memory, options, Some(Arc::clone(&few) as Arc<dyn NameService>)));
+    let names = Some(Arc::clone(&few) as Arc<dyn NameService>);
+    let server = Arc::new(TestServer::over(memory, options, names, state::Limits::default()));
     let mut peer = Peer::new(&server, 1);
     let (file, _) = peer.create("f");
     (few, peer, file)

@@ -15,7 +15,7 @@ use proto::nfs4::{COMPOUND, PROGRAM, VERSION};
 use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
-use server::nfs4::{Nfs4, Nfs4Options};
+use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::{Forgetful, StableRecords};
@@ -39,6 +39,7 @@ pub const LIMITS: Limits = Limits {
     clients_max: 64,
     sessions_per_client_max: 64,
     slots_max: 8,
+    session_bytes_max: 64 << 20,
     message_bytes_max: 1 << 16,
     cached_reply_bytes_max: 16 << 10,
     operations_max: 16,
@@ -109,7 +110,11 @@ impl Host {
         };
         let runtime: Arc<dyn Runtime> = Arc::clone(&world) as _;
         let recaller = Recaller::new(state, Arc::clone(&runtime), stable);
-        let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"simulated") };
+        let options = Nfs4Options {
+            delegations: true,
+            identity: Bytes::from_static(b"simulated"),
+            owner_names: OwnerNames::Numeric,
+        };
         let nfs4 = Nfs4::new(Arc::clone(&self.exports), recaller.clone(), options);
         let programs =
             Programs::new(Arc::clone(&self.exports), recaller.clone(), recaller.clone()).with_nfs4(nfs4);

@@ -38,6 +38,12 @@ pub trait Conflicts: Send + Sync + 'static {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
 
+    /// Before an entry of the directory comes, goes or is replaced: delegations of the directory.
+    fn before_entry_change(
+        &self,
+        directory: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
+
     /// Before the object gets, loses or changes a name (REMOVE, RENAME, LINK): all delegations.
     fn before_remove(
         &self,
@@ -68,6 +74,10 @@ impl Conflicts for NoConflicts {
         Ok(())
     }
 
+    async fn before_entry_change(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }
@@ -93,6 +103,13 @@ impl<C: Conflicts> Conflicts for Arc<C> {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
         (**self).before_write(object)
+    }
+
+    fn before_entry_change(
+        &self,
+        directory: ObjectId,
+    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
+        (**self).before_entry_change(directory)
     }
 
     fn before_remove(

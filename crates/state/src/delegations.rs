@@ -53,16 +53,7 @@ impl State {
         if self.in_grace() {
             return Err(Status::Grace.into());
         }
-        let shard = self.files.shard(file);
-        shard.changing.fetch_add(1, Ordering::SeqCst);
-        let changing = Changing(&shard.changing);
-        // A grant counts itself before it looks at `changing`, so one of the two sees the other.
-        if shard.delegated.load(Ordering::SeqCst) == 0 {
-            return Ok(changing);
-        }
-        let obstacles =
-            self.files.with(file, |state, _| self.recall_conflicts((file, state), client, true, now));
-        if obstacles.is_empty() { Ok(changing) } else { Err(Blocked::By(obstacles)) }
+        self.begin_entry_change(file, client, now)
     }
 
     /// What is in the way of reading by `client`, or by somebody who is none.
@@ -153,6 +144,51 @@ impl State {
         let shard = self.files.shard(file);
         shard.delegated.load(Ordering::SeqCst) > 0
             && shard.files.lock().get(&file).is_some_and(|f| f.delegations.iter().any(|d| d.other == *other))
+    }
+
+    /// Begins a change of a directory's entries by `client`, or by somebody who is none. As [`State::begin_change`], but a grace
+    /// period is no reason to wait: delegations of directories are not reclaimed.
+    ///
+    /// # Errors
+    /// What is in the way, to be tried again when it is gone.
+    pub fn begin_entry_change(
+        &self,
+        directory: FileId,
+        client: Option<ClientId>,
+        now: Now,
+    ) -> Result<Changing<'_>, Blocked> {
+        let shard = self.files.shard(directory);
+        shard.changing.fetch_add(1, Ordering::SeqCst);
+        let changing = Changing(&shard.changing);
+        // A grant counts itself before it looks at `changing`, so one of the two sees the other.
+        if shard.delegated.load(Ordering::SeqCst) == 0 {
+            return Ok(changing);
+        }
+        let obstacles = self
+            .files
+            .with(directory, |state, _| self.recall_conflicts((directory, state), client, true, now));
+        if obstacles.is_empty() { Ok(changing) } else { Err(Blocked::By(obstacles)) }
+    }
+
+    /// Delegates a directory to a client that reads it (RFC 8881 §10.9): changes by others recall it. `None` when the client has
+    /// it already or something speaks against it.
+    ///
+    /// # Errors
+    /// GRACE around a restart.
+    pub fn delegate_directory(
+        &self,
+        client: &Arc<Client>,
+        directory: FileId,
+        now: Now,
+    ) -> Result<Option<StateId>, Status> {
+        self.check_new_state(client)?;
+        if client.state_count() >= self.limits.states_per_client_max {
+            return Ok(None);
+        }
+        let granted = self.files.with(directory, |state, shard| {
+            self.delegate(state, shard, client, (directory, DelegationKind::Read), now)
+        });
+        Ok(granted)
     }
 
     /// The write delegation of `file`, unless `client` holds it itself.

@@ -67,6 +67,14 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.before_write_id(object.id()).await
     }
 
+    /// Waits until nobody's delegation stands in the way of changing the entries of a directory.
+    pub(super) async fn before_entry_change(&self, dir: &Object<'_, F>) -> Changing<'a, C> {
+        if !self.conflicts.any() {
+            return Ok(None);
+        }
+        self.conflicts.before_entry_change(dir.id()).await.map(Some).map_err(conflict)
+    }
+
     /// Waits until nobody's delegation stands in the way of changing the object's names.
     pub(super) async fn before_remove(&self, object: &Object<'_, F>) -> Changing<'a, C> {
         self.before_remove_id(object.id()).await

@@ -43,6 +43,7 @@ async fn create<F: FileSystem, C: Conflicts>(
         // Truncates what is there.
         let _changing = context.before_write_name(dir, name).await?;
     }
+    let _entry = context.before_entry_change(dir).await?;
     dir.fs().create(&dir.who, &dir.node, name, &mode).await.map_err(|error| match error {
         // The name is taken by something that is no file.
         Error::IsDirectory | Error::IsSymlink | Error::WrongType => Status::Exists,

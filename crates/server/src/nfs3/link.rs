@@ -34,6 +34,7 @@ async fn link<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     dir.writable()?;
+    let _entry = context.before_entry_change(dir).await?;
     let _changing = context.before_remove(file).await?;
     dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {
         // LINK knows no NFS3ERR_ISDIR (RFC 1813 §3.3.15).

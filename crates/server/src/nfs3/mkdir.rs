@@ -14,7 +14,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 ) -> Outcome<MkDirArgs> {
     let dir = context.object(&arguments.place.dir).await.map_err(bare)?;
     let before = dir.before().await;
-    match make(&dir, &arguments).await {
+    match make(context, &dir, &arguments).await {
         Ok((node, now)) => Ok(MkDirOk {
             object: Some(to_wire(&dir.fs().handle(&node))),
             attributes: Some(attributes::to_wire(&now)),
@@ -24,7 +24,8 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     }
 }
 
-async fn make<F: FileSystem>(
+async fn make<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
     dir: &Object<'_, F>,
     arguments: &MkDirArgs,
 ) -> Result<(F::Node, Attributes), Status> {
@@ -32,5 +33,6 @@ async fn make<F: FileSystem>(
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
     let set = attributes::from_wire(&arguments.attributes);
+    let _entry = context.before_entry_change(dir).await?;
     dir.fs().make_dir(&dir.who, &dir.node, name, &set).await.map_err(status::of)
 }

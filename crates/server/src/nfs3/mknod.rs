@@ -14,7 +14,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 ) -> Outcome<MkNodArgs> {
     let dir = context.object(&arguments.place.dir).await.map_err(bare)?;
     let before = dir.before().await;
-    match make(&dir, &arguments).await {
+    match make(context, &dir, &arguments).await {
         Ok((node, now)) => Ok(MkNodOk {
             object: Some(to_wire(&dir.fs().handle(&node))),
             attributes: Some(attributes::to_wire(&now)),
@@ -24,7 +24,8 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     }
 }
 
-async fn make<F: FileSystem>(
+async fn make<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
     dir: &Object<'_, F>,
     arguments: &MkNodArgs,
 ) -> Result<(F::Node, Attributes), Status> {
@@ -40,5 +41,6 @@ async fn make<F: FileSystem>(
         MkNodData::Other(_) => return Err(Status::BadType),
     };
     let set = attributes::from_wire(set);
+    let _entry = context.before_entry_change(dir).await?;
     dir.fs().make_node(&dir.who, &dir.node, name, kind, &set).await.map_err(status::of)
 }

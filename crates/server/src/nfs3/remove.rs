@@ -29,6 +29,7 @@ async fn remove<F: FileSystem, C: Conflicts>(
 ) -> Result<(), Status> {
     let name = names::checked(&object.name, Status::Invalid)?;
     dir.writable()?;
+    let _entry = context.before_entry_change(dir).await?;
     let _changing = context.before_remove_name(dir, name).await?;
     dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await.map_err(status::of)
 }

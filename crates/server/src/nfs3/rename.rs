@@ -36,6 +36,8 @@ async fn rename<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     from.writable()?;
+    let _source = context.before_entry_change(from).await?;
+    let _target = context.before_entry_change(to).await?;
     let _moving = context.before_remove_name(from, old).await?;
     let _replacing = context.before_remove_name(to, new).await?;
     from.fs().rename(&from.who, &from.node, old, &to.node, new).await.map_err(status::of)

@@ -14,7 +14,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 ) -> Outcome<SymlinkArgs> {
     let dir = context.object(&arguments.place.dir).await.map_err(bare)?;
     let before = dir.before().await;
-    match make(&dir, &arguments).await {
+    match make(context, &dir, &arguments).await {
         Ok((node, now)) => Ok(SymlinkOk {
             object: Some(to_wire(&dir.fs().handle(&node))),
             attributes: Some(attributes::to_wire(&now)),
@@ -24,13 +24,15 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     }
 }
 
-async fn make<F: FileSystem>(
+async fn make<F: FileSystem, C: Conflicts>(
+    context: &Context<'_, F, C>,
     dir: &Object<'_, F>,
     arguments: &SymlinkArgs,
 ) -> Result<(F::Node, Attributes), Status> {
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
     let set = attributes::from_wire(&arguments.attributes);
+    let _entry = context.before_entry_change(dir).await?;
     let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;
     made.map_err(status::of)
 }

@@ -45,6 +45,15 @@ pub(crate) async fn before_change<'a, F: FileSystem>(
     context.server.recaller().begin_change(object.file(), Some(client)).await
 }
 
+/// Waits for the delegations of a directory that others hold before its entries change. None is granted while the guard lives.
+pub(crate) async fn before_entry_change<'a, F: FileSystem>(
+    context: &'a Context<'_, F>,
+    directory: &Object<F>,
+) -> Result<Changing<'a>, Status> {
+    let client = context.client()?.id();
+    context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
+}
+
 /// Checks that a stateid allows to read or write the file.
 pub(crate) async fn check<F: FileSystem>(
     context: &Context<'_, F>,

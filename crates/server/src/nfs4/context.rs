@@ -10,6 +10,7 @@ use vfs::{Attributes, FileSystem, Identity, ObjectId};
 use super::Nfs4;
 use super::sequence::InSession;
 use crate::exports::Export;
+use crate::recall::Granted;
 
 /// An object that an operation works on.
 pub(crate) struct Object<F: FileSystem> {
@@ -91,6 +92,28 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// The client of the session.
     pub(crate) fn client(&self) -> Result<&Arc<Client>, Status> {
         self.session.as_ref().map(InSession::client).ok_or(Status::OperationNotInSession)
+    }
+
+    /// True when the session's callbacks are known to get through.
+    pub(crate) fn callbacks_work(&self) -> bool {
+        let channel = self
+            .session
+            .as_ref()
+            .and_then(|own| self.server.recaller().backchannels().get(own.session().id()));
+        channel.is_some_and(|channel| channel.works())
+    }
+
+    /// Notes what the callbacks about a new delegation will need; `change` is the attribute as its holder is told it.
+    pub(crate) fn note_delegation(
+        &self,
+        object: &Object<F>,
+        id: &StateId,
+        change: u64,
+    ) -> Result<(), Status> {
+        let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
+        let handle = object.fs().handle(&object.node);
+        self.server.recaller().delegated(id, Granted { file: object.file(), handle, change, call });
+        Ok(())
     }
 
     /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).

@@ -8,7 +8,7 @@ use xdr::Decoder;
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
 use super::verify::bad_attributes;
-use super::{attributes, names, status};
+use super::{attributes, conflict, names, status};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -21,6 +21,7 @@ pub(crate) async fn run<F: FileSystem>(
     let name = names::checked(&name)?;
     let set = attributes::to_set(context.server, directory.fs(), &values, attributes::SETTABLE).await?;
     let identity = context.identity(directory)?;
+    let entry = conflict::before_entry_change(context, directory).await?;
     let change = ChangeBefore::of(directory).await?;
     let (fs, at) = (directory.fs(), &directory.node);
     let device = |kind| fs.make_node(&identity, at, name, kind, &set);
@@ -37,6 +38,7 @@ pub(crate) async fn run<F: FileSystem>(
     }
     .map_err(status::of)?;
     let result = CreateResult { change: change.after(directory).await?, attributes_set: values.present() };
+    drop(entry);
     let made = Object { export: directory.export.clone(), node };
     context.set_current(made);
     Ok(result)

@@ -10,8 +10,8 @@ use super::lock::Refused;
 use super::verify::bad_attributes;
 use super::{
     access, bind_conn_to_session, close, commit, create, create_session, destroy_session, exchange_id,
-    get_attr, handles, link, lock, lock_t, lock_u, lookup, lookup_parent, open, read, read_dir, read_link,
-    remove, rename, sec_info, set_attr, state_ids, verify, write,
+    get_attr, get_dir_delegation, handles, link, lock, lock_t, lock_u, lookup, lookup_parent, open, read,
+    read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, verify, write,
 };
 
 /// Runs one operation and appends its result.
@@ -127,6 +127,7 @@ async fn state_body<F: FileSystem>(
         O::TestStateId => put(reply, &state_ids::test(context, &decode(arguments)?)?),
         O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?)?),
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
+        O::GetDirDelegation => put(reply, &get_dir_delegation::run(context, decode(arguments)?).await?),
         O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),
         O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?).await?),
         O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?).await?),

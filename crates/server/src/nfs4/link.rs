@@ -27,6 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
     if attributes.kind == FileKind::Directory {
         return Err(Status::IsDirectory);
     }
+    let _entry = conflict::before_entry_change(context, directory).await?;
     let _changing = conflict::before_change(context, object).await?;
     let change = ChangeBefore::of(directory).await?;
     directory.fs().link(&identity, &object.node, &directory.node, name).await.map_err(status::of)?;

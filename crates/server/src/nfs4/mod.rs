@@ -19,6 +19,7 @@ mod digest;
 mod dispatch;
 mod exchange_id;
 mod get_attr;
+mod get_dir_delegation;
 mod handles;
 mod link;
 mod lock;

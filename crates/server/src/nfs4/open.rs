@@ -11,9 +11,8 @@ use vfs::{Access, Attributes, CreateMode, FileSystem, Identity, Name, SetAttribu
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
-use crate::recall::Granted;
 
-use super::{attributes, lookup, names, regular, status};
+use super::{attributes, conflict, lookup, names, regular, status};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
 const ATTEMPTS_MAX: usize = 3;
@@ -192,6 +191,7 @@ async fn make<F: FileSystem>(
     mode: &CreateMode,
 ) -> Result<(Object<F>, Attributes), Status> {
     let identity = context.identity(directory)?;
+    let _entry = conflict::before_entry_change(context, directory).await?;
     let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
     Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
 }
@@ -245,27 +245,14 @@ async fn open<F: FileSystem>(
     recaller.record(client).await?;
     let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
     if let Some((id, kind)) = &opened.delegation {
-        note_delegation(context, object, id, *kind).await;
+        // Where the attributes cannot be had, the holder is never found unmodified: that is safe.
+        let change = match kind {
+            DelegationKind::Write => object.fs().attributes(&object.node).await.map_or(0, |now| now.change),
+            DelegationKind::Read => 0,
+        };
+        context.note_delegation(object, id, change)?;
     }
     Ok(opened)
-}
-
-/// Notes what the callbacks about a new delegation will need.
-async fn note_delegation<F: FileSystem>(
-    context: &Context<'_, F>,
-    object: &Object<F>,
-    id: &StateId,
-    kind: DelegationKind,
-) {
-    let Some(session) = &context.session else { return };
-    // Where the attributes cannot be had, the holder is never found unmodified: that is safe.
-    let change = match kind {
-        DelegationKind::Write => object.fs().attributes(&object.node).await.map_or(0, |now| now.change),
-        DelegationKind::Read => 0,
-    };
-    let handle = object.fs().handle(&object.node);
-    let granted = Granted { file: object.file(), handle, change, call: session.call() };
-    context.server.recaller().delegated(id, granted);
 }
 
 fn claim(arguments: &OpenArgs) -> state::OpenClaim {
@@ -294,14 +281,6 @@ async fn truncate<F: FileSystem>(
     })
 }
 
-fn callbacks_work<F: FileSystem>(context: &Context<'_, F>) -> bool {
-    let channel = context
-        .session
-        .as_ref()
-        .and_then(|own| context.server.recaller().backchannels().get(own.session().id()));
-    channel.is_some_and(|channel| channel.works())
-}
-
 fn want(arguments: &OpenArgs) -> u32 {
     arguments.share_access & share::WANT_MASK
 }
@@ -312,7 +291,7 @@ fn wanted_delegation<F: FileSystem>(
     arguments: &OpenArgs,
 ) -> Option<DelegationKind> {
     let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
-    if !by_claim || !context.server.delegations() || !callbacks_work(context) {
+    if !by_claim || !context.server.delegations() || !context.callbacks_work() {
         return None;
     }
     let writes = arguments.share_access & share::WRITE != 0;
@@ -353,7 +332,7 @@ fn delegation<F: FileSystem>(
         share::WANT_NO_PREFERENCE => OpenDelegation::None,
         share::WANT_NO_DELEGATION => OpenDelegation::NoneExt(WhyNoDelegation::NotWanted),
         share::WANT_CANCEL => OpenDelegation::NoneExt(WhyNoDelegation::Cancelled),
-        _ if !context.server.delegations() || !callbacks_work(context) => {
+        _ if !context.server.delegations() || !context.callbacks_work() => {
             OpenDelegation::NoneExt(WhyNoDelegation::Resource(false))
         }
         _ => OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)),

@@ -64,6 +64,7 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         | O::DelegReturn
         | O::FreeStateId
         | O::GetAttr
+        | O::GetDirDelegation
         | O::GetFh
         | O::LockT
         | O::Lookup

@@ -18,7 +18,7 @@ const ENTRY_BYTES: [usize; 2] = [48, 160];
 /// Bytes that follow the last entry: the end of the list and `eof`.
 const TAIL_BYTES: usize = 8;
 /// Cookies are stable, so the verifier never changes (RFC 8881 §18.23.3).
-const VERIFIER: Verifier = Verifier([0; 8]);
+pub(crate) const VERIFIER: Verifier = Verifier([0; 8]);
 /// Clients use cookies up to this one for `.` and `..` (RFC 8881 §18.23.3).
 const RESERVED_COOKIE_MAX: u64 = 2;
 /// Added to a back end's cookie that is reserved here.

@@ -16,6 +16,7 @@ pub(crate) async fn run<F: FileSystem>(
     let (victim, _) = lookup::child(context, &arguments.target).await?;
     let directory = context.object()?;
     context.writable(directory)?;
+    let _entry = conflict::before_entry_change(context, directory).await?;
     let _changing = conflict::before_change(context, &victim).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;

@@ -24,6 +24,8 @@ pub(crate) async fn run<F: FileSystem>(
     if identity != context.identity(target)? {
         return Err(Status::AccessDenied);
     }
+    let _source = conflict::before_entry_change(context, source).await?;
+    let _target = conflict::before_entry_change(context, target).await?;
     let _moving = before_change_of_name(context, source, old).await?;
     let _replacing = before_change_of_name(context, target, new).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);

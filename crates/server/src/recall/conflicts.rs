@@ -53,6 +53,10 @@ impl Conflicts for Recaller {
         self.change(object).await
     }
 
+    async fn before_entry_change(&self, directory: ObjectId) -> Result<Changing<'_>, Conflict> {
+        self.begin_entry_change(key(directory), None).await.map_err(conflict)
+    }
+
     async fn before_remove(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
         self.change(object).await
     }

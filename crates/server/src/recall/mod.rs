@@ -147,6 +147,15 @@ impl Recaller {
         self.hold(|| self.inner.state.begin_change(file, client, self.now())).await
     }
 
+    /// Begins a change of a directory's entries, when nobody's delegation of it is in the way any more.
+    pub(crate) async fn begin_entry_change(
+        &self,
+        directory: FileId,
+        client: Option<ClientId>,
+    ) -> Result<Changing<'_>, Status> {
+        self.hold(|| self.inner.state.begin_entry_change(directory, client, self.now())).await
+    }
+
     /// Waits until nobody's delegation is in the way of reading a file.
     pub(crate) async fn before_read(&self, file: FileId, client: Option<ClientId>) -> Result<(), Status> {
         self.hold(|| {

@@ -8,6 +8,7 @@ mod callbacks;
 mod changes;
 mod create_session;
 mod delegations;
+mod directory_delegations;
 mod exchange_id;
 mod files;
 mod names;

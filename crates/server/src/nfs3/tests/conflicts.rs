@@ -48,6 +48,10 @@ impl Conflicts for Asked {
         self.ask("write", object)
     }
 
+    async fn before_entry_change(&self, directory: ObjectId) -> Result<(), Conflict> {
+        self.ask("entry", directory)
+    }
+
     async fn before_remove(&self, object: ObjectId) -> Result<(), Conflict> {
         self.ask("remove", object)
     }
@@ -66,6 +70,8 @@ fn server() -> (Server<Arc<Asked>>, Arc<Asked>, FileHandle, u64) {
 fn every_conflicting_operation_asks_about_the_right_object() {
     let (server, asked, file, f) = server();
     let root = server.root;
+    let r = server.attributes(root).fileid;
+    asked.take();
     server.ok(&GetAttrArgs { object: file });
     assert_eq!(asked.take(), [("attributes", f)]);
     server.read(file, 0, 1);
@@ -76,17 +82,22 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     assert_eq!(asked.take(), [("write", f)]);
     let truncate = SetAttributes { size: Some(0), ..SetAttributes::default() };
     server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(truncate) });
-    assert_eq!(asked.take(), [("write", f)], "an open that truncates");
+    assert_eq!(asked.take(), [("write", f), ("entry", r)], "an open that truncates");
     server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(SetAttributes::default()) });
-    assert_eq!(asked.take(), [], "an open that does not");
+    assert_eq!(asked.take(), [("entry", r)], "an open that does not");
     server.ok(&LinkArgs { file, link: place(root, "g") });
-    assert_eq!(asked.take(), [("remove", f)]);
+    assert_eq!(asked.take(), [("entry", r), ("remove", f)]);
     let h = server.attributes(server.file(root, "h", 0o644)).fileid;
     asked.take();
     server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
-    assert_eq!(asked.take(), [("remove", f), ("remove", h)], "what moves and what is replaced");
+    let moved = [("entry", r), ("entry", r), ("remove", f), ("remove", h)];
+    assert_eq!(asked.take(), moved, "both directories, what moves and what is replaced");
     server.ok(&RemoveArgs { object: place(root, "h") });
-    assert_eq!(asked.take(), [("remove", f)]);
+    assert_eq!(asked.take(), [("entry", r), ("remove", f)]);
+    let attributes = SetAttributes::default();
+    server.ok(&MkDirArgs { place: place(root, "d"), attributes });
+    server.ok(&SymlinkArgs { place: place(root, "s"), attributes, target: "t".into() });
+    assert_eq!(asked.take(), [("entry", r), ("entry", r)]);
     server.ok(&LookupArgs { what: place(root, "g") });
     assert_eq!(asked.take(), []);
 }

@@ -1,0 +1,43 @@
+//! GET_DIR_DELEGATION (RFC 8881 §18.39): delegations of directories, without notifications: every change by others recalls.
+
+use proto::nfs4::attributes::Bitmap;
+use proto::nfs4::{DirDelegation, GetDirDelegationArgs, GetDirDelegationResult, Status};
+use vfs::{Access, FileKind, FileSystem};
+
+use super::context::Context;
+use super::{read_dir, status};
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    _: GetDirDelegationArgs,
+) -> Result<GetDirDelegationResult, Status> {
+    let directory = context.object()?;
+    let fs = directory.fs();
+    if fs.attributes(&directory.node).await.map_err(status::of)?.kind != FileKind::Directory {
+        return Err(Status::NotDirectory);
+    }
+    let identity = context.identity(directory)?;
+    let granted = fs.access(&identity, &directory.node, Access::READ).await.map_err(status::of)?;
+    if !granted.contains(Access::READ) {
+        return Err(Status::AccessDenied);
+    }
+    // Nothing is signalled later, whatever the client would like.
+    let unavailable = GetDirDelegationResult::Unavailable(false);
+    if !context.server.delegations() || !context.callbacks_work() {
+        return Ok(unavailable);
+    }
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    recaller.record(client).await?;
+    let Some(id) = recaller.state().delegate_directory(client, directory.file(), recaller.now())? else {
+        return Ok(unavailable);
+    };
+    context.note_delegation(directory, &id, 0)?;
+    context.current_state = id;
+    Ok(GetDirDelegationResult::Ok(DirDelegation {
+        cookie_verifier: read_dir::VERIFIER,
+        state_id: id,
+        notification_types: Bitmap::EMPTY,
+        child_attributes: Bitmap::EMPTY,
+        directory_attributes: Bitmap::EMPTY,
+    }))
+}

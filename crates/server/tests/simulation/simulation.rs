@@ -203,6 +203,9 @@ impl Simulation {
     }
 
     fn fault(&mut self, fault: Fault) {
+        if let Fault::Jump { by_ms } = fault {
+            self.clock.jump(by_ms);
+        }
         self.log(What::Fault(fault));
         match fault {
             Fault::Cut { machine } => self.cut(Some(machine)),
@@ -220,7 +223,7 @@ impl Simulation {
                 self.with_machine(machine, |machine, out| machine.die(out));
                 self.at(away_ms, Event::Start(machine));
             }
-            Fault::Jump { by_ms } => self.clock.jump(by_ms),
+            Fault::Jump { .. } => {}
             Fault::BreakDisk { for_ms } => {
                 self.host.disk.fail(700);
                 self.at(for_ms, Event::DiskWorks);

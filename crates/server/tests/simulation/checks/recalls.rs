@@ -8,6 +8,7 @@ use super::Executions;
 use crate::action::{Action, Outcome, Request};
 use crate::history::{History, Violation, What};
 use crate::host::LIMITS;
+use crate::plan::Fault;
 
 /// The server looks every second, when its disk does not keep it from doing so.
 const LATE_MS: u64 = 4000;
@@ -17,8 +18,11 @@ pub fn check(history: &History) -> Result<(), Violation> {
     let mut held = BTreeMap::new();
     let mut recalled: BTreeMap<[u8; 12], u64> = BTreeMap::new();
     let mut arrived: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut looked_from = 0;
     for entry in &history.entries {
         match &entry.what {
+            // After that the server must have had the time to look.
+            What::Fault(Fault::Jump { .. }) => looked_from = entry.server_ms,
             What::Arrived { tag } => {
                 arrived.insert(*tag, entry.server_ms);
             }
@@ -40,7 +44,8 @@ pub fn check(history: &History) -> Result<(), Violation> {
             _ => continue,
         };
         let Some(at) = recalled.get(&used.other) else { continue };
-        if arrived.get(&executed.tag).is_some_and(|arrived| *arrived > at + LIMITS.recall_ms + LATE_MS) {
+        let good_until = (at + LIMITS.recall_ms).max(looked_from) + LATE_MS;
+        if arrived.get(&executed.tag).is_some_and(|arrived| *arrived > good_until) {
             return Err(Violation(format!(
                 "#{}: at {} ms: a delegation is still good that was recalled at {at} ms: {action:?}",
                 executed.tag, entry.server_ms

@@ -35,6 +35,7 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<OpenResult, Status> {
     let access = arguments.share_access & share::ACCESS_MASK;
     check_arguments(context, &arguments, access)?;
+    prepare_client(context, &arguments.claim).await?;
     let target = find(context, &arguments).await?;
     let object = &target.object;
     let identity = context.identity(object)?;
@@ -78,6 +79,17 @@ fn check_arguments<F: FileSystem>(
     Ok(())
 }
 
+/// What keeps the client from being given state is found out before a file is made: a guarded create that has to be tried
+/// again would run into its own file.
+async fn prepare_client<F: FileSystem>(context: &Context<'_, F>, claim: &OpenClaim) -> Result<(), Status> {
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    match claim {
+        OpenClaim::Previous(_) => recaller.state().check_reclaim(client)?,
+        _ => recaller.state().check_new_state(client)?,
+    }
+    recaller.record(client).await
+}
+
 async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> Result<Target<F>, Status> {
     let found = |object| Target {
         object,
@@ -95,7 +107,7 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
                 Ok(Target { change: change.unchanged(), ..found(object) })
             }
         },
-        OpenClaim::Handle => Ok(found(context.object()?.clone())),
+        OpenClaim::Handle | OpenClaim::Previous(_) => Ok(found(context.object()?.clone())),
         OpenClaim::DelegateCurrentHandle(id) => {
             let object = context.object()?.clone();
             check_delegation(context, &object, id)?;
@@ -105,10 +117,6 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
             let (object, _) = lookup::child(context, &claim.name).await?;
             check_delegation(context, &object, &claim.state_id)?;
             Ok(found(object))
-        }
-        OpenClaim::Previous(_) => {
-            context.server.state().check_reclaim(context.client()?)?;
-            Ok(found(context.object()?.clone()))
         }
         // Delegations do not survive a client's restart here (RFC 8881 §18.16.3).
         OpenClaim::DelegatePrevious(_) | OpenClaim::DelegatePreviousHandle => Err(Status::NotSupported),
@@ -242,7 +250,6 @@ async fn open<F: FileSystem>(
         deny: arguments.share_deny,
         delegate: wanted_delegation(context, arguments),
     };
-    recaller.record(client).await?;
     let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
     if let Some((id, kind)) = &opened.delegation {
         // Where the attributes cannot be had, the holder is never found unmodified: that is safe.

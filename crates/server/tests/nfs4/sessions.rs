@@ -54,6 +54,23 @@ fn retry_with_other_data_however_late_or_of_another_user_is_false_retry() {
 }
 
 #[test]
+fn a_create_that_must_wait_makes_nothing() {
+    let mut peer = Peer::stranger(&TestServer::new(), 1, 0);
+    let exchanged = peer.exchange_id("early", 1).unwrap();
+    peer.client = exchanged.client;
+    peer.create_session(exchanged.sequence).unwrap();
+    let mut create = || {
+        peer.compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &create_args("f"));
+        })
+        .status
+    };
+    assert_eq!(create(), Status::Grace, "RFC 8881 §18.51.3");
+    assert_eq!(peer.reclaim_complete(), Status::Ok);
+    peer.create("f");
+}
+
+#[test]
 fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence() {
     let peer = Peer::new(&TestServer::new(), 1);
     let build = |c: &mut CompoundBuilder<'_>| {

@@ -54,6 +54,9 @@ pub enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Create {
     Unchecked,
+    Guarded,
+    /// With the verifier.
+    Exclusive(u64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +113,13 @@ pub enum Action {
     },
     Free {
         state_id: StateId,
+    },
+    Remove {
+        name: String,
+    },
+    Rename {
+        from: String,
+        to: String,
     },
     /// `job` tells apart who writes the same number.
     Write {

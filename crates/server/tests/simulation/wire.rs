@@ -69,6 +69,10 @@ fn sequence(place: Place, cache_this: bool) -> SequenceArgs {
     }
 }
 
+fn text(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
 fn owner(number: u32) -> StateOwner {
     StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
 }
@@ -82,6 +86,8 @@ fn open(
 ) -> OpenArgs {
     let create = create.map(|create| match create {
         Create::Unchecked => CreateHow::Unchecked(AttributeValues::default()),
+        Create::Guarded => CreateHow::Guarded(AttributeValues::default()),
+        Create::Exclusive(verifier) => CreateHow::Exclusive(Verifier(verifier.to_be_bytes())),
     });
     OpenArgs { sequence: 0, share_access, share_deny, owner: owner(number), create, claim }
 }
@@ -94,7 +100,7 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         }
         Action::Open { file, owner: number, access, deny, create } => {
-            let claim = OpenClaim::Null(Bytes::copy_from_slice(file.as_bytes()));
+            let claim = OpenClaim::Null(text(file));
             let arguments = open(*number, *access, *deny, Some(create), claim);
             c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments).push(Operation::GetFh, &());
         }
@@ -135,6 +141,15 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
         Action::Return { handle, state_id } => {
             c.push(Operation::PutFh, &object(handle))
                 .push(Operation::DelegReturn, &DelegReturnArgs { state_id: *state_id });
+        }
+        Action::Remove { name } => {
+            c.push(Operation::PutRootFh, &()).push(Operation::Remove, &RemoveArgs { target: text(name) });
+        }
+        Action::Rename { from, to } => {
+            let arguments = RenameArgs { old_name: text(from), new_name: text(to) };
+            c.push(Operation::PutRootFh, &())
+                .push(Operation::SaveFh, &())
+                .push(Operation::Rename, &arguments);
         }
         Action::Test { state_id } => {
             c.push(Operation::TestStateId, &TestStateIdArgs { state_ids: vec![*state_id] });
@@ -212,6 +227,15 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
                     done.tested = result.statuses.first().copied();
                 }
                 Action::Free { .. } => result!(FreeStateId),
+                Action::Remove { .. } => {
+                    let () = result!(PutRootFh);
+                    let _: RemoveResult = result!(Remove);
+                }
+                Action::Rename { .. } => {
+                    let () = result!(PutRootFh);
+                    let () = result!(SaveFh);
+                    let _: RenameResult = result!(Rename);
+                }
                 other => {
                     let () = result!(PutFh);
                     match other {

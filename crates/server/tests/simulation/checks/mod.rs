@@ -4,6 +4,7 @@ mod conflict;
 mod counters;
 mod expected;
 mod holders;
+mod names;
 mod once;
 mod recalls;
 mod script;
@@ -19,7 +20,8 @@ pub fn all(history: &History) -> Result<(), Violation> {
     once::check(history)?;
     counters::check(history)?;
     holders::check(history)?;
-    recalls::check(history)
+    recalls::check(history)?;
+    names::check(history)
 }
 
 /// A request that was carried out, at the time when it was.

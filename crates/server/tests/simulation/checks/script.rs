@@ -54,6 +54,18 @@ pub fn open(access: u32, deny: u32) -> Action {
     Action::Open { file: "f".into(), owner: 0, access, deny, create: Create::Unchecked }
 }
 
+pub fn create(create: Create) -> Action {
+    Action::Open { file: "f".into(), owner: 0, access: share::READ, deny: 0, create }
+}
+
+pub fn remove(name: &str) -> Action {
+    Action::Remove { name: name.into() }
+}
+
+pub fn rename(from: &str, to: &str) -> Action {
+    Action::Rename { from: from.into(), to: to.into() }
+}
+
 pub fn read(state_id: StateId) -> Action {
     Action::Read { cell: cell(), handle: handle(), state_id }
 }

@@ -3,8 +3,8 @@
 use proto::nfs4::{Status, share};
 
 use super::script::*;
-use super::{counters, expected, holders, once, recalls};
-use crate::action::{Action, Done, Outcome};
+use super::{counters, expected, holders, names, once, recalls};
+use crate::action::{Action, Create, Done, Outcome};
 use crate::history::{History, Violation, What};
 use crate::host::LIMITS;
 
@@ -223,4 +223,46 @@ fn what_a_client_does_not_expect_is_found() {
     assert_eq!(told(expected::check, |_| ()), "fine");
     let what = told(expected::check, |s| s.log(What::Unexpected("a surprise".into())));
     assert_told(&what, "a surprise");
+}
+
+#[test]
+fn names_that_are_made_or_removed_twice_are_found() {
+    let then = |action: Action, outcome: Outcome| {
+        told(names::check, |s| {
+            s.done(0, create(Create::Exclusive(5)), Done::default());
+            s.done(0, rename("f", "g"), Done::default());
+            s.done(0, create(Create::Exclusive(6)), Done::default());
+            let tag = s.asked(1, action);
+            s.answer(tag, outcome);
+        })
+    };
+    let done = || Outcome::Done(Done::default());
+    let failed = Outcome::Failed;
+    assert_eq!(then(create(Create::Exclusive(6)), done()), "fine", "a retry");
+    assert_told(&then(create(Create::Exclusive(5)), done()), "f was Present");
+    assert_told(&then(create(Create::Exclusive(6)), failed(Status::Exists)), "f was Present");
+    assert_told(&then(create(Create::Guarded), done()), "f was Present");
+    assert_eq!(then(create(Create::Guarded), failed(Status::Exists)), "fine");
+    assert_eq!(then(remove("g"), done()), "fine");
+    assert_told(&then(remove("g"), failed(Status::NoEntry)), "g was Present");
+    assert_told(&then(remove("h"), done()), "h was Absent");
+    assert_told(&then(rename("h", "i"), done()), "h was Absent");
+    assert_told(&then(rename("g", "i"), failed(Status::NoEntry)), "g was Present");
+}
+
+#[test]
+fn a_failure_that_has_made_a_name_is_found() {
+    let fails = |between: fn(&mut Script)| {
+        told(names::check, |s| {
+            s.failed(0, create(Create::Guarded), Status::Grace);
+            between(s);
+            s.failed(0, create(Create::Guarded), Status::Exists);
+        })
+    };
+    assert_told(&fails(|_| ()), "f was Absent");
+    let crashed = fails(|s| {
+        s.asked(1, create(Create::Guarded));
+        s.log(What::Boot { remembers: true });
+    });
+    assert_eq!(crashed, "fine", "what was under way may have happened");
 }

@@ -1,6 +1,6 @@
 //! A job: one slot's work, step by step. Most count one number up under the protection of a lock or a denial.
 
-use proto::nfs4::{ClientId, DelegationType, FileHandle, StateId, share};
+use proto::nfs4::{ClientId, DelegationType, FileHandle, StateId, Status, share};
 
 use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Life, Owner};
 use crate::history::{Holding, What};
@@ -13,6 +13,11 @@ pub enum Step {
     Write,
     Unlock,
     Close,
+    Rename,
+    /// Of the name that it was renamed to.
+    Remove,
+    /// Of the name that somebody has made.
+    Steal,
     Finished,
 }
 
@@ -31,6 +36,8 @@ pub enum Kind {
     Denies,
     /// Only reads.
     Reads,
+    /// Makes a file that others want to make as well, renames and removes it.
+    Names,
 }
 
 #[derive(Debug, Clone)]
@@ -76,8 +83,32 @@ impl Job {
         match self.kind {
             Kind::Locks => (share::BOTH, 0),
             Kind::Denies => (share::BOTH, share::WRITE),
-            Kind::Reads => (share::READ, 0),
+            Kind::Reads | Kind::Names => (share::READ, 0),
         }
+    }
+
+    fn create(&self) -> Create {
+        match self.kind {
+            Kind::Names if self.id.is_multiple_of(2) => Create::Exclusive(self.id),
+            Kind::Names => Create::Guarded,
+            _ => Create::Unchecked,
+        }
+    }
+
+    fn own_name(&self) -> String {
+        format!("{} of {}", self.cell.file, self.id)
+    }
+
+    /// Goes on after a failure that is an answer: somebody else was quicker. False when it is none.
+    pub fn yield_to_others(&mut self, status: Status) -> bool {
+        self.step = match (self.kind, self.step, status) {
+            (Kind::Names, Step::Open, Status::Exists) => Step::Steal,
+            (Kind::Names, Step::Rename | Step::Remove | Step::Steal, Status::NoEntry) => Step::Finished,
+            // Removed by somebody: whoever has it open cannot name it any more.
+            (Kind::Names, Step::Close, Status::Stale) => Step::Rename,
+            _ => return false,
+        };
+        true
     }
 
     /// What to ask for now.
@@ -90,7 +121,7 @@ impl Job {
                     owner: self.owner,
                     access: access | self.want,
                     deny,
-                    create: Create::Unchecked,
+                    create: self.create(),
                 }
             }
             Step::Lock => Action::Lock {
@@ -119,6 +150,9 @@ impl Job {
                 length: CELL_BYTES,
             },
             Step::Close => Action::Close { handle: self.handle(), state_id: self.open_id() },
+            Step::Rename => Action::Rename { from: self.cell.file.clone(), to: self.own_name() },
+            Step::Remove => Action::Remove { name: self.own_name() },
+            Step::Steal => Action::Remove { name: self.cell.file.clone() },
             Step::Finished => Action::Nothing,
         }
     }
@@ -167,7 +201,11 @@ impl Job {
             Step::Open => {
                 self.handle.clone_from(&done.handle);
                 self.open = Some(held());
-                if self.kind == Kind::Locks { Step::Lock } else { Step::Read }
+                match self.kind {
+                    Kind::Locks => Step::Lock,
+                    Kind::Denies | Kind::Reads => Step::Read,
+                    Kind::Names => Step::Close,
+                }
             }
             Step::Lock => {
                 self.lock = Some(held());
@@ -180,7 +218,12 @@ impl Job {
             Step::Write if self.kind == Kind::Locks => Step::Unlock,
             Step::Write => Step::Close,
             Step::Unlock => Step::Close,
-            Step::Close | Step::Finished => Step::Finished,
+            Step::Close if self.kind == Kind::Names => {
+                self.open = None;
+                Step::Rename
+            }
+            Step::Rename => Step::Remove,
+            Step::Close | Step::Remove | Step::Steal | Step::Finished => Step::Finished,
         }
     }
 }

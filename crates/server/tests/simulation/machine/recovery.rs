@@ -2,7 +2,7 @@
 
 use proto::nfs4::Status;
 
-use super::job::Step;
+use super::job::{Kind, Step};
 use super::slots::KEEPER;
 use super::{JOB_SLOTS, Machine, Out, Phase, Wake};
 use crate::action::{Action, Outcome};
@@ -37,9 +37,14 @@ impl Machine {
             let Some(job) = &mut self.slots[index].job else { continue };
             match job.step {
                 // What was about to be given up is not claimed.
-                Step::Unlock | Step::Close => {
+                Step::Unlock | Step::Close if job.kind != Kind::Names => {
                     self.release_all(index, out);
                     self.finish_job(index, out);
+                }
+                // It may be closed, and even renamed, by now.
+                Step::Close => {
+                    self.release_all(index, out);
+                    self.restart_job(index, out);
                 }
                 _ => {
                     self.claims.extend(job.lock.is_some().then_some(Claim::Lock(index)));
@@ -88,7 +93,9 @@ impl Machine {
             (Claim::Delegation(hold), outcome) => self.on_claimed_delegation(hold, outcome, out),
             (
                 Claim::Open(index) | Claim::Lock(index),
-                Outcome::Failed(Status::NoGrace | Status::ReclaimBad | Status::ReclaimConflict),
+                Outcome::Failed(
+                    Status::NoGrace | Status::ReclaimBad | Status::ReclaimConflict | Status::Stale,
+                ),
             ) => {
                 // All that the job had is worth nothing now; what was claimed already stays the owner's, and is opened again.
                 self.claims.retain(|other| !matches!(other, Claim::Open(i) | Claim::Lock(i) if *i == index));

@@ -125,15 +125,20 @@ impl Machine {
         let kind = match out.random.below(100) {
             0..40 => Kind::Locks,
             40..70 => Kind::Denies,
-            _ => Kind::Reads,
+            70..85 => Kind::Reads,
+            _ => Kind::Names,
         };
         let locked = kind == Kind::Locks || kind == Kind::Reads && out.random.chance(500);
-        let cell = if locked {
-            Cell { file: "locked".into(), offset: 8 * out.random.below(2) }
-        } else {
-            Cell { file: "denied".into(), offset: 0 }
+        let cell = match kind {
+            Kind::Names => Cell { file: "token".into(), offset: 0 },
+            _ if locked => Cell { file: "locked".into(), offset: 8 * out.random.below(2) },
+            _ => Cell { file: "denied".into(), offset: 0 },
         };
-        let any = out.random.chance(if kind == Kind::Reads { 900 } else { 300 });
+        let any = out.random.chance(match kind {
+            Kind::Reads => 900,
+            Kind::Locks | Kind::Denies => 300,
+            Kind::Names => 0,
+        });
         let want = if any { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };
         Job::new(id, index as u32, cell, kind, want)
     }
@@ -189,6 +194,13 @@ impl Machine {
             }
             Outcome::Failed(Status::ShareDenied | Status::Denied | Status::Delay | Status::Grace) => {
                 let pause = out.random.between(100, 1000);
+                self.wake(out, pause, Wake::Slot(index));
+            }
+            Outcome::Failed(status) if job.yield_to_others(status) => {
+                if job.step == Step::Finished {
+                    self.finish_job(index, out);
+                }
+                let pause = out.random.between(0, 1000);
                 self.wake(out, pause, Wake::Slot(index));
             }
             outcome => {

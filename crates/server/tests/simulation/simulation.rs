@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::action::Life;
+use crate::action::{Life, Request};
 use crate::history::{History, Violation, What};
 use crate::host::{Clock, FromServer, Host};
 use crate::machine::{Effect, Machine, Out, Wake};
@@ -70,6 +70,8 @@ pub struct Simulation {
     queued: u64,
     numbers: u64,
     history: History,
+    /// Requests that the server never gets.
+    deaf_to: fn(&Request) -> bool,
 }
 
 impl Simulation {
@@ -91,7 +93,13 @@ impl Simulation {
             queued: 0,
             numbers: 0,
             history: History::default(),
+            deaf_to: |_| false,
         }
+    }
+
+    /// With a server that does not hear some requests.
+    pub fn deaf_to(self, deaf_to: fn(&Request) -> bool) -> Self {
+        Self { deaf_to, ..self }
     }
 
     /// Runs until all jobs are done; what happened, and whether they were done in time.
@@ -172,6 +180,9 @@ impl Simulation {
         match event {
             Event::Start(machine) => self.with_machine(machine, |machine, out| machine.start(out)),
             Event::Request { connection, tag, bytes } => {
+                if (self.deaf_to)(&self.history.requests[&tag].1) {
+                    return;
+                }
                 self.log(What::Arrived { tag });
                 // What was sent before a connection broke may be read after.
                 self.host.request(connection, self.network.is_open(connection), tag, bytes);

@@ -1,0 +1,84 @@
+//! What a run has reached: many seeds together must reach everything, or the rules are not put to the test.
+
+use std::collections::BTreeSet;
+
+use proto::nfs4::{DelegationType, Status};
+
+use crate::action::{Action, Outcome, Request};
+use crate::history::{History, What};
+use crate::plan::Fault;
+
+/// Everything that [`reached`] can name.
+pub const ALL: [&str; 21] = [
+    "a request was sent again",
+    "a reply was repeated",
+    "a reply was not kept",
+    "a retry came too soon",
+    "a client lost its session",
+    "a client came back to life",
+    "the server remembered nothing",
+    "the server remembered its clients",
+    "the clock jumped",
+    "the disk broke",
+    "an open was reclaimed",
+    "a lock was reclaimed",
+    "a delegation was reclaimed",
+    "a reclaim came too late",
+    "a new open had to wait for the grace period",
+    "an open was denied",
+    "a lock was denied",
+    "a delegation was recalled",
+    "a delegation was revoked",
+    "an open waited for a recall in vain",
+    "a name was taken",
+];
+
+pub fn reached(history: &History) -> BTreeSet<&'static str> {
+    let mut reached = BTreeSet::new();
+    let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    for entry in &history.entries {
+        let what = match &entry.what {
+            What::Sent { tag } if !sent.insert(*tag) => Some("a request was sent again"),
+            What::Boot { remembers: false } => Some("the server remembered nothing"),
+            What::Boot { remembers: true } if entry.at_ms > 0 => Some("the server remembered its clients"),
+            What::Fault(Fault::Jump { .. }) => Some("the clock jumped"),
+            What::Fault(Fault::BreakDisk { .. }) => Some("the disk broke"),
+            What::Recalled { .. } => Some("a delegation was recalled"),
+            What::Held { life, .. } if life.life > 1 => Some("a client came back to life"),
+            What::Answered { tag, outcome, .. } => {
+                let again = !answered.insert(*tag) && matches!(outcome, Outcome::Done(_));
+                reached.extend(again.then_some("a reply was repeated"));
+                of_answer(&history.requests[tag].1, outcome)
+            }
+            _ => None,
+        };
+        reached.extend(what);
+    }
+    reached
+}
+
+fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
+    use Outcome::{Done, Failed, Refused};
+    let Request::InSession { action, .. } = request else { return None };
+    Some(match (action, outcome) {
+        (_, Refused(Status::Delay)) => "a retry came too soon",
+        (_, Refused(Status::BadSession)) => "a client lost its session",
+        (_, Failed(Status::RetryUncachedReply)) => "a reply was not kept",
+        (_, Failed(Status::NoGrace)) => "a reclaim came too late",
+        (Action::ReclaimOpen { delegation, .. }, Done(done)) => {
+            if *delegation == DelegationType::None {
+                "an open was reclaimed"
+            } else {
+                done.delegation.map(|_| "a delegation was reclaimed")?
+            }
+        }
+        (Action::Lock { reclaim: true, .. }, Done(_)) => "a lock was reclaimed",
+        (Action::Open { .. }, Failed(Status::Grace)) => "a new open had to wait for the grace period",
+        (Action::Open { .. }, Failed(Status::ShareDenied)) => "an open was denied",
+        (Action::Open { .. }, Failed(Status::Delay)) => "an open waited for a recall in vain",
+        (Action::Open { .. }, Failed(Status::Exists)) => "a name was taken",
+        (Action::Lock { .. }, Failed(Status::Denied)) => "a lock was denied",
+        (Action::Free { .. }, Done(_)) => "a delegation was revoked",
+        _ => return None,
+    })
+}

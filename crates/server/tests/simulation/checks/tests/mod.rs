@@ -1,9 +1,11 @@
 //! Every rule complains when it is broken, and not when it is nearly broken.
 
-use proto::nfs4::{Status, share};
+mod holders;
+
+use proto::nfs4::Status;
 
 use super::script::*;
-use super::{counters, expected, holders, names, once, recalls};
+use super::{counters, expected, names, once, recalls};
 use crate::action::{Action, Create, Done, Outcome};
 use crate::history::{History, Violation, What};
 use crate::host::LIMITS;
@@ -77,125 +79,6 @@ fn another_request_in_the_same_place_is_found() {
         s.answer(second, Outcome::Done(gives(id(1))));
     });
     assert_told(&what, "another request");
-}
-
-#[test]
-fn a_lock_that_somebody_else_has_must_not_be_given() {
-    let taken = |build: fn(&mut Script)| {
-        told(holders::check, |s| {
-            s.locks(0, 1);
-            build(s);
-            s.done(1, lock(), gives(id(2)));
-        })
-    };
-    assert_told(&taken(|_| ()), "which excludes");
-    assert_told(&taken(|s| s.wait(LEASE_MS - 100)), "which excludes");
-    assert_eq!(taken(|s| s.wait(LEASE_MS)), "fine", "its lease is over");
-    assert_eq!(taken(|s| s.log(What::Released { hold: 1 })), "fine");
-    assert_told(&taken(|s| s.log(What::Boot { remembers: true })), "which excludes");
-    assert_eq!(taken(|s| s.log(What::Boot { remembers: false })), "fine", "nobody remembers");
-    let renewed = taken(|s| {
-        s.wait(LEASE_MS);
-        s.done(0, Action::Nothing, Done::default());
-    });
-    assert_told(&renewed, "which excludes");
-}
-
-#[test]
-fn what_excludes_each_other_must_not_be_learnt_by_two() {
-    // Both are answered before either knows.
-    let what = told(holders::check, |s| {
-        s.done(0, lock(), gives(id(1)));
-        s.done(1, lock(), gives(id(2)));
-        s.held(0, 1, id(1), locked());
-        s.held(1, 2, id(2), locked());
-    });
-    assert_told(&what, "has Lock");
-}
-
-#[test]
-fn an_open_that_somebody_else_denies_must_not_be_given() {
-    let opens = |access, deny| {
-        told(holders::check, |s| {
-            let holding = crate::history::Holding::Share {
-                file: "f".into(),
-                owner: 0,
-                access: share::READ,
-                deny: share::WRITE,
-            };
-            s.done(0, open(share::READ, share::WRITE), gives(id(1)));
-            s.held(0, 1, id(1), holding);
-            s.done(1, open(access, deny), gives(id(2)));
-        })
-    };
-    assert_eq!(opens(share::READ, 0), "fine");
-    assert_told(&opens(share::WRITE, 0), "which excludes");
-    assert_told(&opens(share::READ, share::READ), "which excludes");
-}
-
-#[test]
-fn what_was_given_to_somebody_else_must_not_work_any_more() {
-    let late = |action: Action, outcome: Outcome| {
-        told(holders::check, |s| {
-            s.locks(0, 1);
-            s.wait(LEASE_MS);
-            s.locks(1, 2);
-            let tag = s.asked(0, action);
-            s.answer(tag, outcome);
-        })
-    };
-    let done = || Outcome::Done(Done::default());
-    assert_eq!(late(write(id(1), 1, 7), Outcome::Failed(Status::BadStateId)), "fine");
-    assert_told(&late(write(id(1), 1, 7), done()), "succeeds with what is void");
-    assert_told(&late(unlock(id(1)), done()), "succeeds with what is void");
-    let after_restart = told(holders::check, |s| {
-        s.locks(0, 1);
-        s.log(What::Boot { remembers: true });
-        s.done(0, write(id(1), 1, 7), Done::default());
-    });
-    assert_told(&after_restart, "succeeds with what is void");
-}
-
-#[test]
-fn what_a_client_has_must_not_be_unknown() {
-    let told_bad = |build: fn(&mut Script)| {
-        told(holders::check, |s| {
-            s.locks(0, 1);
-            build(s);
-            s.failed(0, write(id(1), 1, 7), Status::BadStateId);
-        })
-    };
-    assert_told(&told_bad(|_| ()), "though there is");
-    assert_eq!(told_bad(|s| s.log(What::Boot { remembers: true })), "fine");
-    assert_eq!(told_bad(|s| s.log(What::Released { hold: 1 })), "fine");
-}
-
-#[test]
-fn a_delegation_must_be_recalled_and_given_time_before_somebody_else_writes() {
-    let writer = |waits: u64| {
-        told(holders::check, |s| {
-            s.delegated(0, 1);
-            s.failed(1, open(share::BOTH, 0), Status::Delay);
-            s.wait(waits);
-            s.done(0, Action::Nothing, Done::default());
-            s.done(1, open(share::BOTH, 0), gives(id(2)));
-        })
-    };
-    assert_told(&writer(LIMITS.recall_ms - 1000), "which excludes");
-    assert_eq!(writer(LIMITS.recall_ms), "fine");
-}
-
-#[test]
-fn memory_that_is_out_of_date_is_found() {
-    let remembers = |value| {
-        told(holders::check, |s| {
-            s.done(0, write(id(3), 1, 7), Done::default());
-            s.delegated(0, 1);
-            s.log(What::ReadMemory { hold: 1, cell: cell(), value });
-        })
-    };
-    assert_eq!(remembers(1), "fine");
-    assert_told(&remembers(0), "has it as 0");
 }
 
 #[test]

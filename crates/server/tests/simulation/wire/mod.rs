@@ -1,11 +1,16 @@
 //! Real COMPOUNDs for [`Request`]s, and what their replies say.
 
+mod callback;
+mod decode;
+
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
-use xdr::{Decoder, Encoder};
+use xdr::Encoder;
 
-use crate::action::{Action, CELL_BYTES, Create, Done, Outcome, Place, Request};
+use crate::action::{Action, CELL_BYTES, Create, Place, Request};
+pub use callback::{decode_recall, recall_reply};
+pub use decode::decode;
 
 /// Slots that clients ask for.
 pub const SLOTS: u32 = 4;
@@ -175,145 +180,4 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
                 .push(Operation::GetAttr, &GetAttrArgs { wanted });
         }
     }
-}
-
-/// What a reply says; the server's replies are well-formed, or the run ends here.
-pub fn decode(request: &Request, bytes: &Bytes) -> Outcome {
-    read(request, bytes).expect("a reply that can be decoded")
-}
-
-fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
-    let mut reply = CompoundReader::new(Decoder::new(bytes.clone()))?;
-    let mut done = Done::default();
-    macro_rules! result {
-        ($operation:ident, $refusal:ident) => {
-            match reply.next(Operation::$operation)? {
-                Ok(body) => body.get()?,
-                Err(status) => return Ok(Outcome::$refusal(status)),
-            }
-        };
-        ($operation:ident) => {
-            result!($operation, Failed)
-        };
-    }
-    match request {
-        Request::ExchangeId { .. } => {
-            let result: ExchangeIdResult = result!(ExchangeId, Refused);
-            (done.client, done.sequence) = (Some(result.client), Some(result.sequence));
-        }
-        Request::CreateSession { .. } => {
-            let result: CreateSessionResult = result!(CreateSession, Refused);
-            done.session = Some(result.session);
-        }
-        Request::Bind { .. } => {
-            let _: BindConnToSessionResult = result!(BindConnToSession, Refused);
-        }
-        Request::InSession { action, .. } => {
-            let result: SequenceResult = result!(Sequence, Refused);
-            done.flags = result.status_flags;
-            match action {
-                Action::Nothing => {}
-                Action::ReclaimComplete => result!(ReclaimComplete),
-                Action::Open { .. } => {
-                    let () = result!(PutRootFh);
-                    let result: OpenResult = result!(Open);
-                    done.state_id = Some(result.state_id);
-                    done.delegation = delegation(&result.delegation);
-                    let result: GetFhResult = result!(GetFh);
-                    done.handle = Some(result.object);
-                }
-                Action::Test { .. } => {
-                    let result: TestStateIdResult = result!(TestStateId);
-                    done.tested = result.statuses.first().copied();
-                }
-                Action::Free { .. } => result!(FreeStateId),
-                Action::Remove { .. } => {
-                    let () = result!(PutRootFh);
-                    let _: RemoveResult = result!(Remove);
-                }
-                Action::Rename { .. } => {
-                    let () = result!(PutRootFh);
-                    let () = result!(SaveFh);
-                    let _: RenameResult = result!(Rename);
-                }
-                other => {
-                    let () = result!(PutFh);
-                    match other {
-                        Action::ReclaimOpen { .. } => {
-                            let result: OpenResult = result!(Open);
-                            done.state_id = Some(result.state_id);
-                            done.delegation = delegation(&result.delegation);
-                        }
-                        Action::Return { .. } => result!(DelegReturn),
-                        Action::Close { .. } => {
-                            let _: StateId = result!(Close);
-                        }
-                        Action::Lock { .. } => {
-                            let result: LockResult = result!(Lock);
-                            done.state_id = Some(result.state_id);
-                        }
-                        Action::Unlock { .. } => {
-                            let result: LockUResult = result!(LockU);
-                            done.state_id = Some(result.state_id);
-                        }
-                        Action::Read { .. } => {
-                            let result: ReadResult = result!(Read);
-                            let mut number = [0; CELL_BYTES as usize];
-                            number[..result.data.len()].copy_from_slice(&result.data);
-                            done.value = u64::from_be_bytes(number);
-                        }
-                        _ => {
-                            let _: WriteResult = result!(Write);
-                        }
-                    }
-                }
-            }
-        }
-    }
-    Ok(Outcome::Done(done))
-}
-
-fn delegation(given: &OpenDelegation) -> Option<(StateId, bool)> {
-    match given {
-        OpenDelegation::Read(read) => Some((read.state_id, false)),
-        OpenDelegation::Write(write) => Some((write.state_id, true)),
-        OpenDelegation::None | OpenDelegation::NoneExt(_) => None,
-    }
-}
-
-/// The only callback that the server sends in a session.
-pub fn decode_recall(bytes: &Bytes) -> (CbSequenceArgs, CbRecallArgs) {
-    let read = || -> xdr::Result<_> {
-        let mut from = Decoder::new(bytes.clone());
-        let header: CallbackHeader = from.get()?;
-        assert_eq!((header.minor_version, header.operations), (1, 2));
-        assert_eq!(from.u32()?, CallbackOperation::Sequence.number());
-        let sequence = from.get()?;
-        assert_eq!(from.u32()?, CallbackOperation::Recall.number());
-        Ok((sequence, from.get()?))
-    };
-    read().expect("a callback that can be decoded")
-}
-
-/// Answers a recall; an error is CB_SEQUENCE's.
-pub fn recall_reply(asked: &CbSequenceArgs, outcome: Result<Status, Status>) -> Bytes {
-    let mut to = Encoder::new();
-    let (status, results) = outcome.map_or_else(|status| (status, 1), |status| (status, 2));
-    to.put(&CallbackReplyHeader { status, tag: Bytes::new(), results });
-    to.u32(CallbackOperation::Sequence.number());
-    if let Err(status) = outcome {
-        to.put(&status);
-        return to.into_inner().into();
-    }
-    to.put(&Status::Ok);
-    to.put(&CbSequenceResult {
-        session: asked.session,
-        sequence: asked.sequence,
-        slot: asked.slot,
-        highest_slot: asked.highest_slot,
-        target_highest_slot: asked.highest_slot,
-    });
-    to.u32(CallbackOperation::Recall.number());
-    to.put(&status);
-    to.into_inner().into()
 }

@@ -1,5 +1,7 @@
 //! One run: the machines, the network and the server, as one queue of events.
 
+mod faults;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -211,53 +213,6 @@ impl Simulation {
             Event::DiskWorks => self.host.disk.fail(0),
             Event::Calm => self.calm(),
         }
-    }
-
-    fn fault(&mut self, fault: Fault) {
-        if let Fault::Jump { by_ms } = fault {
-            self.clock.jump(by_ms);
-        }
-        self.log(What::Fault(fault));
-        match fault {
-            Fault::Cut { machine } => self.cut(Some(machine)),
-            Fault::Partition { machine, for_ms } => {
-                self.network.partition(machine, true);
-                self.at(for_ms, Event::Rejoin(machine));
-            }
-            Fault::Crash { down_ms } => {
-                self.host.crash();
-                self.cut(None);
-                self.at(down_ms, Event::Boot);
-            }
-            Fault::Die { machine, away_ms } => {
-                self.cut(Some(machine));
-                self.with_machine(machine, |machine, out| machine.die(out));
-                self.at(away_ms, Event::Start(machine));
-            }
-            Fault::Jump { .. } => {}
-            Fault::BreakDisk { for_ms } => {
-                self.host.disk.fail(700);
-                self.at(for_ms, Event::DiskWorks);
-            }
-        }
-    }
-
-    /// Breaks connections; both ends learn it, the client after a while.
-    fn cut(&mut self, of: Option<usize>) {
-        for connection in self.network.connections(of) {
-            let Some(machine) = self.network.machine(connection) else { continue };
-            self.network.close(connection);
-            self.host.disconnect(connection);
-            let delay = self.random.between(1, 500);
-            self.at(delay, Event::Closed { machine, connection });
-        }
-    }
-
-    fn calm(&mut self) {
-        self.log(What::Calm);
-        self.network.calm();
-        self.host.disk.fail(0);
-        (0..self.machines.len()).for_each(|machine| self.with_machine(machine, |m, _| m.end_soon()));
     }
 
     fn with_machine(&mut self, machine: usize, work: impl FnOnce(&mut Machine, &mut Out<'_>)) {

@@ -1,0 +1,111 @@
+//! What replies say.
+
+use bytes::Bytes;
+use proto::nfs4::*;
+use xdr::Decoder;
+
+use crate::action::{Action, CELL_BYTES, Done, Outcome, Request};
+
+/// What a reply says; the server's replies are well-formed, or the run ends here.
+pub fn decode(request: &Request, bytes: &Bytes) -> Outcome {
+    read(request, bytes).expect("a reply that can be decoded")
+}
+
+fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
+    let mut reply = CompoundReader::new(Decoder::new(bytes.clone()))?;
+    let mut done = Done::default();
+    macro_rules! result {
+        ($operation:ident, $refusal:ident) => {
+            match reply.next(Operation::$operation)? {
+                Ok(body) => body.get()?,
+                Err(status) => return Ok(Outcome::$refusal(status)),
+            }
+        };
+        ($operation:ident) => {
+            result!($operation, Failed)
+        };
+    }
+    match request {
+        Request::ExchangeId { .. } => {
+            let result: ExchangeIdResult = result!(ExchangeId, Refused);
+            (done.client, done.sequence) = (Some(result.client), Some(result.sequence));
+        }
+        Request::CreateSession { .. } => {
+            let result: CreateSessionResult = result!(CreateSession, Refused);
+            done.session = Some(result.session);
+        }
+        Request::Bind { .. } => {
+            let _: BindConnToSessionResult = result!(BindConnToSession, Refused);
+        }
+        Request::InSession { action, .. } => {
+            let result: SequenceResult = result!(Sequence, Refused);
+            done.flags = result.status_flags;
+            match action {
+                Action::Nothing => {}
+                Action::ReclaimComplete => result!(ReclaimComplete),
+                Action::Open { .. } => {
+                    let () = result!(PutRootFh);
+                    let result: OpenResult = result!(Open);
+                    done.state_id = Some(result.state_id);
+                    done.delegation = delegation(&result.delegation);
+                    let result: GetFhResult = result!(GetFh);
+                    done.handle = Some(result.object);
+                }
+                Action::Test { .. } => {
+                    let result: TestStateIdResult = result!(TestStateId);
+                    done.tested = result.statuses.first().copied();
+                }
+                Action::Free { .. } => result!(FreeStateId),
+                Action::Remove { .. } => {
+                    let () = result!(PutRootFh);
+                    let _: RemoveResult = result!(Remove);
+                }
+                Action::Rename { .. } => {
+                    let () = result!(PutRootFh);
+                    let () = result!(SaveFh);
+                    let _: RenameResult = result!(Rename);
+                }
+                other => {
+                    let () = result!(PutFh);
+                    match other {
+                        Action::ReclaimOpen { .. } => {
+                            let result: OpenResult = result!(Open);
+                            done.state_id = Some(result.state_id);
+                            done.delegation = delegation(&result.delegation);
+                        }
+                        Action::Return { .. } => result!(DelegReturn),
+                        Action::Close { .. } => {
+                            let _: StateId = result!(Close);
+                        }
+                        Action::Lock { .. } => {
+                            let result: LockResult = result!(Lock);
+                            done.state_id = Some(result.state_id);
+                        }
+                        Action::Unlock { .. } => {
+                            let result: LockUResult = result!(LockU);
+                            done.state_id = Some(result.state_id);
+                        }
+                        Action::Read { .. } => {
+                            let result: ReadResult = result!(Read);
+                            let mut number = [0; CELL_BYTES as usize];
+                            number[..result.data.len()].copy_from_slice(&result.data);
+                            done.value = u64::from_be_bytes(number);
+                        }
+                        _ => {
+                            let _: WriteResult = result!(Write);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(Outcome::Done(done))
+}
+
+fn delegation(given: &OpenDelegation) -> Option<(StateId, bool)> {
+    match given {
+        OpenDelegation::Read(read) => Some((read.state_id, false)),
+        OpenDelegation::Write(write) => Some((write.state_id, true)),
+        OpenDelegation::None | OpenDelegation::NoneExt(_) => None,
+    }
+}

@@ -12,16 +12,19 @@ pub struct Network {
     /// Each with its machine.
     open: BTreeMap<u64, usize>,
     cut_off: BTreeSet<usize>,
+    /// Of these only callbacks are lost.
+    mute: BTreeSet<usize>,
 }
 
 impl Network {
     pub fn new(weather: Weather) -> Self {
-        Self { weather, open: BTreeMap::new(), cut_off: BTreeSet::new() }
+        Self { weather, open: BTreeMap::new(), cut_off: BTreeSet::new(), mute: BTreeSet::new() }
     }
 
     pub fn calm(&mut self) {
         self.weather = Weather::default();
         self.cut_off.clear();
+        self.mute.clear();
     }
 
     pub fn connect(&mut self, connection: u64, machine: usize) {
@@ -53,6 +56,21 @@ impl Network {
         } else {
             self.cut_off.remove(&machine);
         }
+    }
+
+    /// From now on callbacks do not get through, or do again.
+    pub fn mute(&mut self, machine: usize, mute: bool) {
+        if mute {
+            self.mute.insert(machine);
+        } else {
+            self.mute.remove(&machine);
+        }
+    }
+
+    /// As [`Network::delays`], for callbacks and their answers.
+    pub fn callback_delays(&self, connection: u64, random: &mut Random) -> Vec<u64> {
+        let is_mute = self.machine(connection).is_some_and(|machine| self.mute.contains(&machine));
+        if is_mute { Vec::new() } else { self.delays(connection, random) }
     }
 
     /// After how many milliseconds a message arrives: never, once, or more often.

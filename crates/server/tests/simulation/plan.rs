@@ -16,6 +16,8 @@ pub enum Fault {
     Cut { machine: usize },
     /// Nothing gets through to or from a machine.
     Partition { machine: usize, for_ms: u64 },
+    /// Callbacks to a machine, and its answers, are lost.
+    Mute { machine: usize, for_ms: u64 },
     /// The server ends and starts again.
     Crash { down_ms: u64 },
     /// A machine ends and comes back.
@@ -70,12 +72,13 @@ impl Plan {
 
     fn fault(machines: usize, random: &mut Random) -> Fault {
         let machine = random.below(machines as u64) as usize;
-        match random.below(12) {
+        match random.below(14) {
             0..=2 => Fault::Cut { machine },
             3..=4 => Fault::Partition { machine, for_ms: random.between(1000, 40_000) },
             5..=7 => Fault::Crash { down_ms: random.between(10, 8000) },
             8..=9 => Fault::Die { machine, away_ms: random.between(10, 20_000) },
-            10 => Fault::Jump { by_ms: random.between(1000, 40_000) },
+            10..=11 => Fault::Mute { machine, for_ms: random.between(1000, 30_000) },
+            12 => Fault::Jump { by_ms: random.between(1000, 40_000) },
             _ => Fault::BreakDisk { for_ms: random.between(500, 10_000) },
         }
     }

@@ -16,6 +16,10 @@ impl Simulation {
                 self.network.partition(machine, true);
                 self.at(for_ms, Event::Rejoin(machine));
             }
+            Fault::Mute { machine, for_ms } => {
+                self.network.mute(machine, true);
+                self.at(for_ms, Event::Unmute(machine));
+            }
             Fault::Crash { down_ms } => {
                 self.host.crash();
                 self.cut(None);

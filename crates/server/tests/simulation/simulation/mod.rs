@@ -57,6 +57,7 @@ enum Event {
     Fault(Fault),
     Boot,
     Rejoin(usize),
+    Unmute(usize),
     DiskWorks,
     Calm,
 }
@@ -170,7 +171,7 @@ impl Simulation {
                 }
             }
             FromServer::Callback { connection, call, procedure, bytes } => {
-                for delay in self.network.delays(connection, &mut self.random) {
+                for delay in self.network.callback_delays(connection, &mut self.random) {
                     let bytes = bytes.clone();
                     self.at(delay, Event::Callback { connection, call, procedure, bytes });
                 }
@@ -210,6 +211,7 @@ impl Simulation {
             Event::Fault(fault) => self.fault(fault),
             Event::Boot => self.boot(),
             Event::Rejoin(machine) => self.network.partition(machine, false),
+            Event::Unmute(machine) => self.network.mute(machine, false),
             Event::DiskWorks => self.host.disk.fail(0),
             Event::Calm => self.calm(),
         }
@@ -242,7 +244,7 @@ impl Simulation {
                 }
             }
             Effect::Answer { connection, call, bytes } => {
-                for delay in self.network.delays(connection, &mut self.random) {
+                for delay in self.network.callback_delays(connection, &mut self.random) {
                     self.at(delay, Event::Answer { connection, call, bytes: bytes.clone() });
                 }
             }

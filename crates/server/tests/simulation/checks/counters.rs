@@ -1,45 +1,121 @@
 //! The numbers in files are explained by somebody who counts alone: every WRITE that was carried out wrote the number after
-//! the last. So no two clients were ever at it at once, and none was carried out twice with another between.
+//! the last, and every READ found the last. So no two clients were ever at it at once, and nothing was carried out twice with
+//! something else between.
+//!
+//! A request is carried out at some time between its arrival and its answer. What a crash interrupts, and what is refused
+//! while another copy of it may be under way, may have been carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::{Executed, Executions};
 use crate::action::{Action, Cell, Outcome, Request};
-use crate::checks::{Executed, Executions};
-use crate::history::{History, Violation};
+use crate::history::{History, Violation, What};
+
+/// A number, and the job that wrote it.
+type Written = (u64, u64);
+
+/// What a cell may be.
+#[derive(Debug, Default)]
+struct Count {
+    /// The last number that was surely written, and those that may have been since.
+    possible: BTreeSet<Written>,
+    /// WRITEs without an answer.
+    under_way: BTreeMap<u64, Written>,
+}
+
+#[derive(Default)]
+struct Checker<'a> {
+    counts: BTreeMap<&'a Cell, Count>,
+    /// READs without an answer, and what they may find.
+    reads: BTreeMap<u64, (&'a Cell, BTreeSet<u64>)>,
+    answered: BTreeSet<u64>,
+}
 
 pub fn check(history: &History) -> Result<(), Violation> {
-    let mut last: BTreeMap<&Cell, (u64, u64)> = BTreeMap::new();
+    let mut checker = Checker::default();
     let mut executions = Executions::default();
-    for done in history.entries.iter().filter_map(|entry| executions.at(history, entry)) {
-        let Executed {
-            tag, request: Request::InSession { action, .. }, outcome: Outcome::Done(done), ..
-        } = &done
-        else {
-            continue;
-        };
-        match action {
-            Action::Write { cell, value, job, .. } => {
-                let before = last.get(cell).copied().unwrap_or_default();
-                // A client that has lost its session, but not its lock, cannot know whether it has written.
-                if *value != before.0 + 1 && before != (*value, *job) {
-                    return Err(Violation(format!(
-                        "#{tag}: {cell:?} is {value} after {} (job {} after {job})",
-                        before.0, before.1
-                    )));
-                }
-                last.insert(cell, (*value, *job));
+    for entry in &history.entries {
+        match &entry.what {
+            What::Arrived { tag } => checker.arrived(*tag, &history.requests[tag].1),
+            What::Boot { .. } => {
+                checker.reads.clear();
+                checker.counts.values_mut().for_each(|count| count.under_way.clear());
             }
-            Action::Read { cell, .. } => {
-                let now = last.get(cell).map_or(0, |before| before.0);
-                if done.value != now {
-                    return Err(Violation(format!(
-                        "#{tag}: {cell:?} is read as {}, and is {now}",
-                        done.value
-                    )));
+            What::Answered { tag, outcome: Outcome::Refused(_), .. } => {
+                for count in checker.counts.values_mut() {
+                    count.under_way.remove(tag);
                 }
             }
             _ => {}
         }
+        if let Some(executed) = executions.at(history, entry) {
+            checker.executed(&executed).map_err(|what| Violation(format!("#{}: {what}", executed.tag)))?;
+        }
     }
     Ok(())
+}
+
+impl<'a> Checker<'a> {
+    fn count(&mut self, cell: &'a Cell) -> &mut Count {
+        let first = || Count { possible: BTreeSet::from([(0, 0)]), under_way: BTreeMap::new() };
+        self.counts.entry(cell).or_insert_with(first)
+    }
+
+    fn arrived(&mut self, tag: u64, request: &'a Request) {
+        let Request::InSession { action, .. } = request else { return };
+        if self.answered.contains(&tag) {
+            return;
+        }
+        match action {
+            Action::Write { cell, value, job, .. } => {
+                let count = self.count(cell);
+                count.under_way.insert(tag, (*value, *job));
+                count.possible.insert((*value, *job));
+                for (_, found) in self.reads.values_mut().filter(|(read, _)| *read == cell) {
+                    found.insert(*value);
+                }
+            }
+            Action::Read { cell, .. } => {
+                let now: Vec<u64> = self.count(cell).possible.iter().map(|written| written.0).collect();
+                self.reads.entry(tag).or_insert((cell, BTreeSet::new())).1.extend(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn executed(&mut self, executed: &Executed<'a>) -> Result<(), String> {
+        let Executed { tag, request: Request::InSession { action, .. }, outcome, .. } = executed else {
+            return Ok(());
+        };
+        self.answered.insert(*tag);
+        match (action, outcome) {
+            (Action::Write { cell, value, job, .. }, outcome) => {
+                let (count, written) = (self.count(cell), (*value, *job));
+                count.under_way.remove(tag);
+                let others: Vec<&Written> =
+                    count.possible.iter().filter(|other| **other != written).collect();
+                // A client that has lost its session, but not its lock, cannot know whether it has written.
+                let explained = others.iter().any(|other| other.0 + 1 == *value)
+                    || count.possible.len() == 1 && others.is_empty();
+                match outcome {
+                    Outcome::Done(_) if !explained => {
+                        return Err(format!("{cell:?} is {value} for job {job} after {others:?}"));
+                    }
+                    Outcome::Done(_) => {
+                        count.possible = count.under_way.values().copied().chain([written]).collect();
+                    }
+                    // An earlier attempt may have done it.
+                    _ => {}
+                }
+            }
+            (Action::Read { cell, .. }, Outcome::Done(done)) => {
+                let Some((_, possible)) = self.reads.remove(tag) else { return Ok(()) };
+                if !possible.contains(&done.value) {
+                    return Err(format!("{cell:?} is read as {}, and is one of {possible:?}", done.value));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
 }

@@ -34,8 +34,9 @@ struct Given {
     life: Life,
     holding: Holding,
     at_ms: u64,
-    /// Somebody else was given it, or the server that knew it is gone: the stateid must not work any more.
-    void: bool,
+    /// Since when somebody else has it, or the server that knew it is gone: for requests that arrive later, the stateid must
+    /// not work any more.
+    void_from: Option<usize>,
 }
 
 #[derive(Default)]
@@ -46,6 +47,10 @@ struct Checker<'a> {
     renewed: BTreeMap<ClientId, u64>,
     /// When requests arrived first since the server's start. All times are those of the server's clock.
     arrived: BTreeMap<u64, u64>,
+    /// The same as positions in the history.
+    arrived_at: BTreeMap<u64, usize>,
+    /// The position in the history.
+    position: usize,
     /// When machines wanted to open files.
     wanted: BTreeMap<&'a str, Vec<(u64, usize)>>,
     numbers: BTreeMap<&'a Cell, u64>,
@@ -54,7 +59,8 @@ struct Checker<'a> {
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut checker = Checker::default();
     let mut executions = Executions::default();
-    for entry in &history.entries {
+    for (position, entry) in history.entries.iter().enumerate() {
+        checker.position = position;
         let now = entry.server_ms;
         let executed = executions.at(history, entry);
         let step = checker.step(history, entry, now).and_then(|()| match executed {
@@ -71,7 +77,13 @@ impl<'a> Checker<'a> {
         match &entry.what {
             What::Boot { remembers } => {
                 self.arrived.clear();
-                self.given.values_mut().for_each(|given| given.void = true);
+                self.arrived_at.clear();
+                // What was being written may have been written.
+                self.numbers.clear();
+                let position = self.position;
+                for given in self.given.values_mut() {
+                    given.void_from.get_or_insert(position);
+                }
                 if !remembers {
                     // Leases are void as well.
                     self.renewed.clear();
@@ -79,6 +91,7 @@ impl<'a> Checker<'a> {
             }
             What::Arrived { tag } => {
                 self.arrived.entry(*tag).or_insert(now);
+                self.arrived_at.entry(*tag).or_insert(self.position);
                 let (life, request) = &history.requests[tag];
                 if let Request::InSession { action, .. } = request
                     && let Some(file) = opens(action)
@@ -87,7 +100,7 @@ impl<'a> Checker<'a> {
                 }
             }
             What::Held { life, client, hold, state_id, holding } => {
-                let void = self.given.get(&state_id.other).is_none_or(|given| given.void);
+                let void = self.given.get(&state_id.other).is_none_or(|given| given.void_from.is_some());
                 if !void && self.has_lease(*client, now) {
                     self.exclude((*life, holding), "has", now)?;
                 }
@@ -121,7 +134,7 @@ impl<'a> Checker<'a> {
                     *renewed = arrived.max(*renewed);
                 }
                 match outcome {
-                    Outcome::Done(done) => self.succeeded(executed.life, action, done, now)?,
+                    Outcome::Done(done) => self.succeeded((executed, action), done, now)?,
                     Outcome::Failed(Status::BadStateId) => self.lost(action, now)?,
                     _ => {}
                 }
@@ -131,9 +144,16 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn succeeded(&mut self, life: Life, action: &'a Action, done: &Done, now: u64) -> Result<(), String> {
+    fn succeeded(
+        &mut self,
+        (executed, action): (&Executed<'a>, &'a Action),
+        done: &Done,
+        now: u64,
+    ) -> Result<(), String> {
+        let life = executed.life;
+        let arrived = self.arrived_at.get(&executed.tag).copied();
         if let Some(given) = state_id(action).and_then(|id| self.given.get(&id.other))
-            && given.void
+            && given.void_from.is_some_and(|from| arrived.is_some_and(|arrived| arrived > from))
         {
             return Err(format!("{action:?} succeeds with what is void: {given:?}"));
         }
@@ -146,9 +166,11 @@ impl<'a> Checker<'a> {
         for (id, holding) in gained(action, done) {
             self.exclude((life, &holding), "is given", now)?;
             for given in self.given.values_mut() {
-                given.void |= conflict((life, &holding), (given.life, &given.holding));
+                if conflict((life, &holding), (given.life, &given.holding)) {
+                    given.void_from.get_or_insert(self.position);
+                }
             }
-            self.given.insert(id.other, Given { life, holding, at_ms: now, void: false });
+            self.given.insert(id.other, Given { life, holding, at_ms: now, void_from: None });
         }
         Ok(())
     }
@@ -176,7 +198,7 @@ impl<'a> Checker<'a> {
     /// A client with a lease is told that it does not have what it has.
     fn lost(&self, action: &Action, now: u64) -> Result<(), String> {
         let Some(id) = state_id(action) else { return Ok(()) };
-        let is_void = self.given.get(&id.other).is_none_or(|given| given.void);
+        let is_void = self.given.get(&id.other).is_none_or(|given| given.void_from.is_some());
         match self.held.values().find(|held| held.state_id.other == id.other) {
             Some(held) if !is_void && self.has_lease(held.client, now) => {
                 Err(format!("{action:?} fails, though there is {held:?}"))
@@ -188,8 +210,8 @@ impl<'a> Checker<'a> {
     /// What is read from memory under a delegation is what the server has.
     fn check_memory(&self, hold: u64, cell: &Cell, value: u64) -> Result<(), String> {
         let Some(held) = self.held.get(&hold) else { return Ok(()) };
-        let is_void = self.given.get(&held.state_id.other).is_none_or(|given| given.void);
-        let now = self.numbers.get(cell).copied().unwrap_or_default();
+        let is_void = self.given.get(&held.state_id.other).is_none_or(|given| given.void_from.is_some());
+        let Some(now) = self.numbers.get(cell).copied() else { return Ok(()) };
         if is_void || value == now {
             return Ok(());
         }

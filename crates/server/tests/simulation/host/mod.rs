@@ -3,6 +3,7 @@
 
 mod disk;
 mod line;
+mod slow;
 mod world;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use xdr::{Decoder, Encoder};
 
 pub use disk::Disk;
 use line::Line;
+use slow::{Pace, Slow};
 pub use world::Clock;
 use world::World;
 
@@ -60,16 +62,17 @@ pub type Outbox = Arc<Mutex<Vec<FromServer>>>;
 
 /// The machine that the server runs on.
 pub struct Host {
-    exports: Arc<Exports<Memory>>,
+    exports: Arc<Exports<Slow>>,
     clock: Arc<Clock>,
     pub disk: Disk,
     outbox: Outbox,
+    pace: Pace,
     boot: u32,
     running: Option<Running>,
 }
 
 struct Running {
-    programs: Arc<Programs<Memory, Recaller, Recaller>>,
+    programs: Arc<Programs<Slow, Recaller, Recaller>>,
     world: Arc<World>,
     lines: BTreeMap<u64, Arc<Line>>,
 }
@@ -84,14 +87,21 @@ impl Host {
             clock: Arc::new(time),
             ..MemoryOptions::default()
         };
+        let pace = Pace::new(random.fork());
         let memory = Memory::new(options).expect("memory");
         let export =
             ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() };
         Self {
-            exports: Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, export))),
+            exports: Arc::new(Exports::single(Export::new(
+                ExportId(1),
+                ExportPath::root(),
+                Slow::new(memory, pace.clone()),
+                export,
+            ))),
             clock: Arc::clone(clock),
             disk: Disk::new(random.fork()),
             outbox: Outbox::default(),
+            pace,
             boot: 0,
             running: None,
         }
@@ -101,6 +111,7 @@ impl Host {
     pub fn start(&mut self, with_disk: bool, random: Random) {
         self.boot += 1;
         let world = World::new(Arc::clone(&self.clock), random);
+        self.pace.set_world(&world);
         let state = Arc::new(State::new(LIMITS, self.boot));
         let stable: Arc<dyn StableRecords> = if with_disk {
             state.begin_grace(self.disk.open(), Now(world.now_ms()));

@@ -1,7 +1,7 @@
 //! The server among clients, networks, clocks and disks that fail: everything that happens in a run follows from one seed.
 //!
 //! `PRIMETIME_SEEDS=5000 cargo test -p primetime-server --test simulation` runs more seeds,
-//! `PRIMETIME_SEED=42 cargo test -p primetime-server --test simulation -- --nocapture` shows what happens in one.
+//! `PRIMETIME_SEED=42 cargo test -p primetime-server --test simulation the_rules -- --nocapture` shows what happens in one.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 

@@ -250,6 +250,8 @@ async fn open<F: FileSystem>(
         deny: arguments.share_deny,
         delegate: wanted_delegation(context, arguments),
     };
+    // A client that seemed to be idle may have been forgotten while the file was made.
+    recaller.record(client).await?;
     let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
     if let Some((id, kind)) = &opened.delegation {
         // Where the attributes cannot be had, the holder is never found unmodified: that is safe.

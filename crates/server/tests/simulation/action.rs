@@ -89,8 +89,11 @@ pub enum Action {
         handle: FileHandle,
         owner: Owner,
         open: StateId,
+        /// What the owner has locked before under the same open, and unlocked.
+        existing: Option<StateId>,
         offset: u64,
         length: u64,
+        exclusive: bool,
         reclaim: bool,
     },
     Unlock {

@@ -29,6 +29,7 @@ pub enum Holding {
         owner: Owner,
         offset: u64,
         length: u64,
+        exclusive: bool,
     },
 }
 

@@ -22,6 +22,8 @@ pub enum Fault {
     Crash { down_ms: u64 },
     /// A machine ends and comes back.
     Die { machine: usize, away_ms: u64 },
+    /// A machine begins no jobs.
+    Rest { machine: usize, for_ms: u64 },
     /// The server's clock is put forward.
     Jump { by_ms: u64 },
     /// Stable storage refuses changes.
@@ -72,13 +74,14 @@ impl Plan {
 
     fn fault(machines: usize, random: &mut Random) -> Fault {
         let machine = random.below(machines as u64) as usize;
-        match random.below(14) {
+        match random.below(15) {
             0..=2 => Fault::Cut { machine },
             3..=4 => Fault::Partition { machine, for_ms: random.between(1000, 40_000) },
             5..=7 => Fault::Crash { down_ms: random.between(10, 8000) },
             8..=9 => Fault::Die { machine, away_ms: random.between(10, 20_000) },
             10..=11 => Fault::Mute { machine, for_ms: random.between(1000, 30_000) },
-            12 => Fault::Jump { by_ms: random.between(1000, 40_000) },
+            12 => Fault::Rest { machine, for_ms: random.between(20_000, 60_000) },
+            13 => Fault::Jump { by_ms: random.between(1000, 40_000) },
             _ => Fault::BreakDisk { for_ms: random.between(500, 10_000) },
         }
     }

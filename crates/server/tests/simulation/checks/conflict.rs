@@ -52,9 +52,14 @@ pub fn gained(action: &Action, done: &Done) -> Vec<(StateId, Holding)> {
             let delegation = |(id, write)| (id, Holding::Delegation { file: file.clone(), write });
             gained.extend(done.delegation.map(delegation));
         }
-        Action::Lock { file, owner, offset, .. } => {
-            let lock =
-                Holding::Lock { file: file.clone(), owner: *owner, offset: *offset, length: CELL_BYTES };
+        Action::Lock { file, owner, offset, exclusive, .. } => {
+            let lock = Holding::Lock {
+                file: file.clone(),
+                owner: *owner,
+                offset: *offset,
+                length: CELL_BYTES,
+                exclusive: *exclusive,
+            };
             gained.extend(done.state_id.map(|id| (id, lock)));
         }
         _ => {}
@@ -76,11 +81,12 @@ pub fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) ->
                 && (a_access & b_deny != 0 || b_access & a_deny != 0)
         }
         (
-            Lock { file: a_file, owner: a_owner, offset: a_start, length: a_length },
-            Lock { file: b_file, owner: b_owner, offset: b_start, length: b_length },
+            Lock { file: a_file, owner: a_owner, offset: a_start, length: a_length, exclusive: a_exclusive },
+            Lock { file: b_file, owner: b_owner, offset: b_start, length: b_length, exclusive: b_exclusive },
         ) => {
             a_file == b_file
                 && (other_machine || a_owner != b_owner)
+                && (*a_exclusive || *b_exclusive)
                 && *a_start < b_start + b_length
                 && *b_start < a_start + a_length
         }

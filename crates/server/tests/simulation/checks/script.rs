@@ -36,8 +36,10 @@ pub fn lock() -> Action {
         handle: handle(),
         owner: 0,
         open: id(99),
+        existing: None,
         offset,
         length,
+        exclusive: true,
         reclaim: false,
     }
 }
@@ -47,7 +49,7 @@ pub fn unlock(state_id: StateId) -> Action {
 }
 
 pub fn locked() -> Holding {
-    Holding::Lock { file: "f".into(), owner: 0, offset: 0, length: CELL_BYTES }
+    Holding::Lock { file: "f".into(), owner: 0, offset: 0, length: CELL_BYTES, exclusive: true }
 }
 
 pub fn open(access: u32, deny: u32) -> Action {

@@ -32,6 +32,8 @@ pub struct Held {
 pub enum Kind {
     /// Counts under a byte-range lock.
     Locks,
+    /// Reads under a shared byte-range lock.
+    Shares,
     /// Counts while others may not write.
     Denies,
     /// Only reads.
@@ -52,13 +54,27 @@ pub struct Job {
     pub handle: Option<FileHandle>,
     pub open: Option<Held>,
     pub lock: Option<Held>,
+    /// The stateid of a lock that was given up, to lock once more.
+    unlocked: Option<StateId>,
     value: u64,
 }
 
 impl Job {
     pub fn new(id: u64, owner: Owner, cell: Cell, kind: Kind, want: u32) -> Self {
         let step = Step::Open;
-        Self { id, owner, cell, kind, want, step, handle: None, open: None, lock: None, value: 0 }
+        Self {
+            id,
+            owner,
+            cell,
+            kind,
+            want,
+            step,
+            handle: None,
+            open: None,
+            lock: None,
+            unlocked: None,
+            value: 0,
+        }
     }
 
     /// From the beginning; the caller has released what it held.
@@ -83,7 +99,7 @@ impl Job {
         match self.kind {
             Kind::Locks => (share::BOTH, 0),
             Kind::Denies => (share::BOTH, share::WRITE),
-            Kind::Reads | Kind::Names => (share::READ, 0),
+            Kind::Shares | Kind::Reads | Kind::Names => (share::READ, 0),
         }
     }
 
@@ -131,6 +147,8 @@ impl Job {
                 open: self.open_id(),
                 offset: self.cell.offset,
                 length: CELL_BYTES,
+                existing: self.unlocked,
+                exclusive: self.kind == Kind::Locks,
                 reclaim: false,
             },
             Step::Read => {
@@ -174,6 +192,7 @@ impl Job {
 
     /// What was held is held again, under another stateid.
     pub fn regained(&mut self, step: Step, done: &Done, life: Life, client: ClientId) -> What {
+        self.unlocked = None;
         let held = if step == Step::Open { &mut self.open } else { &mut self.lock };
         let held = held.as_mut().expect("it was held before");
         held.state_id = done.state_id.expect("OPEN and LOCK give a stateid");
@@ -189,7 +208,10 @@ impl Job {
                 let (access, deny) = self.share();
                 Some(Holding::Share { file, owner, access, deny })
             }
-            Step::Lock => Some(Holding::Lock { file, owner, offset: self.cell.offset, length: CELL_BYTES }),
+            Step::Lock => {
+                let (offset, exclusive) = (self.cell.offset, self.kind == Kind::Locks);
+                Some(Holding::Lock { file, owner, offset, length: CELL_BYTES, exclusive })
+            }
             _ => None,
         }
     }
@@ -202,7 +224,7 @@ impl Job {
                 self.handle.clone_from(&done.handle);
                 self.open = Some(held());
                 match self.kind {
-                    Kind::Locks => Step::Lock,
+                    Kind::Locks | Kind::Shares => Step::Lock,
                     Kind::Denies | Kind::Reads => Step::Read,
                     Kind::Names => Step::Close,
                 }
@@ -213,11 +235,24 @@ impl Job {
             }
             Step::Read => {
                 self.value = done.value;
-                if self.kind == Kind::Reads { Step::Close } else { Step::Write }
+                match self.kind {
+                    Kind::Reads => Step::Close,
+                    Kind::Shares => Step::Unlock,
+                    _ => Step::Write,
+                }
             }
             Step::Write if self.kind == Kind::Locks => Step::Unlock,
             Step::Write => Step::Close,
-            Step::Unlock => Step::Close,
+            // Some lock once more, as the same owner.
+            Step::Unlock if self.unlocked.is_none() && self.id.is_multiple_of(3) => {
+                self.lock = None;
+                self.unlocked = done.state_id;
+                Step::Lock
+            }
+            Step::Unlock => {
+                self.lock = None;
+                Step::Close
+            }
             Step::Close if self.kind == Kind::Names => {
                 self.open = None;
                 Step::Rename

@@ -119,6 +119,8 @@ pub struct Machine {
     epoch: u64,
     /// Sequence numbers of the server's last callbacks by slot.
     callback_slots: BTreeMap<u32, u32>,
+    /// No job is begun before.
+    rests_until: u64,
     jobs_after: u32,
     /// `None` while there is no end of them.
     jobs_left: Option<u32>,
@@ -141,6 +143,7 @@ impl Machine {
             chores: VecDeque::new(),
             epoch: 0,
             callback_slots: BTreeMap::new(),
+            rests_until: 0,
             jobs_after,
             jobs_left: None,
         }
@@ -154,6 +157,11 @@ impl Machine {
     /// From now on jobs are counted.
     pub fn end_soon(&mut self) {
         self.jobs_left = Some(self.jobs_after);
+    }
+
+    /// Begins no job for a while.
+    pub fn rest(&mut self, until_ms: u64) {
+        self.rests_until = until_ms;
     }
 
     /// A new life, unless this one goes on.

@@ -89,6 +89,10 @@ impl Machine {
             return;
         }
         if self.slots[index].job.is_none() {
+            if out.clock.now() < self.rests_until {
+                let pause = self.rests_until - out.clock.now();
+                return self.wake(out, pause, Wake::Slot(index));
+            }
             match &mut self.jobs_left {
                 Some(0) => return,
                 Some(left) => *left -= 1,
@@ -123,12 +127,14 @@ impl Machine {
     fn new_job(&self, index: usize, out: &mut Out<'_>) -> Job {
         let id = out.number();
         let kind = match out.random.below(100) {
-            0..40 => Kind::Locks,
+            0..32 => Kind::Locks,
+            32..40 => Kind::Shares,
             40..70 => Kind::Denies,
             70..85 => Kind::Reads,
             _ => Kind::Names,
         };
-        let locked = kind == Kind::Locks || kind == Kind::Reads && out.random.chance(500);
+        let locked =
+            matches!(kind, Kind::Locks | Kind::Shares) || kind == Kind::Reads && out.random.chance(500);
         let cell = match kind {
             Kind::Names => Cell { file: "token".into(), offset: 0 },
             _ if locked => Cell { file: "locked".into(), offset: 8 * out.random.below(2) },
@@ -136,7 +142,7 @@ impl Machine {
         };
         let any = out.random.chance(match kind {
             Kind::Reads => 900,
-            Kind::Locks | Kind::Denies => 300,
+            Kind::Locks | Kind::Shares | Kind::Denies => 300,
             Kind::Names => 0,
         });
         let want = if any { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };

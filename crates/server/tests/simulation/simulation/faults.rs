@@ -30,6 +30,10 @@ impl Simulation {
                 self.with_machine(machine, |machine, out| machine.die(out));
                 self.at(away_ms, Event::Start(machine));
             }
+            Fault::Rest { machine, for_ms } => {
+                let until_ms = self.clock.now() + for_ms;
+                self.with_machine(machine, |machine, _| machine.rest(until_ms));
+            }
             Fault::Jump { .. } => {}
             Fault::BreakDisk { for_ms } => {
                 self.host.disk.fail(700);

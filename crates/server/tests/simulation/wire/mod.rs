@@ -117,7 +117,9 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             c.push(Operation::PutFh, &object(handle))
                 .push(Operation::Close, &CloseArgs { sequence: 0, state_id: *state_id });
         }
-        Action::Lock { handle, owner: number, open, offset, length, reclaim, .. } => {
+        Action::Lock {
+            handle, owner: number, open, existing, offset, length, exclusive, reclaim, ..
+        } => {
             let new = NewLockOwner {
                 open_sequence: 0,
                 open_state_id: *open,
@@ -125,11 +127,16 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
                 owner: owner(*number),
             };
             let arguments = LockArgs {
-                kind: LockType::Write,
+                kind: if *exclusive { LockType::Write } else { LockType::Read },
                 reclaim: *reclaim,
                 offset: *offset,
                 length: *length,
-                locker: Locker::New(new),
+                locker: match existing {
+                    Some(state_id) => {
+                        Locker::Existing(ExistingLockOwner { state_id: *state_id, sequence: 0 })
+                    }
+                    None => Locker::New(new),
+                },
             };
             c.push(Operation::PutFh, &object(handle)).push(Operation::Lock, &arguments);
         }

@@ -1,5 +1,6 @@
 //! What goes wrong in a run, and when: all of it drawn from the seed before the run begins.
 
+use crate::host::LIMITS;
 use crate::random::Random;
 
 /// How a network treats messages, each in so many of a thousand cases.
@@ -35,6 +36,8 @@ pub struct Plan {
     pub machines: usize,
     /// Jobs of each machine after the last fault; before, there is no end of them.
     pub jobs_after: u32,
+    /// Clients want delegations.
+    pub delegations: bool,
     /// The server has stable storage.
     pub with_disk: bool,
     pub weather: Weather,
@@ -54,14 +57,33 @@ impl Plan {
             let fault = Self::fault(machines, random);
             faults.push((random.below(calm_from_ms), fault));
         }
+        let delegations = random.chance(700);
+        // What the server has to write down when it revokes a delegation (RFC 8881 §10.2.1) is a subject of its own.
+        if !delegations && random.chance(700) {
+            faults.extend(Self::edge_condition(machines, random));
+        }
+        let last = faults.iter().map(|(at, _)| *at).max().unwrap_or_default();
+        let calm_from_ms = calm_from_ms.max(last + 1);
         Self {
             machines,
             jobs_after: 4,
+            delegations,
             with_disk: random.chance(750),
             weather: Self::weather(random),
             faults,
             calm_from_ms,
         }
+    }
+
+    /// RFC 8881 §8.4.3: a client is cut off for longer than its lease, and what it held is given to others; then the server
+    /// crashes, and the client comes back and knows of nothing.
+    fn edge_condition(machines: usize, random: &mut Random) -> [(u64, Fault); 2] {
+        let lease_ms = u64::from(LIMITS.lease_seconds) * 1000;
+        let (machine, from) = (random.below(machines as u64) as usize, random.between(1000, 15_000));
+        let crash_after = lease_ms + random.between(1000, 15_000);
+        let for_ms = crash_after + random.between(100, 8000);
+        let down_ms = random.between(10, 3000);
+        [(from, Fault::Partition { machine, for_ms }), (from + crash_after, Fault::Crash { down_ms })]
     }
 
     /// A quarter of the runs has no faults of the network, the others have some of them.

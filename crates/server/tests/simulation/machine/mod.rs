@@ -121,13 +121,15 @@ pub struct Machine {
     callback_slots: BTreeMap<u32, u32>,
     /// No job is begun before.
     rests_until: u64,
+    /// It wants delegations.
+    delegates: bool,
     jobs_after: u32,
     /// `None` while there is no end of them.
     jobs_left: Option<u32>,
 }
 
 impl Machine {
-    pub fn new(machine: usize, jobs_after: u32) -> Self {
+    pub fn new(machine: usize, jobs_after: u32, delegates: bool) -> Self {
         Self {
             life: Life { machine, life: 0 },
             phase: Phase::Dead,
@@ -144,6 +146,7 @@ impl Machine {
             epoch: 0,
             callback_slots: BTreeMap::new(),
             rests_until: 0,
+            delegates,
             jobs_after,
             jobs_left: None,
         }
@@ -180,8 +183,8 @@ impl Machine {
         (0..self.slots.len()).for_each(|index| self.release_all(index, out));
         let delegations: Vec<StateId> = self.delegations.iter().map(|held| held.state_id).collect();
         delegations.iter().for_each(|id| self.forget_delegation(id, out));
-        let Self { life, jobs_after, jobs_left, .. } = *self;
-        *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after) };
+        let Self { life, jobs_after, jobs_left, delegates, .. } = *self;
+        *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after, delegates) };
     }
 
     fn exchange_id(&mut self, out: &mut Out<'_>) {

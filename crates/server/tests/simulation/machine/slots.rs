@@ -145,7 +145,7 @@ impl Machine {
             Kind::Locks | Kind::Shares | Kind::Denies => 300,
             Kind::Names => 0,
         });
-        let want = if any { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };
+        let want = if any && self.delegates { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };
         Job::new(id, index as u32, cell, kind, want)
     }
 

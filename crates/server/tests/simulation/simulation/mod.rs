@@ -90,7 +90,9 @@ impl Simulation {
             clock,
             random,
             network: Network::new(plan.weather),
-            machines: (0..plan.machines).map(|machine| Machine::new(machine, plan.jobs_after)).collect(),
+            machines: (0..plan.machines)
+                .map(|index| Machine::new(index, plan.jobs_after, plan.delegations))
+                .collect(),
             plan,
             queue: BTreeMap::new(),
             queued: 0,

@@ -123,6 +123,15 @@ impl Client {
         }
     }
 
+    /// Notes that no session of the client has a path for callbacks, or that one has.
+    pub fn set_callback_path_down(&self, is_down: bool) {
+        if is_down {
+            self.flags.fetch_or(sequence_flags::CB_PATH_DOWN, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!sequence_flags::CB_PATH_DOWN, Ordering::Relaxed);
+        }
+    }
+
     /// Bits for SEQUENCE's `status_flags`.
     pub fn status_flags(&self) -> u32 {
         self.flags.load(Ordering::Relaxed)

@@ -1,49 +1,64 @@
-//! BIND_CONN_TO_SESSION and BACKCHANNEL_CTL (RFC 8881 §18.34, §18.33).
+//! BIND_CONN_TO_SESSION (RFC 8881 §18.34): what a connection is used for.
+//!
+//! Without state protection a SEQUENCE is enough for requests (§2.10.3.1); callbacks need this operation. Anybody may ask.
 
 use proto::nfs4::{
-    BackchannelCtlArgs, BindConnToSessionArgs, BindConnToSessionResult, DirectionFromClient,
-    DirectionFromServer, Status,
+    BindConnToSessionArgs, BindConnToSessionResult, DirectionFromClient, DirectionFromServer, SessionId,
+    Status,
 };
+use state::ConnectionId;
 use vfs::FileSystem;
 
 use super::context::Context;
-use crate::recall::CallbackTarget;
 
-pub(crate) fn bind<F: FileSystem>(
+pub(crate) fn run<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &BindConnToSessionArgs,
 ) -> Result<BindConnToSessionResult, Status> {
-    let session = context.server.state().session(arguments.session)?;
-    let recaller = context.server.recaller();
-    let wants_back = arguments.direction != DirectionFromClient::Fore;
-    let channel = recaller.backchannels().get(session.id()).filter(|_| wants_back);
-    let bound = channel.filter(|channel| channel.bind(context.call.connection));
-    let has_back = bound.is_some();
-    if let Some(channel) = bound {
-        recaller.world().spawn(Box::pin(async move { channel.probe().await }));
-    }
-    let direction = match (arguments.direction, has_back) {
-        (DirectionFromClient::Back, true) => DirectionFromServer::Back,
-        (DirectionFromClient::Back, false) => return Err(Status::Invalid),
-        (_, true) => DirectionFromServer::Both,
-        (_, false) => DirectionFromServer::Fore,
+    let id = arguments.session;
+    let session = context.server.state().session(id)?;
+    let connection = context.call.connection.id();
+    let channel = context.server.recaller().backchannels().get(id);
+    let is_fore = session.is_associated(ConnectionId(connection));
+    let is_back = channel.is_some_and(|channel| channel.is_bound(connection));
+    check_change(arguments.direction, is_fore, is_back)?;
+    let direction = match arguments.direction {
+        DirectionFromClient::Fore => DirectionFromServer::Fore,
+        DirectionFromClient::Back if carry_callbacks(context, id) => DirectionFromServer::Back,
+        DirectionFromClient::ForeOrBoth | DirectionFromClient::BackOrBoth if carry_callbacks(context, id) => {
+            DirectionFromServer::Both
+        }
+        DirectionFromClient::ForeOrBoth => DirectionFromServer::Fore,
+        // There is no backchannel that the connection could be for.
+        DirectionFromClient::Back | DirectionFromClient::BackOrBoth => return Err(Status::Invalid),
     };
-    Ok(BindConnToSessionResult { session: session.id(), direction, rdma: false })
+    if direction != DirectionFromServer::Back {
+        session.associate(ConnectionId(connection));
+    }
+    Ok(BindConnToSessionResult { session: id, direction, rdma: false })
 }
 
-pub(crate) fn control<F: FileSystem>(
-    context: &Context<'_, F>,
-    arguments: &BackchannelCtlArgs,
-) -> Result<(), Status> {
-    let session = context.session.as_ref().ok_or(Status::OperationNotInSession)?.session();
-    let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
-    // No flavour that the server could use: RFC 8881 §18.33.3 has NFS4ERR_NOENT for unknown GSS handles.
-    let target = target.ok_or(Status::NoEntry)?;
-    match context.server.recaller().backchannels().get(session.id()) {
-        Some(channel) => {
-            channel.retarget(target);
-            Ok(())
-        }
-        None => Err(Status::NoEntry),
+/// A connection keeps the channels that it has: they may become more, but a client that demands that there be fewer gets
+/// NFS4ERR_INVAL (§18.34.3).
+fn check_change(asked: DirectionFromClient, is_fore: bool, is_back: bool) -> Result<(), Status> {
+    match asked {
+        DirectionFromClient::Fore if is_back => Err(Status::Invalid),
+        DirectionFromClient::Back if is_fore => Err(Status::Invalid),
+        _ => Ok(()),
     }
+}
+
+/// Lets the connection of the request carry the session's callbacks. False when the session has no backchannel, or too many
+/// connections for it.
+pub(crate) fn carry_callbacks<F: FileSystem>(context: &Context<'_, F>, session: SessionId) -> bool {
+    let recaller = context.server.recaller();
+    let Some(channel) = recaller.backchannels().get(session) else { return false };
+    if !channel.bind(context.call.connection) {
+        return false;
+    }
+    if let Ok(session) = recaller.state().session(session) {
+        recaller.backchannels().look_for_paths(recaller.state(), session.client());
+    }
+    recaller.world().spawn(Box::pin(async move { channel.probe().await }));
+    true
 }

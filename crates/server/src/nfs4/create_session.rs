@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use proto::nfs4::{CreateSessionArgs, CreateSessionResult, SessionId, Status, session_flags};
-use state::{ChannelLimits, ConnectionId, CreateSession, Creation, SessionCreated, negotiate_channels};
+use state::{ChannelLimits, ConnectionId, CreateSession, Creation, negotiate_channels};
 use vfs::FileSystem;
 
 use super::context::Context;
 use super::exchange_id::principal;
+use super::{backchannel_ctl, bind_conn_to_session};
 use crate::recall::{Backchannel, CallbackTarget};
 
 pub(crate) async fn run<F: FileSystem>(
@@ -37,7 +38,8 @@ pub(crate) async fn run<F: FileSystem>(
         server.recaller().backchannels().insert(created.session, channel);
     }
     if created.flags & session_flags::CONN_BACK_CHAN != 0 {
-        bind_backchannel(context, &created);
+        // That of a retry too, which may come over another connection.
+        bind_conn_to_session::carry_callbacks(context, created.session);
     }
     if let Creation::New { replaced: Some(before), .. } = creation {
         server.recaller().discard(&before).await;
@@ -59,15 +61,7 @@ fn channels<F: FileSystem>(
     if arguments.flags & !session_flags::ALL != 0 {
         return Err(Status::Invalid);
     }
+    backchannel_ctl::check_gss(&arguments.callback_security)?;
     let limits = context.server.state().limits();
     negotiate_channels(&arguments.fore_channel, &arguments.back_channel, wants_callbacks, limits)
-}
-
-/// The connection carries callbacks from now on: that of a retry too, which may come over another.
-fn bind_backchannel<F: FileSystem>(context: &Context<'_, F>, created: &SessionCreated) {
-    let recaller = context.server.recaller();
-    let Some(channel) = recaller.backchannels().get(created.session) else { return };
-    if channel.bind(context.call.connection) {
-        recaller.world().spawn(Box::pin(async move { channel.probe().await }));
-    }
 }

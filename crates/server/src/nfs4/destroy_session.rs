@@ -21,8 +21,11 @@ pub(crate) fn session<F: FileSystem>(
     }
     // The connection must be associated with the session (§18.37.3). A client whose connection was lost may come back only to
     // end its session: its principal, who could make the association by any request, is let in without one.
-    let connection = ConnectionId(context.call.connection.id());
-    if !session.is_associated(connection) && *session.client().principal() != principal(context) {
+    let connection = context.call.connection.id();
+    let backchannels = server.recaller().backchannels();
+    let is_associated = session.is_associated(ConnectionId(connection))
+        || backchannels.get(session.id()).is_some_and(|channel| channel.is_bound(connection));
+    if !is_associated && *session.client().principal() != principal(context) {
         return Err(Status::ConnectionNotBoundToSession);
     }
     // Requests under way still need their slots (§18.37.3: NFS4ERR_DELAY is for the client to come again).
@@ -30,7 +33,8 @@ pub(crate) fn session<F: FileSystem>(
         return Err(Status::Delay);
     }
     server.state().destroy_session(arguments.session)?;
-    server.recaller().backchannels().remove(arguments.session);
+    backchannels.remove(arguments.session);
+    backchannels.look_for_paths(server.state(), session.client());
     Ok(())
 }
 

@@ -9,9 +9,9 @@ use super::context::Context;
 use super::lock::Refused;
 use super::verify::bad_attributes;
 use super::{
-    access, bind_conn_to_session, close, commit, create, create_session, destroy_session, exchange_id,
-    get_attr, get_dir_delegation, handles, link, lock, lock_t, lock_u, lookup, lookup_parent, open, read,
-    read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, verify, write,
+    access, backchannel_ctl, bind_conn_to_session, close, commit, create, create_session, destroy_session,
+    exchange_id, get_attr, get_dir_delegation, handles, link, lock, lock_t, lock_u, lookup, lookup_parent,
+    open, read, read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, verify, write,
 };
 
 /// Runs one operation and appends its result.
@@ -136,8 +136,8 @@ async fn state_body<F: FileSystem>(
             Ok(destroy_session::session(context, &decoded, arguments.remaining() == 0)?)
         }
         O::DestroyClientId => Ok(destroy_session::client(context, &decode(arguments)?).await?),
-        O::BindConnToSession => put(reply, &bind_conn_to_session::bind(context, &decode(arguments)?)?),
-        O::BackchannelCtl => Ok(bind_conn_to_session::control(context, &decode(arguments)?)?),
+        O::BindConnToSession => put(reply, &bind_conn_to_session::run(context, &decode(arguments)?)?),
+        O::BackchannelCtl => Ok(backchannel_ctl::run(context, &decode(arguments)?)?),
         // The table of operations has no row for the others.
         _ => Err(Status::NotSupported.into()),
     }

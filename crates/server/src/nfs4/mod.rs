@@ -5,6 +5,7 @@
 
 mod access;
 mod attributes;
+mod backchannel_ctl;
 mod bind_conn_to_session;
 mod change;
 mod close;
@@ -120,7 +121,11 @@ impl<F: FileSystem> Nfs4<F> {
     /// A connection is gone.
     pub fn disconnected(&self, connection: u64) {
         self.state().disconnected(ConnectionId(connection));
-        self.recaller.backchannels().disconnected(connection);
+        for session in self.recaller.backchannels().disconnected(connection) {
+            if let Ok(session) = self.state().session(session) {
+                self.recaller.backchannels().look_for_paths(self.state(), session.client());
+            }
+        }
     }
 
     fn exports(&self) -> &Exports<F> {

@@ -170,13 +170,16 @@ fn find<F: FileSystem>(
 }
 
 fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u32 {
-    let path = match context.server.recaller().backchannels().get(session.id()) {
-        Some(channel) if !channel.is_up() => {
-            sequence_flags::CB_PATH_DOWN | sequence_flags::CB_PATH_DOWN_SESSION
+    let mut flags = session.client().status_flags();
+    if let Some(channel) = context.server.recaller().backchannels().get(session.id()) {
+        if channel.is_lost() {
+            flags |= sequence_flags::CB_PATH_DOWN_SESSION;
         }
-        _ => 0,
-    };
-    session.client().status_flags() | path
+        if channel.is_faulty() {
+            flags |= sequence_flags::BACKCHANNEL_FAULT;
+        }
+    }
+    flags
 }
 
 /// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change.

@@ -65,6 +65,10 @@ pub struct Backchannel {
     freed: Event,
     /// A callback was answered on it.
     works: AtomicBool,
+    /// A connection was bound at some time: without one, the path is lost.
+    wanted: AtomicBool,
+    /// Client and server do not agree on the sequence of a slot: the session is of no more use for callbacks.
+    faulty: AtomicBool,
 }
 
 impl std::fmt::Debug for Backchannel {
@@ -82,6 +86,8 @@ impl Backchannel {
             slots: Mutex::new(vec![Slot::default(); slots.clamp(1, SLOTS_MAX) as usize]),
             freed: Event::new(),
             works: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
+            faulty: AtomicBool::new(false),
         }
     }
 
@@ -96,15 +102,39 @@ impl Backchannel {
             return false;
         }
         connections.push(Arc::clone(connection));
+        self.wanted.store(true, Ordering::Relaxed);
         true
     }
 
-    pub(crate) fn disconnected(&self, connection: u64) {
-        self.connections.lock().retain(|known| known.id() != connection);
+    /// True for a connection that callbacks may use.
+    pub(crate) fn is_bound(&self, connection: u64) -> bool {
+        self.connections.lock().iter().any(|known| known.id() == connection)
+    }
+
+    /// Forgets a connection; false when it was not bound.
+    pub(crate) fn disconnected(&self, connection: u64) -> bool {
+        let mut connections = self.connections.lock();
+        let before = connections.len();
+        connections.retain(|known| known.id() != connection);
+        connections.len() < before
+    }
+
+    /// True when there was a connection, and none is left.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) && !self.is_up()
+    }
+
+    /// True when client and server do not agree on a slot any more.
+    pub(crate) fn is_faulty(&self) -> bool {
+        self.faulty.load(Ordering::Relaxed)
     }
 
     pub(crate) fn retarget(&self, target: CallbackTarget) {
         *self.target.lock() = target;
+    }
+
+    pub(crate) fn set_program(&self, program: u32) {
+        self.target.lock().program = program;
     }
 
     /// True when a connection is there.
@@ -158,6 +188,9 @@ impl Backchannel {
         }
         if answered.sequenced {
             slot.advance();
+        } else if matches!(answered.status, Status::SequenceMisordered | Status::BadSlot | Status::BadSession)
+        {
+            self.faulty.store(true, Ordering::Relaxed);
         }
         Ok(answered)
     }

@@ -25,13 +25,14 @@ fn what_is_not_granted_is_cleared_in_the_flags() {
 }
 
 #[test]
-fn without_a_flavour_that_the_server_can_use_there_are_no_callbacks() {
+fn without_a_flavour_for_them_there_are_no_callbacks_and_no_gss_handle_is_known() {
     let mut peer = confirmed();
+    let none = CreateSessionArgs { callback_security: vec![], ..peer.create_session_args(SequenceId(2)) };
+    assert_eq!(peer.create_session_with(&none).unwrap().flags, 0);
     let gss = CallbackGss { service: 1, server_handle: "s".into(), client_handle: "c".into() };
-    for (sequence, callback_security) in (2..).zip([vec![], vec![CallbackSecurity::Gss(gss)]]) {
-        let asked = CreateSessionArgs { callback_security, ..peer.create_session_args(SequenceId(sequence)) };
-        assert_eq!(peer.create_session_with(&asked).unwrap().flags, 0);
-    }
+    let callback_security = vec![CallbackSecurity::None, CallbackSecurity::Gss(gss)];
+    let unknown = CreateSessionArgs { callback_security, ..peer.create_session_args(SequenceId(3)) };
+    assert_eq!(peer.create_session_with(&unknown).unwrap_err(), Status::NoEntry);
 }
 
 #[test]

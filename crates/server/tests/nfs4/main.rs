@@ -6,6 +6,7 @@ mod attributes;
 mod bad_input;
 mod callbacks;
 mod changes;
+mod connections;
 mod create_session;
 mod delegations;
 mod directory_delegations;

@@ -77,6 +77,10 @@ pub struct Callbacks {
     pub attributes: Mutex<Option<(u64, u64)>>,
     /// The calls that the last callback referred to.
     pub referred: Mutex<Vec<ReferringCallList>>,
+    /// What CB_SEQUENCE fails with.
+    pub refused: Mutex<Option<Status>>,
+    /// Program and credential of every call.
+    pub called: Mutex<Vec<(u32, Credential)>>,
 }
 
 impl Callbacks {
@@ -129,15 +133,16 @@ impl Connection for Line {
 
     fn call(
         &self,
-        _: u32,
+        program: u32,
         _: u32,
         procedure: u32,
-        _: Credential,
+        credential: Credential,
         arguments: Vec<u8>,
         _: Duration,
     ) -> rpc::BoxFuture<Result<Bytes, CallError>> {
         let callbacks = Arc::clone(&self.callbacks);
         Box::pin(async move {
+            callbacks.called.lock().push((program, credential));
             if procedure == callback_procedure::NULL {
                 return Ok(Bytes::new());
             }
@@ -145,6 +150,13 @@ impl Connection for Line {
             let header: CallbackHeader = from.get().unwrap();
             assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
             let sequence: CbSequenceArgs = from.get().unwrap();
+            if let Some(status) = *callbacks.refused.lock() {
+                let mut to = Encoder::new();
+                to.put(&CallbackReplyHeader { status, tag: header.tag, results: 1 });
+                to.u32(CallbackOperation::Sequence.number());
+                to.put(&status);
+                return Ok(to.into_inner().into());
+            }
             let operation = CallbackOperation::from_number(from.u32().unwrap()).unwrap();
             let mut result = Encoder::new();
             let status = callbacks.run(operation, &mut from, &mut result);

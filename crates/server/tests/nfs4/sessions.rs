@@ -146,19 +146,9 @@ fn a_read_that_would_not_fit_is_short() {
 }
 
 #[test]
-fn a_session_is_bound_and_its_client_destroyed_when_nothing_is_left() {
+fn a_client_is_destroyed_when_nothing_is_left() {
     let server = TestServer::new();
     let mut peer = Peer::new(&server, 1);
-    let bind = BindConnToSessionArgs {
-        session: peer.session,
-        direction: DirectionFromClient::ForeOrBoth,
-        rdma: false,
-    };
-    let mut bound = peer.send(1, |c| {
-        c.push(Operation::BindConnToSession, &bind);
-    });
-    let bound: BindConnToSessionResult = bound.body(Operation::BindConnToSession);
-    assert_eq!(bound.direction, DirectionFromServer::Both);
     assert_eq!(
         peer.compound(|c| {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });

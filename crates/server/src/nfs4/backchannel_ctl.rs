@@ -1,0 +1,37 @@
+//! BACKCHANNEL_CTL (RFC 8881 §18.33): another callback program, and other credentials for callbacks.
+
+use std::sync::Arc;
+
+use proto::nfs4::{BackchannelCtlArgs, CallbackSecurity, Status};
+use vfs::FileSystem;
+
+use super::context::Context;
+use crate::recall::{Backchannel, CallbackTarget};
+
+pub(crate) fn run<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &BackchannelCtlArgs,
+) -> Result<(), Status> {
+    check_gss(&arguments.callback_security)?;
+    let session = context.session.as_ref().ok_or(Status::OperationNotInSession)?.session();
+    let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
+    let backchannels = context.server.recaller().backchannels();
+    match (backchannels.get(session.id()), target) {
+        (Some(channel), Some(target)) => channel.retarget(target),
+        (Some(channel), None) => channel.set_program(arguments.callback_program),
+        (None, Some(target)) => {
+            let channel = Backchannel::new(session.id(), target, session.back_channel().requests_max);
+            backchannels.insert(session.id(), Arc::new(channel));
+        }
+        (None, None) => return Err(Status::Invalid),
+    }
+    Ok(())
+}
+
+/// This server has no RPCSEC_GSS contexts that callbacks could use (RFC 8881 §18.33.3, §18.36.3).
+pub(crate) fn check_gss(offers: &[CallbackSecurity]) -> Result<(), Status> {
+    if offers.iter().any(|offer| matches!(offer, CallbackSecurity::Gss(_))) {
+        return Err(Status::NoEntry);
+    }
+    Ok(())
+}

@@ -93,6 +93,11 @@ impl Cache {
         }
     }
 
+    /// True when keeping more would soon cost others their place.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.open.load(Relaxed) >= self.open_target / 2
+    }
+
     /// Refuses when no descriptor may be opened any more.
     pub(super) fn check_room(&self) -> Result<()> {
         if self.open.load(Relaxed) < self.open_max {

@@ -151,7 +151,7 @@ impl Export {
         if name == b"." {
             return Some((Node(dir.clone()), self.attributes(dir).ok()?));
         }
-        let (object, stat) = self.child(fd, (dir, Name::new(name).ok()?)).ok()?;
+        let (object, stat) = self.passing_child(fd, (dir, Name::new(name).ok()?)).ok()?;
         let attributes = self.attributes_of(&object, &stat);
         Some((Node(object), attributes))
     }

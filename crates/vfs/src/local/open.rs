@@ -83,14 +83,35 @@ impl Export {
     pub(super) fn child(&self, dir_fd: BorrowedFd<'_>, place: Place<'_>) -> Result<(Arc<Object>, Statx)> {
         let stat = stat::stat_name(dir_fd, place.1)?;
         self.check_mount(&stat)?;
+        match self.known(&stat) {
+            Some(known) => Ok((known, stat)),
+            None => self.open_child(dir_fd, place),
+        }
+    }
+
+    fn known(&self, stat: &Statx) -> Option<Arc<Object>> {
+        let known = self.cache.get(stat.stx_ino)?;
         // An open descriptor pins the inode, so its number tells it.
-        if let Some(known) = self.cache.get(stat.stx_ino)
-            && known.device == stat::device(&stat)
-            && known.is_open()
-        {
+        (known.device == stat::device(stat) && known.is_open()).then_some(known)
+    }
+
+    /// As [`Export::child`] for one of many that nobody may ask for again: once the cache is half full it is not kept, so
+    /// that a large directory does not push out what is in use.
+    pub(super) fn passing_child(
+        &self,
+        dir_fd: BorrowedFd<'_>,
+        place: Place<'_>,
+    ) -> Result<(Arc<Object>, Statx)> {
+        if !self.cache.is_half_full() {
+            return self.child(dir_fd, place);
+        }
+        let stat = stat::stat_name(dir_fd, place.1)?;
+        self.check_mount(&stat)?;
+        if let Some(known) = self.known(&stat) {
             return Ok((known, stat));
         }
-        self.open_child(dir_fd, place)
+        let (descriptors, stat) = self.open_name(dir_fd, place.1)?;
+        Ok((Arc::new(self.object(descriptors, &stat, Some(place))?), stat))
     }
 
     /// Opens the object called `name` in `dir`, known or not.
@@ -99,16 +120,20 @@ impl Export {
         dir_fd: BorrowedFd<'_>,
         place: Place<'_>,
     ) -> Result<(Arc<Object>, Statx)> {
+        let (descriptors, stat) = self.open_name(dir_fd, place.1)?;
+        Ok((self.adopt(descriptors, &stat, Some(place))?, stat))
+    }
+
+    fn open_name(&self, dir_fd: BorrowedFd<'_>, name: Name<'_>) -> Result<(Descriptors, Statx)> {
         self.cache.check_room()?;
-        let fd = open_contained(dir_fd, place.1.as_bytes(), OFlags::PATH, Mode::empty());
+        let fd = open_contained(dir_fd, name.as_bytes(), OFlags::PATH, Mode::empty());
         let fd = fd.map_err(|errno| match errno {
             // What is mounted inside the export is not part of it.
             Errno::XDEV => Error::AccessDenied,
             errno => errno.into(),
         })?;
         let stat = stat::stat(fd.as_fd())?;
-        let descriptors = Descriptors { path: Some(Arc::new(fd)), ..Descriptors::default() };
-        Ok((self.adopt(descriptors, &stat, Some(place))?, stat))
+        Ok((Descriptors { path: Some(Arc::new(fd)), ..Descriptors::default() }, stat))
     }
 
     /// Makes an object of open descriptors, of which `path` must be one.
@@ -118,24 +143,19 @@ impl Export {
         stat: &Statx,
         place: Option<Place<'_>>,
     ) -> Result<Arc<Object>> {
-        let path = descriptors.path.as_ref().expect("adopted with a path descriptor");
+        let object = self.object(descriptors, stat, place)?;
+        Ok(if object.id == self.root.id { self.root.clone() } else { self.cache.insert(object) })
+    }
+
+    fn object(&self, descriptors: Descriptors, stat: &Statx, place: Option<Place<'_>>) -> Result<Object> {
+        let path = descriptors.path.as_ref().expect("made with a path descriptor");
         let id = Persistent::of(path, stat)?;
-        if id == self.root.id {
-            return Ok(self.root.clone());
-        }
         if let (Some(index), Some((dir, name))) = (&self.index, place) {
             index.note(id.fileid, dir.id.fileid, name.as_bytes());
         }
         let names = (id.to_handle(&self.seal), id.object_id(&self.seal));
-        let object = Object::new(
-            id,
-            names,
-            stat::kind(stat),
-            stat::device(stat),
-            descriptors,
-            self.cache.open.clone(),
-        );
-        Ok(self.cache.insert(object))
+        let (kind, device) = (stat::kind(stat), stat::device(stat));
+        Ok(Object::new(id, names, kind, device, descriptors, self.cache.open.clone()))
     }
 
     /// Refuses what is on another mount.

@@ -1,7 +1,10 @@
 //! READDIR (RFC 8881 §18.23).
 //!
 //! The back end is read a page at a time, so a directory of any size takes no more memory than one page, and other requests
-//! of the connection go on between pages.
+//! of the connection get their turn in between.
+
+use std::future::poll_fn;
+use std::task::Poll;
 
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::{ReadDirArgs, Status, Verifier};
@@ -13,6 +16,8 @@ use super::{attributes, status};
 
 /// The most entries taken from the back end at a time.
 const PAGE_ENTRIES_MAX: usize = 256;
+/// Entries that are written in one go, before others get their turn.
+const TURN_ENTRIES: usize = 1024;
 /// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
 const ENTRY_BYTES: [usize; 2] = [48, 160];
 /// Bytes that follow the last entry: the end of the list and `eof`.
@@ -140,7 +145,12 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     /// Writes entries after `cookie` until the directory or the room ends, and tells whether the directory did.
     async fn fill(&mut self, mut cookie: u64, reply: &mut Encoder) -> Result<bool, Status> {
         let with_objects = !self.wanted.without(OF_ENTRY).is_empty();
+        let mut turn_end = TURN_ENTRIES;
         loop {
+            if self.room.entries >= turn_end {
+                turn_end = self.room.entries + TURN_ENTRIES;
+                give_way().await;
+            }
             let count = self.room.page_entries(reply.len(), with_objects);
             let page = self
                 .directory
@@ -210,6 +220,19 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let object = Object { export: self.directory.export.clone(), node };
         attributes::of(server, &object, &found, self.wanted).await
     }
+}
+
+/// Is ready at the second poll, which it asks for.
+async fn give_way() {
+    let mut given = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 
@@ -107,6 +108,26 @@ fn twenty_thousand_entries_are_listed_once_each() {
         assert!(names.values().all(|times| *times == 1));
         assert!((15..=800).contains(&replies), "{replies} replies");
     }
+}
+
+#[test]
+fn a_long_listing_gives_way_to_others() {
+    let server = TestServer::new();
+    let (mut peer, mut other) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let root = root(&mut peer);
+    for i in 0..1500 {
+        make(&mut peer, &root, &i.to_string());
+    }
+    let mut listing = peer.begin(|c| {
+        c.push(Operation::PutFh, &PutFhArgs { object: root.clone() })
+            .push(Operation::ReadDir, &args(0, 60_000, Bitmap::EMPTY));
+    });
+    assert!((&mut listing).now_or_never().is_none());
+    assert_eq!(other.on(&root, Operation::Lookup, &LookupArgs { name: "7".into() }).status, Status::Ok);
+    let mut results = listing.now_or_never().unwrap().sequenced();
+    results.ok(Operation::PutFh);
+    let page: ReadDirResult = results.body(Operation::ReadDir);
+    assert_eq!((page.entries.len(), page.eof), (1500, true));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod contention;
+mod death;
 mod failures;
 mod guests;
 mod many_files;

@@ -194,6 +194,26 @@ fn work_inside_a_lab_has_its_network_and_a_guest_reaches_a_relay_there() {
 }
 
 #[test]
+fn the_host_side_keeps_its_hardware_address_whoever_comes() {
+    let Some(lab) = Lab::for_test() else { return };
+    let address = || {
+        let output = lab.command("cat").arg("/sys/class/net/bridge/address").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = address();
+    // The ports of the bridge have random addresses; it would be a rare chance if none of ten were lower.
+    for port in 0..10 {
+        let port = format!("port{port}");
+        for arguments in
+            [["tuntap", "add", "mode", "tap", "dev", &port], ["link", "set", &port, "master", "bridge", "up"]]
+        {
+            assert!(lab.command("ip").args(arguments).status().unwrap().success());
+        }
+    }
+    assert_eq!(address(), before);
+}
+
+#[test]
 fn dropping_a_guest_kills_all_of_it_and_removes_its_folder() {
     let Some(lab) = Lab::for_test() else { return };
     let options = GuestOptions {

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::boot::Link;
 use super::folder::Folder;
-use super::namespace::Namespace;
+use super::namespace::{self, Namespace};
 use super::{Guest, GuestOptions, Unavailable, boot, unavailable};
 
 /// The last part of the host side's address. Guests come after it.
@@ -131,7 +131,7 @@ impl Lab {
         let guest = address(self.subnet, number);
         let settings = options.settings(self.host(), guest, self.shared());
         let folder = Folder::create(options, &settings)?;
-        let ethernet = format!("02:00:00:00:{:02x}:{number:02x}", self.subnet);
+        let ethernet = namespace::ethernet(self.subnet, number);
         let link = Link { tap, ethernet, address: IpAddr::V4(guest) };
         boot::start(self, options, folder, &link)
     }

@@ -28,7 +28,11 @@ impl Namespace {
         // From here on it is deleted again if a step fails.
         let namespace = Namespace { name };
         namespace.ip(&["link", "set", "lo", "up"])?;
-        namespace.ip(&["link", "add", BRIDGE, "type", "bridge"])?;
+        // A bridge takes the lowest address of its ports if it is not told its own: one more guest, and the others would send
+        // to an address that is nobody's any more.
+        let [_, _, subnet, number] = host.octets();
+        let ethernet = ethernet(subnet, number);
+        namespace.ip(&["link", "add", BRIDGE, "address", &ethernet, "type", "bridge"])?;
         namespace.ip(&["link", "set", BRIDGE, "mtu", MTU, "up"])?;
         namespace.ip(&["address", "add", &format!("{host}/24"), "dev", BRIDGE])?;
         Ok(namespace)
@@ -69,6 +73,11 @@ impl Drop for Namespace {
         // Nobody could be told of a failure; the next lab removes what is left.
         let _ = ip(&["netns", "delete", &self.name]);
     }
+}
+
+/// The hardware address of a machine of a lab: the last two parts of its other address.
+pub(super) fn ethernet(subnet: u8, number: u8) -> String {
+    format!("02:00:00:00:{subnet:02x}:{number:02x}")
 }
 
 /// Whether `name` is `prefix`, the id of a process that is gone, a hyphen, and anything.

@@ -13,7 +13,7 @@ use proto::nfs4::*;
 use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
-use server::nfs4::{Nfs4, Nfs4Options};
+use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use state::{Limits, State};
@@ -186,7 +186,8 @@ impl Served {
         let world = Arc::new(World::default());
         let stable = Arc::new(server::stable::Forgetful);
         let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, stable);
-        let options = Nfs4Options { delegations: true, identity: Bytes::from_static(b"fuzz") };
+        let identity = Bytes::from_static(b"fuzz");
+        let options = Nfs4Options { delegations: true, identity, owner_names: OwnerNames::Numeric };
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
         Self { programs: Arc::new(programs), recaller, state, world }

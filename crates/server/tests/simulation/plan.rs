@@ -76,14 +76,23 @@ impl Plan {
     }
 
     /// RFC 8881 §8.4.3: a client is cut off for longer than its lease, and what it held is given to others; then the server
-    /// crashes, and the client comes back and knows of nothing.
-    fn edge_condition(machines: usize, random: &mut Random) -> [(u64, Fault); 2] {
+    /// crashes, and the client comes back and knows of nothing. In the second case it is the end of a grace period, after
+    /// another crash, that it misses.
+    fn edge_condition(machines: usize, random: &mut Random) -> Vec<(u64, Fault)> {
         let lease_ms = u64::from(LIMITS.lease_seconds) * 1000;
         let (machine, from) = (random.below(machines as u64) as usize, random.between(1000, 15_000));
-        let crash_after = lease_ms + random.between(1000, 15_000);
-        let for_ms = crash_after + random.between(100, 8000);
         let down_ms = random.between(10, 3000);
-        [(from, Fault::Partition { machine, for_ms }), (from + crash_after, Fault::Crash { down_ms })]
+        let (mut faults, mut crash_after) = (Vec::new(), 0);
+        if random.chance(500) {
+            crash_after += random.between(10, 1000);
+            faults.push((from + crash_after, Fault::Crash { down_ms }));
+            crash_after += down_ms;
+        }
+        crash_after += lease_ms + random.between(1000, 15_000);
+        let for_ms = crash_after + random.between(100, 8000);
+        faults.push((from, Fault::Partition { machine, for_ms }));
+        faults.push((from + crash_after, Fault::Crash { down_ms }));
+        faults
     }
 
     /// A quarter of the runs has no faults of the network, the others have some of them.

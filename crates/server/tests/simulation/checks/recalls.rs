@@ -39,7 +39,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
         let Some(executed) = executions.at(history, entry) else { continue };
         let Request::InSession { action, .. } = executed.request else { continue };
         let used = match (action, executed.outcome) {
-            (Action::Return { state_id, .. }, Outcome::Done(_)) => state_id,
+            (Action::Return { state_id, .. } | Action::Read { state_id, .. }, Outcome::Done(_)) => state_id,
             (Action::Test { state_id }, Outcome::Done(done)) if done.tested == Some(Status::Ok) => state_id,
             _ => continue,
         };

@@ -25,6 +25,8 @@ pub(super) struct Delegation {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Chore {
     Return(u64),
+    /// A READ under it.
+    Use(u64),
     Test(u64),
     Free(StateId),
     Close(FileHandle, StateId),
@@ -76,6 +78,9 @@ impl Machine {
 
     /// Gives a delegation back, if it is still there.
     pub(super) fn return_delegation(&mut self, hold: u64, out: &mut Out<'_>) {
+        if out.random.chance(300) {
+            self.add_chore(Chore::Use(hold), out);
+        }
         self.add_chore(Chore::Return(hold), out);
     }
 
@@ -108,6 +113,10 @@ impl Machine {
                     out.log(What::Released { hold });
                     Action::Return { handle: held.handle.clone(), state_id: held.state_id }
                 }),
+                Chore::Use(hold) => self.held(hold).filter(|held| !held.returning).map(|held| {
+                    let (cell, handle) = (Cell { file: held.file.clone(), offset: 0 }, held.handle.clone());
+                    Action::Read { cell, handle, state_id: held.state_id }
+                }),
                 Chore::Test(hold) => self
                     .held(hold)
                     .filter(|held| !held.returning)
@@ -124,7 +133,10 @@ impl Machine {
     pub(super) fn on_chore(&mut self, action: &Action, outcome: &Outcome, out: &mut Out<'_>) {
         match (action, outcome) {
             (Action::Return { state_id, .. }, Outcome::Done(_)) => self.forget_delegation(state_id, out),
-            (Action::Return { state_id, .. }, Outcome::Failed(Status::DelegationRevoked)) => {
+            (
+                Action::Return { state_id, .. } | Action::Read { state_id, .. },
+                Outcome::Failed(Status::DelegationRevoked),
+            ) => {
                 self.forget_delegation(state_id, out);
                 self.add_chore(Chore::Free(*state_id), out);
             }

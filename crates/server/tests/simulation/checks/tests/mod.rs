@@ -97,6 +97,7 @@ fn a_recall_that_leads_to_nothing_is_found() {
     let long = LIMITS.recall_ms + 5000;
     assert_eq!(used(LIMITS.recall_ms, || give_back(id(1)), Done::default), "fine");
     assert_told(&used(long, || give_back(id(1)), Done::default), "still good");
+    assert_told(&used(long, || read(id(1)), Done::default), "still good");
     assert_told(&used(long, test, good), "still good");
     assert_eq!(used(long, test, revoked), "fine");
 }

@@ -10,7 +10,7 @@ use server::nfs4::{NameService, Nfs4Options, OwnerNames, PrincipalKind, Unavaila
 use server::runtime::BoxFuture;
 use vfs::memory::{Memory, MemoryOptions};
 
-use crate::peer::{Peer, TestServer, test_options};
+use crate::peer::{Peer, Setup, TestServer, test_options};
 
 /// Knows a few users and groups, and counts what it is asked.
 #[derive(Default)]
@@ -56,7 +56,7 @@ fn set_up() -> (Arc<Few>, Peer, FileHandle) {
     let owner_names = OwnerNames::Domain("Example.org".into());
     let options = Nfs4Options { owner_names, ..test_options() };
     let names = Some(Arc::clone(&few) as Arc<dyn NameService>);
-    let server = Arc::new(TestServer::over(memory, options, names, state::Limits::default()));
+    let server = Arc::new(TestServer::over(memory, Setup { options, names, ..Setup::default() }));
     let mut peer = Peer::new(&server, 1);
     let (file, _) = peer.create("f");
     (few, peer, file)

@@ -17,7 +17,7 @@ use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squa
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
-use server::stable::Forgetful;
+use server::stable::{Forgetful, StableRecords};
 use state::{Limits, State};
 use vfs::FileSystem;
 use vfs::local::{Durability, Local, LocalOptions};
@@ -33,6 +33,10 @@ pub struct World {
 }
 
 impl World {
+    pub fn wait(&self, ms: u64) {
+        self.now_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+
     /// Polls what was spawned until nothing moves any more.
     pub fn run(&self) {
         for _ in 0..10 {
@@ -201,6 +205,21 @@ impl<S: Service> Answers for S {
     }
 }
 
+/// What a server is made with.
+pub struct Setup {
+    pub options: Nfs4Options,
+    pub names: Option<Arc<dyn NameService>>,
+    pub limits: Limits,
+    pub stable: Arc<dyn StableRecords>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let stable = Arc::new(Forgetful);
+        Self { options: test_options(), names: None, limits: Limits::default(), stable }
+    }
+}
+
 pub struct TestServer {
     programs: Box<dyn Answers>,
     recaller: Recaller,
@@ -215,30 +234,33 @@ impl TestServer {
     }
 
     pub fn with(limits: Limits) -> Arc<Self> {
+        Self::of(Setup { limits, ..Setup::default() })
+    }
+
+    pub fn with_records(stable: Arc<dyn StableRecords>) -> Arc<Self> {
+        Self::of(Setup { stable, ..Setup::default() })
+    }
+
+    fn of(setup: Setup) -> Arc<Self> {
         let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
-        Arc::new(Self::over(memory, test_options(), None, limits))
+        Arc::new(Self::over(memory, setup))
     }
 
     /// Over a directory, with changes that do not wait for the disk.
     pub fn local(directory: &std::path::Path) -> Arc<Self> {
         let options = LocalOptions { durability: Durability::Async, ..LocalOptions::default() };
         let local = Local::open(directory, &options).unwrap();
-        let names = None;
-        Arc::new(Self { waits: true, ..Self::over(local, test_options(), names, Limits::default()) })
+        Arc::new(Self { waits: true, ..Self::over(local, Setup::default()) })
     }
 
-    pub fn over<F: FileSystem>(
-        fs: F,
-        options: Nfs4Options,
-        names: Option<Arc<dyn NameService>>,
-        limits: Limits,
-    ) -> Self {
+    pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {
+        let Setup { options, names, limits, stable } = setup;
         let squash = Squash::None { anonymous: Squash::NOBODY };
         let export = ExportOptions { squash, ..ExportOptions::default() };
         let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)));
         let world = Arc::new(World::default());
         let state = Arc::new(State::new(limits, 77));
-        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, Arc::new(Forgetful));
+        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),

@@ -1,6 +1,13 @@
 //! Sessions and exactly-once (RFC 8881 §2.10, §18.34 – §18.37, §18.46).
 
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
 use proto::nfs4::*;
+use server::runtime::BoxFuture;
+use server::stable::StableRecords;
 
 use crate::peer::{Peer, TestServer, open, size_only};
 
@@ -174,4 +181,35 @@ fn a_client_is_destroyed_when_nothing_is_left() {
     );
     assert_eq!(destroy(&peer), Status::Ok);
     assert_eq!(destroy(&peer), Status::StaleClientId);
+}
+
+/// A disk that takes names and never gives them up.
+struct Stuck;
+
+impl StableRecords for Stuck {
+    fn add(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Err(io::Error::other("stuck"))))
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[test]
+fn a_silent_client_that_cannot_be_expelled_is_waited_for_in_peace() {
+    let server = TestServer::with_records(Arc::new(Stuck));
+    let mut silent = Peer::new(&server, 1);
+    silent.create("f");
+    server.world.wait(91_000);
+    let mut other = Peer::new(&server, 2);
+    let denying = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
+    let held = other.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &denying);
+    });
+    assert!(held.now_or_never().is_none(), "held, and not trying all the time");
 }

@@ -27,8 +27,8 @@ pub enum Fault {
     Rest { machine: usize, for_ms: u64 },
     /// The server's clock is put forward.
     Jump { by_ms: u64 },
-    /// Stable storage refuses changes.
-    BreakDisk { for_ms: u64 },
+    /// Stable storage refuses so many of a thousand changes.
+    BreakDisk { for_ms: u64, per_mille: u64 },
 }
 
 #[derive(Debug, Clone)]
@@ -113,7 +113,10 @@ impl Plan {
             10..=11 => Fault::Mute { machine, for_ms: random.between(1000, 30_000) },
             12 => Fault::Rest { machine, for_ms: random.between(20_000, 60_000) },
             13 => Fault::Jump { by_ms: random.between(1000, 40_000) },
-            _ => Fault::BreakDisk { for_ms: random.between(500, 10_000) },
+            _ => {
+                let per_mille = if random.chance(500) { 1000 } else { 700 };
+                Fault::BreakDisk { for_ms: random.between(500, 10_000), per_mille }
+            }
         }
     }
 }

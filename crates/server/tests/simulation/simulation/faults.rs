@@ -35,8 +35,8 @@ impl Simulation {
                 self.with_machine(machine, |machine, _| machine.rest(until_ms));
             }
             Fault::Jump { .. } => {}
-            Fault::BreakDisk { for_ms } => {
-                self.host.disk.fail(700);
+            Fault::BreakDisk { for_ms, per_mille } => {
+                self.host.disk.fail(per_mille);
                 self.at(for_ms, Event::DiskWorks);
             }
         }

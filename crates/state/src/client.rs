@@ -1,7 +1,7 @@
 //! A confirmed client: its lease and an index of its state.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -34,6 +34,8 @@ pub struct Client {
     recorded: AtomicBool,
     idle_ticks: AtomicU32,
     gone: AtomicBool,
+    /// Requests under way.
+    requests: AtomicUsize,
     flags: AtomicU32,
     states: Mutex<BTreeMap<[u8; 12], (FileId, StateKind)>>,
     /// Stateids that were revoked and wait for FREE_STATEID.
@@ -52,6 +54,7 @@ impl Client {
             renewed: AtomicU64::new(now.0),
             reclaim_complete: AtomicBool::new(false),
             gone: AtomicBool::new(false),
+            requests: AtomicUsize::new(0),
             flags: AtomicU32::new(0),
             states: Mutex::default(),
             revoked: Mutex::default(),
@@ -144,6 +147,19 @@ impl Client {
 
     pub(crate) fn leave(&self) {
         self.gone.store(true, Ordering::SeqCst);
+    }
+
+    /// True while a request of it is under way: it may still take effect.
+    pub fn has_requests(&self) -> bool {
+        self.requests.load(Ordering::SeqCst) > 0
+    }
+
+    pub(crate) fn begin_request(&self) {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn end_request(&self) {
+        self.requests.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// True while it holds an open, a lock stateid or a delegation.

@@ -136,6 +136,12 @@ impl Session {
             return self.retry(&slot, request, now);
         }
         self.slots.charge(request.slot.0, &mut slot)?;
+        self.client.begin_request();
+        // Whoever discards a client's state has first marked it, and then looks for requests: one of the two sees the other.
+        if self.client.is_gone() {
+            self.client.end_request();
+            return Err(Status::BadSession);
+        }
         self.accept(&slot, request, now);
         let answered = slot.used.then_some(slot.begun);
         *slot = Slot {
@@ -208,6 +214,7 @@ impl SlotTicket {
     }
 
     fn finish(&self, reply: Option<Bytes>) {
+        self.session.client.end_request();
         let Some(mut slot) = self.session.slots.existing(self.slot.0) else { return };
         slot.in_progress = false;
         slot.reply = reply;

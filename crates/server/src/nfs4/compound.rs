@@ -1,6 +1,8 @@
 //! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
 //! §18.46.3) and of how large a reply may grow (§2.10.6.4).
 
+use std::sync::Arc;
+
 use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
@@ -64,7 +66,11 @@ impl<F: FileSystem> Nfs4<F> {
         }
         results.finish(reply, status);
         if let Some(session) = context.session.take() {
+            let client = Arc::clone(session.client());
             session.complete(&reply.as_slice()[start..]);
+            if client.is_gone() {
+                self.recaller().last_request_ended();
+            }
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, StateId, Status};
-use state::{Blocked, Changing, FileId, Now, Obstacles, Recall, State};
+use state::{Blocked, Changing, Client, FileId, Now, Obstacles, Recall, State};
 use xdr::Encode;
 
 use backchannel::CallbackAnswer;
@@ -52,6 +52,8 @@ struct Inner {
     backchannels: Backchannels,
     granted: Mutex<BTreeMap<[u8; 12], Granted>>,
     lock_waiters: LockWaiters,
+    /// Clients that are gone and whose state still stands.
+    undone: Mutex<Vec<Arc<Client>>>,
     returned: Event,
     /// When clients were last asked to return some of their delegations.
     trimmed: Mutex<Now>,
@@ -73,6 +75,7 @@ impl Recaller {
             backchannels: Backchannels::default(),
             granted: Mutex::default(),
             lock_waiters: LockWaiters::default(),
+            undone: Mutex::default(),
             returned: Event::new(),
             trimmed: Mutex::default(),
         };
@@ -106,6 +109,11 @@ impl Recaller {
         self.wake();
     }
 
+    /// A request of a client has ended that is gone: what it held may be discarded now.
+    pub(crate) fn last_request_ended(&self) {
+        self.wake();
+    }
+
     /// Whoever waits looks again.
     fn wake(&self) {
         self.inner.returned.notify(usize::MAX);
@@ -123,6 +131,7 @@ impl Recaller {
         if !overdue.is_empty() {
             self.expel(&overdue).await;
         }
+        self.discard_undone().await;
         for idle in self.state().idle_clients() {
             self.forget(&idle).await;
         }

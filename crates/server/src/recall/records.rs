@@ -52,9 +52,30 @@ impl Recaller {
         }
     }
 
-    /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it. False when it cannot
-    /// be written: whoever wants what is held tries again.
-    pub(crate) async fn discard(&self, client: &Client) -> bool {
+    /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it, and when nothing that
+    /// it was let do before is still under way. False when that is not so yet: it is tried again later.
+    pub(crate) async fn discard(&self, client: &Arc<Client>) -> bool {
+        let discarded = self.try_discard(client).await;
+        let mut undone = self.inner.undone.lock();
+        undone.retain(|known| !Arc::ptr_eq(known, client));
+        if !discarded {
+            undone.push(Arc::clone(client));
+        }
+        discarded
+    }
+
+    /// Tries again what could not be done when a client went.
+    pub(super) async fn discard_undone(&self) {
+        let undone = self.inner.undone.lock().clone();
+        for client in &undone {
+            self.discard(client).await;
+        }
+    }
+
+    async fn try_discard(&self, client: &Client) -> bool {
+        if client.has_requests() {
+            return false;
+        }
         if let Err(error) = self.inner.stable.remove(client.id(), client.record_name()).await {
             tracing::error!(%error, "a client that is gone keeps its state: its record could not be removed");
             return false;

@@ -11,7 +11,7 @@ use super::verify::bad_attributes;
 use super::{
     access, backchannel_ctl, bind_conn_to_session, close, commit, create, create_session, destroy_session,
     exchange_id, get_attr, get_dir_delegation, handles, link, lock, lock_t, lock_u, lookup, lookup_parent,
-    open, read, read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, verify, write,
+    open, read, read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, status, verify, write,
 };
 
 /// Runs one operation and appends its result.
@@ -30,7 +30,7 @@ pub(crate) async fn run<F: FileSystem>(
     // Whatever a handler had begun to write is replaced by the failure.
     reply.truncate(start);
     match status {
-        Failure::Status(status) => refuse(reply, operation, status),
+        Failure::Status(status) => refuse(reply, operation, status::listed(operation, status)),
         Failure::Denied(denied) => {
             answer(reply, operation.number(), Status::Denied);
             reply.put(&denied);

@@ -1,6 +1,6 @@
 //! What a back end's error is called in NFSv4 (RFC 8881 §15.1).
 
-use proto::nfs4::Status;
+use proto::nfs4::{Operation, Status};
 
 /// The status for `error`. An error that the protocol has no word for is logged here, where it is lost.
 pub(crate) fn of(error: vfs::Error) -> Status {
@@ -35,5 +35,16 @@ pub(crate) fn of(error: vfs::Error) -> Status {
             tracing::error!(%error, "the file system failed");
             Status::Io
         }
+    }
+}
+
+/// What `status` is called where the standard does not list it for `operation` (RFC 8881 §15.2): a failing disk is a fault
+/// of the server then, and what only the owner may do is denied.
+pub(crate) fn listed(operation: Operation, status: Status) -> Status {
+    use Operation as O;
+    match (operation, status) {
+        (O::Lock | O::LockT | O::PutFh | O::SecInfo | O::SecInfoNoName, Status::Io) => Status::ServerFault,
+        (O::Link | O::Remove | O::Rename | O::Write, Status::NotPermitted) => Status::AccessDenied,
+        _ => status,
     }
 }

@@ -10,6 +10,7 @@ mod connections;
 mod create_session;
 mod delegations;
 mod directory_delegations;
+mod errors;
 mod exchange_id;
 mod files;
 mod names;

@@ -258,9 +258,27 @@ impl TestServer {
         let squash = Squash::None { anonymous: Squash::NOBODY };
         let export = ExportOptions { squash, ..ExportOptions::default() };
         let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)));
+        Self::assemble(exports, options, names, (State::new(limits, 77), stable))
+    }
+
+    /// Serves several exports, from a state that may already know something.
+    pub fn serving<F: FileSystem>(
+        exports: Arc<Exports<F>>,
+        options: Nfs4Options,
+        names: Option<Arc<dyn NameService>>,
+        state: State,
+    ) -> Self {
+        Self::assemble(exports, options, names, (state, Arc::new(Forgetful)))
+    }
+
+    fn assemble<F: FileSystem>(
+        exports: Arc<Exports<F>>,
+        options: Nfs4Options,
+        names: Option<Arc<dyn NameService>>,
+        (state, stable): (State, Arc<dyn StableRecords>),
+    ) -> Self {
         let world = Arc::new(World::default());
-        let state = Arc::new(State::new(limits, 77));
-        let recaller = Recaller::new(state, Arc::clone(&world) as Arc<dyn Runtime>, stable);
+        let recaller = Recaller::new(Arc::new(state), Arc::clone(&world) as Arc<dyn Runtime>, stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),

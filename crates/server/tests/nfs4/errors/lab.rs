@@ -1,0 +1,415 @@
+//! A server with some objects and state, and for every operation a COMPOUND in which it succeeds.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::attributes::{AttributeValues, Bitmap};
+use proto::nfs4::*;
+use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use state::{Limits, State};
+use vfs::FileSystem;
+use vfs::memory::{Memory, MemoryOptions};
+
+use super::fault::{Faulty, Trigger};
+use super::ledger::{Ledger, Step, step};
+use crate::peer::{Peer, Results, TestServer, open, test_options};
+
+/// How to set up a [`Lab`].
+#[derive(Default)]
+pub struct Options {
+    pub limits: Limits,
+    pub read_only: bool,
+    /// Owners that may reclaim.
+    pub known: Vec<Bytes>,
+}
+
+/// A server, its back ends and one client.
+pub struct Lab<'a> {
+    pub ledger: &'a Ledger,
+    pub server: Arc<TestServer>,
+    pub trigger: Arc<Trigger>,
+    pub memory: Arc<Memory>,
+    pub peer: Peer,
+    /// Another file system.
+    pub elsewhere: FileHandle,
+    pub scene: Scene,
+}
+
+/// What there is before a case begins. The root has the files `f`, `g`, `k`, `r`, the directory `d`, the symbolic link `l` and
+/// the pipe `p`.
+#[derive(Clone)]
+pub struct Scene {
+    pub file: FileHandle,
+    /// `f`, open for reading and writing, and so that it can be downgraded to reading.
+    pub open: StateId,
+    pub delegated: FileHandle,
+    /// A read delegation of `g`.
+    pub delegation: StateId,
+    pub locked: FileHandle,
+    /// `k` is open, and under it are a lock-owner with a range and one without.
+    pub locked_open: StateId,
+    pub lock: StateId,
+    pub idle_lock: StateId,
+    pub directory: FileHandle,
+    pub link: FileHandle,
+    pub pipe: FileHandle,
+    /// A session of another client.
+    pub session: SessionId,
+    /// A client without a session, not confirmed.
+    pub client: ClientId,
+}
+
+fn exports(
+    memory: &Arc<Memory>,
+    trigger: &Arc<Trigger>,
+    read_only: bool,
+) -> (Arc<Exports<Faulty>>, FileHandle) {
+    let squash = Squash::None { anonymous: Squash::NOBODY };
+    let options = ExportOptions { squash, read_only, ..ExportOptions::default() };
+    let other = Memory::new(MemoryOptions::default()).unwrap();
+    let elsewhere = FileHandle(Bytes::copy_from_slice(other.handle(&other.root()).as_bytes()));
+    let faulty = |memory| Faulty { memory, trigger: Arc::clone(trigger) };
+    let path = ExportPath::new(b"/elsewhere").unwrap();
+    let list = vec![
+        Export::new(ExportId(1), ExportPath::root(), faulty(Arc::clone(memory)), options.clone()),
+        Export::new(ExportId(2), path, faulty(Arc::new(other)), options),
+    ];
+    (Arc::new(Exports::new(list).unwrap()), elsewhere)
+}
+
+impl<'a> Lab<'a> {
+    pub fn new(ledger: &'a Ledger) -> Self {
+        Self::with(ledger, Options::default())
+    }
+
+    /// The objects are made by a server of their own; the options are those of the one that serves them then. Without a grace
+    /// period or protection there is state, too.
+    pub fn with(ledger: &'a Ledger, options: Options) -> Self {
+        let memory = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
+        let memory = Arc::new(Memory::new(memory).unwrap());
+        let trigger = Arc::new(Trigger::default());
+        let (writable, _) = exports(&memory, &trigger, false);
+        let maker =
+            Arc::new(TestServer::serving(writable, test_options(), None, State::new(Limits::default(), 76)));
+        let objects = Objects::make(&mut Peer::new(&maker, 99));
+        let (exports, elsewhere) = exports(&memory, &trigger, options.read_only);
+        let state = State::new(options.limits, 77);
+        let has_state = options.known.is_empty() && !options.read_only;
+        state.begin_grace(options.known, state::Now(0));
+        let server = Arc::new(TestServer::serving(exports, test_options(), None, state));
+        let mut peer = Peer::new(&server, 1);
+        let scene = Scene::make(&server, &mut peer, objects, has_state);
+        Self { ledger, server, trigger, memory, peer, elsewhere, scene }
+    }
+
+    /// Runs a COMPOUND of the first client.
+    pub fn run(&mut self, steps: &[Step]) -> Results {
+        self.ledger.run(&mut self.peer, steps)
+    }
+
+    /// Runs a COMPOUND of the first client; its last operation must end like this.
+    #[track_caller]
+    pub fn expect(&mut self, steps: &[Step], status: Status) {
+        let results = self.run(steps);
+        expect(steps, &results, status);
+    }
+
+    /// Another client, of a user.
+    pub fn client(&self, id: u64, uid: u32) -> Peer {
+        let mut peer = Peer::stranger(&self.server, id, uid);
+        let exchanged = peer.exchange_id(&format!("client {id}"), 1).unwrap();
+        peer.client = exchanged.client;
+        peer.create_session(exchanged.sequence).unwrap();
+        self.server.world.run();
+        assert_eq!(peer.reclaim_complete(), Status::Ok);
+        peer
+    }
+}
+
+/// The last of the steps must have ended like this.
+#[track_caller]
+pub fn expect(steps: &[Step], results: &Results, status: Status) {
+    let names: Vec<_> = steps.iter().map(|step| step.operation.name()).collect();
+    let expected = (steps.len() as u32 + 1, status);
+    assert_eq!((results.count, results.status), expected, "{}", names.join(" "));
+}
+
+pub fn root() -> Step {
+    step(Operation::PutRootFh, &())
+}
+
+pub fn put(object: &FileHandle) -> Step {
+    step(Operation::PutFh, &PutFhArgs { object: object.clone() })
+}
+
+pub fn bytes(name: &str) -> Bytes {
+    Bytes::copy_from_slice(name.as_bytes())
+}
+
+pub fn lookup(name: &str) -> Step {
+    step(Operation::Lookup, &LookupArgs { name: bytes(name) })
+}
+
+/// CREATE in the current directory.
+pub fn create(kind: CreateType, name: &[u8], values: &AttributeValues) -> Step {
+    let name = Bytes::copy_from_slice(name);
+    let mut created = step(Operation::Create, &CreateArgs { kind, name });
+    created.arguments.extend(step(Operation::Create, values).arguments);
+    created
+}
+
+/// SETATTR of the current object.
+pub fn set(state_id: StateId, values: &AttributeValues) -> Step {
+    let mut set = step(Operation::SetAttr, &SetAttrArgs { state_id });
+    set.arguments.extend(step(Operation::SetAttr, values).arguments);
+    set
+}
+
+struct Objects {
+    directory: FileHandle,
+    link: FileHandle,
+    pipe: FileHandle,
+}
+
+impl Objects {
+    fn make(peer: &mut Peer) -> Self {
+        let ledger = Ledger::default();
+        for name in ["f", "g", "k", "r"] {
+            let (file, open) = peer.create(name);
+            let write = WriteArgs {
+                state_id: open,
+                offset: 0,
+                stable: StableHow::FileSync,
+                data: Bytes::from_static(b"data"),
+            };
+            assert_eq!(peer.on(&file, Operation::Write, &write).status, Status::Ok);
+            assert_eq!(peer.close(&file, open), Status::Ok);
+        }
+        let mut make = |kind, name: &[u8]| {
+            let values = AttributeValues { mode: Some(0o755), ..Default::default() };
+            let steps = [root(), create(kind, name, &values), step(Operation::GetFh, &())];
+            let mut results = ledger.run(peer, &steps).sequenced();
+            results.ok(Operation::PutRootFh);
+            results.body::<CreateResult>(Operation::Create);
+            results.body::<GetFhResult>(Operation::GetFh).object
+        };
+        Self {
+            directory: make(CreateType::Directory, b"d"),
+            link: make(CreateType::Symlink(Bytes::from_static(b"f")), b"l"),
+            pipe: make(CreateType::Fifo, b"p"),
+        }
+    }
+}
+
+/// Opens a file of the root.
+fn open_in_root(peer: &mut Peer, name: &str, access: u32) -> (FileHandle, OpenResult) {
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &())
+                .push(Operation::Open, &open(name, access, None))
+                .push(Operation::GetFh, &());
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    let opened = results.body(Operation::Open);
+    (results.body::<GetFhResult>(Operation::GetFh).object, opened)
+}
+
+/// The arguments of a LOCK by a new lock-owner.
+pub fn lock(open: StateId, owner: &'static str, offset: u64, length: u64) -> LockArgs {
+    LockArgs {
+        kind: LockType::Write,
+        reclaim: false,
+        offset,
+        length,
+        locker: Locker::New(NewLockOwner {
+            open_sequence: 0,
+            open_state_id: open,
+            lock_sequence: 0,
+            owner: StateOwner { client: ClientId(0), owner: bytes(owner) },
+        }),
+    }
+}
+
+/// The arguments of a LOCKU.
+pub fn unlock(state_id: StateId, offset: u64, length: u64) -> LockUArgs {
+    LockUArgs { kind: LockType::Write, sequence: 0, state_id, offset, length }
+}
+
+impl Scene {
+    fn make(server: &Arc<TestServer>, peer: &mut Peer, objects: Objects, has_state: bool) -> Self {
+        let none = share::WANT_NO_DELEGATION;
+        let mut other = Peer::stranger(server, 2, 0);
+        let exchanged = other.exchange_id("client 2", 1).unwrap();
+        other.client = exchanged.client;
+        let session = other.create_session(exchanged.sequence).unwrap().session;
+        let client = Peer::stranger(server, 3, 0).exchange_id("client 3", 1).unwrap().client;
+        let mut scene = Self {
+            file: named(peer, "f"),
+            open: StateId::ANONYMOUS,
+            delegated: named(peer, "g"),
+            delegation: StateId::ANONYMOUS,
+            locked: named(peer, "k"),
+            locked_open: StateId::ANONYMOUS,
+            lock: StateId::ANONYMOUS,
+            idle_lock: StateId::ANONYMOUS,
+            directory: objects.directory,
+            link: objects.link,
+            pipe: objects.pipe,
+            session,
+            client,
+        };
+        if !has_state {
+            return scene;
+        }
+        open_in_root(peer, "f", share::READ | none);
+        scene.open = open_in_root(peer, "f", share::BOTH | none).1.state_id;
+        let (_, opened) = open_in_root(peer, "g", share::READ | share::WANT_READ_DELEGATION);
+        let OpenDelegation::Read(delegation) = opened.delegation else { panic!("{:?}", opened.delegation) };
+        scene.delegation = delegation.state_id;
+        scene.locked_open = open_in_root(peer, "k", share::BOTH | none).1.state_id;
+        let mut take = |operation, arguments: &dyn Fn() -> Step| {
+            let ledger = Ledger::default();
+            let mut results = ledger.run(peer, &[put(&scene.locked), arguments()]).sequenced();
+            results.ok(Operation::PutFh);
+            results.body::<LockResult>(operation).state_id
+        };
+        let open = scene.locked_open;
+        scene.lock = take(Operation::Lock, &|| step(Operation::Lock, &lock(open, "holder", 0, 10)));
+        let idle = take(Operation::Lock, &|| step(Operation::Lock, &lock(open, "idle", 20, 10)));
+        scene.idle_lock = take(Operation::LockU, &|| step(Operation::LockU, &unlock(idle, 20, 10)));
+        scene
+    }
+
+    /// A COMPOUND whose last operation is `operation`, which succeeds.
+    pub fn good(&self, operation: Operation) -> Vec<Step> {
+        use Operation as O;
+        let on = |object: &FileHandle, arguments: &dyn Fn() -> Step| vec![put(object), arguments()];
+        let last = |arguments: &dyn Fn() -> Step| vec![arguments()];
+        let same: AttributeValues = AttributeValues { size: Some(4), ..Default::default() };
+        let values = AttributeValues { mode: Some(0o644), ..Default::default() };
+        match operation {
+            O::Access => on(&self.file, &|| step(operation, &AccessArgs { access: 1 })),
+            O::BackchannelCtl => last(&|| {
+                let callback_security = vec![CallbackSecurity::None];
+                step(operation, &BackchannelCtlArgs { callback_program: 1, callback_security })
+            }),
+            O::BindConnToSession => last(&|| {
+                let (session, direction) = (self.session, DirectionFromClient::Fore);
+                step(operation, &BindConnToSessionArgs { session, direction, rdma: false })
+            }),
+            O::Close => on(&self.file, &|| step(operation, &CloseArgs { sequence: 0, state_id: self.open })),
+            O::Commit => on(&self.file, &|| step(operation, &CommitArgs { offset: 0, count: 0 })),
+            O::Create => vec![root(), create(CreateType::Directory, b"new", &values)],
+            O::CreateSession => last(&|| step(operation, &self.create_session())),
+            O::DelegReturn => {
+                on(&self.delegated, &|| step(operation, &DelegReturnArgs { state_id: self.delegation }))
+            }
+            O::DestroyClientId => last(&|| step(operation, &DestroyClientIdArgs { client: self.client })),
+            O::DestroySession => last(&|| step(operation, &DestroySessionArgs { session: self.session })),
+            O::ExchangeId => last(&|| step(operation, &exchange("client 9", 1, 0))),
+            O::FreeStateId => last(&|| step(operation, &FreeStateIdArgs { state_id: self.idle_lock })),
+            O::GetAttr => on(&self.file, &|| step(operation, &GetAttrArgs { wanted: same.present() })),
+            O::Link => vec![
+                put(&self.file),
+                step(O::SaveFh, &()),
+                root(),
+                step(operation, &LinkArgs { new_name: bytes("hard") }),
+            ],
+            O::Lock => on(&self.file, &|| step(operation, &lock(self.open, "me", 0, 1))),
+            O::LockT => on(&self.file, &|| step(operation, &test_lock("me", 0, 1))),
+            O::LockU => on(&self.locked, &|| step(operation, &unlock(self.lock, 0, 10))),
+            O::Lookup => vec![root(), lookup("f")],
+            O::LookupParent | O::GetFh | O::SaveFh => on(&self.directory, &|| step(operation, &())),
+            O::NVerify => {
+                on(&self.file, &|| step(operation, &AttributeValues { size: Some(99), ..Default::default() }))
+            }
+            O::Verify => on(&self.file, &|| step(operation, &same)),
+            O::Open => vec![
+                root(),
+                step(operation, &open("new", share::BOTH, Some(CreateHow::Guarded(values.clone())))),
+            ],
+            O::OpenDowngrade => on(&self.file, &|| {
+                let (state_id, share_access) = (self.open, share::READ);
+                step(operation, &OpenDowngradeArgs { state_id, sequence: 0, share_access, share_deny: 0 })
+            }),
+            O::PutFh => last(&|| put(&self.file)),
+            O::PutPubFh | O::PutRootFh => last(&|| step(operation, &())),
+            O::Read => {
+                on(&self.file, &|| step(operation, &ReadArgs { state_id: self.open, offset: 0, count: 4 }))
+            }
+            O::ReadDir => vec![root(), step(operation, &read_dir(Bitmap::EMPTY))],
+            O::ReadLink => on(&self.link, &|| step(operation, &())),
+            O::ReclaimComplete => {
+                vec![root(), step(operation, &ReclaimCompleteArgs { one_fs: true })]
+            }
+            O::Remove => vec![root(), step(operation, &RemoveArgs { target: bytes("r") })],
+            O::Rename => vec![
+                root(),
+                step(O::SaveFh, &()),
+                step(operation, &RenameArgs { old_name: bytes("r"), new_name: bytes("s") }),
+            ],
+            O::RestoreFh => vec![root(), step(O::SaveFh, &()), step(operation, &())],
+            O::SecInfo => vec![root(), step(operation, &SecInfoArgs { name: bytes("f") })],
+            O::SecInfoNoName => {
+                on(&self.directory, &|| step(operation, &SecInfoNoNameArgs { style: SecInfoStyle::Parent }))
+            }
+            O::SetAttr => vec![put(&self.file), set(StateId::ANONYMOUS, &values)],
+            O::TestStateId => {
+                last(&|| step(operation, &TestStateIdArgs { state_ids: vec![self.open, self.lock] }))
+            }
+            O::Write => on(&self.file, &|| step(operation, &write(self.open, 0))),
+            other => panic!("{other}"),
+        }
+    }
+
+    /// Of the client that is not confirmed yet.
+    pub fn create_session(&self) -> CreateSessionArgs {
+        CreateSessionArgs {
+            client: self.client,
+            sequence: SequenceId(1),
+            flags: 0,
+            fore_channel: Peer::channel(),
+            back_channel: Peer::channel(),
+            callback_program: 0x4000_0000,
+            callback_security: vec![CallbackSecurity::None],
+        }
+    }
+}
+
+fn named(peer: &mut Peer, name: &str) -> FileHandle {
+    let name = bytes(name);
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &())
+                .push(Operation::Lookup, &LookupArgs { name })
+                .push(Operation::GetFh, &());
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    results.ok(Operation::Lookup);
+    results.body::<GetFhResult>(Operation::GetFh).object
+}
+
+/// The arguments of an EXCHANGE_ID.
+pub fn exchange(owner: &str, verifier: u8, flags: u32) -> ExchangeIdArgs {
+    let owner = ClientOwner { verifier: Verifier([verifier; 8]), id: bytes(owner) };
+    ExchangeIdArgs { owner, flags, state_protect: StateProtect::None, implementation: vec![] }
+}
+
+/// The arguments of a LOCKT.
+pub fn test_lock(owner: &str, offset: u64, length: u64) -> LockTArgs {
+    let owner = StateOwner { client: ClientId(0), owner: bytes(owner) };
+    LockTArgs { kind: LockType::Write, offset, length, owner }
+}
+
+/// The arguments of a READDIR from the start.
+pub fn read_dir(wanted: Bitmap) -> ReadDirArgs {
+    let verifier = Verifier([0; 8]);
+    ReadDirArgs { cookie: 0, verifier, directory_count: 1000, count_max: 4000, wanted }
+}
+
+/// The arguments of a WRITE of a few bytes.
+pub fn write(state_id: StateId, offset: u64) -> WriteArgs {
+    WriteArgs { state_id, offset, stable: StableHow::Unstable, data: Bytes::from_static(b"more") }
+}

@@ -13,13 +13,10 @@ pub(crate) async fn run<F: FileSystem>(
     let object = context.object()?;
     let identity = context.identity(object)?;
     regular::check(object).await?;
-    if arguments.offset.checked_add(u64::from(arguments.count)).is_none() {
-        return Err(Status::Invalid);
-    }
-    let done = object
-        .fs()
-        .commit(&identity, &object.node, arguments.offset, u64::from(arguments.count))
-        .await
-        .map_err(status::of)?;
+    // Beyond the largest offset there is nothing, and NFS4ERR_INVAL is not listed (RFC 8881 §15.2): 0 is to the end.
+    let count = u64::from(arguments.count);
+    let count = if arguments.offset.checked_add(count).is_some() { count } else { 0 };
+    let done =
+        object.fs().commit(&identity, &object.node, arguments.offset, count).await.map_err(status::of)?;
     Ok(CommitResult { verifier: Verifier(done.verifier) })
 }

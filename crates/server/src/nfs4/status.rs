@@ -38,14 +38,17 @@ pub(crate) fn of(error: vfs::Error) -> Status {
     }
 }
 
-/// What `status` is called where the standard does not list it for `operation` (RFC 8881 §15.2): a failing disk is a fault
-/// of the server then, what only the owner may do is denied, and a type that does not fit is just a wrong one.
+/// What `status` is called where the standard does not list it for `operation` (RFC 8881 §15.2): the nearest that it lists.
+/// A failing disk is a fault of the server then, what only the owner may do is denied, and a type that does not fit is just a
+/// wrong one.
 pub(crate) fn listed(operation: Operation, status: Status) -> Status {
     use Operation as O;
     match (operation, status) {
         (O::Lock | O::LockT | O::PutFh | O::SecInfo | O::SecInfoNoName, Status::Io) => Status::ServerFault,
         (O::Link | O::Remove | O::Rename | O::Write, Status::NotPermitted) => Status::AccessDenied,
         (O::SetAttr, Status::IsDirectory | Status::Symlink) => Status::WrongType,
+        (O::SetAttr, Status::NotSupported) => Status::Invalid,
+        (O::Remove | O::SecInfo, Status::Symlink) => Status::NotDirectory,
         _ => status,
     }
 }

@@ -143,14 +143,16 @@ impl State {
         }
         let ranges_max = self.limits.ranges_per_file_max;
         self.files.with(file, |state, _| {
-            if state.ranges.len() >= ranges_max {
-                return Err(Status::Delay);
-            }
             let lock = state.locks.iter_mut().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
             check_sequence(id.sequence, lock.sequence)?;
+            let owner = LockOwner::Nfs4 { client: client.id(), owner: lock.owner.clone() };
+            // A full table must not keep anybody from giving up what he has.
+            if state.ranges.len() >= ranges_max && state.ranges.would_split(&owner, &range) {
+                return Err(Status::Delay);
+            }
             lock.sequence = next_sequence(lock.sequence);
-            let (sequence, name) = (lock.sequence, lock.owner.clone());
-            state.ranges.unlock(&LockOwner::Nfs4 { client: client.id(), owner: name }, range);
+            let sequence = lock.sequence;
+            state.ranges.unlock(&owner, range);
             Ok(StateId { sequence, other: id.other })
         })
     }

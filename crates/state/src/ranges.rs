@@ -156,6 +156,12 @@ impl RangeTable {
         self.held.append(&mut rests);
     }
 
+    /// True when unlocking this range would leave a lock of the owner on both sides of it.
+    pub(crate) fn would_split(&self, owner: &LockOwner, range: &Range) -> bool {
+        let around = |held: &Held| held.range.start < range.start && held.range.end > range.end;
+        self.held.iter().any(|held| held.owner == *owner && around(held))
+    }
+
     pub(crate) fn holds(&self, owner: &LockOwner) -> bool {
         self.held.iter().any(|held| held.owner == *owner)
     }
@@ -196,6 +202,17 @@ mod tests {
         assert_eq!(table.len(), 2);
         assert!(table.conflicts(&owner(2), &Range::new(5, 5).unwrap(), true).next().is_none());
         assert!(table.conflicts(&owner(2), &Range::new(4, 1).unwrap(), false).next().is_some());
+    }
+
+    #[test]
+    fn only_the_middle_of_a_lock_splits_it() {
+        let mut table = RangeTable::default();
+        table.lock(&owner(1), Range::new(10, 10).unwrap(), true);
+        for (offset, length, splits) in [(10, 10, false), (10, 1, false), (19, 9, false), (11, 8, true)] {
+            let range = Range::new(offset, length).unwrap();
+            assert_eq!(table.would_split(&owner(1), &range), splits, "{offset} {length}");
+            assert!(!table.would_split(&owner(2), &range));
+        }
     }
 
     /// For each byte, who holds it and how.

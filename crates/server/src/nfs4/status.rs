@@ -46,6 +46,7 @@ pub(crate) fn listed(operation: Operation, status: Status) -> Status {
     match (operation, status) {
         (O::Lock | O::LockT | O::PutFh | O::SecInfo | O::SecInfoNoName, Status::Io) => Status::ServerFault,
         (O::Link | O::Remove | O::Rename | O::Write, Status::NotPermitted) => Status::AccessDenied,
+        (O::Open | O::SetAttr | O::Write, Status::FileOpen) => Status::AccessDenied,
         (O::SetAttr, Status::IsDirectory | Status::Symlink) => Status::WrongType,
         (O::SetAttr, Status::NotSupported) => Status::Invalid,
         (O::Remove | O::SecInfo, Status::Symlink) => Status::NotDirectory,

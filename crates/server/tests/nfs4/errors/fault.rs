@@ -12,7 +12,6 @@ use vfs::{
 
 /// An error that a back end may meet, and the calls in which it may.
 pub struct Kind {
-    pub name: &'static str,
     pub error: fn() -> Error,
     pub calls: &'static [&'static str],
 }
@@ -21,8 +20,17 @@ pub struct Kind {
 const ENTERING: &[&str] = &["create", "make_dir", "make_symlink", "make_node", "link", "rename"];
 const NAMING: &[&str] =
     &["lookup", "create", "make_dir", "make_symlink", "make_node", "link", "remove", "rename"];
-const GROWING: &[&str] =
-    &["create", "make_dir", "make_symlink", "make_node", "link", "rename", "write", "set_attributes"];
+const GROWING: &[&str] = &[
+    "create",
+    "make_dir",
+    "make_symlink",
+    "make_node",
+    "link",
+    "rename",
+    "write",
+    "set_attributes",
+    "commit",
+];
 const CHANGING: &[&str] = &[
     "create",
     "make_dir",
@@ -75,30 +83,27 @@ const EVERY: &[&str] = &[
 
 /// What can go wrong in a back end although its caller did nothing wrong.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "Io", error: || Error::Io(std::io::ErrorKind::Other.into()), calls: EVERY },
-    Kind { name: "TryAgain", error: || Error::TryAgain, calls: EVERY },
-    Kind { name: "Stale", error: || Error::Stale, calls: EVERY },
-    Kind { name: "AccessDenied", error: || Error::AccessDenied, calls: ASKING },
-    Kind { name: "NotPermitted", error: || Error::NotPermitted, calls: CHANGING },
-    Kind { name: "ReadOnly", error: || Error::ReadOnly, calls: CHANGING },
-    Kind { name: "NoSpace", error: || Error::NoSpace, calls: GROWING },
-    Kind { name: "QuotaExceeded", error: || Error::QuotaExceeded, calls: GROWING },
-    Kind { name: "FileTooBig", error: || Error::FileTooBig, calls: &["create", "write", "set_attributes"] },
-    Kind { name: "TooManyLinks", error: || Error::TooManyLinks, calls: &["make_dir", "link", "rename"] },
-    Kind { name: "NameTooLong", error: || Error::NameTooLong, calls: NAMING },
-    Kind { name: "InvalidName", error: || Error::InvalidName, calls: NAMING },
-    Kind { name: "Exists", error: || Error::Exists, calls: ENTERING },
-    Kind {
-        name: "NotFound",
-        error: || Error::NotFound,
-        calls: &["lookup", "lookup_parent", "remove", "rename"],
-    },
-    Kind { name: "CrossDevice", error: || Error::CrossDevice, calls: &["link", "rename"] },
-    Kind { name: "Busy", error: || Error::Busy, calls: &["link", "remove", "rename"] },
-    Kind { name: "BadType", error: || Error::BadType, calls: &["make_node"] },
-    Kind { name: "NotSupported", error: || Error::NotSupported, calls: &["link"] },
-    Kind { name: "NotEmpty", error: || Error::NotEmpty, calls: &["remove", "rename"] },
-    Kind { name: "BadCookie", error: || Error::BadCookie, calls: &["read_dir"] },
+    Kind { error: || Error::Io(std::io::ErrorKind::Other.into()), calls: EVERY },
+    Kind { error: || Error::TryAgain, calls: EVERY },
+    Kind { error: || Error::Stale, calls: EVERY },
+    Kind { error: || Error::AccessDenied, calls: ASKING },
+    Kind { error: || Error::NotPermitted, calls: CHANGING },
+    Kind { error: || Error::ReadOnly, calls: CHANGING },
+    Kind { error: || Error::NoSpace, calls: GROWING },
+    Kind { error: || Error::QuotaExceeded, calls: GROWING },
+    Kind { error: || Error::FileTooBig, calls: &["create", "write", "set_attributes"] },
+    Kind { error: || Error::TooManyLinks, calls: &["make_dir", "link", "rename"] },
+    Kind { error: || Error::NameTooLong, calls: NAMING },
+    Kind { error: || Error::InvalidName, calls: NAMING },
+    Kind { error: || Error::Exists, calls: ENTERING },
+    Kind { error: || Error::NotFound, calls: &["lookup", "lookup_parent", "remove", "rename"] },
+    Kind { error: || Error::CrossDevice, calls: &["link", "rename"] },
+    Kind { error: || Error::Busy, calls: &["link", "remove", "rename", "write", "set_attributes"] },
+    Kind { error: || Error::Invalid, calls: &["read", "write", "read_link", "rename", "set_attributes"] },
+    Kind { error: || Error::BadType, calls: &["make_node"] },
+    Kind { error: || Error::NotSupported, calls: &["link"] },
+    Kind { error: || Error::NotEmpty, calls: &["remove", "rename"] },
+    Kind { error: || Error::BadCookie, calls: &["read_dir"] },
 ];
 
 /// When to fail, shared with the test.

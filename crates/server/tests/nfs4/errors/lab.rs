@@ -23,12 +23,11 @@ pub struct Options {
     pub known: Vec<Bytes>,
 }
 
-/// A server, its back ends and one client.
+/// A server and one client.
 pub struct Lab<'a> {
     pub ledger: &'a Ledger,
     pub server: Arc<TestServer>,
     pub trigger: Arc<Trigger>,
-    pub memory: Arc<Memory>,
     pub peer: Peer,
     /// Another file system.
     pub elsewhere: FileHandle,
@@ -99,7 +98,7 @@ impl<'a> Lab<'a> {
         let server = Arc::new(TestServer::serving(exports, test_options(), None, state));
         let mut peer = Peer::new(&server, 1);
         let scene = Scene::make(&server, &mut peer, objects, has_state);
-        Self { ledger, server, trigger, memory, peer, elsewhere, scene }
+        Self { ledger, server, trigger, peer, elsewhere, scene }
     }
 
     /// Runs a COMPOUND of the first client.
@@ -112,6 +111,11 @@ impl<'a> Lab<'a> {
     pub fn expect(&mut self, steps: &[Step], status: Status) {
         let results = self.run(steps);
         expect(steps, &results, status);
+    }
+
+    /// The handle of an object in the root.
+    pub fn handle(&mut self, name: &str) -> FileHandle {
+        named(&mut self.peer, name)
     }
 
     /// Another client, of a user.
@@ -279,101 +283,6 @@ impl Scene {
         let idle = take(Operation::Lock, &|| step(Operation::Lock, &lock(open, "idle", 20, 10)));
         scene.idle_lock = take(Operation::LockU, &|| step(Operation::LockU, &unlock(idle, 20, 10)));
         scene
-    }
-
-    /// A COMPOUND whose last operation is `operation`, which succeeds.
-    pub fn good(&self, operation: Operation) -> Vec<Step> {
-        use Operation as O;
-        let on = |object: &FileHandle, arguments: &dyn Fn() -> Step| vec![put(object), arguments()];
-        let last = |arguments: &dyn Fn() -> Step| vec![arguments()];
-        let same: AttributeValues = AttributeValues { size: Some(4), ..Default::default() };
-        let values = AttributeValues { mode: Some(0o644), ..Default::default() };
-        match operation {
-            O::Access => on(&self.file, &|| step(operation, &AccessArgs { access: 1 })),
-            O::BackchannelCtl => last(&|| {
-                let callback_security = vec![CallbackSecurity::None];
-                step(operation, &BackchannelCtlArgs { callback_program: 1, callback_security })
-            }),
-            O::BindConnToSession => last(&|| {
-                let (session, direction) = (self.session, DirectionFromClient::Fore);
-                step(operation, &BindConnToSessionArgs { session, direction, rdma: false })
-            }),
-            O::Close => on(&self.file, &|| step(operation, &CloseArgs { sequence: 0, state_id: self.open })),
-            O::Commit => on(&self.file, &|| step(operation, &CommitArgs { offset: 0, count: 0 })),
-            O::Create => vec![root(), create(CreateType::Directory, b"new", &values)],
-            O::CreateSession => last(&|| step(operation, &self.create_session())),
-            O::DelegReturn => {
-                on(&self.delegated, &|| step(operation, &DelegReturnArgs { state_id: self.delegation }))
-            }
-            O::DestroyClientId => last(&|| step(operation, &DestroyClientIdArgs { client: self.client })),
-            O::DestroySession => last(&|| step(operation, &DestroySessionArgs { session: self.session })),
-            O::ExchangeId => last(&|| step(operation, &exchange("client 9", 1, 0))),
-            O::FreeStateId => last(&|| step(operation, &FreeStateIdArgs { state_id: self.idle_lock })),
-            O::GetAttr => on(&self.file, &|| step(operation, &GetAttrArgs { wanted: same.present() })),
-            O::Link => vec![
-                put(&self.file),
-                step(O::SaveFh, &()),
-                root(),
-                step(operation, &LinkArgs { new_name: bytes("hard") }),
-            ],
-            O::Lock => on(&self.file, &|| step(operation, &lock(self.open, "me", 0, 1))),
-            O::LockT => on(&self.file, &|| step(operation, &test_lock("me", 0, 1))),
-            O::LockU => on(&self.locked, &|| step(operation, &unlock(self.lock, 0, 10))),
-            O::Lookup => vec![root(), lookup("f")],
-            O::LookupParent | O::GetFh | O::SaveFh => on(&self.directory, &|| step(operation, &())),
-            O::NVerify => {
-                on(&self.file, &|| step(operation, &AttributeValues { size: Some(99), ..Default::default() }))
-            }
-            O::Verify => on(&self.file, &|| step(operation, &same)),
-            O::Open => vec![
-                root(),
-                step(operation, &open("new", share::BOTH, Some(CreateHow::Guarded(values.clone())))),
-            ],
-            O::OpenDowngrade => on(&self.file, &|| {
-                let (state_id, share_access) = (self.open, share::READ);
-                step(operation, &OpenDowngradeArgs { state_id, sequence: 0, share_access, share_deny: 0 })
-            }),
-            O::PutFh => last(&|| put(&self.file)),
-            O::PutPubFh | O::PutRootFh => last(&|| step(operation, &())),
-            O::Read => {
-                on(&self.file, &|| step(operation, &ReadArgs { state_id: self.open, offset: 0, count: 4 }))
-            }
-            O::ReadDir => vec![root(), step(operation, &read_dir(Bitmap::EMPTY))],
-            O::ReadLink => on(&self.link, &|| step(operation, &())),
-            O::ReclaimComplete => {
-                vec![root(), step(operation, &ReclaimCompleteArgs { one_fs: true })]
-            }
-            O::Remove => vec![root(), step(operation, &RemoveArgs { target: bytes("r") })],
-            O::Rename => vec![
-                root(),
-                step(O::SaveFh, &()),
-                step(operation, &RenameArgs { old_name: bytes("r"), new_name: bytes("s") }),
-            ],
-            O::RestoreFh => vec![root(), step(O::SaveFh, &()), step(operation, &())],
-            O::SecInfo => vec![root(), step(operation, &SecInfoArgs { name: bytes("f") })],
-            O::SecInfoNoName => {
-                on(&self.directory, &|| step(operation, &SecInfoNoNameArgs { style: SecInfoStyle::Parent }))
-            }
-            O::SetAttr => vec![put(&self.file), set(StateId::ANONYMOUS, &values)],
-            O::TestStateId => {
-                last(&|| step(operation, &TestStateIdArgs { state_ids: vec![self.open, self.lock] }))
-            }
-            O::Write => on(&self.file, &|| step(operation, &write(self.open, 0))),
-            other => panic!("{other}"),
-        }
-    }
-
-    /// Of the client that is not confirmed yet.
-    pub fn create_session(&self) -> CreateSessionArgs {
-        CreateSessionArgs {
-            client: self.client,
-            sequence: SequenceId(1),
-            flags: 0,
-            fore_channel: Peer::channel(),
-            back_channel: Peer::channel(),
-            callback_program: 0x4000_0000,
-            callback_security: vec![CallbackSecurity::None],
-        }
     }
 }
 

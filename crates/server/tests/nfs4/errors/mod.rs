@@ -2,10 +2,16 @@
 
 mod fault;
 mod general;
+mod good;
+mod grace;
 mod lab;
 mod ledger;
+mod names;
 mod page;
+mod sessions;
+mod stateids;
 mod table;
+mod values;
 
 use proto::nfs4::{Operation, Status};
 
@@ -21,7 +27,9 @@ fn listing(title: &str, pairs: impl Iterator<Item = (Operation, u32)>) -> String
 #[test]
 fn operations_end_as_the_standard_and_the_page_list_it() {
     let ledger = Ledger::default();
-    general::run(&ledger);
+    for cases in [general::run, names::run, values::run, stateids::run, grace::run, sessions::run] {
+        cases(&ledger);
+    }
     let seen: Pairs = ledger.seen().into_keys().collect();
     let listed: Pairs = table::table()
         .into_iter()
@@ -29,7 +37,9 @@ fn operations_end_as_the_standard_and_the_page_list_it() {
         .collect();
     let page = page::read();
     let allowed: Pairs = listed.union(&page.beyond).copied().collect();
+    let accounted: Pairs = seen.union(&page.impossible).copied().collect();
     let complaints = [
+        listing("Listed, neither seen nor explained", listed.difference(&accounted).copied()),
         listing("Explained as impossible and seen", page.impossible.intersection(&seen).copied()),
         listing("Seen and not listed", seen.difference(&allowed).copied()),
         listing("Explained as deviations and not seen", page.beyond.difference(&seen).copied()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::*;
-use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
 use state::{Limits, State};
 use vfs::FileSystem;
 use vfs::memory::{Memory, MemoryOptions};
@@ -19,6 +19,8 @@ use crate::peer::{Peer, Results, TestServer, open, test_options};
 pub struct Options {
     pub limits: Limits,
     pub read_only: bool,
+    /// No address may use it.
+    pub closed: bool,
     /// Owners that may reclaim.
     pub known: Vec<Bytes>,
 }
@@ -61,10 +63,11 @@ pub struct Scene {
 fn exports(
     memory: &Arc<Memory>,
     trigger: &Arc<Trigger>,
-    read_only: bool,
+    (read_only, closed): (bool, bool),
 ) -> (Arc<Exports<Faulty>>, FileHandle) {
     let squash = Squash::None { anonymous: Squash::NOBODY };
-    let options = ExportOptions { squash, read_only, ..ExportOptions::default() };
+    let clients = if closed { Clients::Networks(vec![]) } else { Clients::All };
+    let options = ExportOptions { squash, read_only, clients };
     let other = Memory::new(MemoryOptions::default()).unwrap();
     let elsewhere = FileHandle(Bytes::copy_from_slice(other.handle(&other.root()).as_bytes()));
     let faulty = |memory| Faulty { memory, trigger: Arc::clone(trigger) };
@@ -87,13 +90,14 @@ impl<'a> Lab<'a> {
         let memory = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
         let memory = Arc::new(Memory::new(memory).unwrap());
         let trigger = Arc::new(Trigger::default());
-        let (writable, _) = exports(&memory, &trigger, false);
+        let (writable, _) = exports(&memory, &trigger, (false, false));
         let maker =
             Arc::new(TestServer::serving(writable, test_options(), None, State::new(Limits::default(), 76)));
         let objects = Objects::make(&mut Peer::new(&maker, 99));
-        let (exports, elsewhere) = exports(&memory, &trigger, options.read_only);
+        let (exports, elsewhere) = exports(&memory, &trigger, (options.read_only, options.closed));
         let state = State::new(options.limits, 77);
-        let has_state = options.known.is_empty() && !options.read_only;
+        let refuses = options.read_only || options.closed || options.limits.states_per_client_max == 0;
+        let has_state = options.known.is_empty() && !refuses;
         state.begin_grace(options.known, state::Now(0));
         let server = Arc::new(TestServer::serving(exports, test_options(), None, state));
         let mut peer = Peer::new(&server, 1);
@@ -170,6 +174,8 @@ pub fn set(state_id: StateId, values: &AttributeValues) -> Step {
 }
 
 struct Objects {
+    /// `f`, `g` and `k`.
+    files: [FileHandle; 3],
     directory: FileHandle,
     link: FileHandle,
     pipe: FileHandle,
@@ -178,7 +184,7 @@ struct Objects {
 impl Objects {
     fn make(peer: &mut Peer) -> Self {
         let ledger = Ledger::default();
-        for name in ["f", "g", "k", "r"] {
+        let files = ["f", "g", "k", "r"].map(|name| {
             let (file, open) = peer.create(name);
             let write = WriteArgs {
                 state_id: open,
@@ -188,7 +194,9 @@ impl Objects {
             };
             assert_eq!(peer.on(&file, Operation::Write, &write).status, Status::Ok);
             assert_eq!(peer.close(&file, open), Status::Ok);
-        }
+            file
+        });
+        let [f, g, k, _] = files;
         let mut make = |kind, name: &[u8]| {
             let values = AttributeValues { mode: Some(0o755), ..Default::default() };
             let steps = [root(), create(kind, name, &values), step(Operation::GetFh, &())];
@@ -198,6 +206,7 @@ impl Objects {
             results.body::<GetFhResult>(Operation::GetFh).object
         };
         Self {
+            files: [f, g, k],
             directory: make(CreateType::Directory, b"d"),
             link: make(CreateType::Symlink(Bytes::from_static(b"f")), b"l"),
             pipe: make(CreateType::Fifo, b"p"),
@@ -248,12 +257,13 @@ impl Scene {
         other.client = exchanged.client;
         let session = other.create_session(exchanged.sequence).unwrap().session;
         let client = Peer::stranger(server, 3, 0).exchange_id("client 3", 1).unwrap().client;
+        let [file, delegated, locked] = objects.files;
         let mut scene = Self {
-            file: named(peer, "f"),
+            file,
             open: StateId::ANONYMOUS,
-            delegated: named(peer, "g"),
+            delegated,
             delegation: StateId::ANONYMOUS,
-            locked: named(peer, "k"),
+            locked,
             locked_open: StateId::ANONYMOUS,
             lock: StateId::ANONYMOUS,
             idle_lock: StateId::ANONYMOUS,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use proto::nfs4::{Operation, Status};
 use xdr::{Encode, Encoder};
@@ -48,15 +49,22 @@ impl Ledger {
 
     /// Runs a COMPOUND in the peer's session.
     pub fn run(&self, peer: &mut Peer, steps: &[Step]) -> Results {
-        let results = peer.compound(|c| {
-            for step in steps {
-                c.push(step.operation, &Raw(&step.arguments));
-            }
-        });
+        self.try_run(peer, steps).expect("nothing has to wait")
+    }
+
+    /// As [`Ledger::run`]; nothing for a request that does not end by itself.
+    pub fn try_run(&self, peer: &mut Peer, steps: &[Step]) -> Option<Results> {
+        let results = peer
+            .begin(|c| {
+                for step in steps {
+                    c.push(step.operation, &Raw(&step.arguments));
+                }
+            })
+            .now_or_never()?;
         let operations: Vec<_> =
             std::iter::once(Operation::Sequence).chain(steps.iter().map(|step| step.operation)).collect();
         self.note(&operations, &results);
-        results
+        Some(results)
     }
 
     /// Runs a COMPOUND as it is, without SEQUENCE before it.

@@ -1,5 +1,6 @@
 //! Every status that RFC 8881 §15.2 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
 
+mod anything;
 mod fault;
 mod general;
 mod good;
@@ -27,7 +28,9 @@ fn listing(title: &str, pairs: impl Iterator<Item = (Operation, u32)>) -> String
 #[test]
 fn operations_end_as_the_standard_and_the_page_list_it() {
     let ledger = Ledger::default();
-    for cases in [general::run, names::run, values::run, stateids::run, grace::run, sessions::run] {
+    for cases in
+        [general::run, names::run, values::run, stateids::run, grace::run, sessions::run, anything::run]
+    {
         cases(&ledger);
     }
     let seen: Pairs = ledger.seen().into_keys().collect();

@@ -1,0 +1,122 @@
+//! Every operation where it is not expected, and requests made of pieces of others: whatever they end with must be listed.
+
+use bytes::Bytes;
+use proto::nfs4::*;
+use state::Limits;
+
+use super::lab::{Lab, Options, put, root};
+use super::ledger::{Ledger, Step, step};
+use super::table::table;
+use crate::peer::Peer;
+
+/// COMPOUNDs of a run.
+const COMPOUNDS: usize = 8_000;
+/// COMPOUNDs after which a new server begins, for the old one has lost its objects and state.
+const COMPOUNDS_PER_SERVER: usize = 40;
+
+pub fn run(ledger: &Ledger) {
+    every_operation_by_a_user(ledger);
+    every_operation_of_other_servers(ledger);
+    pieces(ledger);
+}
+
+fn operations() -> Vec<Operation> {
+    table().into_keys().filter(|operation| *operation != Operation::Sequence).collect()
+}
+
+/// A user who owns nothing, without state: stateids are those of somebody else.
+fn every_operation_by_a_user(ledger: &Ledger) {
+    for operation in operations() {
+        let lab = Lab::new(ledger);
+        let mut user = lab.client(7, 1000);
+        ledger.run(&mut user, &lab.scene.good(operation));
+    }
+}
+
+/// Servers that are read-only, have room for nothing, or wait for clients to reclaim, or that one may not use.
+fn every_operation_of_other_servers(ledger: &Ledger) {
+    let all: [fn() -> Options; 4] = [
+        || Options { read_only: true, ..Options::default() },
+        || Options { closed: true, ..Options::default() },
+        || Options { known: vec![Bytes::from_static(b"client 5")], ..Options::default() },
+        || Options { limits: Limits { states_per_client_max: 0, ..Limits::default() }, ..Options::default() },
+    ];
+    for operation in operations() {
+        for options in all {
+            let mut lab = Lab::with(ledger, options());
+            let steps = lab.scene.good(operation);
+            lab.run(&steps);
+        }
+    }
+}
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % bound
+    }
+}
+
+/// Operations in any order, on any object, some with a word of their arguments changed.
+fn pieces(ledger: &Ledger) {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let operations = operations();
+    for _ in 0..COMPOUNDS / COMPOUNDS_PER_SERVER {
+        let mut lab = Lab::new(ledger);
+        let mut user = lab.client(7, 1000);
+        for _ in 0..COMPOUNDS_PER_SERVER {
+            let mut steps: Vec<_> =
+                (0..1 + dice.below(8)).map(|_| piece(&lab, &mut dice, &operations)).collect();
+            // Only of the last: changed arguments may be longer or shorter, and what follows them no operation.
+            spoil(steps.last_mut().unwrap(), &mut dice);
+            let peer = if dice.below(4) == 0 { &mut user } else { &mut lab.peer };
+            if !send(ledger, peer, &steps) {
+                break;
+            }
+        }
+    }
+}
+
+/// False when the session is gone or the request waits for somebody.
+fn send(ledger: &Ledger, peer: &mut Peer, steps: &[Step]) -> bool {
+    let Some(results) = ledger.try_run(peer, steps) else { return false };
+    results.count > 1 || results.status == Status::Ok
+}
+
+fn piece(lab: &Lab<'_>, dice: &mut Dice, operations: &[Operation]) -> Step {
+    let scene = &lab.scene;
+    match dice.below(10) {
+        0..2 => root(),
+        2..5 => {
+            let all = [
+                &scene.file,
+                &scene.delegated,
+                &scene.locked,
+                &scene.directory,
+                &scene.link,
+                &scene.pipe,
+                &lab.elsewhere,
+            ];
+            put(all[dice.below(all.len())])
+        }
+        5 => step(Operation::SaveFh, &()),
+        _ => scene.good(operations[dice.below(operations.len())]).pop().unwrap(),
+    }
+}
+
+/// Changes a word of the arguments, half the time.
+fn spoil(last: &mut Step, dice: &mut Dice) {
+    let words = last.arguments.len() / 4;
+    if words == 0 || dice.below(2) == 0 {
+        return;
+    }
+    let word = dice.below(words) * 4;
+    let values = [0, 1, 2, 3, 8, 0x100, u32::MAX - 1, u32::MAX];
+    let value = values[dice.below(values.len())].to_be_bytes();
+    last.arguments[word..word + 4].copy_from_slice(&value);
+}

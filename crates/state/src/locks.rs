@@ -7,7 +7,7 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
 use crate::file::{FileState, LockState};
-use crate::ranges::Held;
+use crate::ranges::{Held, RangeTable};
 use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
 
 /// Who locks, as LOCK says it.
@@ -146,14 +146,9 @@ impl State {
             let lock = state.locks.iter_mut().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
             check_sequence(id.sequence, lock.sequence)?;
             let owner = LockOwner::Nfs4 { client: client.id(), owner: lock.owner.clone() };
-            // A full table must not keep anybody from giving up what he has.
-            if state.ranges.len() >= ranges_max && state.ranges.would_split(&owner, &range) {
-                return Err(Status::Delay);
-            }
+            unlock_range(&mut state.ranges, &owner, range, ranges_max)?;
             lock.sequence = next_sequence(lock.sequence);
-            let sequence = lock.sequence;
-            state.ranges.unlock(&owner, range);
-            Ok(StateId { sequence, other: id.other })
+            Ok(StateId { sequence: lock.sequence, other: id.other })
         })
     }
 
@@ -172,8 +167,12 @@ impl State {
     }
 
     /// Unlocks a range for an NLM caller; what was not locked is no error.
-    pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) {
-        self.files.with(file, |state, _| state.ranges.unlock(owner, range));
+    ///
+    /// # Errors
+    /// DELAY when splitting a lock would go beyond the bound.
+    pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) -> Result<(), Status> {
+        let ranges_max = self.limits.ranges_per_file_max;
+        self.files.with(file, |state, _| unlock_range(&mut state.ranges, owner, range, ranges_max))
     }
 
     /// Removes all locks and shares of a host that locks through NLM (FREE_ALL).
@@ -249,6 +248,20 @@ impl State {
         state.locks.push(LockState { other, sequence: 1, client: Arc::clone(client), owner: name, open });
         Ok(StateId { sequence: 1, other })
     }
+}
+
+/// Unlocks, unless a lock would be split that the full table has no room for. Whole locks can always be given up.
+fn unlock_range(
+    ranges: &mut RangeTable,
+    owner: &LockOwner,
+    range: Range,
+    ranges_max: usize,
+) -> Result<(), Status> {
+    if ranges.len() >= ranges_max && ranges.would_split(owner, &range) {
+        return Err(Status::Delay);
+    }
+    ranges.unlock(owner, range);
+    Ok(())
 }
 
 impl FileState {

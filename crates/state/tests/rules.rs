@@ -507,6 +507,13 @@ fn a_file_has_a_bounded_number_of_ranges() {
     let locked = lock(&state, &a, Locker::Existing(locked), (2, 1), true).unwrap();
     let third = lock(&state, &a, Locker::Existing(locked), (4, 1), true);
     assert!(matches!(third, Err(LockError::Blocked(Blocked::Status(Status::Delay)))));
+    // A full table lets go of what it holds, but has no room for the halves of a lock.
+    state.unlock(&a, FILE, &locked, Range::new(0, 1).unwrap()).unwrap();
+    let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    let (whole, middle) = (Range::new(10, 10).unwrap(), Range::new(15, 1).unwrap());
+    state.nlm_lock(FILE, &nlm, (whole, true), T0).unwrap();
+    assert_eq!(state.nlm_unlock(FILE, &nlm, middle), Err(Status::Delay));
+    assert_eq!(state.nlm_unlock(FILE, &nlm, whole), Ok(()));
 }
 
 // Delegations, RFC 8881 §10.

@@ -102,7 +102,7 @@ impl LockTable for Recaller {
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
-        self.state().nlm_unlock(file(key), &owner(asking), range(bytes));
+        self.state().nlm_unlock(file(key), &owner(asking), range(bytes)).map_err(refused)?;
         self.locks_released(file(key));
         Ok(())
     }

@@ -42,6 +42,20 @@ my %work = (
         close($file) or die "close: $!";
         print "$refused\n";
     },
+    # The same with a lock that is waited for, and held for a while.
+    queue => sub { my ($path, $times) = @_;
+        sysopen(my $file, $path, O_RDWR) or die "open $path: $!";
+        for (1 .. $times) {
+            fcntl($file, F_SETLKW, range(F_WRLCK)) or die "lock: $!";
+            sysseek($file, 0, SEEK_SET);
+            sysread($file, my $number, 20) // die "read: $!";
+            select(undef, undef, undef, 0.02);
+            sysseek($file, 0, SEEK_SET);
+            syswrite($file, $number + 1) or die "write: $!";
+            fcntl($file, F_SETLK, range(F_UNLCK)) or die "unlock: $!";
+        }
+        close($file) or die "close: $!";
+    },
     # Tries to be the one that creates each name; prints how often it was.
     create => sub { my ($directory, $names) = @_;
         my $won = 0;

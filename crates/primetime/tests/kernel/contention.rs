@@ -8,12 +8,13 @@ use crate::server::Server;
 const INCREMENTS: u32 = 100;
 const NAMES: u32 = 1000;
 const DELEGATED: u32 = 40;
+const QUEUED: u32 = 20;
 
 #[test]
 fn two_linux_clients_take_turns_and_see_what_the_other_one_did() {
     let Some(lab) = Lab::for_test() else { return };
     let server = Server::start(&lab);
-    let numbers = [INCREMENTS, NAMES, 50, DELEGATED].map(|number| number.to_string());
+    let numbers = [INCREMENTS, NAMES, 50, DELEGATED, QUEUED].map(|number| number.to_string());
     let guests = [("ann", "bob"), ("bob", "ann")].map(|(name, peer)| {
         let member = Member {
             name,
@@ -28,6 +29,7 @@ fn two_linux_clients_take_turns_and_see_what_the_other_one_did() {
                 ("NAMES", &numbers[1]),
                 ("LINES", &numbers[2]),
                 ("DELEGATED", &numbers[3]),
+                ("QUEUED", &numbers[4]),
             ],
             ..Member::default()
         };

@@ -3,7 +3,7 @@ work() { perl "$EXCHANGE/contention.pl" "$@" || fail "$*"; }
 is_ann() { [ "$NAME" = ann ]; }
 
 if is_ann; then
-    mkdir race; : >log; echo 0 >by-fcntl; echo 0 >by-flock
+    mkdir race; : >log; echo 0 >by-fcntl; echo 0 >by-flock; echo 0 >by-queue
     head -c 8192 /dev/zero >mapped; printf kept >held
     for round in $(seq $DELEGATED); do echo "old $round" >"d$round"; done
 fi
@@ -14,6 +14,11 @@ for kind in fcntl flock; do
     meet "counted-$kind"
     expect "counter under $kind" "$(cat "by-$kind")" $((2 * INCREMENTS))
 done
+
+meet queue
+work queue by-queue "$QUEUED"
+meet queued
+expect "counter under a lock that is waited for" "$(cat by-queue)" $((2 * QUEUED))
 
 meet create
 won=$(work create race "$NAMES")
@@ -27,6 +32,25 @@ meet append
 work append log "$LINES"
 meet appended
 expect "lines" "$(sort -u log | wc -l) $(wc -l <log) $(grep -c "^$NAME " log)" "$((2 * LINES)) $((2 * LINES)) $LINES"
+
+# In turn, one writes and the other sees it at once, size and contents, whatever the first one has delegated.
+meet turns
+for round in $(seq 20); do
+    file=turn$round
+    if [ $((round % 2)) = "$(is_ann; echo $?)" ]; then
+        seq $((round * 50)) >$file || fail "$file"
+        tell "wrote-$file"
+    else
+        await "wrote-$file"
+        expect "size of $file" "$(stat -c %s $file)" "$(seq $((round * 50)) | wc -c)"
+        seq $((round * 50)) | cmp - $file || fail "contents of $file"
+        echo appended >>$file || fail "$file"
+        tell "appended-$file"
+        continue
+    fi
+    await "appended-$file"
+    expect "end of $file" "$(tail -n 1 $file)" appended
+done
 
 meet map
 is_ann && work map mapped "from ann"

@@ -62,15 +62,19 @@ pub(crate) fn counts(result: &GuestResult) -> mountstats::Mount {
 
 /// Waits until `event` has happened; no longer than two minutes, and not once a guest has failed: then [`finish`] tells why.
 pub(crate) fn wait_until(lab: &Lab, what: &str, mut event: impl FnMut() -> bool) {
-    let failed = lab.shared().join("failed");
     let begun = Instant::now();
-    while !event() && !failed.exists() {
+    while !event() && !have_failed(lab) {
         if begun.elapsed() > Duration::from_secs(120) {
             eprintln!("waited in vain: {what}");
-            std::fs::create_dir(&failed).unwrap();
+            std::fs::create_dir(lab.shared().join("failed")).unwrap();
         }
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// True once a guest has told the others that it has failed.
+pub(crate) fn have_failed(lab: &Lab) -> bool {
+    lab.shared().join("failed").exists()
 }
 
 /// The names in a directory of the host, `.` and `..` apart.

@@ -9,4 +9,5 @@ mod failures;
 mod guests;
 mod many_files;
 mod one_guest;
+mod partition;
 mod server;

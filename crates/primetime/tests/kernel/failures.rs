@@ -4,6 +4,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use netlab::guest::{Guest, GuestResult, Lab};
 use netlab::{LinkOptions, Relay};
@@ -12,6 +13,7 @@ use crate::guests::{Member, boot, counts, entries, finish, have_failed, wait_unt
 use crate::server::{PORT, Server};
 
 const KILLS: u32 = 10;
+const LEASE: Duration = Duration::from_secs(10);
 const CUTS: usize = 50;
 /// How many files are made between two failures.
 const PROGRESS: usize = 30;
@@ -59,7 +61,7 @@ fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestR
 #[test]
 fn linux_gets_over_a_server_that_is_killed_and_started_again() {
     let Some(lab) = Lab::for_test() else { return };
-    let mut server = Server::with_lease(&lab, 10);
+    let mut server = Server::with_lease(&lab, LEASE.as_secs() as u32);
     let guests = boot_pair(&lab, PORT, "");
     let directory = server.directory().to_owned();
     wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
@@ -68,7 +70,9 @@ fn linux_gets_over_a_server_that_is_killed_and_started_again() {
         if kill % 5 != 4 {
             wait_for_progress(&lab, &directory, PROGRESS);
         }
-        server.kill_and_restart(&lab);
+        // Once it is away for longer than the lease: leases begin anew with the server.
+        let away = if kill == KILLS / 2 { LEASE + Duration::from_secs(2) } else { Duration::ZERO };
+        server.kill_and_restart(&lab, away);
     }
     wait_for_progress(&lab, &directory, PROGRESS);
     for result in finish_and_verify(&lab, guests, &directory) {

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use netlab::guest::Lab;
 use tempfile::TempDir;
@@ -36,10 +38,11 @@ impl Server {
         Self { process, export, state, options }
     }
 
-    /// Kills the server in the middle of whatever it does, and starts it again.
-    pub(crate) fn kill_and_restart(&mut self, lab: &Lab) {
+    /// Kills the server in the middle of whatever it does, and starts it again when it has been away for so long.
+    pub(crate) fn kill_and_restart(&mut self, lab: &Lab, away: Duration) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+        thread::sleep(away);
         self.process = spawn(lab, self.export.path(), self.state.path(), &self.options);
     }
 

@@ -12,6 +12,8 @@ pub(crate) struct ReplyMemory {
 /// How much is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Supply {
+    /// Less than a sixteenth: clients are asked for every slot that they do not use.
+    Spent,
     /// Less than a quarter: clients are asked for slots back.
     Short,
     /// Neither.
@@ -41,7 +43,9 @@ impl ReplyMemory {
 
     pub(crate) fn supply(&self) -> Supply {
         let taken = self.taken();
-        if taken > self.max / 4 * 3 {
+        if taken > self.max / 16 * 15 {
+            Supply::Spent
+        } else if taken > self.max / 4 * 3 {
             Supply::Short
         } else if taken > self.max / 2 {
             Supply::Fair

@@ -18,10 +18,11 @@ use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 use crate::slots::{Slot, Slots};
 use crate::{ChannelLimits, Client, Now};
 
-/// The most connections that a session knows. One more may be used as well, but ends the session only as its principal.
-const CONNECTIONS_MAX: usize = 256;
+/// The most connections that a session knows: of more it forgets the oldest, which may be used as well, but ends the session
+/// only as its principal. There is no need to forget those that are gone.
+const CONNECTIONS_MAX: usize = 64;
 
-/// A connection, by a number that no other has while the server runs.
+/// A connection, by a number that no other has had while the server runs. Later ones have greater numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
@@ -77,8 +78,8 @@ impl Session {
     /// Associates a connection with the fore channel.
     pub fn associate(&self, connection: ConnectionId) {
         let mut connections = self.connections.lock();
-        if connections.len() < CONNECTIONS_MAX {
-            connections.insert(connection);
+        if connections.insert(connection) && connections.len() > CONNECTIONS_MAX {
+            connections.pop_first();
         }
     }
 
@@ -86,10 +87,6 @@ impl Session {
     /// without state protection is enough (RFC 8881 §2.10.3.1).
     pub fn is_associated(&self, connection: ConnectionId) -> bool {
         self.connections.lock().contains(&connection)
-    }
-
-    pub(crate) fn disconnected(&self, connection: ConnectionId) {
-        self.connections.lock().remove(&connection);
     }
 
     /// Its id.

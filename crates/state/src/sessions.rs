@@ -1,35 +1,62 @@
 //! Sessions by their ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use proto::nfs4::{ClientId, SessionId, Status};
 
 use crate::reply_memory::ReplyMemory;
-use crate::{ConnectionId, Session, State};
+use crate::{Session, State};
 
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    by_id: RwLock<BTreeMap<SessionId, Arc<Session>>>,
+    table: RwLock<Table>,
     pub(crate) memory: Arc<ReplyMemory>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    by_id: BTreeMap<SessionId, Arc<Session>>,
+    /// When thousands of clients come at once, none must search the sessions of all.
+    by_client: BTreeSet<(ClientId, SessionId)>,
+}
+
+impl Table {
+    fn remove(&mut self, id: SessionId) -> Option<Arc<Session>> {
+        let session = self.by_id.remove(&id)?;
+        self.by_client.remove(&(session.client().id(), id));
+        Some(session)
+    }
+
+    fn of_client(&self, client: ClientId) -> impl Iterator<Item = SessionId> {
+        let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));
+        self.by_client.range((client, first)..=(client, last)).map(|(_, id)| *id)
+    }
 }
 
 impl Sessions {
     pub(crate) fn new(memory_bytes_max: u64) -> Self {
-        Self { by_id: RwLock::default(), memory: Arc::new(ReplyMemory::new(memory_bytes_max)) }
+        Self { table: RwLock::default(), memory: Arc::new(ReplyMemory::new(memory_bytes_max)) }
     }
 
     pub(crate) fn insert(&self, session: Arc<Session>) {
-        self.by_id.write().insert(session.id(), session);
+        let mut table = self.table.write();
+        table.by_client.insert((session.client().id(), session.id()));
+        table.by_id.insert(session.id(), session);
     }
 
     pub(crate) fn remove_of_client(&self, client: ClientId) {
-        self.by_id.write().retain(|_, session| session.client().id() != client);
+        let mut table = self.table.write();
+        let ids: Vec<_> = table.of_client(client).collect();
+        let removed: Vec<_> = ids.into_iter().filter_map(|id| table.remove(id)).collect();
+        // Sessions with many slots take their time to be freed.
+        drop(table);
+        drop(removed);
     }
 
     pub(crate) fn count_of_client(&self, client: ClientId) -> usize {
-        self.by_id.read().values().filter(|session| session.client().id() == client).count()
+        self.table.read().of_client(client).count()
     }
 }
 
@@ -39,12 +66,7 @@ impl State {
     /// # Errors
     /// BADSESSION.
     pub fn session(&self, id: SessionId) -> Result<Arc<Session>, Status> {
-        self.sessions.by_id.read().get(&id).cloned().ok_or(Status::BadSession)
-    }
-
-    /// A connection is gone.
-    pub fn disconnected(&self, connection: ConnectionId) {
-        self.sessions.by_id.read().values().for_each(|session| session.disconnected(connection));
+        self.sessions.table.read().by_id.get(&id).cloned().ok_or(Status::BadSession)
     }
 
     /// Ends a session (RFC 8881 §18.37).
@@ -52,7 +74,8 @@ impl State {
     /// # Errors
     /// BADSESSION.
     pub fn destroy_session(&self, id: SessionId) -> Result<(), Status> {
-        self.sessions.by_id.write().remove(&id).map(|_| ()).ok_or(Status::BadSession)
+        let removed = self.sessions.table.write().remove(id);
+        removed.map(drop).ok_or(Status::BadSession)
     }
 
     /// Bytes that the sessions may need for their slots and replies, of [`Limits::session_bytes_max`](crate::Limits).
@@ -62,6 +85,7 @@ impl State {
 
     /// The sessions of a client.
     pub fn sessions_of(&self, client: ClientId) -> Vec<Arc<Session>> {
-        self.sessions.by_id.read().values().filter(|s| s.client().id() == client).cloned().collect()
+        let table = self.sessions.table.read();
+        table.of_client(client).filter_map(|id| table.by_id.get(&id).cloned()).collect()
     }
 }

@@ -22,8 +22,8 @@ use crate::ConnectionId;
 use crate::reply_memory::{ReplyMemory, Supply};
 
 /// Slots that are made together.
-const BLOCK: usize = 64;
-/// The target does not go below the first slots.
+const BLOCK: usize = 16;
+/// The target does not go below the first slots, as long as there is some memory.
 const TARGET_MIN: u32 = 15;
 
 #[derive(Debug, Default)]
@@ -124,12 +124,13 @@ impl Slots {
     /// Makes sure that there is room for the reply of `slot`, which is the one with this number.
     ///
     /// # Errors
-    /// DELAY.
+    /// DELAY: then the target falls to the slots that there is room for, since a client may wait for long before it comes again.
     pub(crate) fn charge(&self, index: u32, slot: &mut Slot) -> Result<(), Status> {
         if slot.charged {
             return Ok(());
         }
         if !self.memory.take(self.reply_bytes) {
+            self.target.fetch_min(self.highest_charged.load(Ordering::Relaxed), Ordering::Relaxed);
             return Err(Status::Delay);
         }
         slot.charged = true;
@@ -149,7 +150,7 @@ impl Slots {
     pub(crate) fn adjust(&self, in_use: u32, answered: Option<u64>) {
         let supply = self.memory.supply();
         let target = self.target();
-        if supply != Supply::Short && target == self.highest {
+        if matches!(supply, Supply::Fair | Supply::Ample) && target == self.highest {
             return;
         }
         let _adjusting = self.adjusting.lock();
@@ -157,12 +158,12 @@ impl Slots {
             self.give_up_above(in_use.max(target), answered);
         }
         self.generation.fetch_add(1, Ordering::Relaxed);
-        let floor = TARGET_MIN.min(self.highest);
+        let floor = if supply == Supply::Spent { 0 } else { TARGET_MIN.min(target) };
         let next = match supply {
-            Supply::Short if in_use < target / 2 => in_use.max(floor),
+            Supply::Spent | Supply::Short if in_use < target / 2 => in_use.max(floor),
             // Halved again only when the client has followed.
-            Supply::Short if in_use <= target => (target / 2).max(floor),
-            Supply::Short | Supply::Fair => target,
+            Supply::Spent | Supply::Short if in_use <= target => (target / 2).max(floor),
+            Supply::Spent | Supply::Short | Supply::Fair => target,
             Supply::Ample => target.saturating_mul(2).saturating_add(1).min(self.highest),
         };
         self.target.store(next, Ordering::Relaxed);
@@ -172,6 +173,9 @@ impl Slots {
     /// sent the present one, and it is not under way any more, or `keep` would not be below: so the client has the reply, and
     /// never asks for it again. A later one may have passed the present request on its way, and its reply is kept.
     fn give_up_above(&self, keep: u32, answered: u64) {
+        if self.highest_charged.load(Ordering::Relaxed) <= keep {
+            return;
+        }
         let top = self.highest_charged.swap(keep, Ordering::Relaxed);
         for index in keep.saturating_add(1)..=top {
             let Some(mut slot) = self.existing(index).filter(|slot| slot.charged) else { continue };

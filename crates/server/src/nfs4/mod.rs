@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rpc::{Call, Disposition, Refusal};
-use state::{ConnectionId, State};
+use state::State;
 use vfs::FileSystem;
 use xdr::Encoder;
 
@@ -120,7 +120,6 @@ impl<F: FileSystem> Nfs4<F> {
 
     /// A connection is gone.
     pub fn disconnected(&self, connection: u64) {
-        self.state().disconnected(ConnectionId(connection));
         for session in self.recaller.backchannels().disconnected(connection) {
             if let Ok(session) = self.state().session(session) {
                 self.recaller.backchannels().look_for_paths(self.state(), session.client());

@@ -223,14 +223,20 @@ fn without_memory_new_slots_wait_used_ones_work_and_no_session_is_made() {
     assert_eq!(refused, Status::Delay);
     assert!((6..16).contains(&used), "{used} slots");
     assert!(state.session_bytes() <= 64 << 10);
+    assert!(target(&session) < used, "the client is not asked for more than it can have");
     for slot in 0..used {
         run(&session, slot, 2, used).unwrap();
+        assert!(target(&session) < used);
     }
     assert_eq!(wide_session(&state, 3, 1).unwrap_err(), Status::NoSpace);
     // The first slot of a session always has room. Another is as it was, and works when there is memory again.
     run(&other, 0, 1, 0).unwrap();
     assert_eq!(run(&other, 1, 1, 1), Err(Status::Delay));
-    state.destroy_session(session.id()).unwrap();
-    drop(session);
+    assert_eq!(target(&other), 0);
+    // An idle client's slots are for others, but for the first.
+    for sequence in 3..6 {
+        run(&session, 0, sequence, 0).unwrap();
+    }
     run(&other, 1, 1, 1).unwrap();
+    run(&session, 0, 6, 0).unwrap();
 }

@@ -466,6 +466,28 @@ fn a_chmod_behind_our_back_counts_at_once() {
 }
 
 #[test]
+fn the_change_attribute_does_not_go_back_over_a_restart() {
+    let host = Host::new();
+    fs::write(host.export().join("file"), "content").unwrap();
+    let mut last = 0;
+    for round in 0..5 {
+        let server = host.open(HandleMode::Auto);
+        let node = lookup(&server, "file").unwrap();
+        let change = || block_on(server.attributes(&node)).unwrap().change;
+        assert!(change() >= last, "after restart {round}");
+        last = change();
+        for _ in 0..50 {
+            let data = Bytes::from_static(b"data");
+            block_on(server.write(&root(), &node, 0, data, Stability::Unstable)).unwrap();
+            assert!(change() > last);
+            last = change();
+        }
+        assert_eq!(change(), last);
+        restore_thread_identity().unwrap();
+    }
+}
+
+#[test]
 fn threads_act_for_their_own_callers() {
     let host = Host::new();
     let server = host.open(HandleMode::Auto);

@@ -17,6 +17,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
@@ -59,9 +60,17 @@ struct Recent {
 }
 
 impl Changes {
-    /// `fine` where every change of an inode that was looked at gets a new time.
+    /// `fine` where every change of an inode that was looked at gets a new time. Otherwise it waits for the next tick, so that
+    /// no file is changed in the tick of an earlier server's last change.
     pub(super) fn new(fine: bool) -> Self {
-        if fine { Self::Fine } else { Self::Coarse(Box::new(Coarse::new(now_ns()))) }
+        if fine {
+            return Self::Fine;
+        }
+        let start_ns = now_ns();
+        while now_ns() == start_ns {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Self::Coarse(Box::new(Coarse::new(start_ns)))
     }
 
     /// Notes that a file was changed through us. To be called after the change.

@@ -27,6 +27,10 @@ pub(crate) async fn run<F: FileSystem>(
         conflict::check(context, object.file(), &state_id, state::Io::Write).await?;
     }
     let _changing = conflict::before_change(context, object).await?;
-    object.fs().set_attributes(&identity, &object.node, &set).await.map_err(status::of)?;
+    object.fs().set_attributes(&identity, &object.node, &set).await.map_err(|error| match error {
+        // The object has no such attribute: a symbolic link has no mode.
+        vfs::Error::NotSupported => Status::AttributeNotSupported,
+        error => status::of(error),
+    })?;
     Ok(values.present())
 }

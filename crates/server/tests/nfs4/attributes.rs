@@ -106,6 +106,41 @@ fn all_together_are_what_supported_attrs_says() {
 }
 
 #[test]
+fn a_directory_of_the_host_has_what_it_says_for_every_type() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut peer = Peer::new(&TestServer::local(directory.path()), 1);
+    let kinds =
+        [CreateType::Directory, CreateType::Symlink("target".into()), CreateType::Socket, CreateType::Fifo];
+    let mut objects = vec![peer.create("f").0];
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let made = CreateArgs { kind, name: format!("{index}").into() };
+        let mut results = peer
+            .compound(|c| {
+                c.push(Operation::PutRootFh, &())
+                    .push(Operation::Create, &(made, AttributeValues::default()))
+                    .push(Operation::GetFh, &());
+            })
+            .sequenced();
+        results.ok(Operation::PutRootFh);
+        results.body::<CreateResult>(Operation::Create);
+        objects.push(results.body::<GetFhResult>(Operation::GetFh).object);
+    }
+    let all: Vec<u32> = (0..=NUMBER_MAX).filter(|number| !WRITE_ONLY.contains(number)).collect();
+    for object in &objects {
+        let values = get(&mut peer, object, &all).unwrap();
+        let mut supported: Vec<u32> = values.supported_attrs.unwrap().numbers().collect();
+        supported.retain(|number| !WRITE_ONLY.contains(number));
+        assert_eq!(numbers(&values), supported);
+        // time_create is not recorded everywhere.
+        assert!(READABLE.iter().all(|number| *number == 50 || supported.contains(number)));
+        assert_eq!(values.file_handle.as_ref(), Some(object));
+    }
+    let mode = AttributeValues { mode: Some(0o700), ..AttributeValues::default() };
+    let of_symlink = set(&mut peer, &objects[2], &mode);
+    assert_eq!(of_symlink, (Status::AttributeNotSupported, Bitmap::EMPTY), "it has no mode of its own");
+}
+
+#[test]
 fn only_what_can_be_set_is_taken_by_setattr() {
     let mut peer = Peer::new(&TestServer::new(), 1);
     let (file, _) = peer.create("f");

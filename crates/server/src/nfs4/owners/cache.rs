@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use bytes::Bytes;
 
-use super::PrincipalKind;
+use super::{PrincipalKind, Unavailable};
 
 /// Answers that are kept of each kind of question. Beyond, the oldest makes room.
 const ANSWERS_MAX: usize = 4096;
@@ -13,8 +13,13 @@ const ANSWERS_MAX: usize = 4096;
 const FOUND_MS: u64 = 600_000;
 /// How long it is believed that there is none: a new user should not have to wait.
 const MISSING_MS: u64 = 60_000;
+/// How long a name service that did not answer is left alone.
+const RETRY_MS: u64 = 5_000;
 
-/// Answers of the name service, also that there is no answer.
+/// What was found, if anything.
+type Found<T> = Result<Option<T>, Unavailable>;
+
+/// Answers of the name service, also that there is no such name or no answer.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     names: Answers<(PrincipalKind, u32), Bytes>,
@@ -23,22 +28,36 @@ pub(super) struct Cache {
 
 impl Cache {
     /// `None` when it must be asked.
-    pub(super) fn name(&self, kind: PrincipalKind, id: u32, now_ms: u64) -> Option<Option<Bytes>> {
+    pub(super) fn name(&self, kind: PrincipalKind, id: u32, now_ms: u64) -> Option<Found<Bytes>> {
         self.names.get(&(kind, id), now_ms)
     }
 
-    pub(super) fn keep_name(&mut self, kind: PrincipalKind, id: u32, name: Option<Bytes>, now_ms: u64) {
-        self.names.insert((kind, id), name, now_ms);
+    /// Keeps an answer, and returns the one that counts: an old one is better than none.
+    pub(super) fn keep_name(
+        &mut self,
+        kind: PrincipalKind,
+        id: u32,
+        name: Found<Bytes>,
+        now_ms: u64,
+    ) -> Found<Bytes> {
+        self.names.insert((kind, id), name, now_ms)
     }
 
     /// `None` when it must be asked.
-    pub(super) fn id(&self, kind: PrincipalKind, name: &Bytes, now_ms: u64) -> Option<Option<u32>> {
+    pub(super) fn id(&self, kind: PrincipalKind, name: &Bytes, now_ms: u64) -> Option<Found<u32>> {
         self.ids.get(&(kind, name.clone()), now_ms)
     }
 
-    pub(super) fn keep_id(&mut self, kind: PrincipalKind, name: &[u8], id: Option<u32>, now_ms: u64) {
+    /// As [`Cache::keep_name`].
+    pub(super) fn keep_id(
+        &mut self,
+        kind: PrincipalKind,
+        name: &[u8],
+        id: Found<u32>,
+        now_ms: u64,
+    ) -> Found<u32> {
         // The name is a part of a request, which it must not keep in memory.
-        self.ids.insert((kind, Bytes::copy_from_slice(name)), id, now_ms);
+        self.ids.insert((kind, Bytes::copy_from_slice(name)), id, now_ms)
     }
 }
 
@@ -51,7 +70,7 @@ struct Answers<K, V> {
 
 #[derive(Debug)]
 struct Answer<V> {
-    value: Option<V>,
+    found: Found<V>,
     until_ms: u64,
 }
 
@@ -62,15 +81,25 @@ impl<K, V> Default for Answers<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V: Clone> Answers<K, V> {
-    fn get(&self, key: &K, now_ms: u64) -> Option<Option<V>> {
+    fn get(&self, key: &K, now_ms: u64) -> Option<Found<V>> {
         let answer = self.kept.get(key)?;
-        (now_ms < answer.until_ms).then(|| answer.value.clone())
+        (now_ms < answer.until_ms).then(|| answer.found.clone())
     }
 
-    fn insert(&mut self, key: K, value: Option<V>, now_ms: u64) {
-        let until_ms = now_ms + if value.is_some() { FOUND_MS } else { MISSING_MS };
-        if self.kept.insert(key.clone(), Answer { value, until_ms }).is_some() {
-            return;
+    fn insert(&mut self, key: K, mut found: Found<V>, now_ms: u64) -> Found<V> {
+        let until_ms = now_ms
+            + match found {
+                Ok(Some(_)) => FOUND_MS,
+                Ok(None) => MISSING_MS,
+                Err(Unavailable) => RETRY_MS,
+            };
+        if found.is_err()
+            && let Some(old) = self.kept.get(&key)
+        {
+            found = old.found.clone();
+        }
+        if self.kept.insert(key.clone(), Answer { found: found.clone(), until_ms }).is_some() {
+            return found;
         }
         self.order.push_back(key);
         if self.order.len() > ANSWERS_MAX
@@ -78,6 +107,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Answers<K, V> {
         {
             self.kept.remove(&oldest);
         }
+        found
     }
 }
 
@@ -88,24 +118,38 @@ mod tests {
     #[test]
     fn an_answer_is_good_for_its_time_and_none_for_less() {
         let mut cache = Cache::default();
-        cache.keep_name(PrincipalKind::User, 1, Some("ann@x".into()), 5);
-        cache.keep_name(PrincipalKind::User, 2, None, 5);
-        assert_eq!(cache.name(PrincipalKind::User, 1, FOUND_MS), Some(Some("ann@x".into())));
+        let ann = Ok(Some("ann@x".into()));
+        assert_eq!(cache.keep_name(PrincipalKind::User, 1, ann.clone(), 5), ann);
+        assert_eq!(cache.keep_name(PrincipalKind::User, 2, Ok(None), 5), Ok(None));
+        assert_eq!(cache.name(PrincipalKind::User, 1, FOUND_MS), Some(ann));
         assert_eq!(cache.name(PrincipalKind::User, 1, FOUND_MS + 5), None);
-        assert_eq!(cache.name(PrincipalKind::User, 2, MISSING_MS), Some(None));
+        assert_eq!(cache.name(PrincipalKind::User, 2, MISSING_MS), Some(Ok(None)));
         assert_eq!(cache.name(PrincipalKind::User, 2, MISSING_MS + 5), None);
         assert_eq!(cache.name(PrincipalKind::Group, 1, 5), None, "a group is not a user");
+    }
+
+    #[test]
+    fn an_old_answer_is_better_than_none_and_a_silent_service_is_left_alone() {
+        let mut cache = Cache::default();
+        let (kind, silent) = (PrincipalKind::Group, Err(Unavailable));
+        assert_eq!(cache.keep_id(kind, b"new", silent, 0), silent);
+        assert_eq!(cache.id(kind, &"new".into(), RETRY_MS - 1), Some(silent));
+        assert_eq!(cache.id(kind, &"new".into(), RETRY_MS), None);
+        assert_eq!(cache.keep_id(kind, b"old", Ok(Some(7)), 0), Ok(Some(7)));
+        assert_eq!(cache.keep_id(kind, b"old", silent, FOUND_MS), Ok(Some(7)));
+        assert_eq!(cache.id(kind, &"old".into(), FOUND_MS + RETRY_MS - 1), Some(Ok(Some(7))));
+        assert_eq!(cache.id(kind, &"old".into(), FOUND_MS + RETRY_MS), None);
     }
 
     #[test]
     fn the_oldest_answer_makes_room() {
         let mut cache = Cache::default();
         for id in 0..3 * ANSWERS_MAX as u32 {
-            cache.keep_id(PrincipalKind::Group, id.to_string().as_bytes(), Some(id), 0);
+            assert!(cache.keep_id(PrincipalKind::Group, id.to_string().as_bytes(), Ok(Some(id)), 0).is_ok());
         }
         assert_eq!((cache.ids.kept.len(), cache.ids.order.len()), (ANSWERS_MAX, ANSWERS_MAX));
         assert_eq!(cache.id(PrincipalKind::Group, &"0".into(), 0), None);
         let last = 3 * ANSWERS_MAX as u32 - 1;
-        assert_eq!(cache.id(PrincipalKind::Group, &last.to_string().into(), 0), Some(Some(last)));
+        assert_eq!(cache.id(PrincipalKind::Group, &last.to_string().into(), 0), Some(Ok(Some(last))));
     }
 }

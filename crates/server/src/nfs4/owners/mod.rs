@@ -3,8 +3,10 @@
 mod cache;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use proto::nfs4::Status;
 use proto::nfs4::attributes::Principal;
@@ -14,6 +16,8 @@ use cache::Cache;
 
 /// Longest name that is looked up, in bytes, without its domain.
 const NAME_BYTES_MAX: usize = 255;
+/// How long an answer of the name service is waited for.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// How owners and groups are told to clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +38,7 @@ pub enum PrincipalKind {
     Group,
 }
 
-/// The name service did not answer.
+/// The name service did not answer, or not in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
 
@@ -100,14 +104,16 @@ impl Owners {
 impl Domain {
     async fn name_of(&self, kind: PrincipalKind, id: u32) -> Option<Bytes> {
         let known = self.cache.lock().name(kind, id, self.world.now_ms());
-        if let Some(known) = known {
-            return known;
-        }
-        // Not kept when the service does not answer: the next request asks again.
-        let found = self.service.name_of(kind, id).await.ok()?;
-        let name = found.filter(|name| is_name(name)).map(|name| self.with_domain(&name));
-        self.cache.lock().keep_name(kind, id, name.clone(), self.world.now_ms());
-        name
+        let found = match known {
+            Some(known) => known,
+            None => {
+                let found = self.in_time(self.service.name_of(kind, id)).await;
+                let found =
+                    found.map(|name| name.filter(|name| is_name(name)).map(|name| self.with_domain(&name)));
+                self.cache.lock().keep_name(kind, id, found, self.world.now_ms())
+            }
+        };
+        found.unwrap_or_default()
     }
 
     async fn id_of(&self, kind: PrincipalKind, name: Bytes) -> Result<u32, Status> {
@@ -115,12 +121,19 @@ impl Domain {
         let found = match known {
             Some(known) => known,
             None => {
-                let found = self.service.id_of(kind, name.clone()).await.map_err(|_| Status::Delay)?;
-                self.cache.lock().keep_id(kind, &name, found, self.world.now_ms());
-                found
+                let found = self.in_time(self.service.id_of(kind, name.clone())).await;
+                self.cache.lock().keep_id(kind, &name, found, self.world.now_ms())
             }
         };
-        found.ok_or(Status::BadOwner)
+        found.map_err(|_| Status::Delay)?.ok_or(Status::BadOwner)
+    }
+
+    /// Waits for an answer no longer than a client should for a request.
+    async fn in_time<T>(&self, answer: BoxFuture<Result<T, Unavailable>>) -> Result<T, Unavailable> {
+        match select(answer, self.world.sleep(ANSWER_MAX)).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => Err(Unavailable),
+        }
     }
 
     fn with_domain(&self, name: &[u8]) -> Bytes {

@@ -5,9 +5,11 @@
 #![cfg(target_os = "linux")]
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use pollster::block_on;
@@ -462,6 +464,54 @@ fn a_chmod_behind_our_back_counts_at_once() {
         fs::set_permissions(&path, fs::Permissions::from_mode(if open { 0o644 } else { 0o600 })).unwrap();
         let read = block_on(server.read(&stranger, &node, 0, 10, &mut Vec::new()));
         assert_eq!(read.is_ok(), open);
+    }
+}
+
+#[test]
+fn what_stays_is_listed_once_while_other_threads_make_and_remove() {
+    let host = Host::new();
+    let server = host.open(HandleMode::Auto);
+    let how = CreateMode::Guarded(SetAttributes::default());
+    let stay: BTreeSet<String> = (0..500).map(|i| format!("stay {i}")).collect();
+    for file in &stay {
+        fs::write(host.export().join(file), "").unwrap();
+    }
+    let done = AtomicBool::new(false);
+    let (server, how, done_in) = (&server, &how, &done);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            scope.spawn(move || {
+                for round in 0.. {
+                    let file = format!("{thread} {}", round % 50);
+                    block_on(server.create(&root(), &server.root(), name(&file), how)).unwrap();
+                    block_on(server.remove(&root(), &server.root(), name(&file), RemoveKind::Any)).unwrap();
+                    if done_in.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+        }
+        let listings = [1, 7, 64, 1000, 3, 100].map(|page| list_in_pages(server, page));
+        done.store(true, Ordering::Relaxed);
+        for listing in listings {
+            let mut found = listing.unwrap();
+            found.retain(|name| stay.contains(name));
+            assert_eq!(found.len(), stay.len());
+            assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), stay);
+        }
+    });
+}
+
+/// The names in the root, some of them with their objects.
+fn list_in_pages(server: &Local, page: usize) -> vfs::Result<Vec<String>> {
+    let (mut cookie, mut found) = (0, Vec::new());
+    loop {
+        let part = block_on(server.read_dir(&root(), &server.root(), cookie, page, page > 10))?;
+        cookie = part.entries.last().map_or(cookie, |entry| entry.cookie);
+        found.extend(part.entries.iter().map(|entry| String::from_utf8_lossy(&entry.name).into_owned()));
+        if part.eof {
+            return Ok(found);
+        }
     }
 }
 

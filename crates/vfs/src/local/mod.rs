@@ -13,6 +13,10 @@
 //! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), changes
 //! that are made through us within a tick are counted; `change` has the scheme.
 //!
+//! **Cookies**: the kernel's positions in a directory. On ext4, xfs, btrfs and tmpfs (since Linux 6.6) entries that stay are
+//! listed once while others come and go. On file systems that number entries anew at every listing, as ramfs and older
+//! tmpfs do, one may be missed when others are removed meanwhile.
+//!
 //! **Exclusive create**: the verifier is kept in the seconds of the access and modification times, 31 bits of
 //! each half, since a protocol's times may be signed.
 //!

@@ -2,6 +2,7 @@
 
 mod conflict;
 mod counters;
+mod denials;
 mod expected;
 mod holders;
 mod names;
@@ -21,7 +22,8 @@ pub fn all(history: &History) -> Result<(), Violation> {
     counters::check(history)?;
     holders::check(history)?;
     recalls::check(history)?;
-    names::check(history)
+    names::check(history)?;
+    denials::check(history)
 }
 
 /// A request that was carried out, at the time when it was.

@@ -88,13 +88,15 @@ impl Script {
     pub fn new() -> Self {
         let mut script = Self { history: History::default(), now_ms: 0, tags: 0 };
         script.log(What::Boot { remembers: true });
-        (0..2).for_each(|machine| script.session(machine));
+        (0..2).for_each(|machine| script.session(machine, 1));
         script
     }
 
-    fn session(&mut self, machine: usize) {
+    /// A session for a machine in one of its lives.
+    pub fn session(&mut self, machine: usize, life: u32) {
         let client = ClientId(machine as u64);
         let tag = self.ask(machine, Request::CreateSession { client, sequence: SequenceId(1) });
+        self.history.requests.entry(tag).and_modify(|asked| asked.0.life = life);
         let session = Some(SessionId([machine as u8; 16]));
         self.answer(tag, Outcome::Done(Done { session, ..Done::default() }));
     }

@@ -5,7 +5,7 @@ mod holders;
 use proto::nfs4::Status;
 
 use super::script::*;
-use super::{counters, expected, names, once, recalls};
+use super::{counters, denials, expected, names, once, recalls};
 use crate::action::{Action, Create, Done, Outcome};
 use crate::history::{History, Violation, What};
 use crate::host::LIMITS;
@@ -149,4 +149,23 @@ fn a_failure_that_has_made_a_name_is_found() {
         s.log(What::Boot { remembers: true });
     });
     assert_eq!(crashed, "fine", "what was under way may have happened");
+}
+
+#[test]
+fn a_denial_that_nothing_explains_is_found() {
+    let denied = |between: fn(&mut Script)| {
+        told(denials::check, |s| {
+            s.locks(0, 1);
+            between(s);
+            s.failed(1, lock(), Status::Denied);
+        })
+    };
+    assert_eq!(denied(|_| ()), "fine");
+    let unlocked = denied(|s| {
+        s.done(0, unlock(id(1)), Done::default());
+    });
+    assert_told(&unlocked, "nobody has it");
+    assert_told(&denied(|s| s.log(What::Boot { remembers: true })), "nobody has it");
+    assert_told(&denied(|s| s.session(0, 2)), "nobody has it");
+    assert_eq!(denied(|s| s.session(0, 1)), "fine");
 }

@@ -1,0 +1,71 @@
+//! Nobody is denied what nobody else has: behind every denial is something that was given and not given up, by a client that
+//! has not come back to life since.
+
+use std::collections::BTreeMap;
+
+use proto::nfs4::Status;
+
+use super::Executions;
+use super::conflict::{conflict, ended, gained};
+use crate::action::{Done, Life, Outcome, Request};
+use crate::history::{History, Holding, Violation, What};
+
+pub fn check(history: &History) -> Result<(), Violation> {
+    let mut executions = Executions::default();
+    let mut given: BTreeMap<[u8; 12], (Life, Holding)> = BTreeMap::new();
+    for entry in &history.entries {
+        if matches!(entry.what, What::Boot { .. }) {
+            given.clear();
+        }
+        let Some(executed) = executions.at(history, entry) else { continue };
+        let life = executed.life;
+        match (executed.request, executed.outcome) {
+            // A session for a new life ends what the life before had (RFC 8881 §18.36.4).
+            (Request::CreateSession { .. }, Outcome::Done(_)) => {
+                given.retain(|_, (other, _)| other.machine != life.machine || other.life >= life.life);
+            }
+            (Request::InSession { action, .. }, Outcome::Done(done)) => {
+                if let Some(id) = ended(action) {
+                    given.remove(&id.other);
+                }
+                for (id, holding) in gained(action, done) {
+                    let before = given.remove(&id.other);
+                    given.insert(id.other, (life, both(before.map(|before| before.1), holding)));
+                }
+            }
+            (
+                Request::InSession { action, .. },
+                Outcome::Failed(status @ (Status::Denied | Status::ShareDenied)),
+            ) => {
+                let wanted = gained(action, &granted());
+                let is_denied = |(_, wanted): &(_, Holding)| {
+                    given.values().any(|(other, has)| conflict((life, wanted), (*other, has)))
+                };
+                if !wanted.iter().any(is_denied) {
+                    return Err(Violation(format!(
+                        "at {} ms: #{}: {status} for {action:?}, and nobody has it: {given:?}",
+                        entry.at_ms, executed.tag
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A success, to see what a request would have given.
+fn granted() -> Done {
+    Done { state_id: Some(proto::nfs4::StateId::INVALID), ..Done::default() }
+}
+
+/// An owner's opens of a file are one (RFC 8881 §9.7).
+fn both(before: Option<Holding>, now: Holding) -> Holding {
+    match (before, now) {
+        (
+            Some(Holding::Share { access: more_access, deny: more_deny, .. }),
+            Holding::Share { file, owner, access, deny },
+        ) => Holding::Share { file, owner, access: access | more_access, deny: deny | more_deny },
+        (_, now) => now,
+    }
+}

@@ -38,7 +38,7 @@ pub(crate) async fn run<F: FileSystem>(
 }
 
 /// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).
-async fn newest<F: FileSystem>(
+pub(crate) async fn newest<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<F>,
     wanted: Bitmap,

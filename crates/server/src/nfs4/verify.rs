@@ -7,7 +7,7 @@ use xdr::{Decoder, Encoder};
 
 use super::context::Context;
 use super::owners::{Owners, PrincipalKind};
-use super::{attributes, status};
+use super::{attributes, get_attr};
 
 /// Cannot be compared (RFC 8881 §18.31.3).
 const NOT_COMPARABLE: Bitmap = attributes::WRITE_ONLY.with(AttributeId::RdattrError);
@@ -27,7 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
     if !compared.without(attributes::supported(object.fs())).is_empty() {
         return Err(Status::AttributeNotSupported);
     }
-    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let found = get_attr::newest(context, object, compared).await?;
     let values = attributes::of(context.server, object, &found, compared).await?;
     let owners = context.server.owners();
     as_told(owners, PrincipalKind::User, &mut given.owner).await?;

@@ -60,6 +60,21 @@ fn the_holder_of_a_write_delegation_is_asked_for_size_and_change() {
 }
 
 #[test]
+fn verify_compares_with_what_the_holder_of_a_write_delegation_has() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, _) = write_delegated(&mut a, "f");
+    let told = attributes(&mut a.on(&file, Operation::GetAttr, &change_and_size())).change.unwrap() - 1;
+    *a.callbacks.attributes.lock() = Some((told + 1, 9));
+    for (size, of_b) in [(9, Status::Ok), (4, Status::NotSame)] {
+        let size = AttributeValues { size: Some(size), ..Default::default() };
+        assert_eq!(b.on(&file, Operation::Verify, &size).status, of_b);
+    }
+    let own = AttributeValues { size: Some(4), ..Default::default() };
+    assert_eq!(a.on(&file, Operation::Verify, &own).status, Status::Ok, "the holder is not asked");
+}
+
+#[test]
 fn a_holder_that_does_not_say_what_it_has_modified_is_recalled() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));

@@ -56,6 +56,7 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         O::Link | O::Remove => (InSession, STATUS + CHANGE_INFO),
         O::Rename => (InSession, STATUS + 2 * CHANGE_INFO),
         O::Close | O::Lock | O::LockU | O::OpenDowngrade | O::SetAttr => (InSession, STATUS + STATE_ID),
+        O::GetDirDelegation => (InSession, STATUS + 4 + 8 + STATE_ID + 3 * BITMAP),
         O::Write => (InSession, STATUS + 16),
         O::Read | O::ReadDir => (InSession, SOME_DATA),
         O::Access
@@ -64,7 +65,6 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         | O::DelegReturn
         | O::FreeStateId
         | O::GetAttr
-        | O::GetDirDelegation
         | O::GetFh
         | O::LockT
         | O::Lookup

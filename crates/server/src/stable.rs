@@ -14,8 +14,9 @@ use crate::runtime::BoxFuture;
 /// which they were asked for.
 pub trait StableRecords: Send + Sync + 'static {
     /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by its name when this
-    /// one is removed.
-    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
+    /// one is removed. With `revoked` it is kept that a delegation of the client was revoked: after a restart it may not take
+    /// back any, for it may not know (RFC 8881 §10.2.1).
+    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>>;
 
     /// Removes a client, if its owner's record is not that of a later one; one that is not there is no error.
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
@@ -29,7 +30,7 @@ pub trait StableRecords: Send + Sync + 'static {
 pub struct Forgetful;
 
 impl StableRecords for Forgetful {
-    fn add(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -199,6 +199,11 @@ impl Client {
         std::mem::take(&mut *self.states.lock())
     }
 
+    /// True while it has not freed a delegation that was revoked.
+    pub fn has_revoked(&self) -> bool {
+        !self.revoked.lock().is_empty()
+    }
+
     pub(crate) fn revoke(&self, other: [u8; 12]) {
         self.remove_state(&other);
         self.revoked.lock().insert(other, Status::DelegationRevoked);

@@ -6,7 +6,7 @@
 //! Whoever runs the server writes down that the grace period is over before anything is given that a client might
 //! have reclaimed: a second crash must not let a late client take back what others hold by then (§8.4.3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
@@ -25,23 +25,25 @@ pub(crate) struct Grace {
 #[derive(Debug, Default)]
 struct Inner {
     until: Now,
-    /// Those who held state before the restart, as [`record_name`] has them.
-    known: BTreeSet<Bytes>,
+    /// Those who held state before the restart, as [`record_name`] has them, and whether a delegation was revoked.
+    known: BTreeMap<Bytes, bool>,
     /// Those of them that have not said yet that they are done.
     awaited: BTreeSet<Bytes>,
 }
 
 impl State {
-    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]); with none there is nothing to wait for, and none begins.
+    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]), each with whether it may not
+    /// take back delegations, for one was revoked and it may not know (RFC 8881 §10.2.1); with none there is nothing to wait for,
+    /// and none begins.
     ///
     /// To be called before the first request.
-    pub fn begin_grace(&self, names: impl IntoIterator<Item = Bytes>, now: Now) {
-        let known: BTreeSet<Bytes> = names.into_iter().collect();
+    pub fn begin_grace(&self, names: impl IntoIterator<Item = (Bytes, bool)>, now: Now) {
+        let known: BTreeMap<Bytes, bool> = names.into_iter().collect();
         if known.is_empty() {
             return;
         }
         let until = Now(now.0.saturating_add(self.limits.lease_ms()));
-        *self.grace.inner.lock() = Inner { until, awaited: known.clone(), known };
+        *self.grace.inner.lock() = Inner { until, awaited: known.keys().cloned().collect(), known };
         // Users of other protocols must look at the table of state from now on.
         self.clients.seen.store(true, Ordering::Relaxed);
         self.grace.active.store(true, Ordering::SeqCst);
@@ -86,7 +88,12 @@ impl State {
 
     /// True for an owner that held state before the restart, and the principal that it had then.
     pub(crate) fn is_known(&self, owner: &Bytes, principal: &Principal) -> bool {
-        self.in_grace() && self.grace.inner.lock().known.contains(&record_name(owner, principal))
+        self.in_grace() && self.grace.inner.lock().known.contains_key(&record_name(owner, principal))
+    }
+
+    /// True for a client that may take back delegations too.
+    pub(crate) fn may_reclaim_delegations(&self, client: &Client) -> bool {
+        self.grace.inner.lock().known.get(&client.record_name()) == Some(&false)
     }
 
     /// Checks that a client may take back what it held.

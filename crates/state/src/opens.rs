@@ -59,6 +59,10 @@ impl State {
         if client.state_count() >= self.limits.states_per_client_max {
             return Err(Status::Delay.into());
         }
+        let wanted = match open.claim {
+            OpenClaim::New => open.delegate,
+            OpenClaim::Reclaim(kind) => kind.filter(|_| self.may_reclaim_delegations(client)),
+        };
         self.files.with(open.file, |state, shard| {
             let mine = Some((client.id(), &open.owner[..]));
             self.check_shares(state, mine, (open.access, open.deny), now)
@@ -69,10 +73,6 @@ impl State {
                 return Err(Blocked::By(obstacles));
             }
             let state_id = self.add_open(state, client, open)?;
-            let wanted = match open.claim {
-                OpenClaim::New => open.delegate,
-                OpenClaim::Reclaim(kind) => kind,
-            };
             let delegation = wanted.and_then(|kind| {
                 let id = self.delegate(state, shard, client, (open.file, kind), now)?;
                 Some((id, kind))

@@ -317,8 +317,8 @@ fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expell
 
 // Restart, RFC 8881 §8.4.2.
 
-fn recorded(owner: &str) -> Bytes {
-    state::record_name(owner.as_bytes(), &principal(owner))
+fn recorded(owner: &str) -> (Bytes, bool) {
+    (state::record_name(owner.as_bytes(), &principal(owner)), false)
 }
 
 fn fresh(state: &State, owner: &str) -> Arc<Client> {
@@ -420,6 +420,15 @@ fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
     ask(&a, first.state_id, true).unwrap();
     let conflict = ask(&b, reader.state_id, false);
     assert!(matches!(conflict, Err(LockError::Blocked(Blocked::Status(Status::ReclaimConflict)))));
+}
+
+#[test]
+fn who_may_not_know_of_a_revoked_delegation_reclaims_opens_alone() {
+    let state = state();
+    state.begin_grace([(Bytes::from_static(b"a"), true)], T0);
+    let a = fresh(&state, "a");
+    let opened = state.open(&a, &reclaimed(share::READ, 0, Some(DelegationKind::Read)), T0).unwrap();
+    assert_eq!(opened.delegation, None, "RFC 8881 §10.2.1");
 }
 
 #[test]

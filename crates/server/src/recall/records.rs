@@ -16,7 +16,7 @@ impl Recaller {
         if client.is_recorded() {
             return Ok(());
         }
-        match self.inner.stable.add(client.id(), client.record_name()).await {
+        match self.inner.stable.add(client.id(), client.record_name(), client.has_revoked()).await {
             Ok(()) => {
                 client.set_recorded();
                 Ok(())

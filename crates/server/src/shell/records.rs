@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::ClientId;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{AccessGuard, Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::runtime::BoxFuture;
@@ -22,10 +22,10 @@ const FILE: &str = "clients.redb";
 /// The most changes in one commit.
 const BATCH_MAX: usize = 1024;
 
-/// Clients that hold state, by their owners' names: of each owner only the last.
-const CURRENT: TableDefinition<'_, &[u8], u64> = TableDefinition::new("current");
-/// Owners that may reclaim.
-const RECOVERY: TableDefinition<'_, &[u8], ()> = TableDefinition::new("recovery");
+/// Clients that hold state, by their owners' names: of each owner only the last, and whether a delegation was revoked.
+const CURRENT: TableDefinition<'_, &[u8], (u64, bool)> = TableDefinition::new("current");
+/// Owners that may reclaim, and whether a delegation was revoked.
+const RECOVERY: TableDefinition<'_, &[u8], bool> = TableDefinition::new("recovery");
 
 /// See the module.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ type Asked = (Change, oneshot::Sender<io::Result<()>>);
 
 #[derive(Debug)]
 enum Change {
-    Add(ClientId, Bytes),
+    Add(ClientId, Bytes, bool),
     Remove(ClientId, Bytes),
     EndGrace,
 }
@@ -51,7 +51,7 @@ impl Records {
     ///
     /// # Errors
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
-    pub(super) fn open(state_directory: &Path) -> io::Result<(Self, Vec<Bytes>)> {
+    pub(super) fn open(state_directory: &Path) -> io::Result<(Self, Vec<(Bytes, bool)>)> {
         let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
         let owners = begin(&database).map_err(io::Error::other)?;
         let (changes, receiver) = channel();
@@ -89,8 +89,8 @@ impl Drop for Records {
 }
 
 impl StableRecords for Records {
-    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Add(client, owner))
+    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner, revoked))
     }
 
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
@@ -107,19 +107,24 @@ fn ended() -> io::Error {
 }
 
 /// Moves those who held state to those who may reclaim.
-fn begin(database: &Database) -> Result<Vec<Bytes>, redb::Error> {
+fn begin(database: &Database) -> Result<Vec<(Bytes, bool)>, redb::Error> {
     let transaction = database.begin_write()?;
     {
         let mut current = transaction.open_table(CURRENT)?;
         let mut recovery = transaction.open_table(RECOVERY)?;
         for entry in current.iter()? {
-            recovery.insert(entry?.0.value(), ())?;
+            let (owner, record) = entry?;
+            let before = recovery.get(owner.value())?.is_some_and(|revoked| revoked.value());
+            recovery.insert(owner.value(), before || record.value().1)?;
         }
         current.retain(|_, _| false)?;
     }
     transaction.commit()?;
     let recovery = database.begin_read()?.open_table(RECOVERY)?;
-    recovery.iter()?.map(|entry| Ok(Bytes::copy_from_slice(entry?.0.value()))).collect()
+    let owned = |(owner, revoked): (AccessGuard<'_, &[u8]>, AccessGuard<'_, bool>)| {
+        (Bytes::copy_from_slice(owner.value()), revoked.value())
+    };
+    recovery.iter()?.map(|entry| Ok(owned(entry?))).collect()
 }
 
 fn write_all(database: &Database, changes: &Receiver<Asked>) {
@@ -145,17 +150,17 @@ fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> 
 
 fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
     match change {
-        Change::Add(client, owner) => {
-            transaction.open_table(CURRENT)?.insert(&owner[..], client.0)?;
+        Change::Add(client, owner, revoked) => {
+            transaction.open_table(CURRENT)?.insert(&owner[..], (client.0, *revoked))?;
         }
         Change::Remove(client, owner) => {
             let mut current = transaction.open_table(CURRENT)?;
-            let is_later = current.get(&owner[..])?.is_some_and(|recorded| recorded.value() != client.0);
+            let is_later = current.get(&owner[..])?.is_some_and(|recorded| recorded.value().0 != client.0);
             if !is_later {
                 current.remove(&owner[..])?;
             }
         }
-        Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, ()| false)?,
+        Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, _| false)?,
     }
     Ok(())
 }
@@ -165,7 +170,7 @@ mod tests {
     use super::*;
 
     fn owners(directory: &Path) -> Vec<Bytes> {
-        Records::open(directory).unwrap().1
+        Records::open(directory).unwrap().1.into_iter().map(|(owner, _)| owner).collect()
     }
 
     fn wait(change: BoxFuture<io::Result<()>>) {
@@ -176,17 +181,17 @@ mod tests {
     fn who_held_state_may_reclaim_until_the_grace_period_has_ended() {
         let directory = tempfile::tempdir().unwrap();
         let (records, known) = Records::open(directory.path()).unwrap();
-        assert_eq!(known, Vec::<Bytes>::new(), "nobody was here before");
+        assert!(known.is_empty(), "nobody was here before");
         for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
-            wait(records.add(ClientId(id), owner.into()));
+            wait(records.add(ClientId(id), owner.into(), false));
         }
         wait(records.remove(ClientId(2), "b".into()));
         drop(records);
         assert_eq!(owners(directory.path()), ["a", "c"]);
         // A second crash, within the grace period: nobody has reclaimed, everybody still may.
         let (records, known) = Records::open(directory.path()).unwrap();
-        assert_eq!(known, ["a", "c"]);
-        wait(records.add(ClientId(9), "a".into()));
+        assert_eq!(known, [("a".into(), false), ("c".into(), false)]);
+        wait(records.add(ClientId(9), "a".into(), false));
         wait(records.end_grace());
         drop(records);
         assert_eq!(owners(directory.path()), ["a"], "c has not reclaimed in its time (RFC 8881 §8.4.3)");
@@ -197,7 +202,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (records, _) = Records::open(directory.path()).unwrap();
         for (id, owner) in [(1, "a"), (2, "a"), (3, "b"), (4, "b")] {
-            wait(records.add(ClientId(id), owner.into()));
+            wait(records.add(ClientId(id), owner.into(), false));
         }
         wait(records.remove(ClientId(2), "a".into()));
         wait(records.remove(ClientId(3), "b".into()));
@@ -207,6 +212,19 @@ mod tests {
             ["b"],
             "the client with a's name before its restart is gone too"
         );
+    }
+
+    #[test]
+    fn that_a_delegation_was_revoked_is_kept_through_two_restarts() {
+        let directory = tempfile::tempdir().unwrap();
+        let (records, _) = Records::open(directory.path()).unwrap();
+        wait(records.add(ClientId(1), "a".into(), true));
+        drop(records);
+        let (records, known) = Records::open(directory.path()).unwrap();
+        assert_eq!(known, [("a".into(), true)]);
+        wait(records.add(ClientId(2), "a".into(), false));
+        drop(records);
+        assert_eq!(Records::open(directory.path()).unwrap().1, [("a".into(), true)]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Stable storage that takes its time: what was acknowledged survives a crash, of the rest a part may.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::random::Random;
 
 #[derive(Debug, Clone)]
 enum Change {
-    Add(ClientId, Bytes),
+    Add(ClientId, Bytes, bool),
     Remove(ClientId, Bytes),
     EndGrace,
 }
@@ -25,8 +25,8 @@ enum Change {
 /// What is on the platter, and what is on its way there.
 #[derive(Debug)]
 struct Platter {
-    current: BTreeMap<Bytes, ClientId>,
-    recovery: BTreeSet<Bytes>,
+    current: BTreeMap<Bytes, (ClientId, bool)>,
+    recovery: BTreeMap<Bytes, bool>,
     /// In the order in which they were asked for.
     pending: Vec<Change>,
     /// When the last pending change will be done.
@@ -42,7 +42,7 @@ impl Disk {
     pub fn new(random: Random) -> Self {
         let platter = Platter {
             current: BTreeMap::new(),
-            recovery: BTreeSet::new(),
+            recovery: BTreeMap::new(),
             pending: Vec::new(),
             busy_until: 0,
             random,
@@ -64,11 +64,13 @@ impl Disk {
         platter.busy_until = 0;
     }
 
-    /// The owners that may reclaim, as the server reads them when it starts.
-    pub fn open(&self) -> Vec<Bytes> {
+    /// The owners that may reclaim, as the server reads them when it starts, and whether a delegation was revoked.
+    pub fn open(&self) -> Vec<(Bytes, bool)> {
         let platter = &mut *self.0.lock();
-        platter.recovery.extend(std::mem::take(&mut platter.current).into_keys());
-        platter.recovery.iter().cloned().collect()
+        for (owner, (_, revoked)) in std::mem::take(&mut platter.current) {
+            *platter.recovery.entry(owner).or_default() |= revoked;
+        }
+        platter.recovery.clone().into_iter().collect()
     }
 
     /// The records as one incarnation of the server uses them.
@@ -80,11 +82,11 @@ impl Disk {
 impl Platter {
     fn apply(&mut self, change: &Change) {
         match change {
-            Change::Add(client, owner) => {
-                self.current.insert(owner.clone(), *client);
+            Change::Add(client, owner, revoked) => {
+                self.current.insert(owner.clone(), (*client, *revoked));
             }
             Change::Remove(client, owner) => {
-                if self.current.get(owner) == Some(client) {
+                if self.current.get(owner).is_some_and(|(recorded, _)| recorded == client) {
                     self.current.remove(owner);
                 }
             }
@@ -129,8 +131,8 @@ impl Records {
 }
 
 impl StableRecords for Records {
-    fn add(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Add(client, owner))
+    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner, revoked))
     }
 
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {

@@ -229,8 +229,27 @@ impl State {
         }
     }
 
-    /// Revokes what was not returned in time; returns how many.
-    pub(crate) fn revoke_overdue(&self, now: Now) -> usize {
+    /// Clients that have not returned delegations in time: before these are revoked it must be written down, see
+    /// [`State::revoke_overdue`].
+    pub fn overdue_holders(&self, now: Now) -> Vec<Arc<Client>> {
+        let mut holders: Vec<_> = self.overdue(now).into_iter().map(|(_, client, _)| client).collect();
+        holders.sort_by_key(|client| client.id());
+        holders.dedup_by_key(|client| client.id());
+        holders
+    }
+
+    /// Revokes what a client has not returned in time; returns how many.
+    pub fn revoke_overdue(&self, client: &Client, now: Now) -> usize {
+        let mut overdue = self.overdue(now);
+        overdue.retain(|(_, holder, _)| holder.id() == client.id());
+        for (file, _, other) in &overdue {
+            self.files.with(*file, |state, shard| self.files.drop_delegation(state, shard, other));
+            client.revoke(*other);
+        }
+        overdue.len()
+    }
+
+    fn overdue(&self, now: Now) -> Vec<(FileId, Arc<Client>, [u8; 12])> {
         let mut overdue = Vec::new();
         for shard in self.files.shards() {
             if shard.delegated.load(Ordering::SeqCst) == 0 {
@@ -242,11 +261,7 @@ impl State {
                     .extend(late.map(|delegation| (*file, Arc::clone(&delegation.client), delegation.other)));
             }
         }
-        for (file, client, other) in &overdue {
-            self.files.with(*file, |state, shard| self.files.drop_delegation(state, shard, other));
-            client.revoke(*other);
-        }
-        overdue.len()
+        overdue
     }
 }
 

@@ -46,7 +46,6 @@ pub use opens::{Open, OpenClaim, Opened};
 pub use ranges::{LockOwner, Range};
 pub use session::{Begin, ConnectionId, SequenceRequest, Session, SlotTicket};
 pub use shares::ShareOwner;
-pub use ticking::Ticked;
 pub use time::Now;
 
 use clients::Clients;

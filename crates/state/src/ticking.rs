@@ -4,13 +4,6 @@ use std::sync::Arc;
 
 use crate::{Client, Now, State};
 
-/// What a tick ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticked {
-    /// Delegations that were not returned in time.
-    pub revoked_delegations: usize,
-}
-
 impl State {
     /// Clients that have held nothing for a while, each once: their names are to be removed from stable storage. To be called
     /// every second or so.
@@ -19,10 +12,8 @@ impl State {
         table.records.values().map(|record| &record.client).filter(|c| c.is_long_idle()).cloned().collect()
     }
 
-    /// To be called every second or so: revokes delegations, forgets old recalls.
-    pub fn tick(&self, now: Now) -> Ticked {
-        let revoked_delegations = self.revoke_overdue(now);
+    /// To be called every second or so: forgets old recalls.
+    pub fn tick(&self, now: Now) {
         self.files.forget_recalls(now, self.limits.recall_pause_ms);
-        Ticked { revoked_delegations }
     }
 }

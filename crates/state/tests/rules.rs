@@ -577,7 +577,9 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
     let (id, _) = opened.delegation.unwrap();
     state.begin_change(FILE, None, T0).unwrap_err();
     a.renew(Now(T0.0 + 90_000));
-    assert_eq!(state.tick(Now(T0.0 + 90_000)).revoked_delegations, 1);
+    let late = Now(T0.0 + 90_000);
+    assert_eq!(state.overdue_holders(late).iter().map(|client| client.id()).collect::<Vec<_>>(), [a.id()]);
+    assert_eq!(state.revoke_overdue(&a, late), 1);
     assert_ne!(a.status_flags(), 0);
     assert_eq!(
         state.check_io(&a, FILE, &id, Io::Read, T0).map_err(|blocked| status(&blocked)),

@@ -122,11 +122,8 @@ impl Recaller {
     /// To be called every second or so: ends what is overdue.
     pub async fn tick(&self) {
         let now = self.now();
-        let ticked = self.state().tick(now);
-        if ticked.revoked_delegations > 0 {
-            tracing::info!(delegations = ticked.revoked_delegations, "delegations were revoked");
-            self.wake();
-        }
+        self.state().tick(now);
+        self.revoke_overdue().await;
         let overdue = self.state().overdue_clients(now);
         if !overdue.is_empty() {
             self.expel(&overdue).await;

@@ -85,6 +85,29 @@ impl Recaller {
         true
     }
 
+    /// Revokes delegations that were not returned in time, once it is written down that their holders may not take them back
+    /// (RFC 8881 §10.2.1).
+    pub(crate) async fn revoke_overdue(&self) {
+        let now = self.now();
+        let mut revoked = 0;
+        for client in self.state().overdue_holders(now) {
+            // The record of a client that is gone is removed, and must not come back.
+            if client.is_gone() {
+                continue;
+            }
+            match self.inner.stable.add(client.id(), client.owner().clone(), true).await {
+                Ok(()) => revoked += self.state().revoke_overdue(&client, now),
+                Err(error) => {
+                    tracing::error!(%error, "a delegation is not revoked: it cannot be written down");
+                }
+            }
+        }
+        if revoked > 0 {
+            tracing::info!(delegations = revoked, "delegations were revoked");
+            self.wake();
+        }
+    }
+
     /// Ends the grace period when nobody is waited for any more.
     pub(crate) async fn end_grace_if_due(&self) {
         if !self.state().grace_may_end(self.now()) {

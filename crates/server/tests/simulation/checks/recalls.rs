@@ -22,7 +22,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
     for entry in &history.entries {
         match &entry.what {
             // After that the server must have had the time to look.
-            What::Fault(Fault::Jump { .. }) => looked_from = entry.server_ms,
+            What::Fault(Fault::Jump { .. }) => looked_from = looked_from.max(entry.server_ms),
+            What::Fault(Fault::BreakDisk { for_ms, .. }) => {
+                looked_from = looked_from.max(entry.server_ms + for_ms);
+            }
             What::Arrived { tag } => {
                 arrived.insert(*tag, entry.server_ms);
             }

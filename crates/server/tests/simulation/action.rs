@@ -117,6 +117,12 @@ pub enum Action {
     Free {
         state_id: StateId,
     },
+    /// By somebody who need not have the file open.
+    SetMode {
+        file: String,
+        handle: FileHandle,
+        mode: u32,
+    },
     Remove {
         name: String,
     },

@@ -19,6 +19,10 @@ pub enum Holding {
         access: u32,
         deny: u32,
     },
+    /// For as long as one request takes.
+    Attributes {
+        file: String,
+    },
     /// Of a machine as a whole.
     Delegation {
         file: String,

@@ -2,7 +2,7 @@
 
 use proto::nfs4::{StateId, share};
 
-use crate::action::{Action, CELL_BYTES, Done, Life};
+use crate::action::{Action, CELL_BYTES, Done, Life, Owner};
 use crate::history::Holding;
 
 /// The stateid that a request relies on.
@@ -28,10 +28,25 @@ pub fn ended(action: &Action) -> Option<StateId> {
     }
 }
 
-/// The file that a request to open is about.
-pub fn opens(action: &Action) -> Option<&str> {
+/// The file that a request wants in a way that delegations are recalled for.
+pub fn wants(action: &Action) -> Option<&str> {
     match action {
-        Action::Open { file, .. } | Action::ReclaimOpen { file, .. } => Some(file),
+        Action::Open { file, .. } | Action::ReclaimOpen { file, .. } | Action::SetMode { file, .. } => {
+            Some(file)
+        }
+        Action::Read { cell, state_id, .. } if *state_id == StateId::ANONYMOUS => Some(&cell.file),
+        _ => None,
+    }
+}
+
+/// What a request without an open uses while it is carried out.
+pub fn uses(action: &Action) -> Option<Holding> {
+    match action {
+        Action::Read { cell, state_id, .. } if *state_id == StateId::ANONYMOUS => {
+            let (file, owner) = (cell.file.clone(), Owner::MAX);
+            Some(Holding::Share { file, owner, access: share::READ, deny: 0 })
+        }
+        Action::SetMode { file, .. } => Some(Holding::Attributes { file: file.clone() }),
         _ => None,
     }
 }
@@ -69,7 +84,7 @@ pub fn gained(action: &Action, done: &Done) -> Vec<(StateId, Holding)> {
 
 /// RFC 8881 §9.1, §9.7 and §10.4: what two cannot have together.
 pub fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) -> bool {
-    use Holding::{Delegation, Lock, Share};
+    use Holding::{Attributes, Delegation, Lock, Share};
     let other_machine = a_life.machine != b_life.machine;
     match (a, b) {
         (
@@ -98,6 +113,7 @@ pub fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) ->
             let writes = access & share::WRITE != 0 || deny & share::READ != 0;
             a_file == b_file && other_machine && (*write || writes)
         }
+        (Attributes { file: a_file }, Delegation { file: b_file, .. }) => a_file == b_file && other_machine,
         _ => false,
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use proto::nfs4::{ClientId, SessionId, StateId, Status};
 
-use super::conflict::{conflict, ended, gained, opens, state_id};
+use super::conflict::{conflict, ended, gained, state_id, uses, wants};
 use super::{Executed, Executions};
 use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
@@ -26,6 +26,8 @@ struct Held<'a> {
     client: ClientId,
     state_id: StateId,
     holding: &'a Holding,
+    /// The position in the history.
+    from: usize,
 }
 
 /// What the server has given.
@@ -94,7 +96,7 @@ impl<'a> Checker<'a> {
                 self.arrived_at.entry(*tag).or_insert(self.position);
                 let (life, request) = &history.requests[tag];
                 if let Request::InSession { action, .. } = request
-                    && let Some(file) = opens(action)
+                    && let Some(file) = wants(action)
                 {
                     self.wanted.entry(file).or_default().push((now, life.machine));
                 }
@@ -102,9 +104,10 @@ impl<'a> Checker<'a> {
             What::Held { life, client, hold, state_id, holding } => {
                 let void = self.given.get(&state_id.other).is_none_or(|given| given.void_from.is_some());
                 if !void && self.has_lease(*client, now) {
-                    self.exclude((*life, holding), "has", now)?;
+                    self.exclude((*life, holding), "has", (self.position, now))?;
                 }
-                let held = Held { life: *life, client: *client, state_id: *state_id, holding };
+                let held =
+                    Held { life: *life, client: *client, state_id: *state_id, holding, from: self.position };
                 self.held.insert(*hold, held);
             }
             What::Released { hold } => {
@@ -160,11 +163,15 @@ impl<'a> Checker<'a> {
         if let Action::Write { cell, value, .. } = action {
             self.numbers.insert(cell, *value);
         }
+        // What begins while it is carried out is not in its way.
+        if let Some((used, arrived)) = uses(action).zip(arrived) {
+            self.exclude((life, &used), "uses", (arrived, now))?;
+        }
         if let Some(id) = ended(action) {
             self.given.remove(&id.other);
         }
         for (id, holding) in gained(action, done) {
-            self.exclude((life, &holding), "is given", now)?;
+            self.exclude((life, &holding), "is given", (self.position, now))?;
             for given in self.given.values_mut() {
                 if conflict((life, &holding), (given.life, &given.holding)) {
                     given.void_from.get_or_insert(self.position);
@@ -175,10 +182,15 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Somebody gets something: whoever has what excludes it must have no right to it any more.
-    fn exclude(&self, gets: (Life, &Holding), how: &str, now: u64) -> Result<(), String> {
+    /// Somebody gets something: whoever, before a position in the history, has what excludes it must have no right to it any more.
+    fn exclude(
+        &self,
+        gets: (Life, &Holding),
+        how: &str,
+        (position, now): (usize, u64),
+    ) -> Result<(), String> {
         for held in self.held.values().filter(|held| conflict(gets, (held.life, held.holding))) {
-            if self.has_lease(held.client, now) && !self.is_revocable(held, now) {
+            if held.from < position && self.has_lease(held.client, now) && !self.is_revocable(held, now) {
                 return Err(format!("{:?} {how} {:?}, which excludes {held:?}", gets.0, gets.1));
             }
         }

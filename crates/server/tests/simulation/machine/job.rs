@@ -13,6 +13,7 @@ pub enum Step {
     Write,
     Unlock,
     Close,
+    Peek,
     Rename,
     /// Of the name that it was renamed to.
     Remove,
@@ -38,6 +39,8 @@ pub enum Kind {
     Denies,
     /// Only reads.
     Reads,
+    /// Reads, or changes attributes, without an open.
+    Peeks,
     /// Makes a file that others want to make as well, renames and removes it.
     Names,
 }
@@ -77,6 +80,12 @@ impl Job {
         }
     }
 
+    /// Needs no open for a file that it knows.
+    pub fn peek(&mut self, handle: &FileHandle) {
+        self.handle = Some(handle.clone());
+        self.step = Step::Peek;
+    }
+
     /// From the beginning; the caller has released what it held.
     pub fn restart(&mut self) {
         *self = Self::new(self.id, self.owner, self.cell.clone(), self.kind, self.want);
@@ -99,7 +108,7 @@ impl Job {
         match self.kind {
             Kind::Locks => (share::BOTH, 0),
             Kind::Denies => (share::BOTH, share::WRITE),
-            Kind::Shares | Kind::Reads | Kind::Names => (share::READ, 0),
+            Kind::Shares | Kind::Reads | Kind::Peeks | Kind::Names => (share::READ, 0),
         }
     }
 
@@ -168,6 +177,14 @@ impl Job {
                 length: CELL_BYTES,
             },
             Step::Close => Action::Close { handle: self.handle(), state_id: self.open_id() },
+            Step::Peek if self.id.is_multiple_of(2) => {
+                Action::Read { cell: self.cell.clone(), handle: self.handle(), state_id: StateId::ANONYMOUS }
+            }
+            Step::Peek => Action::SetMode {
+                file: self.cell.file.clone(),
+                handle: self.handle(),
+                mode: if self.id.is_multiple_of(3) { 0o666 } else { 0o644 },
+            },
             Step::Rename => Action::Rename { from: self.cell.file.clone(), to: self.own_name() },
             Step::Remove => Action::Remove { name: self.own_name() },
             Step::Steal => Action::Remove { name: self.cell.file.clone() },
@@ -226,7 +243,7 @@ impl Job {
                 match self.kind {
                     Kind::Locks | Kind::Shares => Step::Lock,
                     Kind::Denies | Kind::Reads => Step::Read,
-                    Kind::Names => Step::Close,
+                    Kind::Peeks | Kind::Names => Step::Close,
                 }
             }
             Step::Lock => {
@@ -258,7 +275,7 @@ impl Job {
                 Step::Rename
             }
             Step::Rename => Step::Remove,
-            Step::Close | Step::Remove | Step::Steal | Step::Finished => Step::Finished,
+            Step::Close | Step::Peek | Step::Remove | Step::Steal | Step::Finished => Step::Finished,
         }
     }
 }

@@ -9,7 +9,7 @@ mod transport;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, SequenceId, SessionId, StateId, Status};
+use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, Status};
 
 use crate::action::{Life, Outcome, Request};
 use crate::history::{History, What};
@@ -113,6 +113,8 @@ pub struct Machine {
     slots: Vec<Slot>,
     /// Still to be claimed, the next one last.
     claims: Vec<Claim>,
+    /// Of files that it has opened.
+    handles: BTreeMap<String, FileHandle>,
     delegations: Vec<Delegation>,
     chores: VecDeque<Chore>,
     /// Changes when what is being read must not be remembered.
@@ -141,6 +143,7 @@ impl Machine {
             bind: None,
             slots: Vec::new(),
             claims: Vec::new(),
+            handles: BTreeMap::new(),
             delegations: Vec::new(),
             chores: VecDeque::new(),
             epoch: 0,

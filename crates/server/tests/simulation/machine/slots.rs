@@ -131,10 +131,11 @@ impl Machine {
             32..40 => Kind::Shares,
             40..70 => Kind::Denies,
             70..85 => Kind::Reads,
+            85..92 => Kind::Peeks,
             _ => Kind::Names,
         };
-        let locked =
-            matches!(kind, Kind::Locks | Kind::Shares) || kind == Kind::Reads && out.random.chance(500);
+        let locked = matches!(kind, Kind::Locks | Kind::Shares)
+            || matches!(kind, Kind::Reads | Kind::Peeks) && out.random.chance(500);
         let cell = match kind {
             Kind::Names => Cell { file: "token".into(), offset: 0 },
             _ if locked => Cell { file: "locked".into(), offset: 8 * out.random.below(2) },
@@ -143,10 +144,15 @@ impl Machine {
         let any = out.random.chance(match kind {
             Kind::Reads => 900,
             Kind::Locks | Kind::Shares | Kind::Denies => 300,
-            Kind::Names => 0,
+            Kind::Peeks | Kind::Names => 0,
         });
         let want = if any && self.delegates { share::WANT_ANY_DELEGATION } else { share::WANT_NO_DELEGATION };
-        Job::new(id, index as u32, cell, kind, want)
+        let handle = self.handles.get(&cell.file);
+        let mut job = Job::new(id, index as u32, cell, kind, want);
+        if let Some(handle) = handle.filter(|_| kind == Kind::Peeks) {
+            job.peek(handle);
+        }
+        job
     }
 
     pub(super) fn release_all(&mut self, index: usize, out: &mut Out<'_>) {
@@ -178,7 +184,10 @@ impl Machine {
                 }
                 job.advance(&done, hold);
                 match action {
-                    Action::Open { file, .. } => self.delegated(file, &done, out),
+                    Action::Open { file, .. } => {
+                        self.handles.extend(done.handle.clone().map(|handle| (file.clone(), handle)));
+                        self.delegated(file, &done, out);
+                    }
                     Action::Read { cell, .. }
                         if self.slots[index].epoch == self.epoch && !self.is_writing(cell) =>
                     {

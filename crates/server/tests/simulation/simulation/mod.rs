@@ -20,7 +20,7 @@ use crate::wire;
 const EVENTS_MAX: u32 = 1_000_000;
 /// How long the clients may take for their last jobs when everything works: leases end, a grace period passes, delegations
 /// are revoked, and callbacks time out, one after the other.
-const LIVENESS_MS: u64 = 150_000;
+const LIVENESS_MS: u64 = 100_000;
 
 enum Event {
     Start(usize),

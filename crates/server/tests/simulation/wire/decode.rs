@@ -74,6 +74,9 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
                             done.delegation = delegation(&result.delegation);
                         }
                         Action::Return { .. } => result!(DelegReturn),
+                        Action::SetMode { .. } => {
+                            let _: SetAttrResult = result!(SetAttr);
+                        }
                         Action::Close { .. } => {
                             let _: StateId = result!(Close);
                         }

@@ -154,6 +154,11 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
             c.push(Operation::PutFh, &object(handle))
                 .push(Operation::DelegReturn, &DelegReturnArgs { state_id: *state_id });
         }
+        Action::SetMode { handle, mode, .. } => {
+            let values = AttributeValues { mode: Some(*mode), ..AttributeValues::default() };
+            c.push(Operation::PutFh, &object(handle))
+                .push(Operation::SetAttr, &(SetAttrArgs { state_id: StateId::ANONYMOUS }, values));
+        }
         Action::Remove { name } => {
             c.push(Operation::PutRootFh, &()).push(Operation::Remove, &RemoveArgs { target: text(name) });
         }

@@ -425,7 +425,7 @@ fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
 #[test]
 fn who_may_not_know_of_a_revoked_delegation_reclaims_opens_alone() {
     let state = state();
-    state.begin_grace([(Bytes::from_static(b"a"), true)], T0);
+    state.begin_grace([(recorded("a").0, true)], T0);
     let a = fresh(&state, "a");
     let opened = state.open(&a, &reclaimed(share::READ, 0, Some(DelegationKind::Read)), T0).unwrap();
     assert_eq!(opened.delegation, None, "RFC 8881 §10.2.1");

@@ -95,7 +95,7 @@ impl Recaller {
             if client.is_gone() {
                 continue;
             }
-            match self.inner.stable.add(client.id(), client.owner().clone(), true).await {
+            match self.inner.stable.add(client.id(), client.record_name(), true).await {
                 Ok(()) => revoked += self.state().revoke_overdue(&client, now),
                 Err(error) => {
                     tracing::error!(%error, "a delegation is not revoked: it cannot be written down");

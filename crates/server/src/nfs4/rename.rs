@@ -1,7 +1,7 @@
 //! RENAME (RFC 8881 §18.26): from the saved directory to the current one.
 
 use proto::nfs4::{RenameArgs, RenameResult, Status};
-use vfs::FileSystem;
+use vfs::{FileKind, FileSystem};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
@@ -29,11 +29,29 @@ pub(crate) async fn run<F: FileSystem>(
     let _moving = before_change_of_name(context, source, old).await?;
     let _replacing = before_change_of_name(context, target, new).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
-    source.fs().rename(&identity, &source.node, old, &target.node, new).await.map_err(status::of)?;
+    if let Err(error) = source.fs().rename(&identity, &source.node, old, &target.node, new).await {
+        return Err(refusal(source, target, error).await);
+    }
     Ok(RenameResult {
         source: source_change.after(source).await?,
         target: target_change.after(target).await?,
     })
+}
+
+/// An existing target of another kind than the source is NFS4ERR_EXIST (RFC 8881 §18.26.3): what the back end says of the two
+/// objects must not be taken for a word on the directories.
+async fn refusal<F: FileSystem>(source: &Object<F>, target: &Object<F>, error: vfs::Error) -> Status {
+    match error {
+        vfs::Error::IsDirectory => Status::Exists,
+        vfs::Error::NotDirectory if is_directory(source).await && is_directory(target).await => {
+            Status::Exists
+        }
+        error => status::of(error),
+    }
+}
+
+async fn is_directory<F: FileSystem>(object: &Object<F>) -> bool {
+    matches!(object.fs().attributes(&object.node).await, Ok(found) if found.kind == FileKind::Directory)
 }
 
 /// Recalls what is delegated of the object called `name`, if there is one; what is wrong with it RENAME itself finds.

@@ -1,0 +1,58 @@
+//! What can go wrong in a back end although its caller did nothing wrong.
+
+use vfs::Error;
+
+/// An error that a back end may meet, and the calls in which it may.
+pub struct Kind {
+    pub error: fn() -> Error,
+    pub calls: &'static [&'static [&'static str]],
+}
+
+/// Calls without a user.
+const FINDING: &[&str] = &["resolve", "attributes", "access", "stat_fs"];
+const LOOKING: &[&str] = &["lookup", "lookup_parent", "read_dir", "read_link", "read"];
+const MAKING: &[&str] = &["create", "make_dir", "make_symlink", "make_node"];
+const MOVING: &[&str] = &["link", "rename"];
+const LEAVING: &[&str] = &["remove", "rename"];
+const WRITING: &[&str] = &["write", "set_attributes"];
+const USING_DATA: &[&str] = &["read", "write", "commit"];
+
+/// All of them. Each meets each of its calls in turn.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        error: || Error::Io(std::io::ErrorKind::Other.into()),
+        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+    },
+    Kind {
+        error: || Error::TryAgain,
+        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+    },
+    Kind {
+        error: || Error::Stale,
+        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+    },
+    Kind { error: || Error::AccessDenied, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
+    Kind { error: || Error::NotPermitted, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
+    Kind { error: || Error::ReadOnly, calls: &[MAKING, MOVING, LEAVING, WRITING] },
+    Kind { error: || Error::NoSpace, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
+    Kind { error: || Error::QuotaExceeded, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
+    Kind { error: || Error::FileTooBig, calls: &[WRITING, &["create"]] },
+    Kind { error: || Error::TooManyLinks, calls: &[MOVING, &["make_dir"]] },
+    Kind { error: || Error::NameTooLong, calls: &[MAKING, MOVING, LEAVING, &["lookup"]] },
+    Kind { error: || Error::InvalidName, calls: &[MAKING, MOVING, LEAVING, &["lookup"]] },
+    Kind { error: || Error::Exists, calls: &[MAKING, MOVING] },
+    Kind { error: || Error::NotFound, calls: &[MAKING, MOVING, LEAVING, &["lookup", "lookup_parent"]] },
+    Kind {
+        error: || Error::NotDirectory,
+        calls: &[MAKING, MOVING, LEAVING, &["lookup", "lookup_parent", "read_dir"]],
+    },
+    Kind { error: || Error::IsDirectory, calls: &[MOVING, LEAVING, USING_DATA] },
+    Kind { error: || Error::IsSymlink, calls: &[USING_DATA, &["lookup", "create"]] },
+    Kind { error: || Error::CrossDevice, calls: &[MOVING] },
+    Kind { error: || Error::Busy, calls: &[MAKING, MOVING, LEAVING, WRITING] },
+    Kind { error: || Error::Invalid, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
+    Kind { error: || Error::BadType, calls: &[&["make_node"]] },
+    Kind { error: || Error::NotSupported, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
+    Kind { error: || Error::NotEmpty, calls: &[LEAVING] },
+    Kind { error: || Error::BadCookie, calls: &[&["read_dir"]] },
+];

@@ -45,11 +45,17 @@ pub(crate) fn listed(operation: Operation, status: Status) -> Status {
     use Operation as O;
     match (operation, status) {
         (O::Lock | O::LockT | O::PutFh | O::SecInfo | O::SecInfoNoName, Status::Io) => Status::ServerFault,
-        (O::Link | O::Remove | O::Rename | O::Write, Status::NotPermitted) => Status::AccessDenied,
+        (O::Create | O::Open | O::SetAttr | O::ExchangeId, Status::NotPermitted) => status,
+        (_, Status::NotPermitted) => Status::AccessDenied,
         (O::Open | O::SetAttr | O::Write, Status::FileOpen) => Status::AccessDenied,
         (O::SetAttr, Status::IsDirectory | Status::Symlink) => Status::WrongType,
-        (O::SetAttr, Status::NotSupported) => Status::Invalid,
         (O::Remove | O::SecInfo, Status::Symlink) => Status::NotDirectory,
+        // What the file system cannot do; only LINK has a status for that.
+        (O::Commit | O::Write, Status::NotSupported) | (O::Commit, Status::Invalid) => Status::Io,
+        (O::Create, Status::NotSupported) => Status::BadType,
+        (O::Open | O::Rename | O::SetAttr, Status::NotSupported) => Status::Invalid,
+        // The directory was removed, or the object that gets another name.
+        (O::Create | O::Link, Status::NoEntry) => Status::Stale,
         _ => status,
     }
 }

@@ -1,10 +1,10 @@
 //! Every operation where it is not expected, and requests made of pieces of others: whatever they end with must be listed.
 
-use bytes::Bytes;
+use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 use state::Limits;
 
-use super::lab::{Lab, Options, put, root};
+use super::lab::{Lab, Options, put, root, set};
 use super::ledger::{Ledger, Step, step};
 use super::table::table;
 use crate::peer::Peer;
@@ -30,6 +30,14 @@ fn every_operation_by_a_user(ledger: &Ledger) {
         let lab = Lab::new(ledger);
         let mut user = lab.client(7, 1000);
         ledger.run(&mut user, &lab.scene.good(operation));
+        // The same where the user may not even look.
+        let mut lab = Lab::new(ledger);
+        let mut user = lab.client(7, 1000);
+        let closed = AttributeValues { mode: Some(0), ..Default::default() };
+        for object in [lab.scene.directory.clone(), lab.scene.file.clone()] {
+            lab.expect(&[put(&object), set(StateId::ANONYMOUS, &closed)], Status::Ok);
+        }
+        ledger.run(&mut user, &lab.scene.good(operation));
     }
 }
 
@@ -38,12 +46,12 @@ fn every_operation_of_other_servers(ledger: &Ledger) {
     let all: [fn() -> Options; 4] = [
         || Options { read_only: true, ..Options::default() },
         || Options { closed: true, ..Options::default() },
-        || Options { known: vec![Bytes::from_static(b"client 5")], ..Options::default() },
+        || Options { known: vec!["client 5"], ..Options::default() },
         || Options { limits: Limits { states_per_client_max: 0, ..Limits::default() }, ..Options::default() },
     ];
     for operation in operations() {
         for options in all {
-            let mut lab = Lab::with(ledger, options());
+            let mut lab = Lab::with(ledger, &options());
             let steps = lab.scene.good(operation);
             lab.run(&steps);
         }

@@ -6,129 +6,49 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use vfs::memory::{Memory, Node};
 use vfs::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, Error, FileSystem, Handle, Identity, Limits,
-    Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
+    Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Limits, Name,
+    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
 };
 
-/// An error that a back end may meet, and the calls in which it may.
-pub struct Kind {
-    pub error: fn() -> Error,
-    pub calls: &'static [&'static str],
-}
-
-/// Calls that change names.
-const ENTERING: &[&str] = &["create", "make_dir", "make_symlink", "make_node", "link", "rename"];
-const NAMING: &[&str] =
-    &["lookup", "create", "make_dir", "make_symlink", "make_node", "link", "remove", "rename"];
-const GROWING: &[&str] = &[
-    "create",
-    "make_dir",
-    "make_symlink",
-    "make_node",
-    "link",
-    "rename",
-    "write",
-    "set_attributes",
-    "commit",
-];
-const CHANGING: &[&str] = &[
-    "create",
-    "make_dir",
-    "make_symlink",
-    "make_node",
-    "link",
-    "rename",
-    "remove",
-    "write",
-    "set_attributes",
-];
-const ASKING: &[&str] = &[
-    "set_attributes",
-    "lookup",
-    "lookup_parent",
-    "read_link",
-    "read",
-    "write",
-    "commit",
-    "create",
-    "make_dir",
-    "make_symlink",
-    "make_node",
-    "link",
-    "remove",
-    "rename",
-    "read_dir",
-];
-const EVERY: &[&str] = &[
-    "resolve",
-    "attributes",
-    "access",
-    "stat_fs",
-    "set_attributes",
-    "lookup",
-    "lookup_parent",
-    "read_link",
-    "read",
-    "write",
-    "commit",
-    "create",
-    "make_dir",
-    "make_symlink",
-    "make_node",
-    "link",
-    "remove",
-    "rename",
-    "read_dir",
-];
-
-/// What can go wrong in a back end although its caller did nothing wrong.
-pub const KINDS: &[Kind] = &[
-    Kind { error: || Error::Io(std::io::ErrorKind::Other.into()), calls: EVERY },
-    Kind { error: || Error::TryAgain, calls: EVERY },
-    Kind { error: || Error::Stale, calls: EVERY },
-    Kind { error: || Error::AccessDenied, calls: ASKING },
-    Kind { error: || Error::NotPermitted, calls: CHANGING },
-    Kind { error: || Error::ReadOnly, calls: CHANGING },
-    Kind { error: || Error::NoSpace, calls: GROWING },
-    Kind { error: || Error::QuotaExceeded, calls: GROWING },
-    Kind { error: || Error::FileTooBig, calls: &["create", "write", "set_attributes"] },
-    Kind { error: || Error::TooManyLinks, calls: &["make_dir", "link", "rename"] },
-    Kind { error: || Error::NameTooLong, calls: NAMING },
-    Kind { error: || Error::InvalidName, calls: NAMING },
-    Kind { error: || Error::Exists, calls: ENTERING },
-    Kind { error: || Error::NotFound, calls: &["lookup", "lookup_parent", "remove", "rename"] },
-    Kind { error: || Error::CrossDevice, calls: &["link", "rename"] },
-    Kind { error: || Error::Busy, calls: &["link", "remove", "rename", "write", "set_attributes"] },
-    Kind { error: || Error::Invalid, calls: &["read", "write", "read_link", "rename", "set_attributes"] },
-    Kind { error: || Error::BadType, calls: &["make_node"] },
-    Kind { error: || Error::NotSupported, calls: &["link"] },
-    Kind { error: || Error::NotEmpty, calls: &["remove", "rename"] },
-    Kind { error: || Error::BadCookie, calls: &["read_dir"] },
-];
+use super::kinds::Kind;
 
 /// When to fail, shared with the test.
 #[derive(Default)]
-pub struct Trigger(Mutex<Option<(&'static Kind, usize)>>);
+pub struct Trigger(Mutex<Plan>);
+
+#[derive(Default)]
+struct Plan {
+    /// An error, and how many calls that may meet it are still spared.
+    armed: Option<(&'static Kind, usize)>,
+    /// The calls so far.
+    calls: Vec<&'static str>,
+}
 
 impl Trigger {
     /// Of the calls that may meet an error of this kind, the one after the next `skip` does.
     pub fn arm(&self, kind: &'static Kind, skip: usize) {
-        *self.0.lock() = Some((kind, skip));
+        self.0.lock().armed = Some((kind, skip));
     }
 
-    /// Nothing fails any more; true if nothing has.
-    pub fn disarm(&self) -> bool {
-        self.0.lock().take().is_some()
+    /// True once a call has failed.
+    pub fn has_fired(&self) -> bool {
+        self.0.lock().armed.is_none()
     }
 
-    fn check(&self, call: &str) -> Result<()> {
-        let mut armed = self.0.lock();
-        match &mut *armed {
-            Some((kind, skip)) if kind.calls.contains(&call) => match skip.checked_sub(1) {
+    /// The calls since this was asked before.
+    pub fn take_calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.0.lock().calls)
+    }
+
+    fn check(&self, call: &'static str) -> Result<()> {
+        let mut plan = self.0.lock();
+        plan.calls.push(call);
+        match &mut plan.armed {
+            Some((kind, skip)) if kind.meets(call) => match skip.checked_sub(1) {
                 Some(left) => *skip = left,
                 None => {
                     let error = (kind.error)();
-                    *armed = None;
+                    plan.armed = None;
                     return Err(error);
                 }
             },

@@ -38,6 +38,18 @@ impl Scene {
             O::DestroySession => last(&|| step(operation, &DestroySessionArgs { session: self.session })),
             O::ExchangeId => last(&|| step(operation, &exchange("client 9", 1, 0))),
             O::FreeStateId => last(&|| step(operation, &FreeStateIdArgs { state_id: self.idle_lock })),
+            O::GetDirDelegation => on(&self.directory, &|| {
+                let at_once = Time { seconds: 0, nanoseconds: 0 };
+                let arguments = GetDirDelegationArgs {
+                    signal_available: false,
+                    notification_types: Bitmap::EMPTY,
+                    child_attribute_delay: at_once,
+                    directory_attribute_delay: at_once,
+                    child_attributes: Bitmap::EMPTY,
+                    directory_attributes: Bitmap::EMPTY,
+                };
+                step(operation, &arguments)
+            }),
             O::GetAttr => on(&self.file, &|| step(operation, &GetAttrArgs { wanted: same.present() })),
             O::Link => vec![
                 put(&self.file),

@@ -1,6 +1,5 @@
 //! What is refused while clients reclaim, and what is refused to those that reclaim.
 
-use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 
@@ -16,7 +15,7 @@ pub fn run(ledger: &Ledger) {
 
 /// A lab in its grace period, which waits for a client called `client 5`.
 fn lab(ledger: &Ledger) -> Lab<'_> {
-    Lab::with(ledger, Options { known: vec![Bytes::from_static(b"client 5")], ..Options::default() })
+    Lab::with(ledger, &Options { known: vec!["client 5"], ..Options::default() })
 }
 
 fn nothing_new_in_the_grace_period(ledger: &Ledger) {
@@ -76,8 +75,7 @@ fn what_was_not_held_cannot_be_reclaimed(ledger: &Ledger) {
 }
 
 fn what_others_hold_cannot_be_reclaimed(ledger: &Ledger) {
-    let known = ["client 5", "client 6"].map(|owner| Bytes::from_static(owner.as_bytes())).into();
-    let lab = Lab::with(ledger, Options { known, ..Options::default() });
+    let lab = Lab::with(ledger, &Options { known: vec!["client 5", "client 6"], ..Options::default() });
     let [mut first, mut second] = ["client 5", "client 6"].map(|owner| reclaiming(&lab, owner));
     let file = put(&lab.scene.file);
     let opened = |peer: &mut Peer| {

@@ -5,7 +5,14 @@ use vfs::Error;
 /// An error that a back end may meet, and the calls in which it may.
 pub struct Kind {
     pub error: fn() -> Error,
-    pub calls: &'static [&'static [&'static str]],
+    calls: &'static [&'static [&'static str]],
+}
+
+impl Kind {
+    /// True for a call that may fail like this.
+    pub fn meets(&self, call: &str) -> bool {
+        self.calls.iter().any(|calls| calls.contains(&call))
+    }
 }
 
 /// Calls without a user.
@@ -46,11 +53,14 @@ pub const KINDS: &[Kind] = &[
         error: || Error::NotDirectory,
         calls: &[MAKING, MOVING, LEAVING, &["lookup", "lookup_parent", "read_dir"]],
     },
-    Kind { error: || Error::IsDirectory, calls: &[MOVING, LEAVING, USING_DATA] },
+    Kind { error: || Error::IsDirectory, calls: &[MOVING, USING_DATA] },
     Kind { error: || Error::IsSymlink, calls: &[USING_DATA, &["lookup", "create"]] },
     Kind { error: || Error::CrossDevice, calls: &[MOVING] },
-    Kind { error: || Error::Busy, calls: &[MAKING, MOVING, LEAVING, WRITING] },
-    Kind { error: || Error::Invalid, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
+    Kind { error: || Error::Busy, calls: &[MOVING, LEAVING, WRITING] },
+    Kind {
+        error: || Error::Invalid,
+        calls: &[&["lookup", "read_dir", "read_link", "read"], MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+    },
     Kind { error: || Error::BadType, calls: &[&["make_node"]] },
     Kind { error: || Error::NotSupported, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
     Kind { error: || Error::NotEmpty, calls: &[LEAVING] },

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::*;
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
-use state::{Limits, State};
+use state::{Limits, Now, Principal, State, record_name};
 use vfs::FileSystem;
 use vfs::memory::{Memory, MemoryOptions};
 
@@ -22,7 +22,7 @@ pub struct Options {
     /// No address may use it.
     pub closed: bool,
     /// Owners that may reclaim.
-    pub known: Vec<Bytes>,
+    pub known: Vec<&'static str>,
 }
 
 /// A server and one client.
@@ -81,12 +81,12 @@ fn exports(
 
 impl<'a> Lab<'a> {
     pub fn new(ledger: &'a Ledger) -> Self {
-        Self::with(ledger, Options::default())
+        Self::with(ledger, &Options::default())
     }
 
     /// The objects are made by a server of their own; the options are those of the one that serves them then. Without a grace
     /// period or protection there is state, too.
-    pub fn with(ledger: &'a Ledger, options: Options) -> Self {
+    pub fn with(ledger: &'a Ledger, options: &Options) -> Self {
         let memory = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
         let memory = Arc::new(Memory::new(memory).unwrap());
         let trigger = Arc::new(Trigger::default());
@@ -98,7 +98,8 @@ impl<'a> Lab<'a> {
         let state = State::new(options.limits, 77);
         let refuses = options.read_only || options.closed || options.limits.states_per_client_max == 0;
         let has_state = options.known.is_empty() && !refuses;
-        state.begin_grace(options.known, state::Now(0));
+        let names = options.known.iter().map(|owner| record_name(owner.as_bytes(), &superuser()));
+        state.begin_grace(names, Now(0));
         let server = Arc::new(TestServer::serving(exports, test_options(), None, state));
         let mut peer = Peer::new(&server, 1);
         let scene = Scene::make(&server, &mut peer, objects, has_state);
@@ -132,6 +133,11 @@ impl<'a> Lab<'a> {
         assert_eq!(peer.reclaim_complete(), Status::Ok);
         peer
     }
+}
+
+/// As whom the clients of a lab call: user 0 by AUTH_SYS.
+fn superuser() -> Principal {
+    Principal(Bytes::from_static(&[1, 0, 0, 0, 0]))
 }
 
 /// The last of the steps must have ended like this.

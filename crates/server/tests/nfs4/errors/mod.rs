@@ -5,6 +5,7 @@ mod fault;
 mod general;
 mod good;
 mod grace;
+mod kinds;
 mod lab;
 mod ledger;
 mod names;

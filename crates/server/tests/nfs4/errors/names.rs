@@ -87,6 +87,11 @@ fn taken_and_missing_names(ledger: &Ledger) {
     for steps in naming(b"nothing") {
         lab.run(&steps);
     }
+    for (old, new) in [("f", "d"), ("d", "f")] {
+        let [old_name, new_name] = [old, new].map(|name| Bytes::from_static(name.as_bytes()));
+        let renamed = step(Operation::Rename, &RenameArgs { old_name, new_name });
+        lab.expect(&[root(), step(Operation::SaveFh, &()), renamed], Status::Exists);
+    }
     let other = CreateType::Other(1);
     lab.expect(&[root(), create(other, b"x", &AttributeValues::default())], Status::BadType);
     lab.expect(

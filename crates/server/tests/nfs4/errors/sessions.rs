@@ -100,7 +100,7 @@ fn create_session(ledger: &Ledger) {
 fn bounds(ledger: &Ledger) {
     // Those of the scene: two with a session, one without.
     let limits = Limits { clients_max: 3, sessions_per_client_max: 1, ..Limits::default() };
-    let lab = Lab::with(ledger, Options { limits, ..Options::default() });
+    let lab = Lab::with(ledger, &Options { limits, ..Options::default() });
     assert_eq!(introduce(&lab, 0, &exchange("client 9", 1, 0)), Status::Delay);
     let again =
         CreateSessionArgs { client: lab.peer.client, sequence: SequenceId(2), ..lab.scene.create_session() };
@@ -122,11 +122,21 @@ fn bind_and_control(ledger: &Ledger) {
     let callback_security = vec![gss];
     let control = BackchannelCtlArgs { callback_program: 1, callback_security: callback_security.clone() };
     lab.expect(&[step(Operation::BackchannelCtl, &control)], Status::NoEntry);
-    // A session that never had a backchannel has none to bind to.
     let arguments = CreateSessionArgs { callback_security, ..lab.scene.create_session() };
-    let mut made = make(&lab, 0, &arguments);
-    let session = made.body::<CreateSessionResult>(Operation::CreateSession).session;
-    let refused = ledger.bare(&lab.peer, &[bind(session, DirectionFromClient::Back)]);
+    assert_eq!(make(&lab, 0, &arguments).status, Status::NoEntry);
+    // This connection carries callbacks as well, and keeps to it.
+    let refused = ledger.bare(&lab.peer, &[bind(lab.peer.session, DirectionFromClient::Fore)]);
+    assert_eq!(refused.status, Status::Invalid);
+    // Without a backchannel there is no program that could be replaced.
+    let mut second = Peer::stranger(&lab.server, 30, 0);
+    let arguments = CreateSessionArgs {
+        sequence: SequenceId(2),
+        callback_security: vec![],
+        ..lab.scene.create_session()
+    };
+    second.session = make(&lab, 0, &arguments).body::<CreateSessionResult>(Operation::CreateSession).session;
+    let control = BackchannelCtlArgs { callback_program: 1, callback_security: vec![] };
+    let refused = ledger.run(&mut second, &[step(Operation::BackchannelCtl, &control)]);
     assert_eq!(refused.status, Status::Invalid);
 }
 
@@ -137,6 +147,13 @@ fn ends(ledger: &Ledger) {
     let session = |session| step(Operation::DestroySession, &DestroySessionArgs { session });
     lab.expect(&[client(ClientId(9))], Status::StaleClientId);
     lab.expect(&[client(own)], Status::ClientIdBusy);
+    let stranger = Peer::stranger(&lab.server, 30, 1000);
+    for (last, status) in [
+        (client(lab.scene.client), Status::WrongCredential),
+        (session(lab.peer.session), Status::ConnectionNotBoundToSession),
+    ] {
+        assert_eq!(ledger.bare(&stranger, &[last]).status, status);
+    }
     lab.expect(&[session(NOBODY)], Status::BadSession);
     let steps = [session(lab.peer.session), root()];
     let results = lab.run(&steps);

@@ -208,7 +208,7 @@ fn locks(ledger: &Ledger) {
 /// A full table has no room for a split lock, but lets go of a whole one.
 fn too_many_ranges(ledger: &Ledger) {
     let limits = Limits { ranges_per_file_max: 3, ..Limits::default() };
-    let mut lab = Lab::with(ledger, Options { limits, ..Options::default() });
+    let mut lab = Lab::with(ledger, &Options { limits, ..Options::default() });
     let scene = lab.scene.clone();
     let file = put(&scene.locked);
     let another = |offset| step(Operation::Lock, &lock(scene.locked_open, "another", offset, 1));

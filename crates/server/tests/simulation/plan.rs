@@ -58,8 +58,7 @@ impl Plan {
             faults.push((random.below(calm_from_ms), fault));
         }
         let delegations = random.chance(700);
-        // What the server has to write down when it revokes a delegation (RFC 8881 §10.2.1) is a subject of its own.
-        if !delegations && random.chance(700) {
+        if random.chance(300) {
             faults.extend(Self::edge_condition(machines, random));
         }
         let last = faults.iter().map(|(at, _)| *at).max().unwrap_or_default();

@@ -1,9 +1,8 @@
 //! A job: one slot's work, step by step. Most count one number up under the protection of a lock or a denial.
 
-use proto::nfs4::{ClientId, DelegationType, FileHandle, StateId, Status, share};
+use proto::nfs4::{DelegationType, FileHandle, StateId, share};
 
-use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Life, Owner};
-use crate::history::{Holding, What};
+use crate::action::{Action, CELL_BYTES, Cell, Create, Owner};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -58,8 +57,8 @@ pub struct Job {
     pub open: Option<Held>,
     pub lock: Option<Held>,
     /// The stateid of a lock that was given up, to lock once more.
-    unlocked: Option<StateId>,
-    value: u64,
+    pub(super) unlocked: Option<StateId>,
+    pub(super) value: u64,
 }
 
 impl Job {
@@ -122,18 +121,6 @@ impl Job {
 
     fn own_name(&self) -> String {
         format!("{} of {}", self.cell.file, self.id)
-    }
-
-    /// Goes on after a failure that is an answer: somebody else was quicker. False when it is none.
-    pub fn yield_to_others(&mut self, status: Status) -> bool {
-        self.step = match (self.kind, self.step, status) {
-            (Kind::Names, Step::Open, Status::Exists) => Step::Steal,
-            (Kind::Names, Step::Rename | Step::Remove | Step::Steal, Status::NoEntry) => Step::Finished,
-            // Removed by somebody: whoever has it open cannot name it any more.
-            (Kind::Names, Step::Close, Status::Stale) => Step::Rename,
-            _ => return false,
-        };
-        true
     }
 
     /// What to ask for now.
@@ -205,77 +192,5 @@ impl Job {
             *reclaim = true;
         }
         action
-    }
-
-    /// What was held is held again, under another stateid.
-    pub fn regained(&mut self, step: Step, done: &Done, life: Life, client: ClientId) -> What {
-        self.unlocked = None;
-        let held = if step == Step::Open { &mut self.open } else { &mut self.lock };
-        let held = held.as_mut().expect("it was held before");
-        held.state_id = done.state_id.expect("OPEN and LOCK give a stateid");
-        let (hold, state_id) = (held.hold, held.state_id);
-        What::Held { life, client, hold, state_id, holding: self.gained(step).expect("opened or locked") }
-    }
-
-    /// What a success of a step gives the client.
-    pub fn gained(&self, step: Step) -> Option<Holding> {
-        let (file, owner) = (self.cell.file.clone(), self.owner);
-        match step {
-            Step::Open => {
-                let (access, deny) = self.share();
-                Some(Holding::Share { file, owner, access, deny })
-            }
-            Step::Lock => {
-                let (offset, exclusive) = (self.cell.offset, self.kind == Kind::Locks);
-                Some(Holding::Lock { file, owner, offset, length: CELL_BYTES, exclusive })
-            }
-            _ => None,
-        }
-    }
-
-    /// Goes on after a success; `hold` is the number of what was gained.
-    pub fn advance(&mut self, done: &Done, hold: u64) {
-        let held = || Held { hold, state_id: done.state_id.expect("OPEN and LOCK give a stateid") };
-        self.step = match self.step {
-            Step::Open => {
-                self.handle.clone_from(&done.handle);
-                self.open = Some(held());
-                match self.kind {
-                    Kind::Locks | Kind::Shares => Step::Lock,
-                    Kind::Denies | Kind::Reads => Step::Read,
-                    Kind::Peeks | Kind::Names => Step::Close,
-                }
-            }
-            Step::Lock => {
-                self.lock = Some(held());
-                Step::Read
-            }
-            Step::Read => {
-                self.value = done.value;
-                match self.kind {
-                    Kind::Reads => Step::Close,
-                    Kind::Shares => Step::Unlock,
-                    _ => Step::Write,
-                }
-            }
-            Step::Write if self.kind == Kind::Locks => Step::Unlock,
-            Step::Write => Step::Close,
-            // Some lock once more, as the same owner.
-            Step::Unlock if self.unlocked.is_none() && self.id.is_multiple_of(3) => {
-                self.lock = None;
-                self.unlocked = done.state_id;
-                Step::Lock
-            }
-            Step::Unlock => {
-                self.lock = None;
-                Step::Close
-            }
-            Step::Close if self.kind == Kind::Names => {
-                self.open = None;
-                Step::Rename
-            }
-            Step::Rename => Step::Remove,
-            Step::Close | Step::Peek | Step::Remove | Step::Steal | Step::Finished => Step::Finished,
-        }
     }
 }

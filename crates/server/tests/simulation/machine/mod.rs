@@ -2,6 +2,7 @@
 
 mod delegations;
 mod job;
+mod progress;
 mod recovery;
 mod slots;
 mod transport;

@@ -17,7 +17,10 @@ use crate::host::LIMITS;
 
 const LEASE_MS: u64 = LIMITS.lease_seconds as u64 * 1000;
 /// Longer than an OPEN is held: it may have arrived before the delegation was granted that it recalls.
-const HELD_MS: u64 = 5000;
+const HELD_MS: u64 = 15_000;
+
+/// A time on the server's clock, and on one that does not jump.
+type Times = (u64, u64);
 
 /// What a client believes to have.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ struct Held<'a> {
 struct Given {
     life: Life,
     holding: Holding,
-    at_ms: u64,
+    at_ms: Times,
     /// Since when somebody else has it, or the server that knew it is gone: for requests that arrive later, the stateid must
     /// not work any more.
     void_from: Option<usize>,
@@ -51,10 +54,11 @@ struct Checker<'a> {
     arrived: BTreeMap<u64, u64>,
     /// The same as positions in the history.
     arrived_at: BTreeMap<u64, usize>,
-    /// The position in the history.
+    /// The position in the history, and its time.
     position: usize,
+    at_ms: u64,
     /// When machines wanted to open files.
-    wanted: BTreeMap<&'a str, Vec<(u64, usize)>>,
+    wanted: BTreeMap<&'a str, Vec<(Times, usize)>>,
     numbers: BTreeMap<&'a Cell, u64>,
 }
 
@@ -62,7 +66,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
     let mut checker = Checker::default();
     let mut executions = Executions::default();
     for (position, entry) in history.entries.iter().enumerate() {
-        checker.position = position;
+        (checker.position, checker.at_ms) = (position, entry.at_ms);
         let now = entry.server_ms;
         let executed = executions.at(history, entry);
         let step = checker.step(history, entry, now).and_then(|()| match executed {
@@ -98,7 +102,7 @@ impl<'a> Checker<'a> {
                 if let Request::InSession { action, .. } = request
                     && let Some(file) = wants(action)
                 {
-                    self.wanted.entry(file).or_default().push((now, life.machine));
+                    self.wanted.entry(file).or_default().push(((now, entry.at_ms), life.machine));
                 }
             }
             What::Held { life, client, hold, state_id, holding } => {
@@ -177,7 +181,7 @@ impl<'a> Checker<'a> {
                     given.void_from.get_or_insert(self.position);
                 }
             }
-            self.given.insert(id.other, Given { life, holding, at_ms: now, void_from: None });
+            self.given.insert(id.other, Given { life, holding, at_ms: (now, self.at_ms), void_from: None });
         }
         Ok(())
     }
@@ -200,11 +204,11 @@ impl<'a> Checker<'a> {
     /// A delegation that somebody else has waited for since long.
     fn is_revocable(&self, held: &Held<'_>, now: u64) -> bool {
         let Holding::Delegation { file, .. } = held.holding else { return false };
-        let granted = self.given.get(&held.state_id.other).map_or(0, |given| given.at_ms);
+        let granted = self.given.get(&held.state_id.other).map_or((0, 0), |given| given.at_ms);
         let wanted = self.wanted.get(&file[..]).into_iter().flatten();
         let mut others =
-            wanted.filter(|(at, machine)| *machine != held.life.machine && at + HELD_MS >= granted);
-        others.next().is_some_and(|(at, _)| now >= (*at).max(granted) + LIMITS.recall_ms)
+            wanted.filter(|(at, machine)| *machine != held.life.machine && at.1 + HELD_MS >= granted.1);
+        others.next().is_some_and(|(at, _)| now >= at.0.max(granted.0) + LIMITS.recall_ms)
     }
 
     /// A client with a lease is told that it does not have what it has.

@@ -47,6 +47,8 @@ pub struct SequenceRequest {
     pub sequence: SequenceId,
     /// The highest slot that the client uses.
     pub highest_slot: SlotId,
+    /// The reply is to be kept.
+    pub cache_this: bool,
     /// Of what the request asks for; a retry has the same.
     pub digest: u64,
     /// The connection that it came over.
@@ -122,8 +124,8 @@ impl Session {
     /// Begins a request, and renews the lease.
     ///
     /// # Errors
-    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way, and for
-    /// the first request in a slot when there is no memory for its reply.
+    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way, and
+    /// when there is no memory for a reply that is to be kept.
     pub fn begin(self: &Arc<Self>, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
         if request.highest_slot > self.highest_slot() {
             return Err(Status::BadHighSlot);
@@ -132,7 +134,7 @@ impl Session {
         if slot.in_progress || request.sequence.0 != slot.sequence.wrapping_add(1) {
             return self.retry(&slot, request, now);
         }
-        self.slots.charge(request.slot.0, &mut slot)?;
+        self.slots.reserve(request.slot.0, &mut slot, request.cache_this)?;
         self.client.begin_request();
         // Whoever discards a client's state has first marked it, and then looks for requests: one of the two sees the other.
         if self.client.is_gone() {
@@ -144,7 +146,7 @@ impl Session {
         *slot = Slot {
             sequence: request.sequence.0,
             used: true,
-            charged: true,
+            taken: slot.taken,
             in_progress: true,
             connection: Some(request.connection),
             digest: request.digest,
@@ -213,8 +215,7 @@ impl SlotTicket {
     fn finish(&self, reply: Option<Bytes>) {
         self.session.client.end_request();
         let Some(mut slot) = self.session.slots.existing(self.slot.0) else { return };
-        slot.in_progress = false;
-        slot.reply = reply;
+        self.session.slots.keep(&mut slot, reply);
     }
 }
 

@@ -1,11 +1,13 @@
 //! The slots of a session: made as they are used, and given up when memory is short (RFC 8881 §2.10.6.1).
 //!
-//! The client may use every slot that CREATE_SESSION granted. What a slot promises, room for its longest reply, is charged when
-//! it is used for the first time. When memory is short the *target* goes down, and slots above it are given up once the client
-//! cannot want a reply from them any more:
+//! The client may use every slot that CREATE_SESSION granted. A request whose reply must be kept is charged the longest reply
+//! before it begins, and what its reply really takes when it has ended. When memory is short the *target* goes down, and replies
+//! in slots above it are given up once the client cannot want them any more:
 //!
 //! ```text
-//!   unused ──first request──▶ charged ──▶ … ──given up──▶ known by its last sequence only ──next request──▶ charged
+//!                ┌────────────────────────── next request ─────────────────────────┐
+//!                ▼                                                                  │
+//!   idle ──▶ in progress: the longest reply is charged ──▶ idle: its reply is charged ──given up──▶ idle: nothing is
 //! ```
 //! The highest slot that is enforced stays what was granted, so the numbers of a slot that was given up go on: a late duplicate
 //! of a request cannot be taken for a new one.
@@ -31,8 +33,8 @@ pub(crate) struct Slot {
     /// Of the last request that was begun; 0 before the first.
     pub(crate) sequence: u32,
     pub(crate) used: bool,
-    /// Memory for its reply is taken.
-    pub(crate) charged: bool,
+    /// Bytes of memory that are taken for its reply; not counted in the first slot.
+    pub(crate) taken: u64,
     pub(crate) in_progress: bool,
     /// Of the last request: it is associated.
     pub(crate) connection: Option<ConnectionId>,
@@ -50,36 +52,36 @@ pub(crate) struct Slots {
     memory: Arc<ReplyMemory>,
     blocks: Box<[OnceLock<Box<Block>>]>,
     highest: u32,
-    /// What a slot in use is charged, in bytes.
-    reply_bytes: u64,
+    /// The longest reply that is kept, in bytes.
+    reply_bytes_max: u32,
     target: AtomicU32,
     /// Moves on with every request while memory is short.
     generation: AtomicU64,
-    /// No slot above is charged.
-    highest_charged: AtomicU32,
+    /// No memory is taken for slots above.
+    highest_taken: AtomicU32,
     /// Held while the target changes and slots are given up. No slot's lock is held by whoever takes it.
     adjusting: Mutex<()>,
 }
 
 impl Slots {
-    /// With room in the first slot, so that every session can be used. `None` when there is no memory for that.
+    /// With room for a reply in the first slot, so that every session can be used. `None` when there is no memory for that.
     pub(crate) fn new(memory: &Arc<ReplyMemory>, count: u32, reply_bytes_max: u32) -> Option<Self> {
         let highest = count.saturating_sub(1);
         let count = highest as usize / BLOCK + 1;
-        if !memory.take(table_bytes(count)) {
+        if !memory.take(session_bytes(count, reply_bytes_max)) {
             return None;
         }
         let slots = Self {
             memory: Arc::clone(memory),
             blocks: (0..count).map(|_| OnceLock::new()).collect(),
             highest,
-            reply_bytes: u64::from(reply_bytes_max),
+            reply_bytes_max,
             target: AtomicU32::new(highest),
             generation: AtomicU64::new(0),
-            highest_charged: AtomicU32::new(0),
+            highest_taken: AtomicU32::new(0),
             adjusting: Mutex::new(()),
         };
-        let has_room = slots.lock(0).is_ok_and(|mut first| slots.charge(0, &mut first).is_ok());
+        let has_room = slots.lock(0).is_ok();
         has_room.then_some(slots)
     }
 
@@ -121,21 +123,33 @@ impl Slots {
         self.blocks.get(index as usize / BLOCK)?.get().map(|block| block.0[index as usize % BLOCK].lock())
     }
 
-    /// Makes sure that there is room for the reply of `slot`, which is the one with this number.
+    /// Makes sure that there is room for the next reply of `slot`, which is the one with this number, if it is to be kept.
     ///
     /// # Errors
-    /// DELAY: then the target falls to the slots that there is room for, since a client may wait for long before it comes again.
-    pub(crate) fn charge(&self, index: u32, slot: &mut Slot) -> Result<(), Status> {
-        if slot.charged {
-            return Ok(());
-        }
-        if !self.memory.take(self.reply_bytes) {
-            self.target.fetch_min(self.highest_charged.load(Ordering::Relaxed), Ordering::Relaxed);
+    /// DELAY, and nothing has changed but the target: a client may wait for long before it comes again, and should not take
+    /// another slot in the meantime.
+    pub(crate) fn reserve(&self, index: u32, slot: &mut Slot, is_kept: bool) -> Result<(), Status> {
+        let needed = if is_kept && index > 0 { u64::from(self.reply_bytes_max) } else { 0 };
+        if needed > slot.taken && !self.memory.take(needed - slot.taken) {
+            self.target.fetch_min(index - 1, Ordering::Relaxed);
             return Err(Status::Delay);
         }
-        slot.charged = true;
-        self.highest_charged.fetch_max(index, Ordering::Relaxed);
+        self.memory.give_back(slot.taken.saturating_sub(needed));
+        slot.taken = needed;
+        if needed > 0 {
+            self.highest_taken.fetch_max(index, Ordering::Relaxed);
+        }
         Ok(())
+    }
+
+    /// Ends the request of `slot`: only what its reply takes stays charged.
+    pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<Bytes>) {
+        // A reply that ends with "too big to cache" may be a few bytes longer than the longest.
+        let length = reply.as_ref().map_or(0, |reply| reply.len() as u64).min(slot.taken);
+        self.memory.give_back(slot.taken - length);
+        slot.taken = length;
+        slot.reply = reply;
+        slot.in_progress = false;
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Mutex<Slot>)> {
@@ -173,19 +187,18 @@ impl Slots {
     /// sent the present one, and it is not under way any more, or `keep` would not be below: so the client has the reply, and
     /// never asks for it again. A later one may have passed the present request on its way, and its reply is kept.
     fn give_up_above(&self, keep: u32, answered: u64) {
-        if self.highest_charged.load(Ordering::Relaxed) <= keep {
+        if self.highest_taken.load(Ordering::Relaxed) <= keep {
             return;
         }
-        let top = self.highest_charged.swap(keep, Ordering::Relaxed);
+        let top = self.highest_taken.swap(keep, Ordering::Relaxed);
         for index in keep.saturating_add(1)..=top {
-            let Some(mut slot) = self.existing(index).filter(|slot| slot.charged) else { continue };
+            let Some(mut slot) = self.existing(index).filter(|slot| slot.taken > 0) else { continue };
             if slot.in_progress || slot.begun >= answered {
-                self.highest_charged.fetch_max(index, Ordering::Relaxed);
+                self.highest_taken.fetch_max(index, Ordering::Relaxed);
                 continue;
             }
-            slot.charged = false;
             slot.reply = None;
-            self.memory.give_back(self.reply_bytes);
+            self.memory.give_back(std::mem::take(&mut slot.taken));
         }
     }
 }
@@ -193,13 +206,14 @@ impl Slots {
 impl Drop for Slots {
     fn drop(&mut self) {
         let blocks = self.blocks.iter().filter(|cell| cell.get().is_some()).count();
-        let charged = self.iter().filter(|(_, slot)| slot.lock().charged).count();
-        let bytes = (blocks * size_of::<Block>()) as u64 + charged as u64 * self.reply_bytes;
-        self.memory.give_back(bytes + table_bytes(self.blocks.len()));
+        let taken: u64 = self.iter().map(|(_, slot)| slot.lock().taken).sum();
+        let session = session_bytes(self.blocks.len(), self.reply_bytes_max);
+        self.memory.give_back((blocks * size_of::<Block>()) as u64 + taken + session);
     }
 }
 
-/// What a session takes before any slot is used.
-fn table_bytes(blocks: usize) -> u64 {
-    (size_of::<crate::Session>() + blocks * size_of::<OnceLock<Box<Block>>>()) as u64
+/// What a session takes with its first reply.
+fn session_bytes(blocks: usize, reply_bytes_max: u32) -> u64 {
+    let table = size_of::<crate::Session>() + blocks * size_of::<OnceLock<Box<Block>>>();
+    table as u64 + u64::from(reply_bytes_max)
 }

@@ -145,6 +145,7 @@ fn a_lease_is_renewed_by_sequence() {
         slot: SlotId(0),
         sequence: SequenceId(1),
         highest_slot: SlotId(0),
+        cache_this: true,
         digest: 0,
         connection: ConnectionId(1),
     };

@@ -119,6 +119,7 @@ pub(crate) fn begin<F: FileSystem>(
         slot: asked.slot,
         sequence: asked.sequence,
         highest_slot: asked.highest_slot,
+        cache_this: asked.cache_this,
         digest: digest(context, asked.session, arguments),
         connection: ConnectionId(context.call.connection.id()),
     };

@@ -121,6 +121,7 @@ fn a_connection_is_associated_by_making_the_session_or_by_a_request() {
         slot: SlotId(0),
         sequence: SequenceId(2),
         highest_slot: SlotId(0),
+        cache_this: true,
         digest: 0,
         connection: other,
     };

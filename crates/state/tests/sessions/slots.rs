@@ -13,6 +13,7 @@ fn begin(session: &Arc<Session>, slot: u32, sequence: u32, digest: u64) -> Resul
         slot: SlotId(slot),
         sequence: SequenceId(sequence),
         highest_slot: SlotId(3),
+        cache_this: true,
         digest,
         connection: ConnectionId(1),
     };
@@ -82,6 +83,7 @@ fn slots_beyond_the_table_are_bad() {
         slot: SlotId(0),
         sequence: SequenceId(1),
         highest_slot: SlotId(4),
+        cache_this: true,
         digest: 0,
         connection: ConnectionId(1),
     };
@@ -106,9 +108,12 @@ fn wide_session(state: &State, id: u8, slots: u32) -> Result<Arc<Session>, Statu
     state.session(SessionId([id; 16]))
 }
 
+/// A reply of the greatest length that is kept.
+const LONG: &[u8] = &[7; 4096];
+
 /// Runs the `sequence`th request in a slot, by a client that uses slots up to `highest`.
 fn run(session: &Arc<Session>, slot: u32, sequence: u32, highest: u32) -> Result<(), Status> {
-    complete(begin_using(session, slot, sequence, highest)?, Some(b"reply"));
+    complete(begin_using(session, slot, sequence, highest)?, Some(LONG));
     Ok(())
 }
 
@@ -117,6 +122,7 @@ fn begin_using(session: &Arc<Session>, slot: u32, sequence: u32, highest: u32) -
         slot: SlotId(slot),
         sequence: SequenceId(sequence),
         highest_slot: SlotId(highest),
+        cache_this: true,
         digest: 0,
         connection: ConnectionId(1),
     };
@@ -136,9 +142,11 @@ fn as_many_requests_are_under_way_as_were_asked_for() {
     let begun: Vec<_> = (0..2560).map(|slot| begin_using(&session, slot, 1, 2559).unwrap()).collect();
     assert!(begun.iter().all(|begun| matches!(begun, Begin::New(_))));
     assert_eq!((session.highest_slot(), session.target_highest_slot()), (SlotId(2559), SlotId(2559)));
-    assert!(state.session_bytes() >= 2560 * 4096);
+    assert!(state.session_bytes() >= 2559 * 4096);
     assert_eq!(begin_using(&session, 2560, 1, 2559).unwrap_err(), Status::BadSlot);
-    drop(begun);
+    begun.into_iter().for_each(|begun| complete(begun, Some(b"a short reply")));
+    let kept = state.session_bytes() - before;
+    assert!(kept < 2560 * 256, "{kept} bytes: what a slot and its reply take");
     let id = session.id();
     drop(session);
     state.destroy_session(id).unwrap();
@@ -229,6 +237,16 @@ fn without_memory_new_slots_wait_used_ones_work_and_no_session_is_made() {
         assert!(target(&session) < used);
     }
     assert_eq!(wide_session(&state, 3, 1).unwrap_err(), Status::NoSpace);
+    // What need not be kept needs no memory.
+    let unkept = SequenceRequest {
+        slot: SlotId(used),
+        sequence: SequenceId(1),
+        highest_slot: SlotId(used),
+        cache_this: false,
+        digest: 0,
+        connection: ConnectionId(1),
+    };
+    complete(session.begin(&unkept, T0).unwrap(), None);
     // The first slot of a session always has room. Another is as it was, and works when there is memory again.
     run(&other, 0, 1, 0).unwrap();
     assert_eq!(run(&other, 1, 1, 1), Err(Status::Delay));

@@ -52,10 +52,9 @@ fn check_change(asked: DirectionFromClient, is_fore: bool, is_back: bool) -> Res
 /// connections for it.
 pub(crate) fn carry_callbacks<F: FileSystem>(context: &Context<'_, F>, session: SessionId) -> bool {
     let recaller = context.server.recaller();
-    let Some(channel) = recaller.backchannels().get(session) else { return false };
-    if !channel.bind(context.call.connection) {
+    let Some(channel) = recaller.backchannels().bind(session, context.call.connection) else {
         return false;
-    }
+    };
     if let Ok(session) = recaller.state().session(session) {
         recaller.backchannels().look_for_paths(recaller.state(), session.client());
     }

@@ -12,9 +12,6 @@ pub(crate) fn test<F: FileSystem>(
     arguments: &TestStateIdArgs,
 ) -> Result<TestStateIdResult, Status> {
     let client = context.client()?;
-    if arguments.state_ids.len() * 4 > context.reply_room {
-        return Err(Status::ReplyTooBig);
-    }
     let state = context.server.state();
     let statuses = arguments.state_ids.iter().map(|id| state.test_state_id(client, id)).collect();
     Ok(TestStateIdResult { statuses })

@@ -111,12 +111,13 @@ impl Backchannel {
         self.connections.lock().iter().any(|known| known.id() == connection)
     }
 
-    /// Forgets a connection; false when it was not bound.
-    pub(crate) fn disconnected(&self, connection: u64) -> bool {
-        let mut connections = self.connections.lock();
-        let before = connections.len();
-        connections.retain(|known| known.id() != connection);
-        connections.len() < before
+    /// The connections that callbacks may use.
+    pub(crate) fn connections(&self) -> Vec<u64> {
+        self.connections.lock().iter().map(|known| known.id()).collect()
+    }
+
+    pub(crate) fn disconnected(&self, connection: u64) {
+        self.connections.lock().retain(|known| known.id() != connection);
     }
 
     /// True when there was a connection, and none is left.

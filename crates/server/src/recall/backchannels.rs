@@ -1,10 +1,11 @@
 //! The backchannels by session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use proto::nfs4::SessionId;
+use rpc::Connection;
 use state::{Client, State};
 
 use super::Backchannel;
@@ -13,6 +14,8 @@ use super::Backchannel;
 pub(crate) struct Backchannels {
     // Every SEQUENCE looks here; only sessions that come and go change it.
     by_session: RwLock<BTreeMap<SessionId, Arc<Backchannel>>>,
+    /// The connections that were bound, so that one that is lost need not be looked for in the channels of all.
+    bound: Mutex<BTreeSet<(u64, SessionId)>>,
     /// Held while it is found out whether a client has any path: whoever looks last has seen all changes.
     looking: Mutex<()>,
 }
@@ -26,21 +29,53 @@ impl Backchannels {
         self.by_session.read().get(&session).cloned()
     }
 
+    /// Lets a connection carry the callbacks of a session; the channel, if it has one and room for the connection.
+    pub(crate) fn bind(&self, id: SessionId, connection: &Arc<dyn Connection>) -> Option<Arc<Backchannel>> {
+        let channel = self.get(id).filter(|channel| channel.bind(connection))?;
+        self.bound.lock().insert((connection.id(), id));
+        Some(channel)
+    }
+
     pub(crate) fn remove(&self, session: SessionId) {
-        self.by_session.write().remove(&session);
+        let removed = self.by_session.write().remove(&session);
+        if let Some(channel) = removed {
+            self.forget(session, &channel);
+        }
     }
 
     pub(crate) fn retain(&self, keep: impl Fn(SessionId) -> bool) {
-        self.by_session.write().retain(|session, _| keep(*session));
+        let mut removed = Vec::new();
+        self.by_session.write().retain(|session, channel| {
+            let kept = keep(*session);
+            if !kept {
+                removed.push((*session, Arc::clone(channel)));
+            }
+            kept
+        });
+        removed.iter().for_each(|(session, channel)| self.forget(*session, channel));
+    }
+
+    fn forget(&self, session: SessionId, channel: &Backchannel) {
+        let mut bound = self.bound.lock();
+        channel.connections().into_iter().for_each(|connection| {
+            bound.remove(&(connection, session));
+        });
     }
 
     /// Forgets a connection that is gone; the sessions whose callbacks it carried.
     pub(crate) fn disconnected(&self, connection: u64) -> Vec<SessionId> {
-        let channels: Vec<_> = self.by_session.read().iter().map(|(id, c)| (*id, Arc::clone(c))).collect();
-        channels
-            .into_iter()
-            .filter_map(|(id, channel)| channel.disconnected(connection).then_some(id))
-            .collect()
+        let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));
+        let mut bound = self.bound.lock();
+        let sessions: Vec<_> =
+            bound.range((connection, first)..=(connection, last)).map(|(_, id)| *id).collect();
+        sessions.iter().for_each(|id| {
+            bound.remove(&(connection, *id));
+        });
+        drop(bound);
+        for channel in sessions.iter().filter_map(|id| self.get(*id)) {
+            channel.disconnected(connection);
+        }
+        sessions
     }
 
     /// Notes for SEQUENCE whether a client that wants callbacks has no path for them any more, in any session. To be called

@@ -100,3 +100,24 @@ fn a_restarted_client_takes_its_own_place() {
     assert_eq!(before.with_sequence(3, false, |_| {}).status, Status::BadSession);
     assert_eq!(destroy_client(&before), Status::StaleClientId);
 }
+
+#[test]
+fn a_client_is_not_ended_from_its_own_session_and_another_may_be() {
+    // RFC 8881 §18.50.3.
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    let idle = peer.over(1, 0).exchange_id("nobody yet", 1).unwrap();
+    let mut end = |client| {
+        peer.compound(|c| {
+            c.push(Operation::DestroyClientId, &DestroyClientIdArgs { client });
+        })
+        .status
+    };
+    assert_eq!(end(idle.client), Status::Ok);
+    assert_eq!(end(idle.client), Status::StaleClientId);
+    let own = peer.client;
+    let results = peer.compound(|c| {
+        c.push(Operation::DestroyClientId, &DestroyClientIdArgs { client: own });
+    });
+    assert_eq!(results.status, Status::ClientIdBusy);
+}

@@ -4,7 +4,8 @@ use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 use state::Limits;
 
-use super::lab::{Lab, Options, put, root, set};
+use super::arguments::{put, root, set};
+use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
 use super::table::table;
 use crate::peer::Peer;

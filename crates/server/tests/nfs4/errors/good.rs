@@ -3,10 +3,11 @@
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::*;
 
-use super::lab::{
-    Scene, bytes, create, exchange, lock, lookup, put, read_dir, root, set, test_lock, unlock, write,
+use super::arguments::{
+    bytes, create, exchange, lock, lookup, put, read_dir, root, set, test_lock, unlock, write,
 };
 use super::ledger::{Step, step};
+use super::scene::Scene;
 use crate::peer::{Peer, open};
 
 impl Scene {

@@ -3,7 +3,8 @@
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 
-use super::lab::{Lab, Options, lock, put, set, write};
+use super::arguments::{lock, put, set, write};
+use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, open};
 

@@ -1,9 +1,8 @@
-//! A server with some objects and state, and for every operation a COMPOUND in which it succeeds.
+//! A server with some objects and state, and a client of it.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::*;
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
 use state::{Limits, Now, Principal, State, record_name};
@@ -11,8 +10,9 @@ use vfs::FileSystem;
 use vfs::memory::{Memory, MemoryOptions};
 
 use super::fault::{Faulty, Trigger};
-use super::ledger::{Ledger, Step, step};
-use crate::peer::{Peer, Results, TestServer, open, test_options};
+use super::ledger::{Ledger, Step};
+use super::scene::{Objects, Scene, named};
+use crate::peer::{Peer, Results, TestServer, test_options};
 
 /// How to set up a [`Lab`].
 #[derive(Default)]
@@ -34,30 +34,6 @@ pub struct Lab<'a> {
     /// Another file system.
     pub elsewhere: FileHandle,
     pub scene: Scene,
-}
-
-/// What there is before a case begins. The root has the files `f`, `g`, `k`, `r`, the directory `d`, the symbolic link `l` and
-/// the pipe `p`.
-#[derive(Clone)]
-pub struct Scene {
-    pub file: FileHandle,
-    /// `f`, open for reading and writing, and so that it can be downgraded to reading.
-    pub open: StateId,
-    pub delegated: FileHandle,
-    /// A read delegation of `g`.
-    pub delegation: StateId,
-    pub locked: FileHandle,
-    /// `k` is open, and under it are a lock-owner with a range and one without.
-    pub locked_open: StateId,
-    pub lock: StateId,
-    pub idle_lock: StateId,
-    pub directory: FileHandle,
-    pub link: FileHandle,
-    pub pipe: FileHandle,
-    /// A session of another client.
-    pub session: SessionId,
-    /// A client without a session, not confirmed.
-    pub client: ClientId,
 }
 
 fn exports(
@@ -146,195 +122,4 @@ pub fn expect(steps: &[Step], results: &Results, status: Status) {
     let names: Vec<_> = steps.iter().map(|step| step.operation.name()).collect();
     let expected = (steps.len() as u32 + 1, status);
     assert_eq!((results.count, results.status), expected, "{}", names.join(" "));
-}
-
-pub fn root() -> Step {
-    step(Operation::PutRootFh, &())
-}
-
-pub fn put(object: &FileHandle) -> Step {
-    step(Operation::PutFh, &PutFhArgs { object: object.clone() })
-}
-
-pub fn bytes(name: &str) -> Bytes {
-    Bytes::copy_from_slice(name.as_bytes())
-}
-
-pub fn lookup(name: &str) -> Step {
-    step(Operation::Lookup, &LookupArgs { name: bytes(name) })
-}
-
-/// CREATE in the current directory.
-pub fn create(kind: CreateType, name: &[u8], values: &AttributeValues) -> Step {
-    let name = Bytes::copy_from_slice(name);
-    let mut created = step(Operation::Create, &CreateArgs { kind, name });
-    created.arguments.extend(step(Operation::Create, values).arguments);
-    created
-}
-
-/// SETATTR of the current object.
-pub fn set(state_id: StateId, values: &AttributeValues) -> Step {
-    let mut set = step(Operation::SetAttr, &SetAttrArgs { state_id });
-    set.arguments.extend(step(Operation::SetAttr, values).arguments);
-    set
-}
-
-struct Objects {
-    /// `f`, `g` and `k`.
-    files: [FileHandle; 3],
-    directory: FileHandle,
-    link: FileHandle,
-    pipe: FileHandle,
-}
-
-impl Objects {
-    fn make(peer: &mut Peer) -> Self {
-        let ledger = Ledger::default();
-        let files = ["f", "g", "k", "r"].map(|name| {
-            let (file, open) = peer.create(name);
-            let write = WriteArgs {
-                state_id: open,
-                offset: 0,
-                stable: StableHow::FileSync,
-                data: Bytes::from_static(b"data"),
-            };
-            assert_eq!(peer.on(&file, Operation::Write, &write).status, Status::Ok);
-            assert_eq!(peer.close(&file, open), Status::Ok);
-            file
-        });
-        let [f, g, k, _] = files;
-        let mut make = |kind, name: &[u8]| {
-            let values = AttributeValues { mode: Some(0o755), ..Default::default() };
-            let steps = [root(), create(kind, name, &values), step(Operation::GetFh, &())];
-            let mut results = ledger.run(peer, &steps).sequenced();
-            results.ok(Operation::PutRootFh);
-            results.body::<CreateResult>(Operation::Create);
-            results.body::<GetFhResult>(Operation::GetFh).object
-        };
-        Self {
-            files: [f, g, k],
-            directory: make(CreateType::Directory, b"d"),
-            link: make(CreateType::Symlink(Bytes::from_static(b"f")), b"l"),
-            pipe: make(CreateType::Fifo, b"p"),
-        }
-    }
-}
-
-/// Opens a file of the root.
-fn open_in_root(peer: &mut Peer, name: &str, access: u32) -> (FileHandle, OpenResult) {
-    let mut results = peer
-        .compound(|c| {
-            c.push(Operation::PutRootFh, &())
-                .push(Operation::Open, &open(name, access, None))
-                .push(Operation::GetFh, &());
-        })
-        .sequenced();
-    results.ok(Operation::PutRootFh);
-    let opened = results.body(Operation::Open);
-    (results.body::<GetFhResult>(Operation::GetFh).object, opened)
-}
-
-/// The arguments of a LOCK by a new lock-owner.
-pub fn lock(open: StateId, owner: &'static str, offset: u64, length: u64) -> LockArgs {
-    LockArgs {
-        kind: LockType::Write,
-        reclaim: false,
-        offset,
-        length,
-        locker: Locker::New(NewLockOwner {
-            open_sequence: 0,
-            open_state_id: open,
-            lock_sequence: 0,
-            owner: StateOwner { client: ClientId(0), owner: bytes(owner) },
-        }),
-    }
-}
-
-/// The arguments of a LOCKU.
-pub fn unlock(state_id: StateId, offset: u64, length: u64) -> LockUArgs {
-    LockUArgs { kind: LockType::Write, sequence: 0, state_id, offset, length }
-}
-
-impl Scene {
-    fn make(server: &Arc<TestServer>, peer: &mut Peer, objects: Objects, has_state: bool) -> Self {
-        let none = share::WANT_NO_DELEGATION;
-        let mut other = Peer::stranger(server, 2, 0);
-        let exchanged = other.exchange_id("client 2", 1).unwrap();
-        other.client = exchanged.client;
-        let session = other.create_session(exchanged.sequence).unwrap().session;
-        let client = Peer::stranger(server, 3, 0).exchange_id("client 3", 1).unwrap().client;
-        let [file, delegated, locked] = objects.files;
-        let mut scene = Self {
-            file,
-            open: StateId::ANONYMOUS,
-            delegated,
-            delegation: StateId::ANONYMOUS,
-            locked,
-            locked_open: StateId::ANONYMOUS,
-            lock: StateId::ANONYMOUS,
-            idle_lock: StateId::ANONYMOUS,
-            directory: objects.directory,
-            link: objects.link,
-            pipe: objects.pipe,
-            session,
-            client,
-        };
-        if !has_state {
-            return scene;
-        }
-        open_in_root(peer, "f", share::READ | none);
-        scene.open = open_in_root(peer, "f", share::BOTH | none).1.state_id;
-        let (_, opened) = open_in_root(peer, "g", share::READ | share::WANT_READ_DELEGATION);
-        let OpenDelegation::Read(delegation) = opened.delegation else { panic!("{:?}", opened.delegation) };
-        scene.delegation = delegation.state_id;
-        scene.locked_open = open_in_root(peer, "k", share::BOTH | none).1.state_id;
-        let mut take = |operation, arguments: &dyn Fn() -> Step| {
-            let ledger = Ledger::default();
-            let mut results = ledger.run(peer, &[put(&scene.locked), arguments()]).sequenced();
-            results.ok(Operation::PutFh);
-            results.body::<LockResult>(operation).state_id
-        };
-        let open = scene.locked_open;
-        scene.lock = take(Operation::Lock, &|| step(Operation::Lock, &lock(open, "holder", 0, 10)));
-        let idle = take(Operation::Lock, &|| step(Operation::Lock, &lock(open, "idle", 20, 10)));
-        scene.idle_lock = take(Operation::LockU, &|| step(Operation::LockU, &unlock(idle, 20, 10)));
-        scene
-    }
-}
-
-fn named(peer: &mut Peer, name: &str) -> FileHandle {
-    let name = bytes(name);
-    let mut results = peer
-        .compound(|c| {
-            c.push(Operation::PutRootFh, &())
-                .push(Operation::Lookup, &LookupArgs { name })
-                .push(Operation::GetFh, &());
-        })
-        .sequenced();
-    results.ok(Operation::PutRootFh);
-    results.ok(Operation::Lookup);
-    results.body::<GetFhResult>(Operation::GetFh).object
-}
-
-/// The arguments of an EXCHANGE_ID.
-pub fn exchange(owner: &str, verifier: u8, flags: u32) -> ExchangeIdArgs {
-    let owner = ClientOwner { verifier: Verifier([verifier; 8]), id: bytes(owner) };
-    ExchangeIdArgs { owner, flags, state_protect: StateProtect::None, implementation: vec![] }
-}
-
-/// The arguments of a LOCKT.
-pub fn test_lock(owner: &str, offset: u64, length: u64) -> LockTArgs {
-    let owner = StateOwner { client: ClientId(0), owner: bytes(owner) };
-    LockTArgs { kind: LockType::Write, offset, length, owner }
-}
-
-/// The arguments of a READDIR from the start.
-pub fn read_dir(wanted: Bitmap) -> ReadDirArgs {
-    let verifier = Verifier([0; 8]);
-    ReadDirArgs { cookie: 0, verifier, directory_count: 1000, count_max: 4000, wanted }
-}
-
-/// The arguments of a WRITE of a few bytes.
-pub fn write(state_id: StateId, offset: u64) -> WriteArgs {
-    WriteArgs { state_id, offset, stable: StableHow::Unstable, data: Bytes::from_static(b"more") }
 }

@@ -1,6 +1,7 @@
 //! Every status that RFC 8881 §15.2 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
 
 mod anything;
+mod arguments;
 mod fault;
 mod general;
 mod good;
@@ -10,6 +11,7 @@ mod lab;
 mod ledger;
 mod names;
 mod page;
+mod scene;
 mod sessions;
 mod stateids;
 mod table;

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 
-use super::lab::{Lab, create, lock, put, read_dir, root, set, test_lock, unlock, write};
+use super::arguments::{create, lock, put, read_dir, root, set, test_lock, unlock, write};
+use super::lab::Lab;
 use super::ledger::{Ledger, Step, step};
 use super::table::table;
 use crate::peer::open;

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use proto::nfs4::*;
 use state::Limits;
 
-use super::lab::{Lab, Options, exchange, put, root};
+use super::arguments::{exchange, put, root};
+use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, Results};
 

@@ -5,7 +5,8 @@ use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 use state::Limits;
 
-use super::lab::{Lab, Options, lock, put, root, set, test_lock, unlock, write};
+use super::arguments::{lock, put, root, set, test_lock, unlock, write};
+use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, open};
 
@@ -138,7 +139,7 @@ fn revoked_delegations(ledger: &Ledger) {
         step(Operation::DelegReturn, &DelegReturnArgs { state_id: scene.delegation }),
         open_delegated(scene.delegation),
         read(scene.delegation),
-        step(Operation::Write, &super::lab::write(scene.delegation, 0)),
+        step(Operation::Write, &super::arguments::write(scene.delegation, 0)),
         resize(scene.delegation),
     ] {
         lab.expect(&[put(&scene.delegated), last], Status::DelegationRevoked);

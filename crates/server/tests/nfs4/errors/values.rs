@@ -4,7 +4,8 @@ use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap, Principal, SetTime};
 use proto::nfs4::*;
 
-use super::lab::{Lab, create, put, read_dir, root, set};
+use super::arguments::{create, put, read_dir, root, set};
+use super::lab::Lab;
 use super::ledger::{Ledger, Raw, Step, step};
 use crate::peer::open;
 

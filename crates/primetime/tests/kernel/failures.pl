@@ -105,6 +105,36 @@ my %work = (
         }
         print "ok $ENV{NAME} saw $changes changes\n";
     },
+    # Does to a file and to a string whatever comes, and compares them, from the cache and from the server.
+    model => sub {
+        my ($path, $model, $steps) = ("$ENV{NAME}-model", "", 0);
+        srand($ENV{NAME} eq "ann" ? 1 : 2);
+        sysopen(my $file, $path, O_RDWR | O_CREAT) or die "open: $!";
+        for (; !stopped(); $steps++) {
+            my ($what, $at, $length) = (int rand 6, int rand 200_000, 1 + int rand 20_000);
+            if ($what < 3) {
+                my $text = chr(65 + $steps % 26) x $length;
+                sysseek($file, $at, SEEK_SET);
+                syswrite($file, $text) == $length or die "write: $!";
+                $model .= "\0" x ($at - length $model) if $at > length $model;
+                substr($model, $at, $length) = $text;
+            } elsif ($what == 3) {
+                truncate($file, $at) or die "truncate: $!";
+                $model = substr($model . "\0" x $at, 0, $at);
+            } elsif ($what == 4) {
+                close($file) or die "close: $!";
+                system("echo 3 >/proc/sys/vm/drop_caches");
+                sysopen($file, $path, O_RDWR) or die "open: $!";
+            }
+            -s $file == length $model or die "step $steps: size " . (-s $file) . " instead of " . length $model;
+            sysseek($file, $at, SEEK_SET);
+            my $read = sysread($file, my $got, $length) // die "read: $!";
+            my $expected = $at < length $model ? substr($model, $at, $length) : "";
+            $got eq $expected or die "step $steps: $read bytes at $at differ from " . length $expected;
+        }
+        close($file) or die "close: $!";
+        print "ok $ENV{NAME} compared $steps times\n";
+    },
     # Creates, links, renames and removes directories and files: no call may be done twice or be told so.
     once => sub {
         my $number = 0;

@@ -16,6 +16,7 @@ else
     start publish
 fi
 for writer in 1 2; do start write "$NAME-$writer" "/tmp/acknowledged$writer"; done
+start model
 [ -z "$ONCE" ] || start once
 for process in $started; do wait "$process" || fail "a process"; done
 cat /tmp/acknowledged* >"$EXCHANGE/acknowledged"

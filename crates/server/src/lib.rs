@@ -14,6 +14,7 @@ pub mod mount3;
 pub mod nfs3;
 pub mod nfs4;
 pub mod nlm4;
+mod persistent;
 pub mod recall;
 pub mod runtime;
 #[cfg(feature = "shell")]

@@ -1,16 +1,31 @@
-//! The names of clients that hold state, on stable storage (RFC 8881 §8.4.3): who may reclaim after a restart.
+//! What a server has on stable storage: the names of clients that hold state (RFC 8881 §8.4.3), who may reclaim after a
+//! restart, and the reply caches of persistent sessions (§2.10.6.5).
 //!
 //! The order is what matters: a name is added before its client is given anything, removed before what it held is
-//! given to others, and the grace period is written down as over before anything new is given.
+//! given to others, and the grace period is written down as over before anything new is given. Of a request on a persistent
+//! session, what it is about to do is written before it is done, and its reply before it is sent.
 
 use std::io;
 
 use bytes::Bytes;
-use proto::nfs4::ClientId;
+use proto::nfs4::{ClientId, SessionId, SlotId};
 
 use crate::runtime::BoxFuture;
 
-/// Keeps the names. Every change is on stable storage when its future ends, and changes take effect in the order in
+/// A persistent session as a server finds it that starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSession {
+    /// Its id.
+    pub id: SessionId,
+    /// How many servers have started since it was made, this one included.
+    pub restarts: u32,
+    /// What it was added with.
+    pub record: Bytes,
+    /// What its slots were last set to.
+    pub slots: Vec<(SlotId, Bytes)>,
+}
+
+/// Keeps names and sessions. Every change is on stable storage when its future ends, and changes take effect in the order in
 /// which they were asked for.
 pub trait StableRecords: Send + Sync + 'static {
     /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by its name when this
@@ -23,6 +38,30 @@ pub trait StableRecords: Send + Sync + 'static {
 
     /// Forgets those who could have reclaimed and did not.
     fn end_grace(&self) -> BoxFuture<io::Result<()>>;
+
+    /// True when sessions can be kept. Otherwise no session is persistent, and the methods below do nothing.
+    fn keeps_sessions(&self) -> bool {
+        false
+    }
+
+    /// Adds a session without slots.
+    fn add_session(&self, _id: SessionId, _record: Bytes) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
+
+    /// Sets what is kept of a slot, in place of what was. A session that is not there has no slots.
+    fn set_slot(&self, _session: SessionId, _slot: SlotId, _record: Bytes) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
+
+    /// Removes a session with its slots; one that is not there is no error.
+    fn remove_session(&self, _id: SessionId) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
+}
+
+fn nothing() -> BoxFuture<io::Result<()>> {
+    Box::pin(std::future::ready(Ok(())))
 }
 
 /// Remembers nothing: after a restart nobody may reclaim.
@@ -31,14 +70,14 @@ pub struct Forgetful;
 
 impl StableRecords for Forgetful {
     fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
+        nothing()
     }
 
     fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
+        nothing()
     }
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
+        nothing()
     }
 }

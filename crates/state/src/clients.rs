@@ -82,6 +82,13 @@ impl State {
         Ok(client)
     }
 
+    /// Under what name a client is kept on stable storage, for its own principal.
+    pub fn record_name_for(&self, id: ClientId, principal: &Principal) -> Option<Bytes> {
+        let table = self.clients.table.lock();
+        let client = &table.records.get(&id)?.client;
+        (client.principal() == principal).then(|| client.record_name())
+    }
+
     /// False until the first NFSv4 client comes: nobody can have an open or a delegation.
     pub fn has_seen_clients(&self) -> bool {
         self.clients.seen.load(Ordering::Relaxed)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use proto::nfs4::{ClientId, SequenceId, SessionId, Status};
+use proto::nfs4::{ClientId, SequenceId, SessionId, Status, session_flags};
 
 use crate::clients::{ClientTable, Record};
 use crate::slots::Slots;
@@ -106,7 +106,9 @@ impl State {
         let (count, reply_bytes_max) = (fore_channel.requests_max, fore_channel.cached_response_bytes_max);
         let slots = Slots::new(&self.sessions.memory, count, reply_bytes_max).ok_or(Status::NoSpace)?;
         record.client.renew(now);
-        let session = Session::new(asked.id, Arc::clone(&record.client), fore_channel, back_channel, slots);
+        let persistent = asked.flags & session_flags::PERSIST != 0;
+        let channels = (fore_channel, back_channel);
+        let session = Session::new(asked.id, Arc::clone(&record.client), channels, slots, persistent);
         session.associate(asked.connection);
         self.sessions.insert(Arc::new(session));
         let (session, sequence, flags) = (asked.id, asked.sequence, asked.flags);

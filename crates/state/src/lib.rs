@@ -11,6 +11,7 @@ mod channel;
 mod client;
 mod clients;
 mod create_session;
+mod dead;
 mod delegations;
 mod exchange_id;
 mod expel;
@@ -35,6 +36,7 @@ mod time;
 pub use channel::{ChannelLimits, negotiate_channels};
 pub use client::{Client, record_name};
 pub use create_session::{CreateSession, Creation, SessionCreated};
+pub use dead::{DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Kept};
 pub use delegations::{Changing, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};
@@ -49,6 +51,7 @@ pub use shares::ShareOwner;
 pub use time::Now;
 
 use clients::Clients;
+use dead::DeadSessions;
 use files::Files;
 use grace::Grace;
 use sessions::Sessions;
@@ -61,6 +64,7 @@ pub struct State {
     boot: u32,
     clients: Clients,
     sessions: Sessions,
+    dead: DeadSessions,
     files: Files,
     grace: Grace,
 }
@@ -74,6 +78,7 @@ impl State {
             boot,
             clients: Clients::default(),
             sessions,
+            dead: DeadSessions::default(),
             files: Files::new(boot),
             grace: Grace::default(),
         }

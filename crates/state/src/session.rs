@@ -36,6 +36,7 @@ pub struct Session {
     /// The connections of the fore channel.
     connections: Mutex<BTreeSet<ConnectionId>>,
     slots: Slots,
+    persistent: bool,
 }
 
 /// What SEQUENCE asks of a session.
@@ -70,11 +71,11 @@ impl Session {
     pub(crate) fn new(
         id: SessionId,
         client: Arc<Client>,
-        fore: ChannelLimits,
-        back: ChannelLimits,
+        (fore, back): (ChannelLimits, ChannelLimits),
         slots: Slots,
+        persistent: bool,
     ) -> Self {
-        Self { id, client, fore, back, connections: Mutex::default(), slots }
+        Self { id, client, fore, back, connections: Mutex::default(), slots, persistent }
     }
 
     /// Associates a connection with the fore channel.
@@ -99,6 +100,11 @@ impl Session {
     /// Whose it is.
     pub fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// True when its replies to modifying requests survive a crash of the server (CREATE_SESSION4_FLAG_PERSIST).
+    pub fn is_persistent(&self) -> bool {
+        self.persistent
     }
 
     /// Limits of requests.

@@ -64,9 +64,13 @@ impl State {
     /// The session with this id.
     ///
     /// # Errors
-    /// BADSESSION.
+    /// DEADSESSION for one that only [`State::dead_session`] has; BADSESSION.
     pub fn session(&self, id: SessionId) -> Result<Arc<Session>, Status> {
-        self.sessions.table.read().by_id.get(&id).cloned().ok_or(Status::BadSession)
+        let found = self.sessions.table.read().by_id.get(&id).cloned();
+        found.ok_or_else(|| match self.dead_session(id) {
+            Some(_) => Status::DeadSession,
+            None => Status::BadSession,
+        })
     }
 
     /// Ends a session (RFC 8881 §18.37).

@@ -12,8 +12,9 @@ impl State {
         table.records.values().map(|record| &record.client).filter(|c| c.is_long_idle()).cloned().collect()
     }
 
-    /// To be called every second or so: forgets old recalls.
+    /// To be called every second or so: forgets old recalls and dead sessions.
     pub fn tick(&self, now: Now) {
         self.files.forget_recalls(now, self.limits.recall_pause_ms);
+        self.forget_dead_sessions(now);
     }
 }

@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// Grant no delegations to NFSv4.1 clients
     #[arg(long)]
     no_delegations: bool,
+    /// Let what NFSv4.1 clients change be changed once, whenever this server crashes: slower, see docs/durability.md
+    #[arg(long, conflicts_with = "forget")]
+    persistent_sessions: bool,
     /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     lease: Option<u32>,
@@ -122,6 +125,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.read_only |= arguments.read_only;
     config.no_root_squash |= arguments.no_root_squash;
     config.asynchronous |= arguments.asynchronous;
+    config.persistent_sessions |= arguments.persistent_sessions;
     config.delegations &= !arguments.no_delegations;
     if !arguments.forget && config.state_dir.is_none() {
         config.state_dir = config.directory.as_deref().and_then(default_state_directory);

@@ -81,12 +81,19 @@ impl<F: FileSystem> Exports<F> {
     /// `BadHandle` when no back end issued it; `Stale` when the object is gone or the client may not use its
     /// export (RFC 1813 §2.6); else what the back end says.
     pub async fn resolve(&self, handle: &[u8], peer: SocketAddr) -> Result<(&Arc<Export<F>>, F::Node)> {
+        let (export, node) = self.find(handle).await?;
+        if export.clients().allow(peer.ip()) { Ok((export, node)) } else { Err(Error::Stale) }
+    }
+
+    /// As [`Exports::resolve`], for the server itself.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) async fn find(&self, handle: &[u8]) -> Result<(&Arc<Export<F>>, F::Node)> {
         for export in &self.list {
             match export.file_system().resolve(handle).await {
                 Err(Error::BadHandle) => {}
-                Ok(_) if !export.clients().allow(peer.ip()) => return Err(Error::Stale),
-                Ok(node) => return Ok((export, node)),
-                Err(error) => return Err(error),
+                found => return Ok((export, found?)),
             }
         }
         Err(Error::BadHandle)

@@ -11,6 +11,7 @@ use super::Nfs4;
 use super::context::Context;
 use super::dispatch;
 use super::operations::{Place, Row, row};
+use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
 
 /// The only minor version so far.
@@ -35,6 +36,7 @@ impl<F: FileSystem> Nfs4<F> {
         let mut status = Status::Ok;
         for index in 0..header.operations {
             let before = reply.len();
+            context.index = index;
             let step = self.step(&mut context, index, &mut arguments, start, reply).await;
             match step {
                 Step::Done(outcome) => {
@@ -57,6 +59,13 @@ impl<F: FileSystem> Nfs4<F> {
                     }
                     break;
                 }
+                Step::Lost => {
+                    reply.truncate(start);
+                    results = CompoundReply::begin(reply, &header.tag);
+                    results.count();
+                    status = answer(reply, Operation::Sequence.number(), Status::DeadSession);
+                    break;
+                }
                 Step::Nothing(outcome) => {
                     reply.truncate(before);
                     status = outcome;
@@ -67,7 +76,7 @@ impl<F: FileSystem> Nfs4<F> {
         results.finish(reply, status);
         if let Some(session) = context.session.take() {
             let client = Arc::clone(session.client());
-            session.complete(&reply.as_slice()[start..]);
+            session.complete(self.recaller(), &reply.as_slice()[start..]).await;
             if client.is_gone() {
                 self.recaller().last_request_ended();
             }
@@ -100,6 +109,18 @@ impl<F: FileSystem> Nfs4<F> {
                 Begun::NotCached => Step::NotCached,
             };
         }
+        if let Some(repeat) = &context.repeat {
+            match repeat.what(index, operation) {
+                Again::Run => {}
+                Again::Done(change, made) => {
+                    let (change, made) = (change.clone(), made.clone());
+                    return repeat::answer(context, (&change, &made), arguments, reply)
+                        .await
+                        .map_or(Step::Lost, Step::Done);
+                }
+                Again::Lost => return Step::Lost,
+            }
+        }
         let before = reply.len();
         if let Err(status) = check_room(context, before - start, row.room_bytes) {
             return Step::Done(refuse(reply, operation, status));
@@ -125,6 +146,8 @@ enum Step {
     Replay(xdr::Bytes),
     /// SEQUENCE succeeded for a retry whose reply was not kept.
     NotCached,
+    /// The reply that was asked for again cannot be made.
+    Lost,
     /// Not even an operation number could be read: no result.
     Nothing(Status),
 }
@@ -181,7 +204,7 @@ fn check_place<F: FileSystem>(
     operation: Operation,
     row: Row,
 ) -> Result<(), Status> {
-    let in_session = context.session.is_some();
+    let in_session = context.session.is_some() || context.repeat.is_some();
     match row.place {
         Place::First if index == 0 => Ok(()),
         Place::First => Err(Status::SequencePosition),

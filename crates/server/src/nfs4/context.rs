@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use proto::nfs4::{StateId, Status};
+use bytes::Bytes;
+use proto::nfs4::{ClientId, StateId, Status};
 use state::Client;
-use vfs::{Attributes, FileSystem, Identity, ObjectId};
+use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 
 use super::Nfs4;
+use super::repeat::Repeat;
 use super::sequence::InSession;
 use crate::exports::Export;
+use crate::persistent::{Change, Entry, Intent};
 use crate::recall::Granted;
 
 /// An object that an operation works on.
@@ -33,6 +36,22 @@ impl<F: FileSystem> Object<F> {
         self.fs().object_id(&self.node)
     }
 
+    /// Its handle, as records have it.
+    pub(crate) fn handle(&self) -> Bytes {
+        Bytes::copy_from_slice(self.fs().handle(&self.node).as_bytes())
+    }
+
+    /// A name in this directory, as records have it.
+    pub(crate) fn entry(&self, name: Name<'_>) -> Entry {
+        Entry { directory: self.handle(), name: Bytes::copy_from_slice(name.as_bytes()) }
+    }
+
+    /// True when nobody has this name in this directory, as far as the superuser can see.
+    pub(crate) async fn is_free(&self, name: Name<'_>) -> bool {
+        let found = self.fs().lookup(&Identity::root(), &self.node, name).await;
+        matches!(found, Err(vfs::Error::NotFound))
+    }
+
     /// The key of the object in the tables of state.
     pub(crate) fn file(&self) -> state::FileId {
         let id = self.id();
@@ -53,6 +72,10 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) saved: Option<(Object<F>, StateId)>,
     /// How many operations the COMPOUND has.
     pub(crate) operations: u32,
+    /// Which of them runs.
+    pub(crate) index: u32,
+    /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is no session then.
+    pub(crate) repeat: Option<Repeat>,
     /// The bytes that the reply may still grow by, as the session's limit has it.
     pub(crate) reply_room: usize,
 }
@@ -68,6 +91,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
             fresh: None,
             saved: None,
             operations,
+            index: 0,
+            repeat: None,
             reply_room: usize::MAX,
         }
     }
@@ -92,6 +117,28 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// The client of the session.
     pub(crate) fn client(&self) -> Result<&Arc<Client>, Status> {
         self.session.as_ref().map(InSession::client).ok_or(Status::OperationNotInSession)
+    }
+
+    /// The number of the client of the session; none has who only wants a reply again.
+    pub(crate) fn client_id(&self) -> Option<ClientId> {
+        self.session.as_ref().map(|session| session.client().id())
+    }
+
+    /// True when a crash of the server must not make the COMPOUND run again.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.session.as_ref().is_some_and(InSession::is_persistent)
+    }
+
+    /// Writes down what an operation is about to do, where [`Context::is_persistent`] says so: to be called right before it is done.
+    ///
+    /// # Errors
+    /// DELAY when it cannot be written: nothing is to be done.
+    pub(crate) async fn intend(&self, change: Change) -> Result<(), Status> {
+        let Some(session) = self.session.as_ref().filter(|session| session.is_persistent()) else {
+            return Ok(());
+        };
+        let record = session.intend(Intent { operation: self.index, change });
+        self.server.recaller().keep_slot(session.session().id(), session.slot(), &record).await
     }
 
     /// True when the session's callbacks are known to get through.

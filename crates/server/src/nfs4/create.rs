@@ -9,6 +9,7 @@ use super::change::ChangeBefore;
 use super::context::{Context, Object};
 use super::verify::bad_attributes;
 use super::{attributes, conflict, names, status};
+use crate::persistent::Change;
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -23,6 +24,9 @@ pub(crate) async fn run<F: FileSystem>(
     let identity = context.identity(directory)?;
     let entry = conflict::before_entry_change(context, directory).await?;
     let change = ChangeBefore::of(directory).await?;
+    if context.is_persistent() && directory.is_free(name).await {
+        context.intend(Change::Create(directory.entry(name))).await?;
+    }
     let (fs, at) = (directory.fs(), &directory.node);
     let device = |kind| fs.make_node(&identity, at, name, kind, &set);
     let (node, _) = match kind {

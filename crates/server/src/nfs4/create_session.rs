@@ -9,6 +9,7 @@ use vfs::FileSystem;
 use super::context::Context;
 use super::exchange_id::principal;
 use super::{backchannel_ctl, bind_conn_to_session};
+use crate::persistent::SessionRecord;
 use crate::recall::{Backchannel, CallbackTarget};
 
 pub(crate) async fn run<F: FileSystem>(
@@ -20,17 +21,25 @@ pub(crate) async fn run<F: FileSystem>(
     let wants_callbacks = arguments.flags & session_flags::CONN_BACK_CHAN != 0 && target.is_some();
     let mut id = [0; 16];
     server.recaller().world().random(&mut id);
+    let id = SessionId(id);
+    let channels = channels(context, arguments, wants_callbacks);
+    let persistent = persist(context, arguments, id, &channels).await;
     let asked = CreateSession {
         client: arguments.client,
         sequence: arguments.sequence,
         principal: principal(context),
-        channels: channels(context, arguments, wants_callbacks),
-        // Neither a reply cache that survives a restart nor RDMA: those flags are cleared (RFC 8881 §18.36.3).
-        flags: if wants_callbacks { session_flags::CONN_BACK_CHAN } else { 0 },
-        id: SessionId(id),
+        channels,
+        // What is not granted is cleared: RDMA, and a reply cache that survives a restart where none can (RFC 8881 §18.36.3).
+        flags: if wants_callbacks { session_flags::CONN_BACK_CHAN } else { 0 }
+            | if persistent { session_flags::PERSIST } else { 0 },
+        id,
         connection: ConnectionId(context.call.connection.id()),
     };
-    let creation = server.state().create_session(&asked, server.recaller().now())?;
+    let outcome = server.state().create_session(&asked, server.recaller().now());
+    if persistent {
+        server.recaller().adopt_sessions([id]);
+    }
+    let creation = outcome?;
     let created = *creation.created();
     if let (Creation::New { .. }, Some(target)) = (&creation, target) {
         let slots = created.back_channel.requests_max;
@@ -51,6 +60,24 @@ pub(crate) async fn run<F: FileSystem>(
         fore_channel: created.fore_channel.to_attributes(),
         back_channel: created.back_channel.to_attributes(),
     })
+}
+
+/// Writes the session down that is about to be made, where a persistent one is asked for and can be had. If none is made after
+/// all, the record goes with the next tick.
+async fn persist<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &CreateSessionArgs,
+    id: SessionId,
+    channels: &Result<(ChannelLimits, ChannelLimits), Status>,
+) -> bool {
+    let (server, principal) = (context.server, principal(context));
+    let wanted = arguments.flags & session_flags::PERSIST != 0 && server.recaller().keeps_sessions();
+    let (true, Ok((fore, _))) = (wanted, channels) else { return false };
+    // Whoever is refused writes nothing.
+    let Some(client) = server.state().record_name_for(arguments.client, &principal) else { return false };
+    let highest_slot = fore.requests_max.saturating_sub(1);
+    let record = SessionRecord { client, principal: principal.0, highest_slot };
+    server.recaller().keep_session(id, &record).await
 }
 
 fn channels<F: FileSystem>(

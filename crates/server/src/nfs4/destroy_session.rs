@@ -13,7 +13,12 @@ pub(crate) fn session<F: FileSystem>(
     is_last: bool,
 ) -> Result<(), Status> {
     let server = context.server;
-    let session = server.state().session(arguments.session)?;
+    let session = match server.state().session(arguments.session) {
+        Err(Status::DeadSession) => {
+            return server.state().destroy_dead_session(arguments.session, &principal(context));
+        }
+        found => found?,
+    };
     let own = context.session.as_ref().filter(|own| own.session().id() == session.id());
     // RFC 8881 §18.37.3: a request may end its own session only as its last operation.
     if own.is_some() && !is_last {

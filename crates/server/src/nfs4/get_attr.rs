@@ -47,8 +47,7 @@ pub(crate) async fn newest<F: FileSystem>(
     if !wanted.intersects(OF_DATA) {
         return Ok(found);
     }
-    let client = context.client()?.id();
-    match context.server.recaller().ask_holder(object.file(), Some(client), found.size).await? {
+    match context.server.recaller().ask_holder(object.file(), context.client_id(), found.size).await? {
         Holder::Nobody => Ok(found),
         Holder::Returned => object.fs().attributes(&object.node).await.map_err(status::of),
         Holder::Modified { size } => {

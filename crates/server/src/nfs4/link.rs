@@ -6,6 +6,7 @@ use vfs::{FileKind, FileSystem};
 use super::change::ChangeBefore;
 use super::context::Context;
 use super::{conflict, names, status};
+use crate::persistent::{Change, Named};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -30,6 +31,10 @@ pub(crate) async fn run<F: FileSystem>(
     let _entry = conflict::before_entry_change(context, directory).await?;
     let _changing = conflict::before_change(context, object).await?;
     let change = ChangeBefore::of(directory).await?;
+    if context.is_persistent() && directory.is_free(name).await {
+        let linked = Named { at: directory.entry(name), object: object.handle() };
+        context.intend(Change::Link(linked)).await?;
+    }
     directory.fs().link(&identity, &object.node, &directory.node, name).await.map_err(status::of)?;
     Ok(LinkResult { change: change.after(directory).await? })
 }

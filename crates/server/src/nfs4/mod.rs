@@ -7,6 +7,7 @@ mod access;
 mod attributes;
 mod backchannel_ctl;
 mod bind_conn_to_session;
+mod bring_back;
 mod change;
 mod close;
 mod commit;
@@ -38,6 +39,7 @@ mod read_link;
 mod regular;
 mod remove;
 mod rename;
+mod repeat;
 mod sec_info;
 mod sequence;
 mod set_attr;
@@ -56,6 +58,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::exports::Exports;
+use crate::persistent::Repetitions;
 use crate::recall::Recaller;
 pub(crate) use lock::outcome as lock_outcome;
 use owners::Owners;
@@ -85,12 +88,13 @@ pub struct Nfs4<F> {
     recaller: Recaller,
     options: Nfs4Options,
     owners: Owners,
+    repetitions: Repetitions,
 }
 
 impl<F: FileSystem> Nfs4<F> {
     /// Serves `exports`; state and recalls are those of `recaller`.
     pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
-        Self { exports, recaller, options, owners: Owners::numeric() }
+        Self { exports, recaller, options, owners: Owners::numeric(), repetitions: Repetitions::default() }
     }
 
     /// Takes names of owners from `service`, where the options ask for names. Without one nobody has a name.
@@ -149,6 +153,10 @@ impl<F: FileSystem> Nfs4<F> {
 
     fn owners(&self) -> &Owners {
         &self.owners
+    }
+
+    fn repetitions(&self) -> &Repetitions {
+        &self.repetitions
     }
 
     fn identity(&self) -> &Bytes {

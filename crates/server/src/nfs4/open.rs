@@ -13,6 +13,7 @@ use super::change::ChangeBefore;
 use super::context::{Context, Object};
 
 use super::{attributes, conflict, lookup, names, regular, status};
+use crate::persistent::{Change, Repetition};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
 const ATTEMPTS_MAX: usize = 3;
@@ -141,6 +142,8 @@ async fn create<F: FileSystem>(
     let directory = context.object()?;
     context.writable(directory)?;
     let checked = names::checked(name)?;
+    // A file that was made before the open is refused would be in the way of the next attempt.
+    context.server.state().check_new_state(context.client()?)?;
     let change = ChangeBefore::of(directory).await?;
     let (mode, values) = match how {
         CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
@@ -149,6 +152,12 @@ async fn create<F: FileSystem>(
             ),
             values.present(),
         ),
+        // RFC 8881 §18.16.3: GUARDED4 is as good there.
+        CreateHow::Exclusive(_)
+            if context.session.as_ref().is_some_and(|own| own.session().is_persistent()) =>
+        {
+            return Err(Status::Invalid);
+        }
         CreateHow::Exclusive(verifier) => {
             let attributes = SetAttributes::default();
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
@@ -180,6 +189,12 @@ async fn create<F: FileSystem>(
                 let created = Some(attributes);
                 return Ok(Target { object, change, created, attributes_set: values, truncate: false });
             }
+            Err(Status::Exists) if is_repetition(context, directory, checked, how).await => {
+                let (object, attributes) = made_before(context, directory, checked, &mode).await?;
+                let change = change.after(directory).await?;
+                let created = Some(attributes);
+                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
+            }
             // Somebody was quicker: an unchecked create opens that file.
             Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
             Err(status) => return Err(status),
@@ -200,8 +215,44 @@ async fn make<F: FileSystem>(
 ) -> Result<(Object<F>, Attributes), Status> {
     let identity = context.identity(directory)?;
     let _entry = conflict::before_entry_change(context, directory).await?;
+    if context.is_persistent() && directory.is_free(name).await {
+        context.intend(Change::Open(directory.entry(name))).await?;
+    }
     let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
     Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
+}
+
+/// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.
+async fn is_repetition<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    how: &CreateHow,
+) -> bool {
+    let repetitions = context.server.repetitions();
+    if repetitions.is_empty() || !matches!(how, CreateHow::Guarded(_)) {
+        return false;
+    }
+    let Ok(client) = context.client().map(|client| client.record_name()) else { return false };
+    let Ok((file, _)) = lookup::child(context, name.as_bytes()).await else { return false };
+    let repetition = Repetition { client, entry: directory.entry(name), file: file.handle() };
+    repetitions.take(&repetition, context.server.recaller().now())
+}
+
+/// The file that an OPEN has made before, with the attributes that it may not have got any more.
+async fn made_before<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    mode: &CreateMode,
+) -> Result<(Object<F>, Attributes), Status> {
+    let (file, found) = lookup::child(context, name.as_bytes()).await?;
+    let CreateMode::Guarded(set) = mode else { return Ok((file, found)) };
+    let identity = context.identity(directory)?;
+    // Its data may have come since.
+    let set = SetAttributes { size: None, ..*set };
+    let attributes = file.fs().set_attributes(&identity, &file.node, &set).await.map_err(status::of)?;
+    Ok((file, attributes))
 }
 
 /// Type and permissions of a file that was there before.

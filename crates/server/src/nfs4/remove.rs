@@ -6,6 +6,7 @@ use vfs::{FileSystem, RemoveKind};
 use super::change::ChangeBefore;
 use super::context::Context;
 use super::{conflict, lookup, names, status};
+use crate::persistent::{Change, Named};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -20,6 +21,10 @@ pub(crate) async fn run<F: FileSystem>(
     let _changing = conflict::before_change(context, &victim).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;
+    if context.is_persistent() {
+        let removed = Named { at: directory.entry(name), object: victim.handle() };
+        context.intend(Change::Remove(removed)).await?;
+    }
     directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await.map_err(status::of)?;
     Ok(RemoveResult { change: change.after(directory).await? })
 }

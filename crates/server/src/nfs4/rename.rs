@@ -6,6 +6,7 @@ use vfs::{FileKind, FileSystem};
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
 use super::{conflict, names, status};
+use crate::persistent::{Change, Moved};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -26,9 +27,16 @@ pub(crate) async fn run<F: FileSystem>(
     }
     let _source = conflict::before_entry_change(context, source).await?;
     let _target = conflict::before_entry_change(context, target).await?;
-    let _moving = before_change_of_name(context, source, old).await?;
-    let _replacing = before_change_of_name(context, target, new).await?;
+    let moved = named(context, source, old).await?;
+    let _moving = before_change(context, moved.as_ref()).await?;
+    let _replacing = before_change(context, named(context, target, new).await?.as_ref()).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
+    if let Some(object) = moved.filter(|_| context.is_persistent()) {
+        let (from, to) = (source.entry(old), target.entry(new));
+        if from != to {
+            context.intend(Change::Rename(Moved { from, to, object: object.handle() })).await?;
+        }
+    }
     if let Err(error) = source.fs().rename(&identity, &source.node, old, &target.node, new).await {
         return Err(refusal(source, target, error).await);
     }
@@ -54,16 +62,24 @@ async fn is_directory<F: FileSystem>(object: &Object<F>) -> bool {
     matches!(object.fs().attributes(&object.node).await, Ok(found) if found.kind == FileKind::Directory)
 }
 
-/// Recalls what is delegated of the object called `name`, if there is one; what is wrong with it RENAME itself finds.
-async fn before_change_of_name<'a, F: FileSystem>(
-    context: &'a Context<'_, F>,
+/// The object called `name`, if there is one; what is wrong with it RENAME itself finds.
+async fn named<F: FileSystem>(
+    context: &Context<'_, F>,
     directory: &Object<F>,
     name: vfs::Name<'_>,
-) -> Result<Option<state::Changing<'a>>, Status> {
+) -> Result<Option<Object<F>>, Status> {
     let identity = context.identity(directory)?;
-    let Ok((node, _)) = directory.fs().lookup(&identity, &directory.node, name).await else {
-        return Ok(None);
-    };
-    let object = Object { export: directory.export.clone(), node };
-    conflict::before_change(context, &object).await.map(Some)
+    let found = directory.fs().lookup(&identity, &directory.node, name).await.ok();
+    Ok(found.map(|(node, _)| Object { export: directory.export.clone(), node }))
+}
+
+/// Recalls what is delegated of an object.
+async fn before_change<'a, F: FileSystem>(
+    context: &'a Context<'_, F>,
+    object: Option<&Object<F>>,
+) -> Result<Option<state::Changing<'a>>, Status> {
+    match object {
+        Some(object) => conflict::before_change(context, object).await.map(Some),
+        None => Ok(None),
+    }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use proto::nfs4::{
     Operation, SequenceArgs, SequenceId, SequenceResult, SessionId, SlotId, Status, sequence_flags,
 };
-use state::{Begin, ChannelLimits, Client, ConnectionId, SequenceRequest, Session, SlotTicket};
+use state::{Begin, ChannelLimits, Client, ConnectionId, Kept, SequenceRequest, Session, SlotTicket};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -14,6 +15,9 @@ use super::compound::answer;
 use super::context::Context;
 use super::digest::Digest;
 use super::operations::SEQUENCED;
+use super::repeat::Repeat;
+use crate::persistent::{Intent, SlotKept, SlotRecord};
+use crate::recall::Recaller;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
@@ -24,6 +28,9 @@ pub(crate) struct InSession {
     ticket: SlotTicket,
     sequence: SequenceId,
     cache_this: bool,
+    digest: u64,
+    /// What is on stable storage that it is about to do, on a persistent session.
+    intents: Mutex<Vec<Intent>>,
 }
 
 /// How long the reply may be in bytes, without the RPC head.
@@ -94,9 +101,32 @@ impl InSession {
         ReplyLimits::new(self.session.fore_channel(), self.cache_this)
     }
 
-    /// Ends the request; the reply is kept for a retry where that was asked for.
-    pub(crate) fn complete(self, reply: &[u8]) {
-        self.ticket.complete(self.cache_this.then(|| Bytes::copy_from_slice(reply)));
+    /// True when a crash of the server must not make it run again.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.cache_this && self.session.is_persistent()
+    }
+
+    /// Adds to what it is about to do; what is to be written down.
+    pub(crate) fn intend(&self, intent: Intent) -> SlotRecord {
+        let mut intents = self.intents.lock();
+        intents.push(intent);
+        self.record(SlotKept::Intents(intents.clone()))
+    }
+
+    fn record(&self, kept: SlotKept) -> SlotRecord {
+        SlotRecord { sequence: self.sequence.0, digest: self.digest, kept }
+    }
+
+    /// Ends the request; the reply is kept for a retry where that was asked for, and on stable storage before it is sent where
+    /// it must survive.
+    pub(crate) async fn complete(self, recaller: &Recaller, reply: &[u8]) {
+        let kept = self.cache_this.then(|| Bytes::copy_from_slice(reply));
+        if let Some(reply) = kept.clone().filter(|_| !self.intents.lock().is_empty()) {
+            let record = self.record(SlotKept::Reply(reply));
+            // What was done is done. Where this is not written the intent still is, by which a restart finds out.
+            let _ = recaller.keep_slot(self.session.id(), self.ticket.slot(), &record).await;
+        }
+        self.ticket.complete(kept);
     }
 }
 
@@ -113,6 +143,7 @@ pub(crate) fn begin<F: FileSystem>(
     };
     let session = match find(context, &asked, reply.len() - start) {
         Ok(session) => session,
+        Err(Status::DeadSession) => return begin_dead(context, &asked, arguments, reply),
         Err(status) => return Begun::New(answer(reply, number, status)),
     };
     let request = SequenceRequest {
@@ -132,6 +163,8 @@ pub(crate) fn begin<F: FileSystem>(
                 ticket,
                 sequence: asked.sequence,
                 cache_this: asked.cache_this,
+                digest: request.digest,
+                intents: Mutex::default(),
             });
             Begun::New(Status::Ok)
         }
@@ -148,6 +181,36 @@ pub(crate) fn begin<F: FileSystem>(
     };
     reply.put(&result);
     outcome
+}
+
+/// Begins a request on a session that died with the server before: only what is kept of it is repeated (RFC 8881 §2.10.6.5).
+fn begin_dead<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    asked: &SequenceArgs,
+    arguments: &Decoder,
+    reply: &mut Encoder,
+) -> Begun {
+    let number = Operation::Sequence.number();
+    let digest = digest(context, asked.session, arguments);
+    let Some(dead) = context.server.state().dead_session(asked.session) else {
+        return Begun::New(answer(reply, number, Status::BadSession));
+    };
+    let done = match dead.retry(asked.slot, asked.sequence, digest) {
+        Ok(Kept::Reply(bytes)) => return Begun::Replay(bytes.clone()),
+        Ok(Kept::Done(done)) => Repeat::new(done),
+        Err(status) => return Begun::New(answer(reply, number, status)),
+    };
+    context.repeat = Some(done);
+    answer(reply, number, Status::Ok);
+    reply.put(&SequenceResult {
+        session: asked.session,
+        sequence: asked.sequence,
+        slot: asked.slot,
+        highest_slot: dead.highest_slot,
+        target_highest_slot: dead.highest_slot,
+        status_flags: sequence_flags::RESTART_RECLAIM_NEEDED,
+    });
+    Begun::New(Status::Ok)
 }
 
 /// The session, if the request is within its limits, and the result of SEQUENCE after `used` bytes (RFC 8881 §2.10.6.4).

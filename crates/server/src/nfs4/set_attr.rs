@@ -8,6 +8,7 @@ use xdr::Decoder;
 use super::context::Context;
 use super::verify::bad_attributes;
 use super::{attributes, conflict, regular, status};
+use crate::persistent::{Change, Setting};
 
 /// Returns the attributes that were set: all or none.
 pub(crate) async fn run<F: FileSystem>(
@@ -27,6 +28,10 @@ pub(crate) async fn run<F: FileSystem>(
         conflict::check(context, object.file(), &state_id, state::Io::Write).await?;
     }
     let _changing = conflict::before_change(context, object).await?;
+    if context.is_persistent() {
+        let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;
+        context.intend(Change::SetAttributes(Setting::new(object.handle(), before, &set))).await?;
+    }
     object.fs().set_attributes(&identity, &object.node, &set).await.map_err(|error| match error {
         // The object has no such attribute: a symbolic link has no mode.
         vfs::Error::NotSupported => Status::AttributeNotSupported,

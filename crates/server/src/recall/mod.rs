@@ -11,15 +11,16 @@ mod granted;
 mod lock_waiters;
 mod recall_any;
 mod records;
+mod sessions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, StateId, Status};
+use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, SessionId, StateId, Status};
 use state::{Blocked, Changing, Client, FileId, Now, Obstacles, Recall, State};
 use xdr::Encode;
 
@@ -49,6 +50,8 @@ struct Inner {
     state: Arc<State>,
     world: Arc<dyn Runtime>,
     stable: Arc<dyn StableRecords>,
+    /// Sessions of which there are records, alive or dead.
+    kept_sessions: Mutex<BTreeSet<SessionId>>,
     backchannels: Backchannels,
     granted: Mutex<BTreeMap<[u8; 12], Granted>>,
     lock_waiters: LockWaiters,
@@ -72,6 +75,7 @@ impl Recaller {
             state,
             world,
             stable,
+            kept_sessions: Mutex::default(),
             backchannels: Backchannels::default(),
             granted: Mutex::default(),
             lock_waiters: LockWaiters::default(),
@@ -133,6 +137,7 @@ impl Recaller {
             self.forget(&idle).await;
         }
         self.end_grace_if_due().await;
+        self.forget_ended_sessions().await;
         self.inner.backchannels.retain(|session| self.inner.state.session(session).is_ok());
         // Those of clients that are gone.
         let mut granted = self.inner.granted.lock();

@@ -31,6 +31,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Grant delegations to NFSv4.1 clients.
     pub delegations: bool,
+    /// Let the replies to modifying requests of NFSv4.1 clients survive a crash of the server.
+    pub persistent_sessions: bool,
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idmap_domain: Option<String>,
@@ -129,6 +131,7 @@ impl Default for Config {
             asynchronous: false,
             state_dir: None,
             delegations: true,
+            persistent_sessions: false,
             idmap_domain: None,
             limits: ConfigLimits::default(),
         }
@@ -215,6 +218,7 @@ impl Config {
             asynchronous: self.asynchronous,
             state_directory,
             delegations: self.delegations,
+            persistent_sessions: self.persistent_sessions,
             idmap_domain: self.idmap_domain.clone(),
             limits: self.limits.state(),
             net: self.limits.net(),

@@ -23,6 +23,9 @@ pub struct ServeOptions {
     pub state_directory: Option<PathBuf>,
     /// Delegations are granted to NFSv4.1 clients.
     pub delegations: bool,
+    /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever the server
+    /// crashes. Without a state directory none is.
+    pub persistent_sessions: bool,
     /// The bounds of what is remembered.
     pub limits: Limits,
     /// The bounds of connections.
@@ -42,6 +45,7 @@ impl ServeOptions {
             asynchronous: false,
             state_directory: None,
             delegations: true,
+            persistent_sessions: false,
             limits: Limits::default(),
             net: ServerOptions::default(),
             idmap_domain: None,

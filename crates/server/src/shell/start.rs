@@ -25,7 +25,7 @@ use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squas
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
-use crate::stable::{Forgetful, StableRecords};
+use crate::stable::{Forgetful, StableRecords, StoredSession};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -86,7 +86,7 @@ impl Running {
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
-        let Prepared { programs, recaller, records } = programs(options, identity)?;
+        let Prepared { programs, recaller, records } = programs(options, identity).await?;
         let listener = listen(options.listen)
             .map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
@@ -167,7 +167,7 @@ fn is_inside(path: &Path, directory: &Path) -> bool {
     existing.is_some_and(|existing| existing.starts_with(directory))
 }
 
-fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
+async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
     let local = LocalOptions {
         state_dir: options.state_directory.clone(),
         durability: if options.asynchronous { Durability::Async } else { Durability::Sync },
@@ -182,7 +182,7 @@ fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, 
     let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), local, export)));
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));
-    let records = open_records(options, &state, Now(world.now_ms()))?;
+    let (records, sessions) = open_records(options, &state, Now(world.now_ms()))?;
     let stable: Arc<dyn StableRecords> = match &records {
         Some(records) => Arc::clone(records) as _,
         None => Arc::new(Forgetful),
@@ -198,20 +198,26 @@ fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, 
         },
     )
     .with_names(Arc::new(SystemNames::new()));
+    nfs4.bring_back(sessions).await;
     let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
     Ok(Prepared { programs, recaller, records })
 }
 
 /// Opens the records of clients, and begins the grace period for those who held state.
-fn open_records(options: &ServeOptions, state: &State, now: Now) -> Result<Option<Arc<Records>>, StartError> {
-    let Some(directory) = &options.state_directory else { return Ok(None) };
-    let (records, owners) = Records::open(directory)
+fn open_records(
+    options: &ServeOptions,
+    state: &State,
+    now: Now,
+) -> Result<(Option<Arc<Records>>, Vec<StoredSession>), StartError> {
+    let Some(directory) = &options.state_directory else { return Ok((None, Vec::new())) };
+    let (records, found) = Records::open(directory, options.persistent_sessions)
         .map_err(|source| StartError::StateDirectory { path: directory.clone(), source })?;
+    let owners = found.owners;
     if !owners.is_empty() {
         tracing::info!(clients = owners.len(), "clients may take back what they held before the restart");
     }
     state.begin_grace(owners, now);
-    Ok(Some(Arc::new(records)))
+    Ok((Some(Arc::new(records)), found.sessions))
 }
 
 async fn tick_forever(recaller: Recaller) -> Infallible {

@@ -220,3 +220,23 @@ fn a_directory_is_listed_in_parts_that_fit() {
     let (file, _) = peer.create("file");
     assert_eq!(peer.on(&file, Operation::ReadDir, &list(0, 1000)).status, Status::NotDirectory);
 }
+
+#[test]
+fn an_open_that_is_refused_for_the_time_being_has_made_no_file() {
+    let server = TestServer::new();
+    let mut peer = Peer::stranger(&server, 1, 0);
+    let exchanged = peer.exchange_id("client", 1).unwrap();
+    peer.client = exchanged.client;
+    peer.create_session(exchanged.sequence).unwrap();
+    let guarded = open("new", share::BOTH, Some(CreateHow::Guarded(AttributeValues::default())));
+    let open = |peer: &mut Peer| {
+        let made = peer.compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &guarded);
+        });
+        made.status
+    };
+    // RFC 8881 §18.51.3: before RECLAIM_COMPLETE nothing new is opened.
+    assert_eq!(open(&mut peer), Status::Grace);
+    assert_eq!(peer.reclaim_complete(), Status::Ok);
+    assert_eq!(open(&mut peer), Status::Ok);
+}

@@ -17,8 +17,8 @@ use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squa
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
-use server::stable::{Forgetful, StableRecords};
-use state::{Limits, State};
+use server::stable::{Forgetful, StableRecords, StoredSession};
+use state::{Limits, Now, State};
 use vfs::FileSystem;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
@@ -255,10 +255,8 @@ impl TestServer {
 
     pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {
         let Setup { options, names, limits, stable } = setup;
-        let squash = Squash::None { anonymous: Squash::NOBODY };
-        let export = ExportOptions { squash, ..ExportOptions::default() };
-        let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)));
-        Self::assemble(exports, options, names, (State::new(limits, 77), stable))
+        let life = Life { boot: 77, stable, owners: vec![], sessions: vec![] };
+        Self::live(exports(fs), options, names, limits, life)
     }
 
     /// Serves several exports, from a state that may already know something.
@@ -268,22 +266,41 @@ impl TestServer {
         names: Option<Arc<dyn NameService>>,
         state: State,
     ) -> Self {
-        Self::assemble(exports, options, names, (state, Arc::new(Forgetful)))
+        let life = Life { boot: 77, stable: Arc::new(Forgetful), owners: vec![], sessions: vec![] };
+        Self::assemble(exports, options, names, state, life)
+    }
+
+    /// A server of several that serve the same files one after the other.
+    pub fn live<F: FileSystem>(
+        exports: Arc<Exports<F>>,
+        options: Nfs4Options,
+        names: Option<Arc<dyn NameService>>,
+        limits: Limits,
+        mut life: Life,
+    ) -> Self {
+        let state = State::new(limits, life.boot);
+        let owners = std::mem::take(&mut life.owners);
+        state.begin_grace(owners.into_iter().map(|owner| (owner, false)), Now(0));
+        Self::assemble(exports, options, names, state, life)
     }
 
     fn assemble<F: FileSystem>(
         exports: Arc<Exports<F>>,
         options: Nfs4Options,
         names: Option<Arc<dyn NameService>>,
-        (state, stable): (State, Arc<dyn StableRecords>),
+        state: State,
+        life: Life,
     ) -> Self {
         let world = Arc::new(World::default());
-        let recaller = Recaller::new(Arc::new(state), Arc::clone(&world) as Arc<dyn Runtime>, stable);
+        // Sessions of different lives have different ids.
+        world.random.store(u64::from(life.boot), Ordering::Relaxed);
+        let recaller = Recaller::new(Arc::new(state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),
             None => nfs4,
         };
+        nfs4.bring_back(life.sessions).now_or_never().expect("memory answers at once");
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
         Self { programs: Box::new(programs), recaller, world, waits: false }
     }
@@ -299,6 +316,22 @@ impl TestServer {
     pub fn disconnect(&self, connection: u64) {
         self.programs.disconnect(connection);
     }
+}
+
+/// What a server finds when it starts.
+pub struct Life {
+    /// Different in each, by more than the random numbers that one takes.
+    pub boot: u32,
+    pub stable: Arc<dyn StableRecords>,
+    pub owners: Vec<Bytes>,
+    pub sessions: Vec<StoredSession>,
+}
+
+/// One export, whose superuser is that of the client.
+pub fn exports<F: FileSystem>(fs: F) -> Arc<Exports<F>> {
+    let squash = Squash::None { anonymous: Squash::NOBODY };
+    let export = ExportOptions { squash, ..ExportOptions::default() };
+    Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)))
 }
 
 pub fn test_options() -> Nfs4Options {
@@ -387,6 +420,12 @@ impl Peer {
     pub fn over(&self, connection: u64, uid: u32) -> Self {
         let (client, session, machine_name) = (self.client, self.session, self.machine_name);
         Self { client, session, machine_name, ..Self::stranger(&self.server, connection, uid) }
+    }
+
+    /// The same client and session, talking to the next server.
+    pub fn after_restart(&self, server: &Arc<TestServer>) -> Self {
+        let (client, session, machine_name) = (self.client, self.session, self.machine_name);
+        Self { client, session, machine_name, ..Self::stranger(server, self.connection.id(), self.uid) }
     }
 
     /// The status of a COMPOUND with one operation.
@@ -513,6 +552,29 @@ impl Peer {
             c.push(Operation::Sequence, &self.sequence_args(sequence, cache_this));
             build(c);
         })
+    }
+
+    /// As [`Peer::with_sequence`], not yet run to its end, and to be kept.
+    pub fn begin_with_sequence(
+        &self,
+        sequence: u32,
+        build: impl FnOnce(&mut CompoundBuilder<'_>),
+    ) -> Boxed<'static, Results> {
+        self.begin_kept(&self.sequence_args(sequence, true), build)
+    }
+
+    /// The same in another slot.
+    pub fn begin_kept(
+        &self,
+        sequence: &SequenceArgs,
+        build: impl FnOnce(&mut CompoundBuilder<'_>),
+    ) -> Boxed<'static, Results> {
+        let mut to = Encoder::new();
+        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        builder.push(Operation::Sequence, sequence);
+        build(&mut builder);
+        builder.finish();
+        self.start(to.into_inner())
     }
 
     /// As [`Peer::compound`], not yet run to its end.

@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod create_session;
+mod dead;
 mod exchange_id;
 mod fixture;
 mod slots;

@@ -1,7 +1,9 @@
-//! The names of clients in a file of the state directory, see [`crate::stable`].
+//! The names of clients and the persistent sessions in a file of the state directory, see [`crate::stable`].
 //!
-//! Two tables: the clients that hold state now, and those that held some before the restart and may still reclaim. A thread
-//! of its own writes them; changes that come while it writes share the next commit.
+//! Of clients there are two tables: those that hold state now, and those that held some before the restart and may still
+//! reclaim. A thread of its own writes all tables; changes that come while it writes share the next commit.
+
+mod sessions;
 
 use std::io;
 use std::path::Path;
@@ -10,12 +12,12 @@ use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::ClientId;
+use proto::nfs4::{ClientId, SessionId, SlotId};
 use redb::{AccessGuard, Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::runtime::BoxFuture;
-use crate::stable::StableRecords;
+use crate::stable::{StableRecords, StoredSession};
 
 /// The file in the state directory.
 const FILE: &str = "clients.redb";
@@ -33,6 +35,17 @@ pub(super) struct Records {
     /// `None` once it is closed.
     changes: Mutex<Option<Sender<Asked>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    keeps_sessions: bool,
+}
+
+/// What a server finds that starts.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The owners that may reclaim: those that held state when the server ended, and those of before that were still waited
+    /// for then.
+    pub(super) owners: Vec<(Bytes, bool)>,
+    /// The persistent sessions of all servers before.
+    pub(super) sessions: Vec<StoredSession>,
 }
 
 /// A change, and whom to tell when it is on stable storage.
@@ -43,21 +56,25 @@ enum Change {
     Add(ClientId, Bytes, bool),
     Remove(ClientId, Bytes),
     EndGrace,
+    AddSession(SessionId, Bytes),
+    SetSlot(SessionId, SlotId, Bytes),
+    RemoveSession(SessionId),
 }
 
 impl Records {
-    /// Opens the records, and returns the owners that may reclaim: those that held state when the server ended, and
-    /// those of before that were still waited for then.
+    /// Opens the records. New sessions are kept when `keeps_sessions`; those that were kept before are found in any case.
     ///
     /// # Errors
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
-    pub(super) fn open(state_directory: &Path) -> io::Result<(Self, Vec<(Bytes, bool)>)> {
+    pub(super) fn open(state_directory: &Path, keeps_sessions: bool) -> io::Result<(Self, Found)> {
         let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
         let owners = begin(&database).map_err(io::Error::other)?;
+        let sessions = sessions::begin(&database).map_err(io::Error::other)?;
         let (changes, receiver) = channel();
         let writer =
             thread::Builder::new().name("records".into()).spawn(move || write_all(&database, &receiver))?;
-        Ok((Self { changes: Mutex::new(Some(changes)), writer: Mutex::new(Some(writer)) }, owners))
+        let (changes, writer) = (Mutex::new(Some(changes)), Mutex::new(Some(writer)));
+        Ok((Self { changes, writer, keeps_sessions }, Found { owners, sessions }))
     }
 
     /// Waits until what was asked for is written and the file is closed: another server may open it then. Later changes fail.
@@ -99,6 +116,22 @@ impl StableRecords for Records {
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
         self.change(Change::EndGrace)
+    }
+
+    fn keeps_sessions(&self) -> bool {
+        self.keeps_sessions
+    }
+
+    fn add_session(&self, id: SessionId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::AddSession(id, record))
+    }
+
+    fn set_slot(&self, session: SessionId, slot: SlotId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::SetSlot(session, slot, record))
+    }
+
+    fn remove_session(&self, id: SessionId) -> BoxFuture<io::Result<()>> {
+        self.change(Change::RemoveSession(id))
     }
 }
 
@@ -161,6 +194,9 @@ fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Er
             }
         }
         Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, _| false)?,
+        Change::AddSession(id, record) => sessions::add(transaction, *id, record)?,
+        Change::SetSlot(session, slot, record) => sessions::set_slot(transaction, *session, *slot, record)?,
+        Change::RemoveSession(id) => sessions::remove(transaction, *id)?,
     }
     Ok(())
 }
@@ -170,18 +206,18 @@ mod tests {
     use super::*;
 
     fn owners(directory: &Path) -> Vec<Bytes> {
-        Records::open(directory).unwrap().1.into_iter().map(|(owner, _)| owner).collect()
+        Records::open(directory, false).unwrap().1.owners.into_iter().map(|(owner, _)| owner).collect()
     }
 
-    fn wait(change: BoxFuture<io::Result<()>>) {
+    pub(super) fn wait(change: BoxFuture<io::Result<()>>) {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(change).unwrap();
     }
 
     #[test]
     fn who_held_state_may_reclaim_until_the_grace_period_has_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, known) = Records::open(directory.path()).unwrap();
-        assert!(known.is_empty(), "nobody was here before");
+        let (records, found) = Records::open(directory.path(), false).unwrap();
+        assert!(found.owners.is_empty(), "nobody was here before");
         for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
             wait(records.add(ClientId(id), owner.into(), false));
         }
@@ -189,8 +225,8 @@ mod tests {
         drop(records);
         assert_eq!(owners(directory.path()), ["a", "c"]);
         // A second crash, within the grace period: nobody has reclaimed, everybody still may.
-        let (records, known) = Records::open(directory.path()).unwrap();
-        assert_eq!(known, [("a".into(), false), ("c".into(), false)]);
+        let (records, found) = Records::open(directory.path(), false).unwrap();
+        assert_eq!(found.owners, [("a".into(), false), ("c".into(), false)]);
         wait(records.add(ClientId(9), "a".into(), false));
         wait(records.end_grace());
         drop(records);
@@ -200,7 +236,7 @@ mod tests {
     #[test]
     fn of_an_owner_there_is_one_record_the_last() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path()).unwrap();
+        let (records, _) = Records::open(directory.path(), false).unwrap();
         for (id, owner) in [(1, "a"), (2, "a"), (3, "b"), (4, "b")] {
             wait(records.add(ClientId(id), owner.into(), false));
         }
@@ -217,21 +253,21 @@ mod tests {
     #[test]
     fn that_a_delegation_was_revoked_is_kept_through_two_restarts() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path()).unwrap();
+        let (records, _) = Records::open(directory.path(), false).unwrap();
         wait(records.add(ClientId(1), "a".into(), true));
         drop(records);
-        let (records, known) = Records::open(directory.path()).unwrap();
-        assert_eq!(known, [("a".into(), true)]);
+        let (records, known) = Records::open(directory.path(), false).unwrap();
+        assert_eq!(known.owners, [("a".into(), true)]);
         wait(records.add(ClientId(2), "a".into(), false));
         drop(records);
-        assert_eq!(Records::open(directory.path()).unwrap().1, [("a".into(), true)]);
+        assert_eq!(Records::open(directory.path(), false).unwrap().1.owners, [("a".into(), true)]);
     }
 
     #[test]
     fn a_directory_has_one_server_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path()).unwrap();
-        assert!(Records::open(directory.path()).is_err());
+        let (records, _) = Records::open(directory.path(), false).unwrap();
+        assert!(Records::open(directory.path(), false).is_err());
         drop(records);
         assert_eq!(owners(directory.path()), Vec::<Bytes>::new());
     }

@@ -1,0 +1,87 @@
+//! What became of an intent without a result: the file system tells, before the first request.
+
+use vfs::{Error, FileSystem, Identity, Name};
+
+use super::record::{Change, Entry, Moved, Named, Setting};
+use crate::exports::Exports;
+
+/// How an intent ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    /// It was carried out. The object that a name was given to, if it was one.
+    Done(Option<vfs::Handle>),
+    /// It was not.
+    NotDone,
+    /// It cannot be told.
+    Ambiguous,
+}
+
+/// Asks the file system.
+pub(crate) async fn resolve<F: FileSystem>(exports: &Exports<F>, change: &Change) -> Resolved {
+    let outcome = match change {
+        Change::Remove(removed) => remove(exports, removed).await,
+        Change::Rename(moved) => rename(exports, moved).await,
+        Change::Link(linked) => link(exports, linked).await,
+        Change::Create(entry) | Change::Open(entry) => create(exports, entry).await,
+        Change::SetAttributes(setting) => set_attributes(exports, setting).await,
+    };
+    outcome.unwrap_or(Resolved::Ambiguous)
+}
+
+fn done_if(is_done: bool) -> Resolved {
+    if is_done { Resolved::Done(None) } else { Resolved::NotDone }
+}
+
+async fn remove<F: FileSystem>(exports: &Exports<F>, removed: &Named) -> vfs::Result<Resolved> {
+    let found = lookup(exports, &removed.at).await?;
+    Ok(done_if(!is(found, &removed.object)))
+}
+
+async fn rename<F: FileSystem>(exports: &Exports<F>, moved: &Moved) -> vfs::Result<Resolved> {
+    let is_old = is(lookup(exports, &moved.from).await?, &moved.object);
+    let is_new = is(lookup(exports, &moved.to).await?, &moved.object);
+    Ok(match (is_old, is_new) {
+        (true, _) => Resolved::NotDone,
+        (false, true) => Resolved::Done(None),
+        // Neither: somebody else was here as well.
+        (false, false) => Resolved::Ambiguous,
+    })
+}
+
+async fn link<F: FileSystem>(exports: &Exports<F>, linked: &Named) -> vfs::Result<Resolved> {
+    let found = lookup(exports, &linked.at).await?;
+    Ok(done_if(is(found, &linked.object)))
+}
+
+async fn create<F: FileSystem>(exports: &Exports<F>, entry: &Entry) -> vfs::Result<Resolved> {
+    let found = lookup(exports, entry).await?;
+    Ok(found.map_or(Resolved::NotDone, |handle| Resolved::Done(Some(handle))))
+}
+
+async fn set_attributes<F: FileSystem>(exports: &Exports<F>, setting: &Setting) -> vfs::Result<Resolved> {
+    let (export, node) = exports.find(&setting.object).await?;
+    let now = export.file_system().attributes(&node).await?;
+    Ok(match (now.change == setting.before, setting.is_visible(&now)) {
+        (true, _) => Resolved::NotDone,
+        (false, true) => Resolved::Done(None),
+        (false, false) => Resolved::Ambiguous,
+    })
+}
+
+fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {
+    found.is_some_and(|handle| handle.as_bytes() == object)
+}
+
+/// The handle of the object at a name, if there is one. In a directory that is gone there is none.
+async fn lookup<F: FileSystem>(exports: &Exports<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
+    let (export, directory) = match exports.find(&entry.directory).await {
+        Err(Error::Stale) => return Ok(None),
+        found => found?,
+    };
+    let fs = export.file_system();
+    match fs.lookup(&Identity::root(), &directory, Name::new(&entry.name)?).await {
+        Ok((node, _)) => Ok(Some(fs.handle(&node))),
+        Err(Error::NotFound | Error::Stale) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

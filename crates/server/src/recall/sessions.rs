@@ -1,0 +1,65 @@
+//! What has to be on stable storage of persistent sessions, see [`crate::persistent`].
+
+use bytes::Bytes;
+use proto::nfs4::{SessionId, SlotId, Status};
+
+use super::Recaller;
+use crate::persistent::{SessionRecord, SlotRecord};
+
+impl Recaller {
+    /// True when sessions may be persistent.
+    pub(crate) fn keeps_sessions(&self) -> bool {
+        self.inner.stable.keeps_sessions()
+    }
+
+    /// Writes a session down that is about to be made; false when that fails, and it cannot be persistent.
+    pub(crate) async fn keep_session(&self, id: SessionId, record: &SessionRecord) -> bool {
+        if let Err(error) = self.inner.stable.add_session(id, xdr::to_bytes(record)).await {
+            tracing::error!(%error, "a session could not be written down, and is not persistent");
+            return false;
+        }
+        true
+    }
+
+    /// Looks after sessions that are written down: their records go when they are gone.
+    pub(crate) fn adopt_sessions(&self, ids: impl IntoIterator<Item = SessionId>) {
+        self.inner.kept_sessions.lock().extend(ids);
+    }
+
+    /// Writes down what a request is about to do, or its reply.
+    ///
+    /// # Errors
+    /// DELAY when it cannot be written.
+    pub(crate) async fn keep_slot(
+        &self,
+        session: SessionId,
+        slot: SlotId,
+        record: &SlotRecord,
+    ) -> Result<(), Status> {
+        let record: Bytes = xdr::to_bytes(record);
+        self.inner.stable.set_slot(session, slot, record).await.map_err(|error| {
+            tracing::error!(%error, "a request of a persistent session could not be written down");
+            Status::Delay
+        })
+    }
+
+    /// Removes the records of sessions that have ended, however they did. Where that fails it is tried again with the next
+    /// tick; until then a restart would find them dead, which does no harm.
+    pub(super) async fn forget_ended_sessions(&self) {
+        let kept: Vec<_> = self.inner.kept_sessions.lock().iter().copied().collect();
+        for id in kept
+            .into_iter()
+            .filter(|id| self.state().session(*id).is_err_and(|status| status == Status::BadSession))
+        {
+            match self.inner.stable.remove_session(id).await {
+                Ok(()) => {
+                    self.inner.kept_sessions.lock().remove(&id);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a session that has ended could not be removed from the records");
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+use futures_util::future::join_all;
 use proto::nfs4::{SequenceId, SlotId};
 use state::{DeadSession, DeadSlot, Kept, Now, Principal};
 use vfs::FileSystem;
@@ -9,7 +11,7 @@ use vfs::FileSystem;
 use super::Nfs4;
 use super::repeat::Repeat;
 use crate::persistent::{
-    Change, Entry, Intent, Repetition, Resolved, SessionRecord, SlotKept, SlotRecord, resolve,
+    Change, Entry, Intent, Named, Place, Repetition, Resolved, SessionRecord, SlotKept, SlotRecord, resolve,
 };
 use crate::stable::StoredSession;
 
@@ -32,71 +34,56 @@ impl<F: FileSystem> Nfs4<F> {
         self.recaller.adopt_sessions(stored.iter().map(|session| session.id));
         // Those that died last first.
         stored.sort_by_key(|session| (session.restarts, session.id));
-        let sessions: Vec<Read> = stored.into_iter().filter_map(read).collect();
-        let contested = contested(&sessions);
-        let (mut dead, mut repetitions) = (Vec::new(), Vec::new());
-        for Read { stored, session, slots } in sessions {
-            let mut kept = BTreeMap::new();
-            for (slot, record) in slots {
-                let outcome = match record.kept {
-                    SlotKept::Reply(reply) => Some(Kept::Reply(reply)),
-                    SlotKept::Intents(intents) => {
-                        let (done, repeated) = self.settle(&session, intents, &contested).await;
-                        repetitions.extend(repeated);
-                        done
-                    }
-                };
-                if let Some(outcome) = outcome {
-                    let (sequence, digest) = (SequenceId(record.sequence), record.digest);
-                    kept.insert(slot, DeadSlot { sequence, digest, kept: outcome });
-                }
-            }
-            dead.push(DeadSession {
-                id: stored.id,
-                principal: Principal(session.principal),
-                highest_slot: SlotId(session.highest_slot),
-                slots: kept,
-            });
-        }
-        tracing::info!(sessions = dead.len(), "persistent sessions of before the restart answer retries");
+        let mut sessions: Vec<Read> = stored.into_iter().filter_map(read).collect();
+        self.settle_all(&mut sessions).await;
         let now = self.recaller.now();
-        self.state().bury(dead, now);
         // New opens wait until the grace period is over, which takes a lease at most; then there is one more to come.
         let until = Now(now.0.saturating_add(2000 * u64::from(self.lease_seconds())));
-        self.repetitions.expect(repetitions, until);
+        self.repetitions.expect(sessions.iter().flat_map(repetitions), until);
+        tracing::info!(sessions = sessions.len(), "persistent sessions of before the restart answer retries");
+        self.state().bury(sessions.into_iter().map(dead), now);
     }
 
-    /// What a retry gets of a request that was under way, and the OPEN in it that its client will repeat.
-    async fn settle(
-        &self,
-        session: &SessionRecord,
-        intents: Vec<Intent>,
-        contested: &BTreeMap<Entry, usize>,
-    ) -> (Option<Kept>, Option<Repetition>) {
-        let Some(last) = intents.last() else { return (None, None) };
+    /// Finds out what became of each request that was under way, and writes that down.
+    async fn settle_all(&self, sessions: &mut [Read]) {
+        let contested = contested(sessions);
+        let mut settled = Vec::new();
+        for Read { stored, slots, .. } in sessions {
+            for (slot, record) in slots {
+                if let SlotKept::Intents(intents) = &mut record.kept {
+                    let intents = std::mem::take(intents);
+                    record.kept = self.settle(intents, &contested).await;
+                    settled.push((stored.id, *slot, &*record));
+                }
+            }
+        }
+        // What cannot be written is logged, and looked up again by the next server, which may find less.
+        join_all(settled.iter().map(|(id, slot, record)| self.recaller.keep_slot(*id, *slot, record))).await;
+    }
+
+    async fn settle(&self, intents: Vec<Intent>, contested: &BTreeMap<Entry, usize>) -> SlotKept {
+        let Some(last) = intents.last() else { return SlotKept::Nothing };
         let is_contested = last.change.entries().any(|entry| contested.get(entry) > Some(&1));
         let outcome =
             if is_contested { Resolved::Ambiguous } else { resolve(&self.exports, &last.change).await };
         match (outcome, &last.change) {
             (Resolved::Done(Some(file)), Change::Open(entry)) if intents.len() == 1 => {
-                let file = bytes::Bytes::copy_from_slice(file.as_bytes());
-                let repetition = Repetition { client: session.client.clone(), entry: entry.clone(), file };
-                (None, Some(repetition))
+                let object = Bytes::copy_from_slice(file.as_bytes());
+                return SlotKept::Made(Named { at: entry.clone(), object });
             }
-            (Resolved::Done(made), _) => (Some(Kept::Done(xdr::to_bytes(&Repeat::of(intents, made)))), None),
-            (Resolved::NotDone, _) if intents.len() == 1 => (None, None),
+            (Resolved::Done(made), _) => return SlotKept::Done(xdr::to_bytes(&Repeat::of(intents, made))),
+            (Resolved::NotDone, _) if intents.len() == 1 => {}
             (Resolved::NotDone, change) => {
                 tracing::warn!(operation = %change, "a request was carried out in part when the server ended");
-                (None, None)
             }
             (Resolved::Ambiguous, change) => {
                 tracing::warn!(
                     operation = %change,
                     "whether this was done when the server ended cannot be told; its client may do it again"
                 );
-                (None, None)
             }
         }
+        SlotKept::Nothing
     }
 }
 
@@ -122,4 +109,30 @@ fn contested(sessions: &[Read]) -> BTreeMap<Entry, usize> {
         }
     }
     all
+}
+
+/// The OPENs of a session that its client will repeat.
+fn repetitions(session: &Read) -> impl Iterator<Item = (Repetition, Place)> {
+    session.slots.iter().filter_map(|(slot, record)| {
+        let SlotKept::Made(made) = &record.kept else { return None };
+        let repetition = Repetition { client: session.session.client.clone(), made: made.clone() };
+        Some((repetition, (session.stored.id, *slot)))
+    })
+}
+
+fn dead(Read { stored, session, slots }: Read) -> DeadSession {
+    let kept = slots.into_iter().filter_map(|(slot, record)| {
+        let kept = match record.kept {
+            SlotKept::Reply(reply) => Kept::Reply(reply),
+            SlotKept::Done(done) => Kept::Done(done),
+            SlotKept::Intents(_) | SlotKept::Made(_) | SlotKept::Nothing => return None,
+        };
+        Some((slot, DeadSlot { sequence: SequenceId(record.sequence), digest: record.digest, kept }))
+    });
+    DeadSession {
+        id: stored.id,
+        principal: Principal(session.principal),
+        highest_slot: SlotId(session.highest_slot),
+        slots: kept.collect(),
+    }
 }

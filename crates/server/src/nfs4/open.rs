@@ -13,7 +13,7 @@ use super::change::ChangeBefore;
 use super::context::{Context, Object};
 
 use super::{attributes, conflict, lookup, names, regular, status};
-use crate::persistent::{Change, Repetition};
+use crate::persistent::{Change, Named, Repetition, SlotKept, SlotRecord};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
 const ATTEMPTS_MAX: usize = 3;
@@ -235,8 +235,15 @@ async fn is_repetition<F: FileSystem>(
     }
     let Ok(client) = context.client().map(|client| client.record_name()) else { return false };
     let Ok((file, _)) = lookup::child(context, name.as_bytes()).await else { return false };
-    let repetition = Repetition { client, entry: directory.entry(name), file: file.handle() };
-    repetitions.take(&repetition, context.server.recaller().now())
+    let made = Named { at: directory.entry(name), object: file.handle() };
+    let recaller = context.server.recaller();
+    let Some((session, slot)) = repetitions.take(Repetition { client, made }, recaller.now()) else {
+        return false;
+    };
+    // Where this cannot be written, the next server may take one more OPEN for a repetition.
+    let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotKept::Nothing };
+    let _ = recaller.keep_slot(session, slot, &answered).await;
+    true
 }
 
 /// The file that an OPEN has made before, with the attributes that it may not have got any more.

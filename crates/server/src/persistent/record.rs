@@ -38,6 +38,15 @@ pub(crate) enum SlotKept {
     /// It is done.
     #[xdr(case = 1)]
     Reply(#[xdr(max = BYTES_MAX)] Bytes),
+    /// It was done, as a server has found that started; what, as [`state::Kept::Done`] has it.
+    #[xdr(case = 2)]
+    Done(#[xdr(max = BYTES_MAX)] Bytes),
+    /// It is an OPEN that has made a file and was not answered, as a server has found that started.
+    #[xdr(case = 3)]
+    Made(Named),
+    /// It was not done, or that cannot be told, or its client has gone on.
+    #[xdr(case = 4)]
+    Nothing,
 }
 
 /// One operation's.

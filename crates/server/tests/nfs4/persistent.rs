@@ -371,3 +371,41 @@ fn exclusive_creates_of_the_old_kind_are_refused_on_a_persistent_session() {
     assert_eq!(status(&mut other, CreateHow::Exclusive(Verifier([1; 8]))), Status::Ok);
     drop(machine);
 }
+
+#[test]
+fn what_was_found_after_a_crash_is_not_looked_for_again_after_the_next() {
+    for (fates, status) in [(&[Unanswered][..], Status::DeadSession), (&[Written, Lost], Status::Ok)] {
+        let (mut machine, peer) = machine();
+        let peer = killed_at(&mut machine, &peer, "rename", fates);
+        // Others bring about the contrary.
+        let (old_name, new_name) =
+            if status == Status::Ok { ("b".into(), "a".into()) } else { ("a".into(), "b".into()) };
+        let renamed = Peer::new(&peer.server, 5).compound(|c| {
+            c.push(Operation::PutRootFh, &())
+                .push(Operation::SaveFh, &())
+                .push(Operation::Rename, &RenameArgs { old_name, new_name });
+        });
+        assert_eq!(renamed.status, Status::Ok);
+        let peer = peer.after_restart(&machine.start());
+        assert_eq!(again(&peer, "rename").status, status);
+    }
+}
+
+#[test]
+fn an_open_is_known_again_after_a_second_crash_too_unless_it_was_answered() {
+    for answered in [false, true] {
+        let guarded = creating(CreateHow::Guarded(AttributeValues::default()));
+        let (mut machine, peer) = machine();
+        machine.store.expect(&[Written, Lost]);
+        assert!(peer.begin_with_sequence(SEQUENCE, &guarded).now_or_never().is_none());
+        let server = machine.start();
+        if answered {
+            assert_eq!(Peer::new(&server, 1).compound(&guarded).status, Status::Ok);
+        }
+        let server = machine.start();
+        let mut own = Peer::new(&server, 1);
+        server.at(1000);
+        let expected = if answered { Status::Exists } else { Status::Ok };
+        assert_eq!(own.compound(&guarded).status, expected);
+    }
+}

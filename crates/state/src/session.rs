@@ -187,6 +187,11 @@ impl Session {
         }
     }
 
+    /// True while a request is under way in a slot.
+    pub fn is_under_way(&self, slot: SlotId) -> bool {
+        self.slots.existing(slot.0).is_some_and(|slot| slot.in_progress)
+    }
+
     /// True while a request is under way, but for the one in `except`.
     pub fn is_busy(&self, except: Option<SlotId>) -> bool {
         self.slots.iter().any(|(index, slot)| except != Some(SlotId(index)) && slot.lock().in_progress)

@@ -77,6 +77,7 @@ impl<F: FileSystem> Nfs4<F> {
         if let Some(session) = context.session.take() {
             let client = Arc::clone(session.client());
             session.complete(self.recaller(), &reply.as_slice()[start..]).await;
+            self.answered.notify(usize::MAX);
             if client.is_gone() {
                 self.recaller().last_request_ended();
             }
@@ -103,7 +104,7 @@ impl<F: FileSystem> Nfs4<F> {
             return Step::Done(refuse(reply, operation, status));
         }
         if operation == Operation::Sequence {
-            return match sequence::begin(context, arguments, start, reply) {
+            return match sequence::begin(context, arguments, start, reply).await {
                 Begun::New(status) => Step::Done(status),
                 Begun::Replay(bytes) => Step::Replay(bytes),
                 Begun::NotCached => Step::NotCached,

@@ -52,6 +52,7 @@ mod write;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use event_listener::Event;
 use rpc::{Call, Disposition, Refusal};
 use state::State;
 use vfs::FileSystem;
@@ -89,12 +90,21 @@ pub struct Nfs4<F> {
     options: Nfs4Options,
     owners: Owners,
     repetitions: Repetitions,
+    /// A request in a session has ended.
+    answered: Event,
 }
 
 impl<F: FileSystem> Nfs4<F> {
     /// Serves `exports`; state and recalls are those of `recaller`.
     pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
-        Self { exports, recaller, options, owners: Owners::numeric(), repetitions: Repetitions::default() }
+        Self {
+            exports,
+            recaller,
+            options,
+            owners: Owners::numeric(),
+            repetitions: Repetitions::default(),
+            answered: Event::new(),
+        }
     }
 
     /// Takes names of owners from `service`, where the options ask for names. Without one nobody has a name.
@@ -133,6 +143,11 @@ impl<F: FileSystem> Nfs4<F> {
 
     fn exports(&self) -> &Exports<F> {
         &self.exports
+    }
+
+    /// Told whenever a request in a session has ended.
+    fn answered(&self) -> &Event {
+        &self.answered
     }
 
     fn recaller(&self) -> &Recaller {

@@ -1,8 +1,10 @@
 //! SEQUENCE (RFC 8881 §18.46): begins a request in its slot.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use proto::nfs4::{
     Operation, SequenceArgs, SequenceId, SequenceResult, SessionId, SlotId, Status, sequence_flags,
@@ -21,6 +23,9 @@ use crate::recall::Recaller;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
+
+/// How long the retry of a request that is under way is held: longer than a request is.
+const RETRY_HOLD: Duration = Duration::from_secs(5);
 
 /// A request in its session.
 pub(crate) struct InSession {
@@ -131,7 +136,7 @@ impl InSession {
 }
 
 /// Begins a request, whose reply begins at `start`.
-pub(crate) fn begin<F: FileSystem>(
+pub(crate) async fn begin<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: &mut Decoder,
     start: usize,
@@ -154,7 +159,7 @@ pub(crate) fn begin<F: FileSystem>(
         digest: digest(context, asked.session, arguments),
         connection: ConnectionId(context.call.connection.id()),
     };
-    let outcome = match session.begin(&request, context.server.recaller().now()) {
+    let outcome = match begin_or_wait(context, &session, &request).await {
         Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
@@ -211,6 +216,32 @@ fn begin_dead<F: FileSystem>(
         status_flags: sequence_flags::RESTART_RECLAIM_NEEDED,
     });
     Begun::New(Status::Ok)
+}
+
+/// Begins a request; the retry of one that is still under way is held until that one has ended. DELAY at once would do
+/// (RFC 8881 §2.10.6.2), but Linux comes again only 15 seconds later, with the directory locked.
+async fn begin_or_wait<F: FileSystem>(
+    context: &Context<'_, F>,
+    session: &Arc<Session>,
+    request: &SequenceRequest,
+) -> Result<Begin, Status> {
+    let recaller = context.server.recaller();
+    let begun = session.begin(request, recaller.now());
+    if !matches!(begun, Err(Status::Delay)) {
+        return begun;
+    }
+    let mut deadline = recaller.world().sleep(RETRY_HOLD);
+    loop {
+        let answered = context.server.answered().listen();
+        let under_way = session.is_under_way(request.slot);
+        let begun = session.begin(request, recaller.now());
+        if !matches!(begun, Err(Status::Delay)) || !under_way {
+            return begun;
+        }
+        if let Either::Right(_) = select(answered, &mut deadline).await {
+            return begun;
+        }
+    }
 }
 
 /// The session, if the request is within its limits, and the result of SEQUENCE after `used` bytes (RFC 8881 §2.10.6.4).

@@ -51,6 +51,30 @@ fn a_conflicting_open_is_held_and_answered_when_the_delegation_is_back() {
 }
 
 #[test]
+fn the_retry_of_a_held_request_is_held_until_that_one_has_ended() {
+    let server = TestServer::new();
+    let (mut a, mut b, file) = two(&server);
+    let state_id = delegated(&mut a, "f").expect("delegated");
+    let build = |c: &mut CompoundBuilder<'_>| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &open("f", share::BOTH, None));
+    };
+    let mut held = b.begin(build);
+    assert!((&mut held).now_or_never().is_none());
+    let mut again = b.begin_again(build);
+    assert!((&mut again).now_or_never().is_none(), "neither done twice nor sent away");
+    server.world.run();
+    assert_eq!(a.on(&file, Operation::DelegReturn, &DelegReturnArgs { state_id }).status, Status::Ok);
+    assert!((&mut again).now_or_never().is_none(), "only the first one goes on");
+    assert_eq!(held.now_or_never().expect("answered").status, Status::Ok);
+    let results = again.now_or_never().expect("answered");
+    assert_eq!(
+        (results.status, results.count),
+        (Status::RetryUncachedReply, 2),
+        "nobody asked to keep the reply"
+    );
+}
+
+#[test]
 fn changes_without_an_open_recall_too() {
     for operation in [Operation::SetAttr, Operation::Write, Operation::Remove] {
         let server = TestServer::new();

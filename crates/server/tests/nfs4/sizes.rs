@@ -1,5 +1,7 @@
 //! How long requests and replies may be (RFC 8881 §2.10.6.4), and what is kept of a reply (§2.10.6.1.3).
 
+use std::sync::atomic::Ordering;
+
 use futures_util::FutureExt;
 use proto::nfs4::*;
 
@@ -154,7 +156,7 @@ fn the_operation_after_an_uncached_sequence_says_what_it_must() {
 }
 
 #[test]
-fn a_retry_while_the_first_is_under_way_is_delayed_and_the_request_runs_once() {
+fn a_retry_of_what_is_under_way_for_too_long_is_delayed_and_the_request_runs_once() {
     let server = TestServer::new();
     let (mut holder, mut writer) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, state_id) = holder.create("f");
@@ -175,6 +177,7 @@ fn a_retry_while_the_first_is_under_way_is_delayed_and_the_request_runs_once() {
     let mut held = writer.begin(build);
     assert!((&mut held).now_or_never().is_none());
     let sequence = writer.last_sequence();
+    server.world.sleeps_end.store(true, Ordering::Relaxed);
     for connection in [2, 3] {
         let again = writer.over(connection, 0).with_sequence(sequence, false, build);
         assert_eq!((again.status, again.count), (Status::Delay, 1));

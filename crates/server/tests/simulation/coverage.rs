@@ -36,9 +36,17 @@ pub const ALL: [&str; 21] = [
 pub fn reached(history: &History) -> BTreeSet<&'static str> {
     let mut reached = BTreeSet::new();
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    // By the present server.
+    let mut arrived = BTreeSet::new();
     for entry in &history.entries {
+        if matches!(entry.what, What::Boot { .. }) {
+            arrived.clear();
+        }
         let what = match &entry.what {
             What::Sent { tag } if !sent.insert(*tag) => Some("a request was sent again"),
+            What::Arrived { tag } if !arrived.insert(*tag) && !answered.contains(tag) => {
+                Some("a retry came too soon")
+            }
             What::Boot { remembers: false } => Some("the server remembered nothing"),
             What::Boot { remembers: true } if entry.at_ms > 0 => Some("the server remembered its clients"),
             What::Fault(Fault::Jump { .. }) => Some("the clock jumped"),
@@ -61,7 +69,6 @@ fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
     use Outcome::{Done, Failed, Refused};
     let Request::InSession { action, .. } = request else { return None };
     Some(match (action, outcome) {
-        (_, Refused(Status::Delay)) => "a retry came too soon",
         (_, Refused(Status::BadSession)) => "a client lost its session",
         (_, Failed(Status::RetryUncachedReply)) => "a reply was not kept",
         (_, Failed(Status::NoGrace)) => "a reclaim came too late",

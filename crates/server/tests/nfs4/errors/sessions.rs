@@ -1,5 +1,7 @@
 //! Clients and sessions: what the operations refuse that make, use and end them.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use proto::nfs4::*;
 use state::Limits;
@@ -178,6 +180,7 @@ fn under_way(ledger: &Ledger) {
         root(),
         step(Operation::Open, &write),
     ];
+    lab.server.world.sleeps_end.store(true, Ordering::Relaxed);
     assert_eq!(ledger.bare(&other, &retry).status, Status::Delay);
 }
 

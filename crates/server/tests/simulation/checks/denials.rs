@@ -1,7 +1,7 @@
 //! Nobody is denied what nobody else has: behind every denial is something that was given and not given up, by a client that
 //! has not come back to life since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proto::nfs4::Status;
 
@@ -13,9 +13,23 @@ use crate::history::{History, Holding, Violation, What};
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut executions = Executions::default();
     let mut given: BTreeMap<[u8; 12], (Life, Holding)> = BTreeMap::new();
+    // Requests whose effect may be there before their answer.
+    let mut under_way: BTreeSet<u64> = BTreeSet::new();
     for entry in &history.entries {
-        if matches!(entry.what, What::Boot { .. }) {
-            given.clear();
+        match &entry.what {
+            What::Boot { .. } => {
+                given.clear();
+                under_way.clear();
+            }
+            What::Arrived { tag } => {
+                under_way.insert(*tag);
+            }
+            // It is the retry that came too soon.
+            What::Answered { outcome: Outcome::Refused(Status::Delay), .. } => {}
+            What::Answered { tag, .. } => {
+                under_way.remove(tag);
+            }
+            _ => {}
         }
         let Some(executed) = executions.at(history, entry) else { continue };
         let life = executed.life;
@@ -39,7 +53,9 @@ pub fn check(history: &History) -> Result<(), Violation> {
             ) => {
                 let wanted = gained(action, &granted());
                 let is_denied = |(_, wanted): &(_, Holding)| {
-                    given.values().any(|(other, has)| conflict((life, wanted), (*other, has)))
+                    let stands = |(other, has): &(Life, Holding)| conflict((life, wanted), (*other, has));
+                    given.values().any(stands)
+                        || under_way.iter().any(|tag| wants(history, *tag).iter().any(stands))
                 };
                 if !wanted.iter().any(is_denied) {
                     return Err(Violation(format!(
@@ -52,6 +68,12 @@ pub fn check(history: &History) -> Result<(), Violation> {
         }
     }
     Ok(())
+}
+
+/// What a request will have been given when it succeeds.
+fn wants(history: &History, tag: u64) -> Vec<(Life, Holding)> {
+    let (life, Request::InSession { action, .. }) = &history.requests[&tag] else { return Vec::new() };
+    gained(action, &granted()).into_iter().map(|(_, holding)| (*life, holding)).collect()
 }
 
 /// A success, to see what a request would have given.

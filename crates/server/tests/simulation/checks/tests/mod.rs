@@ -168,4 +168,9 @@ fn a_denial_that_nothing_explains_is_found() {
     assert_told(&denied(|s| s.log(What::Boot { remembers: true })), "nobody has it");
     assert_told(&denied(|s| s.session(0, 2)), "nobody has it");
     assert_eq!(denied(|s| s.session(0, 1)), "fine");
+    let asked = told(denials::check, |s| {
+        s.asked(0, lock());
+        s.failed(1, lock(), Status::Denied);
+    });
+    assert_eq!(asked, "fine", "what is under way may have happened");
 }

@@ -78,7 +78,9 @@ impl Plan {
     /// crashes, and the client comes back and knows of nothing. In the second case it is the end of a grace period, after
     /// another crash, that it misses.
     fn edge_condition(machines: usize, random: &mut Random) -> Vec<(u64, Fault)> {
+        // Long enough to lose everything, or a delegation.
         let lease_ms = u64::from(LIMITS.lease_seconds) * 1000;
+        let lost_after_ms = if random.chance(500) { lease_ms } else { LIMITS.recall_ms };
         let (machine, from) = (random.below(machines as u64) as usize, random.between(1000, 15_000));
         let down_ms = random.between(10, 3000);
         let (mut faults, mut crash_after) = (Vec::new(), 0);
@@ -87,7 +89,7 @@ impl Plan {
             faults.push((from + crash_after, Fault::Crash { down_ms }));
             crash_after += down_ms;
         }
-        crash_after += lease_ms + random.between(1000, 15_000);
+        crash_after += lost_after_ms + random.between(1000, 9000);
         let for_ms = crash_after + random.between(100, 8000);
         faults.push((from, Fault::Partition { machine, for_ms }));
         faults.push((from + crash_after, Fault::Crash { down_ms }));

@@ -22,7 +22,8 @@ use std::collections::BTreeSet;
 
 use action::{Action, Request};
 use history::{History, Violation};
-use plan::Plan;
+use host::LIMITS;
+use plan::{Fault, Plan, Weather};
 use random::Random;
 use simulation::Simulation;
 
@@ -63,6 +64,30 @@ fn the_rules_hold_whatever_fails() {
 fn a_seed_means_the_same_run_every_time() {
     for seed in 0..3 {
         assert_eq!(run(seed).0.to_string(), run(seed).0.to_string(), "seed {seed}");
+    }
+}
+
+/// What a client that is cut off loses, it must not take back after a crash, whatever it loses and however it comes about.
+#[test]
+fn a_client_that_missed_its_loss_does_not_take_it_back() {
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let lost_after_ms =
+            if seed % 2 == 0 { LIMITS.recall_ms } else { u64::from(LIMITS.lease_seconds) * 1000 };
+        let crash_at = 2000 + lost_after_ms + random.between(1500, 6000);
+        let partition = Fault::Partition { machine: 0, for_ms: crash_at };
+        let plan = Plan {
+            machines: 3,
+            with_disk: true,
+            delegations: true,
+            weather: Weather::default(),
+            faults: vec![(random.between(500, 2000), partition), (crash_at, Fault::Crash { down_ms: 100 })],
+            calm_from_ms: crash_at + 200,
+            ..Plan::new(&mut random)
+        };
+        let (history, finished) = Simulation::with(plan, random).run();
+        let checked = checks::all(&history).and(finished);
+        assert_eq!(checked, Ok(()), "seed {seed}");
     }
 }
 

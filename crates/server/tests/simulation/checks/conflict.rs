@@ -51,6 +51,11 @@ pub fn uses(action: &Action) -> Option<Holding> {
     }
 }
 
+/// True for a request that takes back what was held before a restart.
+pub fn reclaims(action: &Action) -> bool {
+    matches!(action, Action::ReclaimOpen { .. } | Action::Lock { reclaim: true, .. })
+}
+
 /// What a success gives, with the stateids.
 pub fn gained(action: &Action, done: &Done) -> Vec<(StateId, Holding)> {
     let mut gained = Vec::new();

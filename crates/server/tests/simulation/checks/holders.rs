@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use proto::nfs4::{ClientId, SessionId, StateId, Status};
 
-use super::conflict::{conflict, ended, gained, state_id, uses, wants};
+use super::conflict::{conflict, ended, gained, reclaims, state_id, uses, wants};
 use super::{Executed, Executions};
 use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
@@ -42,6 +42,8 @@ struct Given {
     /// Since when somebody else has it, or the server that knew it is gone: for requests that arrive later, the stateid must
     /// not work any more.
     void_from: Option<usize>,
+    /// Somebody else has it.
+    lost: bool,
 }
 
 #[derive(Default)]
@@ -175,13 +177,20 @@ impl<'a> Checker<'a> {
             self.given.remove(&id.other);
         }
         for (id, holding) in gained(action, done) {
+            if reclaims(action) && self.has_lost(life, &holding) {
+                return Err(format!("{life:?} takes back {holding:?}, which somebody else was given"));
+            }
             self.exclude((life, &holding), "is given", (self.position, now))?;
             for given in self.given.values_mut() {
                 if conflict((life, &holding), (given.life, &given.holding)) {
                     given.void_from.get_or_insert(self.position);
+                    given.lost = true;
                 }
             }
-            self.given.insert(id.other, Given { life, holding, at_ms: (now, self.at_ms), void_from: None });
+            self.given.insert(
+                id.other,
+                Given { life, holding, at_ms: (now, self.at_ms), void_from: None, lost: false },
+            );
         }
         Ok(())
     }
@@ -199,6 +208,13 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A client has lost something, and was not told.
+    fn has_lost(&self, life: Life, holding: &Holding) -> bool {
+        let is_it = |held: &&Held<'_>| held.life == life && held.holding == holding;
+        let lost = |held: &Held<'_>| self.given.get(&held.state_id.other).is_some_and(|given| given.lost);
+        self.held.values().filter(is_it).any(lost)
     }
 
     /// A delegation that somebody else has waited for since long.

@@ -44,6 +44,15 @@ pub fn lock() -> Action {
     }
 }
 
+/// The same after a restart.
+pub fn relock() -> Action {
+    let mut action = lock();
+    if let Action::Lock { reclaim, .. } = &mut action {
+        *reclaim = true;
+    }
+    action
+}
+
 pub fn unlock(state_id: StateId) -> Action {
     Action::Unlock { handle: handle(), state_id, offset: 0, length: CELL_BYTES }
 }

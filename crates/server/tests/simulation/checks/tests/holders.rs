@@ -123,3 +123,23 @@ fn memory_that_is_out_of_date_is_found() {
     assert_eq!(remembers(1), "fine");
     assert_told(&remembers(0), "has it as 0");
 }
+
+#[test]
+fn what_was_given_to_somebody_else_must_not_be_taken_back() {
+    let takes_back = |between: fn(&mut Script)| {
+        told(holders::check, |s| {
+            s.locks(0, 1);
+            between(s);
+            s.log(What::Boot { remembers: true });
+            s.done(0, relock(), gives(id(3)));
+        })
+    };
+    assert_eq!(takes_back(|_| ()), "fine");
+    let lost = |s: &mut Script| {
+        s.wait(LEASE_MS);
+        s.locks(1, 2);
+        s.done(1, unlock(id(2)), Done::default());
+        s.log(What::Released { hold: 2 });
+    };
+    assert_told(&takes_back(lost), "takes back");
+}

@@ -15,6 +15,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
     let mut given: BTreeMap<[u8; 12], (Life, Holding)> = BTreeMap::new();
     // Requests whose effect may be there before their answer.
     let mut under_way: BTreeSet<u64> = BTreeSet::new();
+    let mut lives: BTreeMap<usize, Life> = BTreeMap::new();
     for entry in &history.entries {
         match &entry.what {
             What::Boot { .. } => {
@@ -37,6 +38,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
             // A session for a new life ends what the life before had (RFC 8881 §18.36.4).
             (Request::CreateSession { .. }, Outcome::Done(_)) => {
                 given.retain(|_, (other, _)| other.machine != life.machine || other.life >= life.life);
+                lives.insert(life.machine, life);
             }
             (Request::InSession { action, .. }, Outcome::Done(done)) => {
                 if let Some(id) = ended(action) {
@@ -57,7 +59,9 @@ pub fn check(history: &History) -> Result<(), Violation> {
                     given.values().any(stands)
                         || under_way.iter().any(|tag| wants(history, *tag).iter().any(stands))
                 };
-                if !wanted.iter().any(is_denied) {
+                // What is left over of a life before may meet what the same machine has now.
+                let is_alive = lives.get(&life.machine) == Some(&life);
+                if is_alive && !wanted.iter().any(is_denied) {
                     return Err(Violation(format!(
                         "at {} ms: #{}: {status} for {action:?}, and nobody has it: {given:?}",
                         entry.at_ms, executed.tag

@@ -48,6 +48,7 @@ pub(crate) async fn reclaim_complete<F: FileSystem>(
         context.object()?;
         return Ok(());
     }
+    context.server.recaller().record_reclaimed(context.client()?).await?;
     context.server.state().reclaim_complete(context.client()?)?;
     // The last one to be waited for need not find the door still closed.
     context.server.recaller().end_grace_if_due().await;

@@ -16,6 +16,28 @@ impl Recaller {
         if client.is_recorded() {
             return Ok(());
         }
+        if self.state().check_reclaim(client).is_ok() {
+            // It is among those who may reclaim, and joins the others when it is done: if the grace period ends before, what it
+            // has not reclaimed is given away, and after another crash it must not come back for it (RFC 8881 §8.4.3).
+            client.set_recorded();
+            return Ok(());
+        }
+        self.add_record(client).await
+    }
+
+    /// Records a client that has reclaimed, before it says so.
+    ///
+    /// # Errors
+    /// DELAY when it cannot be written.
+    pub(crate) async fn record_reclaimed(&self, client: &Client) -> Result<(), Status> {
+        if client.is_recorded() { self.add_record(client).await } else { Ok(()) }
+    }
+
+    async fn add_record(&self, client: &Client) -> Result<(), Status> {
+        // A request that outlives its client must not write over the record of the next one of that name.
+        if client.is_gone() {
+            return Err(Status::Delay);
+        }
         match self.inner.stable.add(client.id(), client.record_name(), client.has_revoked()).await {
             Ok(()) => {
                 client.set_recorded();

@@ -109,6 +109,11 @@ impl Machine {
     }
 
     pub(super) fn on_completed(&mut self, outcome: &Outcome, out: &mut Out<'_>) {
+        if *outcome == Outcome::Failed(Status::Delay) {
+            // The claims are done: the next thing is to say so again.
+            self.phase = Phase::Reclaiming;
+            return self.wake(out, 200, Wake::Reclaim);
+        }
         if !matches!(outcome, Outcome::Done(_)) {
             out.log(What::Unexpected(format!("RECLAIM_COMPLETE: {outcome:?}")));
         }

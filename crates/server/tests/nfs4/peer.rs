@@ -230,7 +230,7 @@ pub struct TestServer {
     recaller: Recaller,
     pub world: Arc<World>,
     /// The back end has threads of its own that a request may wait for.
-    waits: bool,
+    pub waits: bool,
 }
 
 impl TestServer {
@@ -253,9 +253,13 @@ impl TestServer {
 
     /// Over a directory, with changes that do not wait for the disk.
     pub fn local(directory: &std::path::Path) -> Arc<Self> {
+        Self::local_with(directory, Setup::default())
+    }
+
+    pub fn local_with(directory: &std::path::Path, setup: Setup) -> Arc<Self> {
         let options = LocalOptions { durability: Durability::Async, ..LocalOptions::default() };
         let local = Local::open(directory, &options).unwrap();
-        Arc::new(Self { waits: true, ..Self::over(local, Setup::default()) })
+        Arc::new(Self { waits: true, ..Self::over(local, setup) })
     }
 
     pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {

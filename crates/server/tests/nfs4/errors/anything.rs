@@ -10,8 +10,9 @@ use super::ledger::{Ledger, Step, step};
 use super::table::table;
 use crate::peer::Peer;
 
-/// COMPOUNDs of a run.
-const COMPOUNDS: usize = 8_000;
+/// Servers that get pieces of requests, in memory and over a directory.
+const SERVERS: usize = 150;
+const LOCAL_SERVERS: usize = 20;
 /// COMPOUNDs after which a new server begins, for the old one has lost its objects and state.
 const COMPOUNDS_PER_SERVER: usize = 40;
 
@@ -74,20 +75,30 @@ impl Dice {
 /// Operations in any order, on any object, some with a word of their arguments changed.
 fn pieces(ledger: &Ledger) {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-    let operations = operations();
-    for _ in 0..COMPOUNDS / COMPOUNDS_PER_SERVER {
-        let mut lab = Lab::new(ledger);
-        let mut user = lab.client(7, 1000);
-        for _ in 0..COMPOUNDS_PER_SERVER {
-            let mut steps: Vec<_> =
-                (0..1 + dice.below(8)).map(|_| piece(&lab, &mut dice, &operations)).collect();
-            // Only of the last: changed arguments may be longer or shorter, and what follows them no operation.
-            spoil(steps.last_mut().unwrap(), &mut dice);
-            let peer = if dice.below(4) == 0 { &mut user } else { &mut lab.peer };
-            if !send(ledger, peer, &steps) {
-                break;
-            }
+    for _ in 0..SERVERS {
+        try_pieces(&mut Lab::new(ledger), &mut dice);
+    }
+    // The same where the errors are those of a kernel.
+    for _ in 0..LOCAL_SERVERS {
+        let directory = tempfile::tempdir().unwrap();
+        try_pieces(&mut Lab::local(ledger, directory.path()), &mut dice);
+    }
+}
+
+fn try_pieces(lab: &mut Lab<'_>, dice: &mut Dice) {
+    let (ledger, operations) = (lab.ledger, operations());
+    let mut user = lab.client(7, 1000);
+    let mut now_ms = 0;
+    for _ in 0..COMPOUNDS_PER_SERVER {
+        let mut steps: Vec<_> = (0..1 + dice.below(8)).map(|_| piece(lab, dice, &operations)).collect();
+        // Only of the last: changed arguments may be longer or shorter, and what follows them no operation.
+        spoil(steps.last_mut().unwrap(), dice);
+        let peer = if dice.below(4) == 0 { &mut user } else { &mut lab.peer };
+        if !send(ledger, peer, &steps) {
+            break;
         }
+        now_ms += dice.below(10_000) as u64;
+        lab.server.at(now_ms);
     }
 }
 

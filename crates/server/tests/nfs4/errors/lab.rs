@@ -1,10 +1,13 @@
 //! A server with some objects and state, and a client of it.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::*;
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::nfs4::Nfs4Options;
 use state::{Limits, Now, Principal, State, record_name};
 use vfs::FileSystem;
 use vfs::memory::{Memory, MemoryOptions};
@@ -12,7 +15,7 @@ use vfs::memory::{Memory, MemoryOptions};
 use super::fault::{Faulty, Trigger};
 use super::ledger::{Ledger, Step};
 use super::scene::{Objects, Scene, named};
-use crate::peer::{Peer, Results, TestServer, test_options};
+use crate::peer::{Peer, Results, Setup, TestServer, test_options};
 
 /// How to set up a [`Lab`].
 #[derive(Default)]
@@ -31,7 +34,7 @@ pub struct Lab<'a> {
     pub server: Arc<TestServer>,
     pub trigger: Arc<Trigger>,
     pub peer: Peer,
-    /// Another file system.
+    /// Another file system, where there is one.
     pub elsewhere: FileHandle,
     pub scene: Scene,
 }
@@ -80,6 +83,18 @@ impl<'a> Lab<'a> {
         let mut peer = Peer::new(&server, 1);
         let scene = Scene::make(&server, &mut peer, objects, has_state);
         Self { ledger, server, trigger, peer, elsewhere, scene }
+    }
+
+    /// Over a directory, without delegations: a request that waits for one to be returned would wait for ever.
+    pub fn local(ledger: &'a Ledger, directory: &Path) -> Self {
+        std::fs::set_permissions(directory, PermissionsExt::from_mode(0o777)).unwrap();
+        let options = Nfs4Options { delegations: false, ..test_options() };
+        let server = TestServer::local_with(directory, Setup { options, ..Setup::default() });
+        let mut peer = Peer::new(&server, 1);
+        let objects = Objects::make(&mut peer);
+        let scene = Scene::make(&server, &mut peer, objects, true);
+        let elsewhere = scene.directory.clone();
+        Self { ledger, server, trigger: Arc::default(), peer, elsewhere, scene }
     }
 
     /// Runs a COMPOUND of the first client.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
 use parking_lot::Mutex;
-use proto::nfs4::{Operation, Status};
+use proto::nfs4::{CompoundBuilder, Operation, Status};
 use xdr::{Encode, Encoder};
 
 use crate::peer::{Peer, Results};
@@ -54,13 +54,13 @@ impl Ledger {
 
     /// As [`Ledger::run`]; nothing for a request that does not end by itself.
     pub fn try_run(&self, peer: &mut Peer, steps: &[Step]) -> Option<Results> {
-        let results = peer
-            .begin(|c| {
-                for step in steps {
-                    c.push(step.operation, &Raw(&step.arguments));
-                }
-            })
-            .now_or_never()?;
+        let build = |c: &mut CompoundBuilder<'_>| {
+            for step in steps {
+                c.push(step.operation, &Raw(&step.arguments));
+            }
+        };
+        let results =
+            if peer.server.waits { peer.compound(build) } else { peer.begin(build).now_or_never()? };
         let operations: Vec<_> =
             std::iter::once(Operation::Sequence).chain(steps.iter().map(|step| step.operation)).collect();
         self.note(&operations, &results);

@@ -15,6 +15,7 @@ fn in_session() -> Vec<Operation> {
 }
 
 pub fn run(ledger: &Ledger) {
+    the_table_is_complete();
     every_operation_succeeds_as_it_should(ledger);
     arguments_end_too_early(ledger);
     no_file_handle_is_set(ledger);
@@ -22,6 +23,15 @@ pub fn run(ledger: &Ledger) {
     the_reply_has_no_room(ledger);
     a_retry_finds_no_reply(ledger);
     every_call_of_the_back_end_fails(ledger);
+}
+
+/// An operation that is missing in the table is one that the server does not have.
+fn the_table_is_complete() {
+    let (table, elsewhere) = (table(), Ledger::default());
+    let mut lab = Lab::new(&elsewhere);
+    for operation in Operation::ALL.iter().filter(|operation| !table.contains_key(operation)) {
+        lab.expect(&[step(*operation, &())], Status::NotSupported);
+    }
 }
 
 fn every_operation_succeeds_as_it_should(ledger: &Ledger) {

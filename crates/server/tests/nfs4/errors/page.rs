@@ -50,3 +50,15 @@ fn operations_of(status: Status, operations: &str) -> Vec<(Operation, u32)> {
     };
     operations.into_iter().map(|operation| (operation, status.code())).collect()
 }
+
+#[test]
+fn a_line_is_of_statuses_operations_and_a_reason() {
+    let two = pairs("text\n- NFS4ERR_IO, NFS4ERR_STALE: READ — why");
+    assert_eq!(two, Pairs::from([(Operation::Read, 5), (Operation::Read, 70)]));
+    // Of the operations that have it in the table.
+    let all = pairs("- NFS4ERR_LOCKS_HELD: all operations — why");
+    let held = Status::LocksHeld.code();
+    assert_eq!(all, Pairs::from([(Operation::Close, held), (Operation::FreeStateId, held)]));
+    let but = pairs("- NFS4ERR_LOCKS_HELD: all operations except CLOSE — why");
+    assert_eq!(but, Pairs::from([(Operation::FreeStateId, held)]));
+}

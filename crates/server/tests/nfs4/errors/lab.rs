@@ -24,6 +24,9 @@ pub struct Options {
     pub read_only: bool,
     /// No address may use it.
     pub closed: bool,
+    /// The most objects and bytes of the file system.
+    pub objects_max: Option<u64>,
+    pub bytes_max: Option<u64>,
     /// Owners that may reclaim.
     pub known: Vec<&'static str>,
 }
@@ -67,6 +70,11 @@ impl<'a> Lab<'a> {
     /// period or protection there is state, too.
     pub fn with(ledger: &'a Ledger, options: &Options) -> Self {
         let memory = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
+        let memory = MemoryOptions {
+            objects_max: options.objects_max.unwrap_or(memory.objects_max),
+            bytes_max: options.bytes_max.unwrap_or(memory.bytes_max),
+            ..memory
+        };
         let memory = Arc::new(Memory::new(memory).unwrap());
         let trigger = Arc::new(Trigger::default());
         let (writable, _) = exports(&memory, &trigger, (false, false));

@@ -11,6 +11,7 @@ mod lab;
 mod ledger;
 mod names;
 mod page;
+mod permits;
 mod scene;
 mod sessions;
 mod stateids;
@@ -46,9 +47,16 @@ fn complaints(seen: &Pairs, listed: &Pairs, page: &Page) -> String {
 #[test]
 fn operations_end_as_the_standard_and_the_page_list_it() {
     let ledger = Ledger::default();
-    for cases in
-        [general::run, names::run, values::run, stateids::run, grace::run, sessions::run, anything::run]
-    {
+    for cases in [
+        general::run,
+        names::run,
+        permits::run,
+        values::run,
+        stateids::run,
+        grace::run,
+        sessions::run,
+        anything::run,
+    ] {
         cases(&ledger);
     }
     let noted = ledger.seen();

@@ -129,13 +129,17 @@ fn piece(lab: &Lab<'_>, dice: &mut Dice, operations: &[Operation]) -> Step {
     }
 }
 
-/// Changes a word of the arguments, half the time.
+/// Changes a word of the arguments, or cuts them off, half the time.
 fn spoil(last: &mut Step, dice: &mut Dice) {
     let words = last.arguments.len() / 4;
     if words == 0 || dice.below(2) == 0 {
         return;
     }
     let word = dice.below(words) * 4;
+    if dice.below(8) == 0 {
+        last.arguments.truncate(word);
+        return;
+    }
     let values = [0, 1, 2, 3, 8, 0x100, u32::MAX - 1, u32::MAX];
     let value = values[dice.below(values.len())].to_be_bytes();
     last.arguments[word..word + 4].copy_from_slice(&value);

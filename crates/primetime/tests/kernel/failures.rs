@@ -15,10 +15,15 @@ use crate::server::{PORT, Server};
 const KILLS: u32 = 10;
 const LEASE: Duration = Duration::from_secs(10);
 const CUTS: usize = 50;
+/// Files that one guest changes and the other has delegated: more than there is time for.
+const NEWS: usize = 1000;
 /// How many files are made between two failures.
 const PROGRESS: usize = 30;
 
-fn boot_pair(lab: &Lab, port: u16, once: &str) -> [Guest; 2] {
+fn boot_pair(lab: &Lab, port: u16, directory: &Path, once: &str) -> [Guest; 2] {
+    for number in 1..=NEWS {
+        fs::write(directory.join(format!("news{number}")), "old").unwrap();
+    }
     [("ann", "bob"), ("bob", "ann")].map(|(name, peer)| {
         let member = Member {
             name,
@@ -27,7 +32,7 @@ fn boot_pair(lab: &Lab, port: u16, once: &str) -> [Guest; 2] {
                 ("failures.sh", include_str!("failures.sh")),
                 ("failures.pl", include_str!("failures.pl")),
             ],
-            env: &[("PEER", peer), ("CONSTANT", "10"), ("ONCE", once)],
+            env: &[("PEER", peer), ("CONSTANT", "10"), ("NEWS", &NEWS.to_string()), ("ONCE", once)],
             port,
         };
         boot(lab, &member)
@@ -62,7 +67,7 @@ fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestR
 fn linux_gets_over_a_server_that_is_killed_and_started_again() {
     let Some(lab) = Lab::for_test() else { return };
     let mut server = Server::with_lease(&lab, LEASE.as_secs() as u32);
-    let guests = boot_pair(&lab, PORT, "");
+    let guests = boot_pair(&lab, PORT, server.directory(), "");
     let directory = server.directory().to_owned();
     wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
     for kill in 0..KILLS {
@@ -90,7 +95,7 @@ fn linux_gets_over_connections_that_are_cut() {
         .inside(|| Relay::start_at(listen, Server::address(&lab), LinkOptions::default()))
         .unwrap()
         .unwrap();
-    let guests = boot_pair(&lab, listen.port(), "once");
+    let guests = boot_pair(&lab, listen.port(), server.directory(), "once");
     wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
     let mut cut = 0;
     while cut < CUTS && !have_failed(&lab) {

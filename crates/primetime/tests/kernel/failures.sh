@@ -5,15 +5,14 @@ start() { work "$@" & started="$started $!"; }
 
 if [ "$NAME" = ann ]; then
     for file in $(seq "$CONSTANT"); do echo "constant $file" >"constant$file"; done
-    echo 00000000 >news
     start hold
     await locked
-    start follow
+    start follow "$NEWS"
     start read "$CONSTANT"
 else
     await locked
     start contend
-    start publish
+    start publish "$NEWS"
 fi
 for writer in 1 2; do start write "$NAME-$writer" "/tmp/acknowledged$writer"; done
 start model

@@ -32,6 +32,8 @@ pub struct Client {
     reclaim_complete: AtomicBool,
     /// Its name is on stable storage: it may be given state.
     recorded: AtomicBool,
+    /// Its name is being removed from there: until that is done it must not be added again.
+    forgetting: AtomicBool,
     idle_ticks: AtomicU32,
     gone: AtomicBool,
     /// Requests under way.
@@ -50,6 +52,7 @@ impl Client {
             principal,
             may_reclaim,
             recorded: AtomicBool::new(false),
+            forgetting: AtomicBool::new(false),
             idle_ticks: AtomicU32::new(0),
             renewed: AtomicU64::new(now.0),
             reclaim_complete: AtomicBool::new(false),
@@ -89,6 +92,16 @@ impl Client {
         self.recorded.load(Ordering::SeqCst)
     }
 
+    /// True while its name is being removed from stable storage, for it holds nothing.
+    pub fn is_being_forgotten(&self) -> bool {
+        self.forgetting.load(Ordering::SeqCst)
+    }
+
+    /// Notes that its name is not on stable storage any more.
+    pub fn set_forgotten(&self) {
+        self.forgetting.store(false, Ordering::SeqCst);
+    }
+
     /// Notes that its name is on stable storage.
     pub fn set_recorded(&self) {
         self.recorded.store(true, Ordering::SeqCst);
@@ -105,6 +118,7 @@ impl Client {
         if self.idle_ticks.fetch_add(1, Ordering::Relaxed) < IDLE_TICKS_MAX {
             return false;
         }
+        self.forgetting.store(true, Ordering::SeqCst);
         self.recorded.store(false, Ordering::SeqCst);
         true
     }

@@ -452,7 +452,8 @@ fn who_holds_nothing_for_a_while_need_not_be_recorded_and_is_recorded_again_befo
         assert!(state.idle_clients().is_empty());
     }
     assert_eq!(state.idle_clients().len(), 1);
-    assert!(!a.is_recorded());
+    assert!(!a.is_recorded() && a.is_being_forgotten(), "its name is to be removed first");
+    a.set_forgotten();
     assert_eq!(open(&state, &a, share::READ, 0), Err(Status::Delay), "it could not be reclaimed");
     a.set_recorded();
     open(&state, &a, share::READ, 0).unwrap();

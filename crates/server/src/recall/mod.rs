@@ -135,6 +135,7 @@ impl Recaller {
         self.discard_undone().await;
         for idle in self.state().idle_clients() {
             self.forget(&idle).await;
+            idle.set_forgotten();
         }
         self.end_grace_if_due().await;
         self.forget_ended_sessions().await;

@@ -16,6 +16,10 @@ impl Recaller {
         if client.is_recorded() {
             return Ok(());
         }
+        // An addition that overtakes the removal would be undone by it.
+        if client.is_being_forgotten() {
+            return Err(Status::Delay);
+        }
         if self.state().check_reclaim(client).is_ok() {
             // It is among those who may reclaim, and joins the others when it is done: if the grace period ends before, what it
             // has not reclaimed is given away, and after another crash it must not come back for it (RFC 8881 §8.4.3).

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 use state::Limits;
 
@@ -10,6 +11,7 @@ use super::arguments::{exchange, put, root};
 use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, Results};
+use crate::store::Machine;
 
 pub fn run(ledger: &Ledger) {
     sequence(ledger);
@@ -19,6 +21,7 @@ pub fn run(ledger: &Ledger) {
     bind_and_control(ledger);
     ends(ledger);
     reclaim_complete(ledger);
+    dead_sessions(ledger);
 }
 
 const NOBODY: SessionId = SessionId([9; 16]);
@@ -189,4 +192,26 @@ fn reclaim_complete(ledger: &Ledger) {
     let complete = |one_fs| step(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs });
     lab.expect(&[complete(false)], Status::CompleteAlready);
     lab.expect(&[put(&lab.scene.pipe.clone()), complete(true)], Status::Ok);
+}
+
+/// A persistent session whose server was started anew takes no request but those of before (RFC 8881 §2.10.6.5).
+fn dead_sessions(ledger: &Ledger) {
+    let mut machine = Machine::new();
+    let mut peer = Peer::new(&machine.start(), 1);
+    let asked =
+        CreateSessionArgs { flags: session_flags::PERSIST, ..peer.create_session_args(SequenceId(2)) };
+    peer.create_session_with(&asked).unwrap();
+    let made = peer.with_sequence(1, true, |c| {
+        let made = CreateArgs { kind: CreateType::Fifo, name: "a".into() };
+        c.push(Operation::PutRootFh, &()).push(Operation::Create, &(made, AttributeValues::default()));
+    });
+    assert_eq!(made.status, Status::Ok);
+    let peer = peer.after_restart(&machine.start());
+    let (session, direction) = (peer.session, DirectionFromClient::Fore);
+    for last in [
+        step(Operation::Sequence, &peer.sequence_args(2, false)),
+        step(Operation::BindConnToSession, &BindConnToSessionArgs { session, direction, rdma: false }),
+    ] {
+        assert_eq!(ledger.bare(&peer, &[last]).status, Status::DeadSession);
+    }
 }

@@ -3,7 +3,7 @@
 //!
 //! The order is what matters: a name is added before its client is given anything, removed before what it held is
 //! given to others, and the grace period is written down as over before anything new is given. Of a request on a persistent
-//! session, what it is about to do is written before it is done, and its reply before it is sent.
+//! session, what it is about to do is written before it is done, and its reply before what any later request is about to do.
 
 use std::io;
 
@@ -52,6 +52,11 @@ pub trait StableRecords: Send + Sync + 'static {
     /// Sets what is kept of a slot, in place of what was. A session that is not there has no slots.
     fn set_slot(&self, _session: SessionId, _slot: SlotId, _record: Bytes) -> BoxFuture<io::Result<()>> {
         nothing()
+    }
+
+    /// As [`StableRecords::set_slot`]; when nobody asks for anything else, it may take a moment longer.
+    fn set_slot_soon(&self, session: SessionId, slot: SlotId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.set_slot(session, slot, record)
     }
 
     /// Removes a session with its slots; one that is not there is no error.

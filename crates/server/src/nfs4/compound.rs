@@ -76,7 +76,7 @@ impl<F: FileSystem> Nfs4<F> {
         results.finish(reply, status);
         if let Some(session) = context.session.take() {
             let client = Arc::clone(session.client());
-            session.complete(self.recaller(), &reply.as_slice()[start..]).await;
+            session.complete(self.recaller(), &reply.as_slice()[start..]);
             self.answered.notify(usize::MAX);
             if client.is_gone() {
                 self.recaller().last_request_ended();

@@ -122,14 +122,16 @@ impl InSession {
         SlotRecord { sequence: self.sequence.0, digest: self.digest, kept }
     }
 
-    /// Ends the request; the reply is kept for a retry where that was asked for, and on stable storage before it is sent where
-    /// it must survive.
-    pub(crate) async fn complete(self, recaller: &Recaller, reply: &[u8]) {
+    /// Ends the request; the reply is kept for a retry where that was asked for, and goes to stable storage where it must
+    /// survive.
+    ///
+    /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells what was done. Whoever
+    /// changes the same names on a persistent session writes that down first, and so has this reply written before.
+    pub(crate) fn complete(self, recaller: &Recaller, reply: &[u8]) {
         let kept = self.cache_this.then(|| Bytes::copy_from_slice(reply));
         if let Some(reply) = kept.clone().filter(|_| !self.intents.lock().is_empty()) {
             let record = self.record(SlotKept::Reply(reply));
-            // What was done is done. Where this is not written the intent still is, by which a restart finds out.
-            let _ = recaller.keep_slot(self.session.id(), self.ticket.slot(), &record).await;
+            recaller.keep_slot_soon(self.session.id(), self.ticket.slot(), &record);
         }
         self.ticket.complete(kept);
     }

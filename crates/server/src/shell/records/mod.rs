@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -23,6 +24,9 @@ use crate::stable::{StableRecords, StoredSession};
 const FILE: &str = "clients.redb";
 /// The most changes in one commit.
 const BATCH_MAX: usize = 1024;
+
+/// How long a change that can wait waits for others to share its commit.
+const SOON: Duration = Duration::from_millis(10);
 
 /// Clients that hold state, by their owners' names: of each owner only the last, and whether a delegation was revoked.
 const CURRENT: TableDefinition<'_, &[u8], (u64, bool)> = TableDefinition::new("current");
@@ -58,6 +62,7 @@ enum Change {
     EndGrace,
     AddSession(SessionId, Bytes),
     SetSlot(SessionId, SlotId, Bytes),
+    SetSlotSoon(SessionId, SlotId, Bytes),
     RemoveSession(SessionId),
 }
 
@@ -130,6 +135,10 @@ impl StableRecords for Records {
         self.change(Change::SetSlot(session, slot, record))
     }
 
+    fn set_slot_soon(&self, session: SessionId, slot: SlotId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::SetSlotSoon(session, slot, record))
+    }
+
     fn remove_session(&self, id: SessionId) -> BoxFuture<io::Result<()>> {
         self.change(Change::RemoveSession(id))
     }
@@ -161,8 +170,7 @@ fn begin(database: &Database) -> Result<Vec<(Bytes, bool)>, redb::Error> {
 }
 
 fn write_all(database: &Database, changes: &Receiver<Asked>) {
-    while let Ok(first) = changes.recv() {
-        let batch: Vec<_> = std::iter::once(first).chain(changes.try_iter().take(BATCH_MAX - 1)).collect();
+    while let Some(batch) = next_batch(changes) {
         let written = write(database, batch.iter().map(|(change, _)| change));
         let failure = written.err().map(|error| error.to_string());
         for (_, done) in batch {
@@ -170,6 +178,23 @@ fn write_all(database: &Database, changes: &Receiver<Asked>) {
             let _ = done.send(failure.clone().map_or(Ok(()), |failure| Err(io::Error::other(failure))));
         }
     }
+}
+
+/// What goes into the next commit, in the order in which it was asked for. `None` when nobody can ask any more.
+fn next_batch(changes: &Receiver<Asked>) -> Option<Vec<Asked>> {
+    let mut batch = vec![changes.recv().ok()?];
+    let deadline = Instant::now() + SOON;
+    while batch.last().is_some_and(|(change, _)| matches!(change, Change::SetSlotSoon(..)))
+        && batch.len() < BATCH_MAX
+    {
+        match changes.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(asked) => batch.push(asked),
+            // The moment is over, or nobody can ask any more.
+            Err(_) => break,
+        }
+    }
+    batch.extend(changes.try_iter().take(BATCH_MAX - batch.len()));
+    Some(batch)
 }
 
 fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> Result<(), redb::Error> {
@@ -195,7 +220,9 @@ fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Er
         }
         Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, _| false)?,
         Change::AddSession(id, record) => sessions::add(transaction, *id, record)?,
-        Change::SetSlot(session, slot, record) => sessions::set_slot(transaction, *session, *slot, record)?,
+        Change::SetSlot(session, slot, record) | Change::SetSlotSoon(session, slot, record) => {
+            sessions::set_slot(transaction, *session, *slot, record)?;
+        }
         Change::RemoveSession(id) => sessions::remove(transaction, *id)?,
     }
     Ok(())

@@ -21,6 +21,8 @@ pub(crate) async fn run<F: FileSystem>(
         StableHow::FileSync => Stability::FileSync,
     };
     let fs = object.fs();
+    // Taken before the data is written: were it newer, the loss of what was written would go unseen.
+    let verifier = Verifier(fs.write_verifier());
     let written = match fs.write(&identity, &object.node, arguments.offset, arguments.data, stability).await {
         Ok(written) => written,
         Err(error) => {
@@ -35,6 +37,6 @@ pub(crate) async fn run<F: FileSystem>(
             Stability::DataSync => StableHow::DataSync,
             Stability::FileSync => StableHow::FileSync,
         },
-        verifier: Verifier(fs.write_verifier()),
+        verifier,
     })
 }

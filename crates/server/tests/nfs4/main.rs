@@ -22,3 +22,4 @@ mod read_dir;
 mod sessions;
 mod sizes;
 mod store;
+mod verifiers;

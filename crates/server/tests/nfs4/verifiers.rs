@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use proto::nfs4::*;
-use state::Limits;
+
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{
     Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Name,
     NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
 };
 
-use crate::peer::{Peer, TestServer, test_options};
+use crate::peer::{Peer, Setup, TestServer};
 
 /// Every write is followed by the failure of somebody's fsync, which loses it.
 struct Losing {
@@ -100,7 +100,7 @@ impl FileSystem for Losing {
 fn what_is_lost_while_it_is_written_has_another_verifier_than_its_commit() {
     let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
     let losing = Losing { memory, verifier: AtomicU64::new(1) };
-    let server = Arc::new(TestServer::over(losing, test_options(), None, Limits::default()));
+    let server = Arc::new(TestServer::over(losing, Setup::default()));
     let mut peer = Peer::new(&server, 1);
     let (file, state_id) = peer.create("file");
     let write = WriteArgs { state_id, offset: 0, stable: StableHow::Unstable, data: "data".into() };

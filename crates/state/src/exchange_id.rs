@@ -6,6 +6,7 @@ use bytes::Bytes;
 use proto::nfs4::{ClientId, SequenceId, Status, Verifier, exchange_flags};
 
 use crate::clients::{ClientTable, Record};
+use crate::kept::own;
 use crate::{Client, Now, State};
 
 /// Who sends requests: whatever the server tells callers apart by, as bytes. Only its owner may touch a client's record; the
@@ -104,7 +105,7 @@ impl State {
         }
         table.next = table.next.wrapping_add(1);
         let id = ClientId(u64::from(self.boot) << 32 | u64::from(table.next));
-        let (owner, principal) = (asked.owner.clone(), asked.principal.clone());
+        let (owner, principal) = (own(&asked.owner), asked.principal.clone());
         let may_reclaim = self.is_known(&owner, &principal);
         let record = Record {
             owner: owner.clone(),
@@ -116,7 +117,7 @@ impl State {
         };
         let answer = exchanged(&record);
         table.records.insert(id, record);
-        table.owners.entry(asked.owner.clone()).or_default().unconfirmed = Some(id);
+        table.owners.entry(own(&asked.owner)).or_default().unconfirmed = Some(id);
         Ok(answer)
     }
 }

@@ -19,6 +19,7 @@ mod file;
 mod files;
 mod grace;
 mod io;
+mod kept;
 mod limits;
 mod locks;
 mod obstacles;

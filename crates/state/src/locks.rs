@@ -7,6 +7,7 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
 use crate::file::{FileState, LockState};
+use crate::kept::own;
 use crate::ranges::{Held, RangeTable};
 use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
 
@@ -104,7 +105,7 @@ impl State {
     /// The lock-owner of a request, if its stateid still names one.
     pub fn lock_owner(&self, client: &Client, request: &LockRequest) -> Option<Bytes> {
         match &request.locker {
-            Locker::New { owner, .. } => Some(owner.clone()),
+            Locker::New { owner, .. } => Some(own(owner)),
             Locker::Existing(id) => self.files.with(request.file, |state, _| {
                 let lock = state.locks.iter().find(|l| l.other == id.other && l.client.id() == client.id());
                 lock.map(|lock| lock.owner.clone())
@@ -283,7 +284,7 @@ impl FileState {
                 let open = self.opens.iter().find(|o| o.other == id.other && o.client.id() == client.id());
                 let open = open.ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, open.sequence)?;
-                Ok((open.other, owner.clone()))
+                Ok((open.other, own(owner)))
             }
         }
     }

@@ -7,6 +7,7 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
 use crate::file::{FileState, OpenState};
+use crate::kept::own;
 use crate::{Blocked, DelegationKind, FileId, Now, State};
 
 /// By what right a file is opened.
@@ -98,7 +99,7 @@ impl State {
             other,
             sequence: 1,
             client: Arc::clone(client),
-            owner: open.owner.clone(),
+            owner: own(&open.owner),
             access: open.access,
             deny: open.deny,
             history: vec![(open.access, open.deny)],

@@ -617,3 +617,26 @@ fn delegations_are_bounded() {
     let a = client(&state, "a");
     assert_eq!(delegated(&state, &a, T0).delegation, None);
 }
+
+// Memory.
+
+#[test]
+fn what_is_kept_does_not_keep_the_request_that_it_came_in() {
+    let state = state();
+    let record = Bytes::from(vec![b'x'; 1 << 16]);
+    let inside = |name: &Bytes| record.as_ptr_range().contains(&name.as_ptr());
+    let a = client(&state, "a");
+    let asked = Open { owner: record.slice(0..8), ..open_as(share::BOTH, 0, "") };
+    let opened = state.open(&a, &asked, T0).unwrap().state_id;
+    let locker = Locker::New { open: opened, owner: record.slice(8..16) };
+    lock(&state, &a, locker, (0, 1), true).unwrap();
+    let other = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    let Err(LockError::Denied(denied)) = state.test_lock(FILE, &other, (Range::ALL, true), T0) else {
+        panic!("in the way")
+    };
+    assert!(
+        matches!(denied.owner, LockOwner::Nfs4 { owner, .. } if owner == record[8..16] && !inside(&owner))
+    );
+    drop(asked);
+    assert!(record.is_unique(), "neither the open nor the lock shares its memory");
+}

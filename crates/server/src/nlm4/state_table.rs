@@ -31,12 +31,12 @@ fn owner(owner: &Owner) -> LockOwner {
     LockOwner::Nlm {
         host: host(owner.client, &owner.host),
         process: owner.process,
-        handle: owner.owner.clone(),
+        handle: Bytes::copy_from_slice(&owner.owner),
     }
 }
 
 fn share_owner(owner: &Owner) -> ShareOwner {
-    ShareOwner { host: host(owner.client, &owner.host), handle: owner.owner.clone() }
+    ShareOwner { host: host(owner.client, &owner.host), handle: Bytes::copy_from_slice(&owner.owner) }
 }
 
 fn held(denied: Denied, asking: &Owner) -> Held {

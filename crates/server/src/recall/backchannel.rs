@@ -39,7 +39,8 @@ impl CallbackTarget {
             CallbackSecurity::None => Some(Credential::None),
             CallbackSecurity::Sys(sys) => Some(Credential::Sys(AuthSys {
                 stamp: sys.stamp,
-                machine_name: sys.machine_name.clone(),
+                // Kept for as long as the session is; the record that it was decoded from must not be.
+                machine_name: Bytes::copy_from_slice(&sys.machine_name),
                 uid: sys.uid,
                 gid: sys.gid,
                 gids: sys.gids.clone(),

@@ -56,7 +56,7 @@ impl Core {
         let args = CreateSessionArgs {
             client: incarnation.client,
             sequence: incarnation.sequence,
-            flags: session_flags::CONN_BACK_CHAN,
+            flags: session_flags::CONN_BACK_CHAN | session_flags::PERSIST,
             fore_channel: self.fore_channel(),
             back_channel: back_channel(),
             callback_program: CALLBACK_PROGRAM,

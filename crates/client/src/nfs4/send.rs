@@ -58,6 +58,8 @@ enum Verdict {
     AgainUnlessInDoubt,
     /// The session is of no use any more.
     SessionLost,
+    /// The session has died with its server, which tells by it that the request was not carried out.
+    SessionDead,
 }
 
 impl Core {
@@ -114,6 +116,10 @@ impl Core {
                     if in_doubt && !kind.repeatable {
                         return Err(Error::UncertainOutcome { operation: name });
                     }
+                }
+                Verdict::SessionDead => {
+                    sending.finish(false);
+                    self.recover_session(&session).await?;
                 }
             }
         }
@@ -225,8 +231,9 @@ impl Core {
                 Ok(Verdict::Repeat(PAUSE))
             }
             Status::RetryUncachedReply | Status::SequenceFalseRetry => Ok(Verdict::AgainUnlessInDoubt),
+            // Had it been carried out, its reply would be there (RFC 8881 §2.10.6.5).
+            Status::DeadSession => Ok(Verdict::SessionDead),
             Status::BadSession
-            | Status::DeadSession
             | Status::SequenceMisordered
             | Status::BadSlot
             | Status::BadHighSlot

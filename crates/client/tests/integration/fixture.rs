@@ -51,11 +51,16 @@ impl Fixture {
 
     /// Another server at the same address on the same files, which remembers nothing of its clients.
     pub async fn restart(self, address: SocketAddr) -> Self {
+        self.restart_with(address, |_| {}).await
+    }
+
+    pub async fn restart_with(self, address: SocketAddr, change: impl FnOnce(&mut ServeOptions)) -> Self {
         let mut options = ServeOptions::new(self.directory.path().join("export"));
         options.no_root_squash = true;
         options.asynchronous = true;
         options.state_directory = Some(self.directory.path().join("state"));
         options.listen = address;
+        change(&mut options);
         self.server.stop().await.unwrap();
         let server = Running::start(&options).await.unwrap();
         Self { server, directory: self.directory }

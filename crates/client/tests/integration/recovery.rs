@@ -115,6 +115,37 @@ async fn a_restarted_server_is_met_as_a_new_client_and_open_files_are_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_under_way_survive_restarts_of_a_server_with_persistent_sessions() {
+    let mut fixture = Fixture::with(|options| options.persistent_sessions = true).await;
+    let (address, client) = (fixture.address(), fixture.client(Version::V4_1).await);
+    let mut tasks = Vec::new();
+    for task in 0..8 {
+        let client = client.clone();
+        tasks.push(tokio::spawn(async move {
+            for index in 0..40 {
+                let name = |what: &str| format!("/{what}-{task}-{index}");
+                client.mkdir(name("made"), 0o755).await.unwrap();
+                client.rename(name("made"), name("moved")).await.unwrap();
+                if index % 2 == 0 {
+                    client.rmdir(name("moved")).await.unwrap();
+                }
+            }
+        }));
+    }
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        fixture = fixture.restart_with(address, |options| options.persistent_sessions = true).await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let names = client.read_dir("/").await.unwrap();
+    assert_eq!(names.len(), 8 * 20, "each was carried out exactly once");
+    assert!(names.iter().all(|entry| entry.name.starts_with(b"moved-")));
+    client.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_is_lost_with_its_connection_to_nobody() {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;

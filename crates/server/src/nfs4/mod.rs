@@ -31,6 +31,7 @@ mod lookup;
 mod lookup_parent;
 mod names;
 mod open;
+mod open_create;
 mod operations;
 mod owners;
 mod read;

@@ -1,33 +1,30 @@
 //! OPEN (RFC 8881 §18.16).
 
 use bytes::Bytes;
-use proto::nfs4::attributes::{AttributeId, Bitmap};
+use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{
-    Ace, ChangeInfo, CreateHow, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult,
-    ReadDelegation, SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
+    Ace, ChangeInfo, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult, ReadDelegation,
+    SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
 use state::{DelegationKind, Open, Opened};
-use vfs::{Access, Attributes, CreateMode, FileSystem, Identity, Name, SetAttributes};
+use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
 
-use super::{attributes, conflict, lookup, names, regular, status};
-use crate::persistent::{Change, Named, Repetition, SlotKept, SlotRecord};
+use super::{lookup, open_create, regular, status};
 
-/// How often a name is looked up again that somebody else makes or removes at the same time.
-const ATTEMPTS_MAX: usize = 3;
 /// `ACE4_ACCESS_ALLOWED_ACE_TYPE` is 0; this ACE grants nothing, so that clients ask ACCESS.
 const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() };
 
 /// The file that is opened, and what had to be done to have it.
-struct Target<F: FileSystem> {
-    object: Object<F>,
-    change: ChangeInfo,
+pub(super) struct Target<F: FileSystem> {
+    pub(super) object: Object<F>,
+    pub(super) change: ChangeInfo,
     /// The attributes of a file that was made.
-    created: Option<Attributes>,
-    attributes_set: Bitmap,
-    truncate: bool,
+    pub(super) created: Option<Attributes>,
+    pub(super) attributes_set: Bitmap,
+    pub(super) truncate: bool,
 }
 
 pub(crate) async fn run<F: FileSystem>(
@@ -101,7 +98,7 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
     };
     match &arguments.claim {
         OpenClaim::Null(name) => match &arguments.create {
-            Some(how) => create(context, name, how).await,
+            Some(how) => open_create::create(context, name, how).await,
             None => {
                 let (object, _) = lookup::child(context, name).await?;
                 let change = ChangeBefore::of(context.object()?).await?;
@@ -131,133 +128,6 @@ fn check_delegation<F: FileSystem>(
 ) -> Result<(), Status> {
     let id = context.resolve_state(*id)?;
     context.server.state().check_delegation(context.client()?, object.file(), &id)
-}
-
-/// The file called `name`, made if it is not there.
-async fn create<F: FileSystem>(
-    context: &Context<'_, F>,
-    name: &Bytes,
-    how: &CreateHow,
-) -> Result<Target<F>, Status> {
-    let directory = context.object()?;
-    context.writable(directory)?;
-    let checked = names::checked(name)?;
-    let change = ChangeBefore::of(directory).await?;
-    let (mode, values) = match how {
-        CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
-            CreateMode::Guarded(
-                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE).await?,
-            ),
-            values.present(),
-        ),
-        // RFC 8881 §18.16.3: GUARDED4 is as good there.
-        CreateHow::Exclusive(_)
-            if context.session.as_ref().is_some_and(|own| own.session().is_persistent()) =>
-        {
-            return Err(Status::Invalid);
-        }
-        CreateHow::Exclusive(verifier) => {
-            let attributes = SetAttributes::default();
-            (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
-        }
-        CreateHow::Exclusive41(verifier, values) => {
-            let attributes =
-                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)
-                    .await?;
-            (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
-        }
-    };
-    for _ in 0..ATTEMPTS_MAX {
-        if let CreateHow::Unchecked(values) = how {
-            match lookup::child(context, name).await {
-                Ok((object, _)) => {
-                    let truncate = values.size == Some(0);
-                    let attributes_set =
-                        if truncate { Bitmap::of(&[AttributeId::Size]) } else { Bitmap::EMPTY };
-                    let change = change.after(directory).await?;
-                    return Ok(Target { object, change, created: None, attributes_set, truncate });
-                }
-                Err(Status::NoEntry) => {}
-                Err(status) => return Err(status),
-            }
-        }
-        match make(context, directory, checked, &mode).await {
-            Ok((object, attributes)) => {
-                let change = change.after(directory).await?;
-                let created = Some(attributes);
-                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
-            }
-            Err(Status::Exists) if is_repetition(context, directory, checked, how).await => {
-                let (object, attributes) = made_before(context, directory, checked, &mode).await?;
-                let change = change.after(directory).await?;
-                let created = Some(attributes);
-                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
-            }
-            // Somebody was quicker: an unchecked create opens that file.
-            Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
-            Err(status) => return Err(status),
-        }
-    }
-    Err(Status::Delay)
-}
-
-/// Where the back end keeps the verifier of an exclusive create: the client sets the times anew
-/// (RFC 8881 §18.16.3).
-const EXCLUSIVE_TIMES: Bitmap = Bitmap::of(&[AttributeId::TimeAccess, AttributeId::TimeModify]);
-
-async fn make<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
-    name: Name<'_>,
-    mode: &CreateMode,
-) -> Result<(Object<F>, Attributes), Status> {
-    let identity = context.identity(directory)?;
-    let _entry = conflict::before_entry_change(context, directory).await?;
-    if context.is_persistent() && directory.is_free(name).await {
-        context.intend(Change::Open(directory.entry(name))).await?;
-    }
-    let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
-    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
-}
-
-/// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.
-async fn is_repetition<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
-    name: Name<'_>,
-    how: &CreateHow,
-) -> bool {
-    let repetitions = context.server.repetitions();
-    if repetitions.is_empty() || !matches!(how, CreateHow::Guarded(_)) {
-        return false;
-    }
-    let Ok(client) = context.client().map(|client| client.record_name()) else { return false };
-    let Ok((file, _)) = lookup::child(context, name.as_bytes()).await else { return false };
-    let made = Named { at: directory.entry(name), object: file.handle() };
-    let recaller = context.server.recaller();
-    let Some((session, slot)) = repetitions.take(Repetition { client, made }, recaller.now()) else {
-        return false;
-    };
-    // Where this cannot be written, the next server may take one more OPEN for a repetition.
-    let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotKept::Nothing };
-    let _ = recaller.keep_slot(session, slot, &answered).await;
-    true
-}
-
-/// The file that an OPEN has made before, with the attributes that it may not have got any more.
-async fn made_before<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
-    name: Name<'_>,
-    mode: &CreateMode,
-) -> Result<(Object<F>, Attributes), Status> {
-    let (file, found) = lookup::child(context, name.as_bytes()).await?;
-    let CreateMode::Guarded(set) = mode else { return Ok((file, found)) };
-    let identity = context.identity(directory)?;
-    // Its data may have come since.
-    let set = SetAttributes { size: None, ..*set };
-    let attributes = file.fs().set_attributes(&identity, &file.node, &set).await.map_err(status::of)?;
-    Ok((file, attributes))
 }
 
 /// Type and permissions of a file that was there before.

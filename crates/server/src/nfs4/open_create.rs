@@ -1,0 +1,142 @@
+//! OPEN of a name that may have to be made (RFC 8881 §18.16.3).
+
+use bytes::Bytes;
+use proto::nfs4::attributes::{AttributeId, Bitmap};
+use proto::nfs4::{CreateHow, Status};
+use vfs::{Attributes, CreateMode, FileSystem, Name, SetAttributes};
+
+use super::change::ChangeBefore;
+use super::context::{Context, Object};
+use super::open::Target;
+use super::{attributes, conflict, lookup, names, status};
+use crate::persistent::{Change, Named, Repetition, SlotKept, SlotRecord};
+
+/// How often a name is looked up again that somebody else makes or removes at the same time.
+const ATTEMPTS_MAX: usize = 3;
+
+/// The file called `name`, made if it is not there.
+pub(super) async fn create<F: FileSystem>(
+    context: &Context<'_, F>,
+    name: &Bytes,
+    how: &CreateHow,
+) -> Result<Target<F>, Status> {
+    let directory = context.object()?;
+    context.writable(directory)?;
+    let checked = names::checked(name)?;
+    let change = ChangeBefore::of(directory).await?;
+    let (mode, values) = match how {
+        CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
+            CreateMode::Guarded(
+                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE).await?,
+            ),
+            values.present(),
+        ),
+        // RFC 8881 §18.16.3: GUARDED4 is as good there.
+        CreateHow::Exclusive(_)
+            if context.session.as_ref().is_some_and(|own| own.session().is_persistent()) =>
+        {
+            return Err(Status::Invalid);
+        }
+        CreateHow::Exclusive(verifier) => {
+            let attributes = SetAttributes::default();
+            (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
+        }
+        CreateHow::Exclusive41(verifier, values) => {
+            let attributes =
+                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)
+                    .await?;
+            (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
+        }
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        if let CreateHow::Unchecked(values) = how {
+            match lookup::child(context, name).await {
+                Ok((object, _)) => {
+                    let truncate = values.size == Some(0);
+                    let attributes_set =
+                        if truncate { Bitmap::of(&[AttributeId::Size]) } else { Bitmap::EMPTY };
+                    let change = change.after(directory).await?;
+                    return Ok(Target { object, change, created: None, attributes_set, truncate });
+                }
+                Err(Status::NoEntry) => {}
+                Err(status) => return Err(status),
+            }
+        }
+        match make(context, directory, checked, &mode).await {
+            Ok((object, attributes)) => {
+                let change = change.after(directory).await?;
+                let created = Some(attributes);
+                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
+            }
+            Err(Status::Exists) if is_repetition(context, directory, checked, how).await => {
+                let (object, attributes) = made_before(context, directory, checked, &mode).await?;
+                let change = change.after(directory).await?;
+                let created = Some(attributes);
+                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
+            }
+            // Somebody was quicker: an unchecked create opens that file.
+            Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Err(Status::Delay)
+}
+
+/// Where the back end keeps the verifier of an exclusive create: the client sets the times anew
+/// (RFC 8881 §18.16.3).
+const EXCLUSIVE_TIMES: Bitmap = Bitmap::of(&[AttributeId::TimeAccess, AttributeId::TimeModify]);
+
+async fn make<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    mode: &CreateMode,
+) -> Result<(Object<F>, Attributes), Status> {
+    let identity = context.identity(directory)?;
+    let _entry = conflict::before_entry_change(context, directory).await?;
+    if context.is_persistent() && directory.is_free(name).await {
+        context.intend(Change::Open(directory.entry(name))).await?;
+    }
+    let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
+    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
+}
+
+/// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.
+async fn is_repetition<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    how: &CreateHow,
+) -> bool {
+    let repetitions = context.server.repetitions();
+    if repetitions.is_empty() || !matches!(how, CreateHow::Guarded(_)) {
+        return false;
+    }
+    let Ok(client) = context.client().map(|client| client.record_name()) else { return false };
+    let Ok((file, _)) = lookup::child(context, name.as_bytes()).await else { return false };
+    let made = Named { at: directory.entry(name), object: file.handle() };
+    let recaller = context.server.recaller();
+    let Some((session, slot)) = repetitions.take(Repetition { client, made }, recaller.now()) else {
+        return false;
+    };
+    // Where this cannot be written, the next server may take one more OPEN for a repetition.
+    let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotKept::Nothing };
+    let _ = recaller.keep_slot(session, slot, &answered).await;
+    true
+}
+
+/// The file that an OPEN has made before, with the attributes that it may not have got any more.
+async fn made_before<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: Name<'_>,
+    mode: &CreateMode,
+) -> Result<(Object<F>, Attributes), Status> {
+    let (file, found) = lookup::child(context, name.as_bytes()).await?;
+    let CreateMode::Guarded(set) = mode else { return Ok((file, found)) };
+    let identity = context.identity(directory)?;
+    // Its data may have come since.
+    let set = SetAttributes { size: None, ..*set };
+    let attributes = file.fs().set_attributes(&identity, &file.node, &set).await.map_err(status::of)?;
+    Ok((file, attributes))
+}

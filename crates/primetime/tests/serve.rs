@@ -81,6 +81,10 @@ fn what_cannot_be_served_is_one_sentence() {
     assert!(place.refusal(&["export", "--config", "missing.toml"]).contains("missing.toml"));
     fs::write(place.path("wrong.toml"), "[limits]\nslots_max = 0\n").unwrap();
     assert!(place.refusal(&["export", "--config", "wrong.toml"]).contains("limits.slots_max is 0"));
+    fs::write(place.path("persistent.toml"), "persistent_sessions = true\n").unwrap();
+    assert!(
+        place.refusal(&["export", "--config", "persistent.toml", "--forget"]).contains("leave out --forget")
+    );
 }
 
 #[test]

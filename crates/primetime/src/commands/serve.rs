@@ -145,6 +145,9 @@ fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failu
             "there is no place to keep state, since no home directory is known; name one with --state-dir, or give --forget",
         ));
     }
+    if config.persistent_sessions && state_directory.is_none() {
+        return Err(Failure::set_up("persistent sessions need a place to keep state; leave out --forget"));
+    }
     Ok(config.options(directory, state_directory))
 }
 

@@ -72,12 +72,9 @@ fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {
     found.is_some_and(|handle| handle.as_bytes() == object)
 }
 
-/// The handle of the object at a name, if there is one. In a directory that is gone there is none.
+/// The handle of the object at a name, if there is one. Of a directory that is gone, or cannot be found, nothing is told.
 async fn lookup<F: FileSystem>(exports: &Exports<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
-    let (export, directory) = match exports.find(&entry.directory).await {
-        Err(Error::Stale) => return Ok(None),
-        found => found?,
-    };
+    let (export, directory) = exports.find(&entry.directory).await?;
     let fs = export.file_system();
     match fs.lookup(&Identity::root(), &directory, Name::new(&entry.name)?).await {
         Ok((node, _)) => Ok(Some(fs.handle(&node))),

@@ -66,21 +66,32 @@ fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestR
 #[test]
 fn linux_gets_over_a_server_that_is_killed_and_started_again() {
     let Some(lab) = Lab::for_test() else { return };
-    let mut server = Server::with_lease(&lab, LEASE.as_secs() as u32);
-    let guests = boot_pair(&lab, PORT, server.directory(), "");
+    kill_under_load(&lab, Server::with_lease(&lab, LEASE.as_secs() as u32), "");
+}
+
+/// What a request did whose answer was lost with the server is neither done again nor told to have failed.
+#[test]
+fn linux_does_everything_once_where_sessions_outlive_a_server_that_is_killed() {
+    let Some(lab) = Lab::for_test() else { return };
+    kill_under_load(&lab, Server::with_persistent_sessions(&lab, LEASE.as_secs() as u32), "once");
+}
+
+fn kill_under_load(lab: &Lab, mut server: Server, once: &str) {
+    let guests = boot_pair(lab, PORT, server.directory(), once);
     let directory = server.directory().to_owned();
-    wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
+    wait_until(lab, "the lock is held", || lab.shared().join("locked").exists());
     for kill in 0..KILLS {
         // One of five comes while the clients are reclaiming what they had.
         if kill % 5 != 4 {
-            wait_for_progress(&lab, &directory, PROGRESS);
+            wait_for_progress(lab, &directory, PROGRESS);
         }
-        // Once it is away for longer than the lease: leases begin anew with the server.
-        let away = if kill == KILLS / 2 { LEASE + Duration::from_secs(2) } else { Duration::ZERO };
-        server.kill_and_restart(&lab, away);
+        // Once it is away for longer than the lease: leases begin anew with the server. What is kept of sessions does not.
+        let is_long = kill == KILLS / 2 && once.is_empty();
+        let away = if is_long { LEASE + Duration::from_secs(2) } else { Duration::ZERO };
+        server.kill_and_restart(lab, away);
     }
-    wait_for_progress(&lab, &directory, PROGRESS);
-    for result in finish_and_verify(&lab, guests, &directory) {
+    wait_for_progress(lab, &directory, PROGRESS);
+    for result in finish_and_verify(lab, guests, &directory) {
         // A server that is killed before its client is back is not seen.
         assert!(counts(&result).requests("CREATE_SESSION") > u64::from(KILLS) / 2, "{}", result.output);
     }

@@ -31,6 +31,11 @@ impl Server {
         Self::with_options(lab, &["--lease", &seconds.to_string()])
     }
 
+    /// As [`Server::with_lease`], with sessions that outlive the server.
+    pub(crate) fn with_persistent_sessions(lab: &Lab, lease_seconds: u32) -> Self {
+        Self::with_options(lab, &["--lease", &lease_seconds.to_string(), "--persistent-sessions"])
+    }
+
     fn with_options(lab: &Lab, options: &[&str]) -> Self {
         let (export, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();

@@ -1,8 +1,6 @@
 //! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
 //! §18.46.3) and of how large a reply may grow (§2.10.6.4).
 
-use std::sync::Arc;
-
 use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
@@ -37,7 +35,7 @@ impl<F: FileSystem> Nfs4<F> {
         for index in 0..header.operations {
             let before = reply.len();
             context.index = index;
-            let step = self.step(&mut context, index, &mut arguments, start, reply).await;
+            let step = self.step(&mut context, &mut arguments, start, reply).await;
             match step {
                 Step::Done(outcome) => {
                     results.count();
@@ -75,12 +73,8 @@ impl<F: FileSystem> Nfs4<F> {
         }
         results.finish(reply, status);
         if let Some(session) = context.session.take() {
-            let client = Arc::clone(session.client());
             session.complete(self.recaller(), &reply.as_slice()[start..]);
             self.answered.notify(usize::MAX);
-            if client.is_gone() {
-                self.recaller().last_request_ended();
-            }
         }
         Ok(())
     }
@@ -88,7 +82,6 @@ impl<F: FileSystem> Nfs4<F> {
     async fn step(
         &self,
         context: &mut Context<'_, F>,
-        index: u32,
         arguments: &mut Decoder,
         start: usize,
         reply: &mut Encoder,
@@ -98,9 +91,9 @@ impl<F: FileSystem> Nfs4<F> {
             return Step::Done(answer(reply, ILLEGAL, Status::IllegalOperation));
         };
         let Some(row) = row(operation) else {
-            return Step::Done(refuse_unimplemented(context, index, operation, reply));
+            return Step::Done(refuse_unimplemented(context, operation, reply));
         };
-        if let Err(status) = check_place(context, index, operation, row) {
+        if let Err(status) = check_place(context, operation, row) {
             return Step::Done(refuse(reply, operation, status));
         }
         if operation == Operation::Sequence {
@@ -111,7 +104,7 @@ impl<F: FileSystem> Nfs4<F> {
             };
         }
         if let Some(repeat) = &context.repeat {
-            match repeat.what(index, operation) {
+            match repeat.what(context.index, operation) {
                 Again::Run => {}
                 Again::Done(change, made) => {
                     let (change, made) = (change.clone(), made.clone());
@@ -187,11 +180,10 @@ fn answer_not_cached(arguments: &mut Decoder, operations: u32, reply: &mut Encod
 /// some give up a mount at NFS4ERR_OP_ILLEGAL. A session comes first.
 fn refuse_unimplemented<F: FileSystem>(
     context: &Context<'_, F>,
-    index: u32,
     operation: Operation,
     reply: &mut Encoder,
 ) -> Status {
-    let status = if index == 0 && context.session.is_none() {
+    let status = if context.index == 0 && context.session.is_none() {
         Status::OperationNotInSession
     } else {
         Status::NotSupported
@@ -201,20 +193,19 @@ fn refuse_unimplemented<F: FileSystem>(
 
 fn check_place<F: FileSystem>(
     context: &Context<'_, F>,
-    index: u32,
     operation: Operation,
     row: Row,
 ) -> Result<(), Status> {
     let in_session = context.session.is_some() || context.repeat.is_some();
     match row.place {
-        Place::First if index == 0 => Ok(()),
+        Place::First if context.index == 0 => Ok(()),
         Place::First => Err(Status::SequencePosition),
         Place::InSession if in_session => Ok(()),
         Place::InSession => Err(Status::OperationNotInSession),
         Place::InSessionOrAlone if in_session => Ok(()),
         // EXCHANGE_ID may be sent inside a session (RFC 8881 §18.35.3); BIND_CONN_TO_SESSION may not (§18.34.3).
         Place::Alone if in_session && operation == Operation::ExchangeId => Ok(()),
-        Place::InSessionOrAlone | Place::Alone if index == 0 && context.operations == 1 => Ok(()),
+        Place::InSessionOrAlone | Place::Alone if context.index == 0 && context.operations == 1 => Ok(()),
         Place::InSessionOrAlone | Place::Alone => Err(Status::NotOnlyOperation),
     }
 }

@@ -55,10 +55,14 @@ fn note_waiter<F: FileSystem>(
     denied: bool,
 ) -> Result<(), Status> {
     let (client, recaller) = (context.client()?, context.server.recaller());
+    let is_of_interest = if denied { kind.is_blocking() } else { recaller.has_lock_waiters() };
+    if !is_of_interest {
+        return Ok(());
+    }
     let Some(owner) = recaller.state().lock_owner(client, request) else { return Ok(()) };
     if !denied {
         recaller.waits_no_more(request.file, client.id(), &owner);
-    } else if kind.is_blocking() {
+    } else {
         let waiter = Waiter {
             client: client.id(),
             owner,

@@ -93,13 +93,13 @@ impl InSession {
         &self.session
     }
 
-    pub(crate) fn slot(&self) -> proto::nfs4::SlotId {
+    pub(crate) fn slot(&self) -> SlotId {
         self.ticket.slot()
     }
 
     /// Names the request to the client: its session, slot and sequence.
     pub(crate) fn call(&self) -> (SessionId, SlotId, SequenceId) {
-        (self.session.id(), self.ticket.slot(), self.sequence)
+        (self.session.id(), self.slot(), self.sequence)
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {
@@ -127,13 +127,17 @@ impl InSession {
     ///
     /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells what was done. Whoever
     /// changes the same names on a persistent session writes that down first, and so has this reply written before.
-    pub(crate) fn complete(self, recaller: &Recaller, reply: &[u8]) {
+    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) {
         let kept = self.cache_this.then(|| Bytes::copy_from_slice(reply));
-        if let Some(reply) = kept.clone().filter(|_| !self.intents.lock().is_empty()) {
-            let record = self.record(SlotKept::Reply(reply));
-            recaller.keep_slot_soon(self.session.id(), self.ticket.slot(), &record);
+        let has_intents = !self.intents.get_mut().is_empty();
+        if let Some(reply) = kept.as_ref().filter(|_| has_intents) {
+            let record = self.record(SlotKept::Reply(reply.clone()));
+            recaller.keep_slot_soon(self.session.id(), self.slot(), &record);
         }
         self.ticket.complete(kept);
+        if self.session.client().is_gone() {
+            recaller.last_request_ended();
+        }
     }
 }
 

@@ -97,16 +97,19 @@ impl Recaller {
         self.locks_released(file);
     }
 
+    /// True when anybody waits for a lock.
+    pub(crate) fn has_lock_waiters(&self) -> bool {
+        !self.inner.lock_waiters.is_empty()
+    }
+
     /// A lock-owner has got a lock: it waits no more.
     pub(crate) fn waits_no_more(&self, file: FileId, client: ClientId, owner: &Bytes) {
-        if !self.inner.lock_waiters.is_empty() {
-            self.inner.lock_waiters.retain(file, |waiter| !waiter.is(client, owner));
-        }
+        self.inner.lock_waiters.retain(file, |waiter| !waiter.is(client, owner));
     }
 
     /// Locks of a file may have gone: tells who waited longest, and whoever can have a lock beside it.
     pub(crate) fn locks_released(&self, file: FileId) {
-        if self.inner.lock_waiters.is_empty() {
+        if !self.has_lock_waiters() {
             return;
         }
         let mut told: Vec<Waiter> = Vec::new();
@@ -122,7 +125,7 @@ impl Recaller {
 
     /// Forgets who has given up, and tells all others whose lock is free by now: those told before may not want it.
     pub(super) fn notify_lock_waiters(&self, now: Now) {
-        if self.inner.lock_waiters.is_empty() {
+        if !self.has_lock_waiters() {
             return;
         }
         for file in self.inner.lock_waiters.files() {

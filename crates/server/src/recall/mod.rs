@@ -230,7 +230,7 @@ impl Recaller {
     async fn send(&self, recall: Recall) {
         while self.inner.state.is_delegated(recall.file, &recall.state_id.other) {
             // A delegation that was granted this very moment is not noted yet.
-            let granted = self.inner.granted.lock().get(&recall.state_id.other).cloned();
+            let granted = self.inner.granted.lock().get(&recall.state_id.other).copied();
             if let Some(granted) = granted {
                 let arguments =
                     CbRecallArgs { state_id: recall.state_id, truncate: false, object: granted.object() };

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use proto::nfs4;
 use rpc::{Call, CallError, CallHeader, Connection, Credential, RecordLimits, RecordReader, Service};
 use server::dispatch::Programs;
-use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options};
 use server::recall::Recaller;
 use server::runtime::Runtime;
@@ -157,10 +157,10 @@ impl FuzzServer {
             ..MemoryOptions::default()
         };
         let memory = Memory::new(options).expect("memory");
-        let export =
-            ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() };
-        let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, export)));
-        let (root_export, node) = exports.root();
+        let rule = Rule { squash: Squash::NONE, ..Rule::default() };
+        let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, rule)));
+        let in_use = exports.load();
+        let (root_export, node) = in_use.root();
         let handle = vfs::FileSystem::handle(root_export.file_system(), &node);
         let root = xdr::to_bytes(&Bytes::copy_from_slice(handle.as_bytes())).to_vec();
         let state = Arc::new(State::new(Limits { clients_max: 8, ..Limits::default() }, 1));

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use proto::nfs4::*;
 use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
-use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
@@ -178,10 +178,8 @@ impl Served {
             ..MemoryOptions::default()
         };
         let memory = Memory::new(options).expect("memory");
-        let options =
-            ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() };
-        let exports =
-            Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, options)));
+        let rule = Rule { squash: Squash::NONE, ..Rule::default() };
+        let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, rule)));
         let state = Arc::new(State::new(limits, 1));
         let world = Arc::new(World::default());
         let stable = Arc::new(server::stable::Forgetful);

@@ -10,6 +10,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use client::{Client, LockKind, OpenOptions, Options, Url, Version};
 use netlab::relay::{LinkOptions, Relay};
+use server::exports::{Rule, Squash};
 use server::shell::{Running, ServeOptions};
 
 const FILES: usize = 1000;
@@ -20,8 +21,8 @@ const READ: OpenOptions = OpenOptions::new().read();
 async fn main() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = ServeOptions::new(directory.path());
-    options.no_root_squash = true;
-    options.asynchronous = true;
+    options.exports[0].asynchronous = true;
+    options.exports[0].options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
     let server = Running::start(&options).await.unwrap();
     std::fs::write(directory.path().join("large"), vec![7; LARGE_BYTES]).unwrap();
     for index in 0..FILES {

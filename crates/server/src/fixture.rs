@@ -17,7 +17,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::conflicts::{Conflicts, NoConflicts};
 use crate::dispatch::Programs;
-use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
 use crate::stable::Forgetful;
@@ -98,7 +98,7 @@ pub(crate) fn memory() -> Memory {
 }
 
 /// An export at `path`.
-pub(crate) fn export(id: u32, path: &str, options: ExportOptions) -> Export<Memory> {
+pub(crate) fn export(id: u32, path: &str, options: impl Into<ExportOptions>) -> Export<Memory> {
     Export::new(ExportId(id), ExportPath::new(path.as_bytes()).unwrap(), memory(), options)
 }
 
@@ -113,9 +113,9 @@ pub(crate) fn user(id: u32) -> Credential {
     })
 }
 
-/// Options under which root is root.
-pub(crate) fn unsquashed() -> ExportOptions {
-    ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() }
+/// A rule under which root is root.
+pub(crate) fn unsquashed() -> Rule {
+    Rule { squash: Squash::NONE, ..Rule::default() }
 }
 
 impl Server {
@@ -125,7 +125,7 @@ impl Server {
     }
 
     /// One export, `/`.
-    pub(crate) fn with_options(options: ExportOptions) -> Self {
+    pub(crate) fn with_options(options: impl Into<ExportOptions>) -> Self {
         Self::with(vec![export(1, "/", options)], NoConflicts)
     }
 }
@@ -134,8 +134,10 @@ impl<C: Conflicts> Server<C> {
     /// The given exports.
     pub(crate) fn with(exports: Vec<Export<Memory>>, conflicts: C) -> Self {
         let exports = Arc::new(Exports::new(exports).unwrap());
-        let (export, node) = exports.root();
+        let set = exports.load();
+        let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
+        drop(set);
         let programs = Programs::new(Arc::clone(&exports), conflicts, recaller());
         Self { programs, exports, root }
     }
@@ -143,7 +145,8 @@ impl<C: Conflicts> Server<C> {
     /// The handle of the root of the export at `path`.
     pub(crate) fn root_of(&self, path: &str) -> FileHandle {
         let path = ExportPath::new(path.as_bytes()).unwrap();
-        let fs = self.exports.at(&path).0.file_system();
+        let exports = self.exports.load();
+        let fs = exports.at(&path).0.file_system();
         FileHandle::new(fs.handle(&fs.root()).as_bytes()).unwrap()
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use client::{Client, File, OpenOptions, Options, Url, Version};
+use server::exports::{Rule, Squash};
 use server::shell::{Running, ServeOptions};
 use tempfile::TempDir;
 
@@ -32,6 +33,13 @@ pub struct Fixture {
     directory: TempDir,
 }
 
+/// Root is root, and nothing waits for the disk.
+fn trust(options: &mut ServeOptions) {
+    let export = &mut options.exports[0];
+    export.asynchronous = true;
+    export.options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
+}
+
 impl Fixture {
     pub async fn new() -> Self {
         Self::with(|_| {}).await
@@ -41,8 +49,7 @@ impl Fixture {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("export")).unwrap();
         let mut options = ServeOptions::new(directory.path().join("export"));
-        options.no_root_squash = true;
-        options.asynchronous = true;
+        trust(&mut options);
         options.state_directory = Some(directory.path().join("state"));
         change(&mut options);
         let server = Running::start(&options).await.unwrap();
@@ -56,8 +63,7 @@ impl Fixture {
 
     pub async fn restart_with(self, address: SocketAddr, change: impl FnOnce(&mut ServeOptions)) -> Self {
         let mut options = ServeOptions::new(self.directory.path().join("export"));
-        options.no_root_squash = true;
-        options.asynchronous = true;
+        trust(&mut options);
         options.state_directory = Some(self.directory.path().join("state"));
         options.listen = address;
         change(&mut options);

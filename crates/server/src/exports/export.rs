@@ -1,32 +1,36 @@
-//! One export: a back end, where it appears, who may use it and as whom.
+//! One export: a back end, where it appears, and its rules.
 
 use rpc::Credential;
 use vfs::{FileSystem, Identity};
 
-use super::{Clients, ExportPath, Squash};
+use super::{Caller, Denied, ExportPath, Rule, Versions};
 
-/// Tells exports apart.
+/// Tells exports apart. The same for as long as the export lives, over restarts too: locks and handles are bound to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExportId(pub u32);
 
 /// How an export may be used.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// No operation changes anything.
-    pub read_only: bool,
-    /// Which callers act as nobody.
-    pub squash: Squash,
-    /// Which client addresses may use it.
-    pub clients: Clients,
+    /// Tried in this order: the first that is for a client decides. A client that none is for may not use the export.
+    pub rules: Vec<Rule>,
+    /// In other versions it is not there.
+    pub versions: Versions,
+    /// NFSv4 clients are granted delegations, where the server grants any.
+    pub delegations: bool,
 }
 
-/// A caller's flavour of authentication is not enough (`AUTH_TOOWEAK`, RFC 5531 §9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the flavour of authentication is not accepted")]
-pub struct WeakFlavor;
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Rule::default().into()
+    }
+}
 
-/// The flavours that every export accepts, best first: AUTH_SYS and AUTH_NONE (RFC 5531 §8.1).
-const SECURITY_FLAVORS: &[u32] = &[1, 0];
+impl From<Rule> for ExportOptions {
+    fn from(rule: Rule) -> Self {
+        Self { rules: vec![rule], versions: Versions::ALL, delegations: true }
+    }
+}
 
 /// A file system with its place and its rules.
 #[derive(Debug)]
@@ -39,8 +43,8 @@ pub struct Export<F> {
 
 impl<F: FileSystem> Export<F> {
     /// Exports `file_system` as `path`.
-    pub fn new(id: ExportId, path: ExportPath, file_system: F, options: ExportOptions) -> Self {
-        Self { id, path, file_system, options }
+    pub fn new(id: ExportId, path: ExportPath, file_system: F, options: impl Into<ExportOptions>) -> Self {
+        Self { id, path, file_system, options: options.into() }
     }
 
     /// Tells it apart.
@@ -58,36 +62,36 @@ impl<F: FileSystem> Export<F> {
         &self.file_system
     }
 
-    /// True when no operation may change anything.
-    pub fn read_only(&self) -> bool {
-        self.options.read_only
+    /// Its rules and the like.
+    pub fn options(&self) -> &ExportOptions {
+        &self.options
     }
 
-    /// Which client addresses may use it.
-    pub fn clients(&self) -> &Clients {
-        &self.options.clients
-    }
-
-    /// The flavours of authentication that it accepts, by RPC number, best first.
-    pub fn security_flavors(&self) -> &[u32] {
-        SECURITY_FLAVORS
-    }
-
-    /// True for a credential of a flavour that it accepts.
+    /// True for a credential of a flavour that is accepted from somebody.
     pub fn accepts(&self, credential: &Credential) -> bool {
-        matches!(credential, Credential::None | Credential::Sys(_))
+        self.options.rules.iter().any(|rule| rule.accepts(credential))
     }
 
-    /// Whose rights a caller with this credential has here. Allocates nothing for a caller without
-    /// supplementary groups.
+    /// The rule for a caller, whatever its flavour of authentication is.
     ///
     /// # Errors
-    /// For a flavour that is not accepted.
-    pub fn identity(&self, credential: &Credential) -> Result<Identity, WeakFlavor> {
-        match credential {
-            Credential::None => Ok(self.options.squash.anonymous()),
-            Credential::Sys(claim) => Ok(self.options.squash.apply(claim.uid, claim.gid, &claim.gids)),
-            Credential::Other { .. } => Err(WeakFlavor),
+    /// `Client` when there is none or the version is not served, `Port` when the rule does not accept that.
+    pub fn rule(&self, caller: &Caller<'_>) -> Result<&Rule, Denied> {
+        if !self.options.versions.contains(caller.version) {
+            return Err(Denied::Client);
         }
+        let address = caller.peer.ip();
+        let rule =
+            self.options.rules.iter().find(|rule| rule.clients.allow(address)).ok_or(Denied::Client)?;
+        rule.check_port(caller)?;
+        Ok(rule)
+    }
+
+    /// Whose rights a caller has here. Allocates nothing for a caller without supplementary groups.
+    ///
+    /// # Errors
+    /// As [`Export::rule`], and `Flavor` when that is not accepted.
+    pub fn identity(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
+        self.rule(caller)?.identity(caller.credential)
     }
 }

@@ -28,6 +28,9 @@ impl Squash {
     /// Nobody's user and group id.
     pub const NOBODY: (u32, u32) = (Identity::NOBODY, Identity::NOBODY);
 
+    /// Nobody acts as somebody else, but those without ids, who are nobody.
+    pub const NONE: Self = Self::None { anonymous: Self::NOBODY };
+
     /// The identity of a caller without ids.
     pub fn anonymous(&self) -> Identity {
         let (Self::None { anonymous } | Self::Root { anonymous } | Self::All { anonymous }) = *self;

@@ -1,12 +1,10 @@
 //! MNT (RFC 1813 §5.2.1).
 
-use std::net::IpAddr;
-
 use proto::mount3::{DirPath, MntOk, MntReply, PATH_BYTES_MAX, Status};
 use proto::nfs3::FileHandle;
 use vfs::{Error, FileKind, FileSystem, Identity};
 
-use crate::exports::{ExportPath, Exports};
+use crate::exports::{Caller, Denied, ExportPath, ExportSet};
 
 /// The path as it is remembered, and what the client gets; or why not.
 pub(super) type Outcome = Result<(ExportPath, MntOk), Status>;
@@ -15,16 +13,20 @@ pub(super) type Outcome = Result<(ExportPath, MntOk), Status>;
 ///
 /// The path is walked with the server's own rights, as mounting is done by root, which most exports squash: a
 /// handle opens nothing by itself, every use of it is checked. Symbolic links are not followed.
-pub(super) async fn run<F: FileSystem>(exports: &Exports<F>, client: IpAddr, path: &DirPath) -> Outcome {
+pub(super) async fn run<F: FileSystem>(
+    exports: &ExportSet<F>,
+    caller: &Caller<'_>,
+    path: &DirPath,
+) -> Outcome {
     let DirPath(path) = path;
     if path.len() > PATH_BYTES_MAX as usize {
         return Err(Status::NameTooLong);
     }
     let path = ExportPath::new(path).map_err(status)?;
     let (export, components) = exports.at(&path);
-    if !export.clients().allow(client) {
-        return Err(Status::AccessDenied);
-    }
+    let rule = export.rule(caller).map_err(|denied| match denied {
+        Denied::Client | Denied::Port | Denied::Flavor => Status::AccessDenied,
+    })?;
     let fs = export.file_system();
     let who = Identity::root();
     let mut node = fs.root();
@@ -36,7 +38,7 @@ pub(super) async fn run<F: FileSystem>(exports: &Exports<F>, client: IpAddr, pat
         node = child;
     }
     let handle = FileHandle::new(fs.handle(&node).as_bytes()).expect("a back end's handle fits NFSv3");
-    let flavors = export.security_flavors().to_vec();
+    let flavors = rule.flavors.iter().map(|flavor| flavor.number()).collect();
     Ok((path, MntOk { handle, flavors }))
 }
 

@@ -15,7 +15,7 @@ use rpc::{Call, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::{Decode, Encoder};
 
-use crate::exports::{ExportPath, Exports};
+use crate::exports::{Caller, ExportPath, Exports, Version};
 use table::MountTable;
 
 /// The program, with its list of who has mounted what.
@@ -38,15 +38,16 @@ impl<F: FileSystem> Mount3<F> {
     pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §5.1.1).
+        let exports = self.exports.load();
         if procedure != Procedure::Null {
-            self.exports.check_flavor(&call.header.credential)?;
+            exports.check_flavor(&call.header.credential)?;
         }
         let client = call.peer.ip();
         match procedure {
             Procedure::Null => {}
             Procedure::Mnt => {
                 let path: DirPath = arguments(call)?;
-                let outcome = mnt::run(&self.exports, client, &path).await;
+                let outcome = mnt::run(&exports, &Caller::of(call, Version::V3), &path).await;
                 if let Ok((path, _)) = &outcome {
                     self.mounts.add(client, path);
                 }
@@ -61,7 +62,7 @@ impl<F: FileSystem> Mount3<F> {
                 }
             }
             Procedure::UmntAll => self.mounts.remove_all(client),
-            Procedure::Export => reply.put(&export::list(&self.exports)),
+            Procedure::Export => reply.put(&export::list(&exports)),
         }
         Ok(Disposition::Reply)
     }

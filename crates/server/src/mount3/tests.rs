@@ -8,7 +8,7 @@ use proto::nfs3::FileHandle;
 use rpc::{Credential, Refusal};
 
 use crate::conflicts::{Conflicts, NoConflicts};
-use crate::exports::{Clients, ExportOptions, Network};
+use crate::exports::{Clients, Network, Rule};
 use crate::fixture::{Server, export, unsquashed, user};
 
 fn number(procedure: Procedure) -> (u32, u32, u32) {
@@ -78,7 +78,7 @@ fn what_is_no_directory_cannot_be_mounted() {
 fn a_client_outside_the_networks_of_an_export_may_not_mount_it() {
     let network = Network { address: IpAddr::from([10, 0, 0, 0]), prefix_bits: 8 };
     let clients = Clients::Networks(vec![network]);
-    let server = Server::with_options(ExportOptions { clients, ..unsquashed() });
+    let server = Server::with_options(Rule { clients, ..unsquashed() });
     let reply = |peer| {
         let results = server.raw(number(Procedure::Mnt), user(0), peer, xdr::to_bytes(&path("/"))).unwrap();
         xdr::from_bytes::<MntReply>(results).unwrap()

@@ -8,7 +8,7 @@ use xdr::Decode;
 use super::object::Object;
 use super::status;
 use crate::conflicts::{Conflict, Conflicts};
-use crate::exports::Exports;
+use crate::exports::{Caller, Denied, ExportSet, Unreachable, Version};
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
 pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;
@@ -20,13 +20,13 @@ pub(super) fn bare<B: Default>(status: Status) -> (Status, B) {
 
 /// One call.
 pub(super) struct Context<'a, F, C> {
-    exports: &'a Exports<F>,
+    exports: &'a ExportSet<F>,
     conflicts: &'a C,
     call: &'a Call<'a>,
 }
 
 impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
-    pub(super) fn new(exports: &'a Exports<F>, conflicts: &'a C, call: &'a Call<'a>) -> Self {
+    pub(super) fn new(exports: &'a ExportSet<F>, conflicts: &'a C, call: &'a Call<'a>) -> Self {
         Self { exports, conflicts, call }
     }
 
@@ -39,10 +39,15 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
 
     /// The object that `handle` names, and who the caller is there.
     pub(super) async fn object(&self, handle: &FileHandle) -> Result<Object<'a, F>, Status> {
+        let caller = Caller::of(self.call, Version::V3);
         let (export, node) =
-            self.exports.resolve(handle.as_bytes(), self.call.peer).await.map_err(status::of)?;
-        let who = export.identity(&self.call.header.credential).map_err(|_| Status::AccessDenied)?;
-        Ok(Object::new(export, node, who))
+            self.exports.resolve(handle.as_bytes(), &caller).await.map_err(|error| match error {
+                Unreachable::Handle(error) => status::of(error),
+                Unreachable::Denied(denied) => refused(denied),
+            })?;
+        let rule = export.rule(&caller).map_err(refused)?;
+        let who = rule.identity(caller.credential).map_err(refused)?;
+        Ok(Object::new(export, node, (who, rule.read_only)))
     }
 
     /// Waits until nobody knows better what the size and the times are.
@@ -126,6 +131,15 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
             return Ok(None);
         }
         self.conflicts.before_remove(object).await.map(Some).map_err(conflict)
+    }
+}
+
+/// What a handle is called in an export that the caller may not use: access to it was revoked (RFC 1813 §2.6), or it is there
+/// for others.
+fn refused(denied: Denied) -> Status {
+    match denied {
+        Denied::Client => Status::Stale,
+        Denied::Port | Denied::Flavor => Status::AccessDenied,
     }
 }
 

@@ -66,10 +66,11 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
     pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §3.3.0).
+        let exports = self.exports.load();
         if procedure != Procedure::Null {
-            self.exports.check_flavor(&call.header.credential)?;
+            exports.check_flavor(&call.header.credential)?;
         }
-        let context = Context::new(&self.exports, &self.conflicts, call);
+        let context = Context::new(&exports, &self.conflicts, call);
         // Each arm: the arguments must be all there is, then the handler runs, then its outcome is written.
         macro_rules! answer {
             ($handler:ident) => {{

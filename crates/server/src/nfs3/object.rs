@@ -6,16 +6,17 @@ use vfs::{FileSystem, Handle, Identity, ObjectId};
 use super::{attributes, status};
 use crate::exports::{Export, ExportId};
 
-/// An object, its export, and who the caller is there.
+/// An object, its export, who the caller is there, and whether it may change nothing.
 pub(super) struct Object<'a, F: FileSystem> {
     export: &'a Export<F>,
     pub(super) node: F::Node,
     pub(super) who: Identity,
+    read_only: bool,
 }
 
 impl<'a, F: FileSystem> Object<'a, F> {
-    pub(super) fn new(export: &'a Export<F>, node: F::Node, who: Identity) -> Self {
-        Self { export, node, who }
+    pub(super) fn new(export: &'a Export<F>, node: F::Node, (who, read_only): (Identity, bool)) -> Self {
+        Self { export, node, who, read_only }
     }
 
     pub(super) fn fs(&self) -> &'a F {
@@ -31,7 +32,7 @@ impl<'a, F: FileSystem> Object<'a, F> {
     }
 
     pub(super) fn read_only(&self) -> bool {
-        self.export.read_only()
+        self.read_only
     }
 
     /// Fails with NFS3ERR_ROFS on a read-only export.

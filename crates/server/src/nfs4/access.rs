@@ -15,7 +15,7 @@ pub(crate) async fn run<F: FileSystem>(
     let supported = arguments.access & Access::ALL.0;
     let mut granted =
         object.fs().access(&identity, &object.node, Access(supported)).await.map_err(status::of)?;
-    if object.export.read_only() {
+    if context.writable(object).is_err() {
         granted.0 &= !(Access::MODIFY.0 | Access::EXTEND.0 | Access::DELETE.0);
     }
     Ok(AccessResult { supported, access: granted.0 })

@@ -64,8 +64,11 @@ impl<F: FileSystem> Nfs4<F> {
     async fn settle(&self, intents: Vec<Intent>, contested: &BTreeMap<Entry, usize>) -> SlotKept {
         let Some(last) = intents.last() else { return SlotKept::Nothing };
         let is_contested = last.change.entries().any(|entry| contested.get(entry) > Some(&1));
-        let outcome =
-            if is_contested { Resolved::Ambiguous } else { resolve(&self.exports, &last.change).await };
+        let outcome = if is_contested {
+            Resolved::Ambiguous
+        } else {
+            resolve(&self.exports.load(), &last.change).await
+        };
         match (outcome, &last.change) {
             (Resolved::Done(Some(file)), Change::Open(entry)) if intents.len() == 1 => {
                 let object = Bytes::copy_from_slice(file.as_bytes());

@@ -11,6 +11,7 @@ use super::dispatch;
 use super::operations::{Place, Row, row};
 use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
+use crate::exports::{Caller, Version};
 
 /// The only minor version so far.
 pub(crate) const MINOR_VERSION: u32 = 1;
@@ -30,7 +31,9 @@ impl<F: FileSystem> Nfs4<F> {
             results.finish(reply, Status::MinorVersionMismatch);
             return Ok(());
         }
-        let mut context = Context::new(self, call, header.operations);
+        let exports = self.exports.load();
+        let caller = Caller::of(call, Version::V4_1);
+        let mut context = Context::new(self, &exports, (call, caller), header.operations);
         let mut status = Status::Ok;
         for index in 0..header.operations {
             let before = reply.len();

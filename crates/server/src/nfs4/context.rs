@@ -11,7 +11,7 @@ use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 use super::Nfs4;
 use super::repeat::Repeat;
 use super::sequence::InSession;
-use crate::exports::Export;
+use crate::exports::{Caller, Denied, Export, ExportSet};
 use crate::persistent::{Change, Entry, Intent};
 use crate::recall::Granted;
 
@@ -62,7 +62,10 @@ impl<F: FileSystem> Object<F> {
 /// The state of a COMPOUND between two operations.
 pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) server: &'a Nfs4<F>,
+    /// Those that the COMPOUND began with.
+    pub(crate) exports: &'a ExportSet<F>,
     pub(crate) call: &'a rpc::Call<'a>,
+    pub(crate) caller: Caller<'a>,
     /// Set by SEQUENCE.
     pub(crate) session: Option<InSession>,
     pub(crate) current: Option<Object<F>>,
@@ -81,10 +84,17 @@ pub(crate) struct Context<'a, F: FileSystem> {
 }
 
 impl<'a, F: FileSystem> Context<'a, F> {
-    pub(crate) fn new(server: &'a Nfs4<F>, call: &'a rpc::Call<'a>, operations: u32) -> Self {
+    pub(crate) fn new(
+        server: &'a Nfs4<F>,
+        exports: &'a ExportSet<F>,
+        (call, caller): (&'a rpc::Call<'a>, Caller<'a>),
+        operations: u32,
+    ) -> Self {
         Self {
             server,
+            exports,
             call,
+            caller,
             session: None,
             current: None,
             current_state: StateId::ANONYMOUS,
@@ -177,11 +187,21 @@ impl<'a, F: FileSystem> Context<'a, F> {
 
     /// Who the caller is on the export of `object`.
     pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
-        object.export.identity(&self.call.header.credential).map_err(|_| Status::WrongSecurity)
+        object.export.identity(&self.caller).map_err(refused)
     }
 
-    /// Fails with ROFS where the export is read-only.
+    /// Fails with ROFS where the caller may change nothing.
     pub(crate) fn writable(&self, object: &Object<F>) -> Result<(), Status> {
-        if object.export.read_only() { Err(Status::ReadOnly) } else { Ok(()) }
+        let rule = object.export.rule(&self.caller).map_err(refused)?;
+        if rule.read_only { Err(Status::ReadOnly) } else { Ok(()) }
+    }
+}
+
+/// What is said of an object in an export that the caller may not use.
+pub(crate) fn refused(denied: Denied) -> Status {
+    match denied {
+        Denied::Client => Status::Stale,
+        Denied::Port => Status::AccessDenied,
+        Denied::Flavor => Status::WrongSecurity,
     }
 }

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use proto::nfs4::{FileHandle, GetFhResult, PutFhArgs, StateId, Status};
 use vfs::FileSystem;
 
-use super::context::{Context, Object};
+use super::context::{Context, Object, refused};
 use super::status;
+use crate::exports::Unreachable;
 
 pub(crate) async fn put<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -19,7 +20,10 @@ pub(crate) async fn put<F: FileSystem>(
         return Err(Status::BadHandle);
     }
     let (export, node) =
-        context.server.exports().resolve(handle, context.call.peer).await.map_err(status::of)?;
+        context.exports.resolve(handle, &context.caller).await.map_err(|error| match error {
+            Unreachable::Handle(error) => status::of(error),
+            Unreachable::Denied(denied) => refused(denied),
+        })?;
     let object = Object { export: Arc::clone(export), node };
     context.set_current(object);
     Ok(())
@@ -27,10 +31,8 @@ pub(crate) async fn put<F: FileSystem>(
 
 /// PUTROOTFH, and PUTPUBFH: the public file handle is the root (RFC 8881 §4.1.2 leaves it to the server).
 pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
-    let (export, node) = context.server.exports().root();
-    if !export.clients().allow(context.call.peer.ip()) {
-        return Err(Status::AccessDenied);
-    }
+    let (export, node) = context.exports.root();
+    export.rule(&context.caller).map_err(|_| Status::AccessDenied)?;
     let object = Object { export: Arc::clone(export), node };
     context.set_current(object);
     Ok(())

@@ -125,7 +125,7 @@ impl<F: FileSystem> Nfs4<F> {
         match call.header.procedure {
             procedure::NULL => {}
             procedure::COMPOUND => {
-                self.exports.check_flavor(&call.header.credential)?;
+                self.exports.load().check_flavor(&call.header.credential)?;
                 self.compound(call, reply).await?;
             }
             _ => return Err(Refusal::ProcedureUnavailable),
@@ -140,10 +140,6 @@ impl<F: FileSystem> Nfs4<F> {
                 self.recaller.backchannels().look_for_paths(self.state(), session.client());
             }
         }
-    }
-
-    fn exports(&self) -> &Exports<F> {
-        &self.exports
     }
 
     /// Told whenever a request in a session has ended.

@@ -109,7 +109,7 @@ async fn created<F: FileSystem>(
     let _: CreateArgs = arguments.get().ok()?;
     let attributes_set = AttributeValues::decode(arguments).ok()?.present();
     let change = changed(context.object().ok()?).await.ok()?;
-    let (export, node) = match context.server.exports().find(made).await {
+    let (export, node) = match context.exports.find(made).await {
         Ok(found) => found,
         // Made, and gone again since: it must not be made once more.
         Err(vfs::Error::Stale) => return Some(compound::refuse(reply, Operation::Create, Status::Stale)),

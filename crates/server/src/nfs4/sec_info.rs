@@ -3,7 +3,7 @@
 use proto::nfs4::{SecInfoArgs, SecInfoNoNameArgs, SecInfoResult, SecInfoStyle, SecurityFlavor, Status};
 use vfs::FileSystem;
 
-use super::context::{Context, Object};
+use super::context::{Context, Object, refused};
 use super::{lookup, status};
 
 pub(crate) async fn by_name<F: FileSystem>(
@@ -11,7 +11,7 @@ pub(crate) async fn by_name<F: FileSystem>(
     arguments: SecInfoArgs,
 ) -> Result<SecInfoResult, Status> {
     let (object, _) = lookup::child(context, &arguments.name).await?;
-    Ok(flavors(context, &object))
+    flavors(context, &object)
 }
 
 pub(crate) async fn without_name<F: FileSystem>(
@@ -27,14 +27,14 @@ pub(crate) async fn without_name<F: FileSystem>(
             Object { export: object.export.clone(), node }
         }
     };
-    Ok(flavors(context, &object))
+    flavors(context, &object)
 }
 
-fn flavors<F: FileSystem>(context: &mut Context<'_, F>, object: &Object<F>) -> SecInfoResult {
-    let flavors =
-        object.export.security_flavors().iter().map(|number| SecurityFlavor::Plain(*number)).collect();
+fn flavors<F: FileSystem>(context: &mut Context<'_, F>, object: &Object<F>) -> Result<SecInfoResult, Status> {
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    let flavors = rule.flavors.iter().map(|flavor| SecurityFlavor::Plain(flavor.number())).collect();
     // RFC 8881 §18.45.3: the current file handle is gone after success.
     context.current = None;
     context.current_state = proto::nfs4::StateId::ANONYMOUS;
-    SecInfoResult { flavors }
+    Ok(SecInfoResult { flavors })
 }

@@ -7,11 +7,11 @@ use vfs::{Access, Attributes, Error, FileKind, FileSystem, Identity};
 use xdr::Decode;
 
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
-use crate::exports::{Export, Exports};
+use crate::exports::{Caller, Denied, Export, ExportSet, Unreachable, Version};
 
 /// One call.
 pub(super) struct Context<'a, F, L> {
-    exports: &'a Exports<F>,
+    exports: &'a ExportSet<F>,
     pub(super) locks: &'a L,
     pub(super) call: &'a Call<'a>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Target {
 }
 
 impl<'a, F: FileSystem, L> Context<'a, F, L> {
-    pub(super) fn new(exports: &'a Exports<F>, locks: &'a L, call: &'a Call<'a>) -> Self {
+    pub(super) fn new(exports: &'a ExportSet<F>, locks: &'a L, call: &'a Call<'a>) -> Self {
         Self { exports, locks, call }
     }
 
@@ -45,16 +45,18 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
 
     /// The file that a handle names, for a caller that has the right to `wanted`.
     pub(super) async fn target(&self, handle: &NetObject, wanted: Access) -> Result<FileKey, Status> {
-        let (export, node) =
-            self.exports.resolve(&handle.0, self.call.peer).await.map_err(|error| match error {
-                // RFC 1813 §6.1.4: NLM4_STALE_FH is for every handle that is not valid.
-                Error::BadHandle | Error::Stale => Status::StaleHandle,
-                _ => Status::Failed,
-            })?;
-        if wanted.contains(Access::MODIFY) && export.read_only() {
+        let caller = Caller::of(self.call, Version::V3);
+        let (export, node) = self.exports.resolve(&handle.0, &caller).await.map_err(|error| match error {
+            // RFC 1813 §6.1.4: NLM4_STALE_FH is for every handle that is not valid.
+            Unreachable::Handle(Error::BadHandle | Error::Stale) => Status::StaleHandle,
+            Unreachable::Denied(Denied::Client) => Status::StaleHandle,
+            _ => Status::Failed,
+        })?;
+        let rule = export.rule(&caller).map_err(|_| Status::Failed)?;
+        if wanted.contains(Access::MODIFY) && rule.read_only {
             return Err(Status::ReadOnly);
         }
-        let who = export.identity(&self.call.header.credential).map_err(|_| Status::Failed)?;
+        let who = rule.identity(caller.credential).map_err(|_| Status::Failed)?;
         if !may_lock(export, &node, &who, wanted).await {
             return Err(Status::Failed);
         }

@@ -49,10 +49,11 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
     pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §6.1.1).
+        let exports = self.exports.load();
         if procedure != Procedure::Null {
-            self.exports.check_flavor(&call.header.credential)?;
+            exports.check_flavor(&call.header.credential)?;
         }
-        let context = Context::new(&self.exports, &self.locks, call);
+        let context = Context::new(&exports, &self.locks, call);
         match procedure {
             Procedure::Null => {}
             Procedure::Test => reply.put(&test::run(&context, context.arguments()?).await),

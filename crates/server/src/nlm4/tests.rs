@@ -6,7 +6,7 @@ use proto::nlm4::*;
 use rpc::{Credential, Refusal};
 use xdr::{Decode, Encode};
 
-use crate::exports::ExportOptions;
+use crate::exports::Rule;
 use crate::fixture::{Server, place, unsquashed, user};
 
 fn number(procedure: Procedure) -> (u32, u32, u32) {
@@ -172,7 +172,7 @@ fn a_lock_needs_the_right_to_do_what_it_protects() {
 
 #[test]
 fn a_read_only_export_takes_no_write_locks() {
-    let server = Server::with_options(ExportOptions { read_only: true, ..unsquashed() });
+    let server = Server::with_options(Rule { read_only: true, ..unsquashed() });
     assert_eq!(take(&server, lock(server.root, 1, 0, 0), true), Status::ReadOnly);
 }
 

@@ -3,7 +3,7 @@
 use vfs::{Error, FileSystem, Identity, Name};
 
 use super::record::{Change, Entry, Moved, Named, Setting};
-use crate::exports::Exports;
+use crate::exports::ExportSet;
 
 /// How an intent ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Resolved {
 }
 
 /// Asks the file system.
-pub(crate) async fn resolve<F: FileSystem>(exports: &Exports<F>, change: &Change) -> Resolved {
+pub(crate) async fn resolve<F: FileSystem>(exports: &ExportSet<F>, change: &Change) -> Resolved {
     let outcome = match change {
         Change::Remove(removed) => remove(exports, removed).await,
         Change::Rename(moved) => rename(exports, moved).await,
@@ -32,12 +32,12 @@ fn done_if(is_done: bool) -> Resolved {
     if is_done { Resolved::Done(None) } else { Resolved::NotDone }
 }
 
-async fn remove<F: FileSystem>(exports: &Exports<F>, removed: &Named) -> vfs::Result<Resolved> {
+async fn remove<F: FileSystem>(exports: &ExportSet<F>, removed: &Named) -> vfs::Result<Resolved> {
     let found = lookup(exports, &removed.at).await?;
     Ok(done_if(!is(found, &removed.object)))
 }
 
-async fn rename<F: FileSystem>(exports: &Exports<F>, moved: &Moved) -> vfs::Result<Resolved> {
+async fn rename<F: FileSystem>(exports: &ExportSet<F>, moved: &Moved) -> vfs::Result<Resolved> {
     let is_old = is(lookup(exports, &moved.from).await?, &moved.object);
     let is_new = is(lookup(exports, &moved.to).await?, &moved.object);
     Ok(match (is_old, is_new) {
@@ -48,17 +48,17 @@ async fn rename<F: FileSystem>(exports: &Exports<F>, moved: &Moved) -> vfs::Resu
     })
 }
 
-async fn link<F: FileSystem>(exports: &Exports<F>, linked: &Named) -> vfs::Result<Resolved> {
+async fn link<F: FileSystem>(exports: &ExportSet<F>, linked: &Named) -> vfs::Result<Resolved> {
     let found = lookup(exports, &linked.at).await?;
     Ok(done_if(is(found, &linked.object)))
 }
 
-async fn create<F: FileSystem>(exports: &Exports<F>, entry: &Entry) -> vfs::Result<Resolved> {
+async fn create<F: FileSystem>(exports: &ExportSet<F>, entry: &Entry) -> vfs::Result<Resolved> {
     let found = lookup(exports, entry).await?;
     Ok(found.map_or(Resolved::NotDone, |handle| Resolved::Done(Some(handle))))
 }
 
-async fn set_attributes<F: FileSystem>(exports: &Exports<F>, setting: &Setting) -> vfs::Result<Resolved> {
+async fn set_attributes<F: FileSystem>(exports: &ExportSet<F>, setting: &Setting) -> vfs::Result<Resolved> {
     let (export, node) = exports.find(&setting.object).await?;
     let now = export.file_system().attributes(&node).await?;
     Ok(match (now.change == setting.before, setting.is_visible(&now)) {
@@ -73,7 +73,7 @@ fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {
 }
 
 /// The handle of the object at a name, if there is one. Of a directory that is gone, or cannot be found, nothing is told.
-async fn lookup<F: FileSystem>(exports: &Exports<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
+async fn lookup<F: FileSystem>(exports: &ExportSet<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
     let (export, directory) = exports.find(&entry.directory).await?;
     let fs = export.file_system();
     match fs.lookup(&Identity::root(), &directory, Name::new(&entry.name)?).await {

@@ -8,7 +8,8 @@ use rpc::net::ServerOptions;
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
-use super::ServeOptions;
+use super::{ExportSpec, ServeOptions};
+use crate::exports::{Rule, Squash};
 
 /// What a server is started with, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -211,11 +212,8 @@ impl Config {
     /// To serve `directory`, with state kept in `state_directory`.
     pub fn options(&self, directory: &Path, state_directory: Option<PathBuf>) -> ServeOptions {
         ServeOptions {
-            directory: directory.to_owned(),
+            exports: vec![self.export(directory)],
             listen: self.listen,
-            read_only: self.read_only,
-            no_root_squash: self.no_root_squash,
-            asynchronous: self.asynchronous,
             state_directory,
             delegations: self.delegations,
             persistent_sessions: self.persistent_sessions,
@@ -223,6 +221,15 @@ impl Config {
             limits: self.limits.state(),
             net: self.limits.net(),
         }
+    }
+}
+
+impl Config {
+    /// The one export of a server that is told a directory only.
+    fn export(&self, directory: &Path) -> ExportSpec {
+        let squash = if self.no_root_squash { Squash::NONE } else { Squash::default() };
+        let rule = Rule { read_only: self.read_only, squash, ..Rule::default() };
+        ExportSpec { asynchronous: self.asynchronous, options: rule.into(), ..ExportSpec::new(directory) }
     }
 }
 
@@ -324,7 +331,7 @@ mod tests {
     fn what_is_said_is_used() {
         let config = parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\n").unwrap();
         let options = config.options(Path::new("/srv"), None);
-        assert!(options.asynchronous);
+        assert!(options.exports[0].asynchronous);
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
     }
 }

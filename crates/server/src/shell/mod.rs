@@ -1,6 +1,7 @@
 //! A running server: sockets, clock, tasks and files, on tokio.
 
 mod config;
+mod exports;
 mod identity;
 mod names;
 mod options;
@@ -10,6 +11,7 @@ mod state_directory;
 mod world;
 
 pub use config::{Config, ConfigError, ConfigLimits};
+pub use exports::{ExportSpec, ExportsError, Reloaded};
 pub use options::ServeOptions;
 pub use start::{Running, StartError};
 pub use state_directory::default_state_directory;

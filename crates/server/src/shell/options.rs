@@ -6,19 +6,15 @@ use std::path::PathBuf;
 use rpc::net::ServerOptions;
 use state::Limits;
 
-/// How to serve one directory.
-#[derive(Debug, Clone)]
+use super::ExportSpec;
+
+/// What to serve, and how.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ServeOptions {
-    /// The directory that becomes `/`.
-    pub directory: PathBuf,
+    /// The directories, with their rules. They can be replaced while the server runs.
+    pub exports: Vec<ExportSpec>,
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// No operation changes anything.
-    pub read_only: bool,
-    /// Requests of uid 0 act as uid 0 instead of as nobody.
-    pub no_root_squash: bool,
-    /// Changes are acknowledged before they are on disk.
-    pub asynchronous: bool,
     /// Where keys are kept over a restart; `None` forgets them, and handles become stale with the process.
     pub state_directory: Option<PathBuf>,
     /// Delegations are granted to NFSv4.1 clients.
@@ -35,14 +31,11 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// The defaults: loopback, a free port, durable, writable, with delegations and a lease of 90 seconds.
+    /// The defaults for one directory, which becomes `/`: loopback, a free port, durable, writable, with delegations and a lease of 90 seconds.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
-            directory: directory.into(),
+            exports: vec![ExportSpec::new(directory)],
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            read_only: false,
-            no_root_squash: false,
-            asynchronous: false,
             state_directory: None,
             delegations: true,
             persistent_sessions: false,
@@ -50,5 +43,18 @@ impl ServeOptions {
             net: ServerOptions::default(),
             idmap_domain: None,
         }
+    }
+
+    /// Which of the options are different in `other`, but for the exports.
+    pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let all = [
+            ("listen", self.listen == other.listen),
+            ("state_dir", self.state_directory == other.state_directory),
+            ("delegations", self.delegations == other.delegations),
+            ("persistent_sessions", self.persistent_sessions == other.persistent_sessions),
+            ("idmap_domain", self.idmap_domain == other.idmap_domain),
+            ("limits", self.limits == other.limits && self.net == other.net),
+        ];
+        all.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
     }
 }

@@ -5,7 +5,6 @@ use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,15 +12,15 @@ use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use vfs::local::{Durability, Local, LocalOptions};
+use vfs::local::Local;
 
 use super::ServeOptions;
+use super::exports::{ExportsError, Keeper, Reloaded, check_state_is_outside};
 use super::identity;
 use super::names::SystemNames;
 use super::records::Records;
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
-use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use crate::recall::Recaller;
 use crate::runtime::Runtime;
@@ -35,33 +34,14 @@ const TICK: Duration = Duration::from_secs(1);
 /// Why a server did not start, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The directory cannot be exported.
-    #[error("cannot export {}: {source}; name an existing directory that you may read", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: vfs::Error,
-    },
+    /// What it was to export it cannot.
+    #[error(transparent)]
+    Exports(#[from] ExportsError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}; choose another address or port with --listen")]
     Listen {
         /// Which.
         address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// The state directory is a part of what is exported.
-    #[error("the state directory {} would be exported with its keys; name one outside with --state-dir", path.display())]
-    StateExported {
-        /// Which.
-        path: PathBuf,
-    },
-    /// The state directory cannot be used.
-    #[error("cannot keep state in {}: {source}; name a directory that you may write with --state-dir", path.display())]
-    StateDirectory {
-        /// Which.
-        path: PathBuf,
         /// Why.
         source: io::Error,
     },
@@ -71,6 +51,8 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
+    options: ServeOptions,
+    keeper: Arc<Keeper>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
     records: Option<Arc<Records>>,
@@ -86,7 +68,7 @@ impl Running {
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
-        let Prepared { programs, recaller, records } = programs(options, identity).await?;
+        let Prepared { programs, keeper, recaller, records } = programs(options, identity).await?;
         let listener = listen(options.listen)
             .map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
@@ -105,12 +87,23 @@ impl Running {
                 never = tick_forever(recaller) => match never {},
             }
         });
-        Ok(Self { address, stop, task, records })
+        Ok(Self { address, options: options.clone(), keeper, stop, task, records })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their
+    /// handles, open files and locks. The other options wait for the next start; which of them differ is told.
+    ///
+    /// # Errors
+    /// See [`ExportsError`]; then everything is as it was.
+    pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
+        let (keeper, exports) = (Arc::clone(&self.keeper), options.exports.clone());
+        let reloaded = on_a_thread(move || keeper.reload(&exports)).await?;
+        Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
     }
 
     /// Takes no more requests, answers those under way, and ends.
@@ -138,48 +131,38 @@ impl Running {
 }
 
 fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
-    let failed = |source| StartError::StateDirectory {
+    let failed = |source| ExportsError::StateDirectory {
         path: options.state_directory.clone().unwrap_or_default(),
         source,
     };
     if let Some(directory) = &options.state_directory {
-        if is_inside(directory, &options.directory) {
-            return Err(StartError::StateExported { path: directory.clone() });
-        }
+        check_state_is_outside(&options.exports, directory)?;
         // Whoever reads the keys can make handles.
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }
-    identity::load(options.state_directory.as_deref()).map_err(failed)
+    Ok(identity::load(options.state_directory.as_deref()).map_err(failed)?)
+}
+
+/// Runs what blocks on the disk where that stops nobody.
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
 }
 
 /// A server that is put together and does not listen yet.
 struct Prepared {
     programs: Programs<Local, Recaller, Recaller>,
+    keeper: Arc<Keeper>,
     recaller: Recaller,
     records: Option<Arc<Records>>,
 }
 
-/// True when `path`, of which the end may not exist yet, is in `directory`.
-fn is_inside(path: &Path, directory: &Path) -> bool {
-    let Ok(directory) = directory.canonicalize() else { return false };
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
-    existing.is_some_and(|existing| existing.starts_with(directory))
-}
-
 async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
-    let local = LocalOptions {
-        state_dir: options.state_directory.clone(),
-        durability: if options.asynchronous { Durability::Async } else { Durability::Sync },
-        read_only: options.read_only,
-        ..LocalOptions::default()
-    };
-    let local = Local::open(&options.directory, &local)
-        .map_err(|source| StartError::Directory { path: options.directory.clone(), source })?;
-    let squash =
-        if options.no_root_squash { Squash::None { anonymous: Squash::NOBODY } } else { Squash::default() };
-    let export = ExportOptions { read_only: options.read_only, squash, ..ExportOptions::default() };
-    let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), local, export)));
+    let (specs, state_directory) = (options.exports.clone(), options.state_directory.clone());
+    let keeper = on_a_thread(move || Keeper::open(&specs, state_directory.as_deref())).await?;
+    let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));
     let (records, sessions) = open_records(options, &state, Now(world.now_ms()))?;
@@ -200,7 +183,7 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
     .with_names(Arc::new(SystemNames::new()));
     nfs4.bring_back(sessions).await;
     let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
-    Ok(Prepared { programs, recaller, records })
+    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records })
 }
 
 /// Opens the records of clients, and begins the grace period for those who held state.
@@ -211,7 +194,7 @@ fn open_records(
 ) -> Result<(Option<Arc<Records>>, Vec<StoredSession>), StartError> {
     let Some(directory) = &options.state_directory else { return Ok((None, Vec::new())) };
     let (records, found) = Records::open(directory, options.persistent_sessions)
-        .map_err(|source| StartError::StateDirectory { path: directory.clone(), source })?;
+        .map_err(|source| ExportsError::StateDirectory { path: directory.clone(), source })?;
     let owners = found.owners;
     if !owners.is_empty() {
         tracing::info!(clients = owners.len(), "clients may take back what they held before the restart");

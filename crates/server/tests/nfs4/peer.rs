@@ -13,7 +13,7 @@ use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
-use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
@@ -338,9 +338,8 @@ pub struct Life {
 
 /// One export, whose superuser is that of the client.
 pub fn exports<F: FileSystem>(fs: F) -> Arc<Exports<F>> {
-    let squash = Squash::None { anonymous: Squash::NOBODY };
-    let export = ExportOptions { squash, ..ExportOptions::default() };
-    Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, export)))
+    let rule = Rule { squash: Squash::NONE, ..Rule::default() };
+    Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), fs, rule)))
 }
 
 pub fn test_options() -> Nfs4Options {

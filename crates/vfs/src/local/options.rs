@@ -8,6 +8,9 @@ pub struct LocalOptions {
     /// Where the key of the handles is kept, an existing directory that only the server can read. Without one,
     /// handles do not survive the process.
     pub state_dir: Option<PathBuf>,
+    /// Tells apart file systems that give their objects the same numbers, as two new ones do: handles of one mean nothing in
+    /// another. Must be the same after a restart.
+    pub name_space: u32,
     /// Whether changes are on disk when they are acknowledged.
     pub durability: Durability,
     /// Refuse every change.
@@ -30,6 +33,7 @@ impl Default for LocalOptions {
     fn default() -> Self {
         Self {
             state_dir: None,
+            name_space: 0,
             durability: Durability::Sync,
             read_only: false,
             handles: HandleMode::Auto,

@@ -81,7 +81,7 @@ impl Persistent {
     /// The key of the object in tables.
     pub(super) fn object_id(&self, seal: &Seal) -> ObjectId {
         let generation = match &self.proof {
-            Proof::Birth(birth_ns) => *birth_ns as u64,
+            Proof::Birth(birth_ns) => seal.derive(&birth_ns.to_le_bytes()),
             Proof::Fid(fid) => seal.derive(fid.bytes()),
         };
         ObjectId { fileid: self.fileid, generation }

@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
 
     let mut payload = Vec::new();
     id.encode(&mut payload);
-    let root_id = Seal::new([0; 16], 0).derive(&payload);
+    let root_id = Seal::new([0; 16], options.name_space.into()).derive(&payload);
     let seal = Seal::new(key::load(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
 
     let (target, max) = descriptor_bounds(options.descriptors_max);

@@ -7,12 +7,12 @@ use proto::nfs3::*;
 use rpc::Credential;
 
 use crate::conflicts::NoConflicts;
-use crate::exports::{Clients, ExportOptions, Network, Squash};
+use crate::exports::{Clients, Network, Rule, Squash};
 use crate::fixture::{Server, export, place, unsquashed, user, write_args};
 
 #[test]
 fn nothing_changes_on_a_read_only_export() {
-    let server = Server::with_options(ExportOptions { read_only: true, ..unsquashed() });
+    let server = Server::with_options(Rule { read_only: true, ..unsquashed() });
     let root = server.root;
     let at = || place(root, "x");
     let set = SetAttributes::default();
@@ -44,7 +44,7 @@ fn nothing_changes_on_a_read_only_export() {
 
 /// Who owns a file that this caller makes.
 fn owner(squash: Squash, who: Credential) -> (u32, u32) {
-    let server = Server::with_options(ExportOptions { squash, ..ExportOptions::default() });
+    let server = Server::with_options(Rule { squash, ..Rule::default() });
     let how = CreateHow::Guarded(SetAttributes::default());
     let attributes =
         server.ok_as(who, &CreateArgs { place: place(server.root, "f"), how }).attributes.unwrap();
@@ -71,7 +71,7 @@ fn all_squash_makes_everybody_the_same() {
 
 #[test]
 fn a_squashed_root_may_not_what_root_may() {
-    let server = Server::with_options(ExportOptions::default());
+    let server = Server::with_options(Rule::default());
     let how = CreateHow::Guarded(SetAttributes { mode: Some(0o600), ..SetAttributes::default() });
     let file = server.ok_as(user(5), &CreateArgs { place: place(server.root, "f"), how }).object.unwrap();
     assert_eq!(server.fail(&ReadArgs { file, offset: 0, count: 1 }).0, Status::AccessDenied);
@@ -94,7 +94,7 @@ fn supplementary_groups_count() {
 fn a_client_outside_the_networks_of_an_export_finds_its_handles_stale() {
     let network = Network { address: IpAddr::from([10, 0, 0, 0]), prefix_bits: 8 };
     let clients = Clients::Networks(vec![network]);
-    let server = Server::with_options(ExportOptions { clients, ..unsquashed() });
+    let server = Server::with_options(Rule { clients, ..unsquashed() });
     let arguments = xdr::to_bytes(&GetAttrArgs { object: server.root });
     let status = |peer| {
         let results = server.raw((PROGRAM, VERSION, 1), user(0), peer, arguments.clone()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::*;
-use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Clients, Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::Nfs4Options;
 use state::{Limits, Now, Principal, State, record_name};
 use vfs::FileSystem;
@@ -47,16 +47,15 @@ fn exports(
     trigger: &Arc<Trigger>,
     (read_only, closed): (bool, bool),
 ) -> (Arc<Exports<Faulty>>, FileHandle) {
-    let squash = Squash::None { anonymous: Squash::NOBODY };
     let clients = if closed { Clients::Networks(vec![]) } else { Clients::All };
-    let options = ExportOptions { squash, read_only, clients };
+    let rule = Rule { squash: Squash::NONE, read_only, clients, ..Rule::default() };
     let other = Memory::new(MemoryOptions::default()).unwrap();
     let elsewhere = FileHandle(Bytes::copy_from_slice(other.handle(&other.root()).as_bytes()));
     let faulty = |memory| Faulty { memory, trigger: Arc::clone(trigger) };
     let path = ExportPath::new(b"/elsewhere").unwrap();
     let list = vec![
-        Export::new(ExportId(1), ExportPath::root(), faulty(Arc::clone(memory)), options.clone()),
-        Export::new(ExportId(2), path, faulty(Arc::new(other)), options),
+        Export::new(ExportId(1), ExportPath::root(), faulty(Arc::clone(memory)), rule.clone()),
+        Export::new(ExportId(2), path, faulty(Arc::new(other)), rule),
     ];
     (Arc::new(Exports::new(list).unwrap()), elsewhere)
 }

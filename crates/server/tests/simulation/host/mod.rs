@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{COMPOUND, PROGRAM, VERSION};
 use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
-use server::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::recall::Recaller;
 use server::runtime::Runtime;
@@ -89,14 +89,13 @@ impl Host {
         };
         let pace = Pace::new(random.fork());
         let memory = Memory::new(options).expect("memory");
-        let export =
-            ExportOptions { squash: Squash::None { anonymous: Squash::NOBODY }, ..ExportOptions::default() };
+        let rule = Rule { squash: Squash::NONE, ..Rule::default() };
         Self {
             exports: Arc::new(Exports::single(Export::new(
                 ExportId(1),
                 ExportPath::root(),
                 Slow::new(memory, pace.clone()),
-                export,
+                rule,
             ))),
             clock: Arc::clone(clock),
             disk: Disk::new(random.fork()),

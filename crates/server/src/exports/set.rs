@@ -1,19 +1,20 @@
-//! All exports of a server.
+//! All exports of a server at one time.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rpc::{AuthStatus, Credential, Refusal};
 use vfs::{Error, FileSystem, Name, Result};
 
-use super::{Export, ExportPath};
+use super::{Caller, Denied, Export, ExportPath};
 
-/// The exports, of which one is the root `/`. Never changes while the server runs, so reading needs no lock.
+/// The exports, of which one is the root `/`. Never changes: a request works with one set from beginning to end.
 #[derive(Debug)]
-pub struct Exports<F> {
+pub struct ExportSet<F> {
     /// The deepest path first.
     list: Vec<Arc<Export<F>>>,
     root: Arc<Export<F>>,
+    /// There were others before.
+    has_former: bool,
 }
 
 /// Exports that cannot stand together.
@@ -27,7 +28,18 @@ pub enum InvalidExports {
     Twice,
 }
 
-impl<F: FileSystem> Exports<F> {
+/// Why a handle leads nowhere.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreachable {
+    /// `BadHandle` when no back end issued it; else what the back end that did says.
+    #[error(transparent)]
+    Handle(#[from] Error),
+    /// The caller may not use the export.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+}
+
+impl<F: FileSystem> ExportSet<F> {
     /// The given exports.
     ///
     /// # Errors
@@ -43,13 +55,20 @@ impl<F: FileSystem> Exports<F> {
         list.sort_by_key(|export| std::cmp::Reverse(export.path().components().count()));
         let root = list.iter().find(|export| *export.path() == ExportPath::root());
         let root = Arc::clone(root.ok_or(InvalidExports::NoRoot)?);
-        Ok(Self { list, root })
+        Ok(Self { list, root, has_former: false })
     }
 
     /// Exactly one export; its path should be `/`.
     pub fn single(export: Export<F>) -> Self {
         let root = Arc::new(export);
-        Self { list: vec![Arc::clone(&root)], root }
+        Self { list: vec![Arc::clone(&root)], root, has_former: false }
+    }
+
+    /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of theirs, and is
+    /// stale: what was a handle once must not be called none (RFC 8881 §15.1.2.1).
+    #[must_use]
+    pub fn with_former(self, has_former: bool) -> Self {
+        Self { has_former, ..self }
     }
 
     /// All exports, the deepest path first.
@@ -75,20 +94,25 @@ impl<F: FileSystem> Exports<F> {
     }
 
     /// The export and object that `handle` names. Handles are authenticated by the back end that issued them, so
-    /// the first that knows it is the one.
+    /// the first that knows it is the one. The flavour of the caller's authentication is not looked at:
+    /// [`Export::identity`] does.
     ///
     /// # Errors
-    /// `BadHandle` when no back end issued it; `Stale` when the object is gone or the client may not use its
-    /// export (RFC 1813 §2.6); else what the back end says.
-    pub async fn resolve(&self, handle: &[u8], peer: SocketAddr) -> Result<(&Arc<Export<F>>, F::Node)> {
+    /// See [`Unreachable`].
+    pub async fn resolve(
+        &self,
+        handle: &[u8],
+        caller: &Caller<'_>,
+    ) -> std::result::Result<(&Arc<Export<F>>, F::Node), Unreachable> {
         let (export, node) = self.find(handle).await?;
-        if export.clients().allow(peer.ip()) { Ok((export, node)) } else { Err(Error::Stale) }
+        export.rule(caller)?;
+        Ok((export, node))
     }
 
-    /// As [`Exports::resolve`], for the server itself.
+    /// As [`ExportSet::resolve`], for the server itself.
     ///
     /// # Errors
-    /// The same.
+    /// Those of the back end.
     pub(crate) async fn find(&self, handle: &[u8]) -> Result<(&Arc<Export<F>>, F::Node)> {
         for export in &self.list {
             match export.file_system().resolve(handle).await {
@@ -96,7 +120,7 @@ impl<F: FileSystem> Exports<F> {
                 found => return Ok((export, found?)),
             }
         }
-        Err(Error::BadHandle)
+        Err(if self.has_former { Error::Stale } else { Error::BadHandle })
     }
 
     /// The export that holds `path`, and the components below its root.
@@ -106,7 +130,6 @@ impl<F: FileSystem> Exports<F> {
         (export, path.components().skip(depth))
     }
 }
-
 #[cfg(test)]
 mod tests {
     use vfs::memory::{Memory, MemoryOptions};
@@ -121,15 +144,15 @@ mod tests {
 
     #[test]
     fn one_export_must_be_the_root_and_none_may_be_there_twice() {
-        assert_eq!(Exports::new(vec![export(1, "/a")]).unwrap_err(), InvalidExports::NoRoot);
-        assert_eq!(Exports::new(vec![export(1, "/"), export(2, "/")]).unwrap_err(), InvalidExports::Twice);
-        assert_eq!(Exports::new(vec![export(1, "/"), export(1, "/a")]).unwrap_err(), InvalidExports::Twice);
-        assert!(Exports::new(vec![export(1, "/"), export(2, "/a")]).is_ok());
+        assert_eq!(ExportSet::new(vec![export(1, "/a")]).unwrap_err(), InvalidExports::NoRoot);
+        assert_eq!(ExportSet::new(vec![export(1, "/"), export(2, "/")]).unwrap_err(), InvalidExports::Twice);
+        assert_eq!(ExportSet::new(vec![export(1, "/"), export(1, "/a")]).unwrap_err(), InvalidExports::Twice);
+        assert!(ExportSet::new(vec![export(1, "/"), export(2, "/a")]).is_ok());
     }
 
     #[test]
     fn the_deepest_export_holds_a_path() {
-        let exports = Exports::new(vec![export(1, "/"), export(2, "/a"), export(3, "/a/b")]).unwrap();
+        let exports = ExportSet::new(vec![export(1, "/"), export(2, "/a"), export(3, "/a/b")]).unwrap();
         for (path, id, rest) in
             [("/x/y", 1, 2), ("/a", 2, 0), ("/a/x", 2, 1), ("/a/b/c/d", 3, 2), ("/", 1, 0)]
         {

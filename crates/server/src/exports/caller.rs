@@ -1,0 +1,106 @@
+//! Who calls, as far as the rules of exports look at it.
+
+use std::net::SocketAddr;
+
+use rpc::{Call, Credential};
+
+/// A version of NFS. MOUNT and the lock manager belong to NFSv3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Version {
+    /// NFSv3.
+    V3,
+    /// NFSv4.0.
+    V4_0,
+    /// NFSv4.1.
+    V4_1,
+    /// NFSv4.2.
+    V4_2,
+}
+
+impl Version {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 4] = [Self::V3, Self::V4_0, Self::V4_1, Self::V4_2];
+
+    /// NFSv4 with this minor version, where there is one.
+    pub fn of_minor(minor: u32) -> Option<Self> {
+        match minor {
+            0 => Some(Self::V4_0),
+            1 => Some(Self::V4_1),
+            2 => Some(Self::V4_2),
+            _ => None,
+        }
+    }
+
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V3 => "3",
+            Self::V4_0 => "4.0",
+            Self::V4_1 => "4.1",
+            Self::V4_2 => "4.2",
+        }
+    }
+}
+
+/// A set of versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Versions(u8);
+
+impl Versions {
+    /// Every version.
+    pub const ALL: Self = Self(0b1111);
+
+    /// True when `version` is in the set.
+    pub fn contains(self, version: Version) -> bool {
+        self.0 & (1 << version as u8) != 0
+    }
+
+    /// The versions of the set, the oldest first.
+    pub fn iter(self) -> impl Iterator<Item = Version> {
+        Version::ALL.into_iter().filter(move |version| self.contains(*version))
+    }
+}
+
+impl FromIterator<Version> for Versions {
+    fn from_iter<I: IntoIterator<Item = Version>>(versions: I) -> Self {
+        Self(versions.into_iter().fold(0, |set, version| set | 1 << version as u8))
+    }
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// Who calls.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'a> {
+    /// The address and port that the call came from.
+    pub peer: SocketAddr,
+    /// What it claims to be.
+    pub credential: &'a Credential,
+    /// The version that it speaks.
+    pub version: Version,
+}
+
+impl<'a> Caller<'a> {
+    /// Of a call in this version.
+    pub fn of(call: &'a Call<'_>, version: Version) -> Self {
+        Self { peer: call.peer, credential: &call.header.credential, version }
+    }
+}
+
+/// Why a caller may not use an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// No rule is for its address, or the export is not there for its version.
+    #[error("the export is not for this client")]
+    Client,
+    /// Its port is not one that only the superuser of its host may use.
+    #[error("the port is not below 1024")]
+    Port,
+    /// Its flavour of authentication is not accepted.
+    #[error("the flavour of authentication is not accepted")]
+    Flavor,
+}

@@ -1,0 +1,96 @@
+//! What the clients of an export may do there, and as whom.
+
+use rpc::Credential;
+use vfs::Identity;
+
+use super::{Caller, Clients, Denied, Squash};
+
+/// Ports below this are for the superuser of the client's host.
+const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+
+/// A flavour of authentication (RFC 5531 §8.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// AUTH_NONE: nobody.
+    None,
+    /// AUTH_SYS: the ids that the client claims.
+    Sys,
+}
+
+impl Flavor {
+    /// Its RPC number.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Sys => 1,
+        }
+    }
+
+    /// That of a credential, where it is one that there is a rule for.
+    pub fn of(credential: &Credential) -> Option<Self> {
+        match credential {
+            Credential::None => Some(Self::None),
+            Credential::Sys(_) => Some(Self::Sys),
+            Credential::Other { .. } => None,
+        }
+    }
+}
+
+/// What the clients that it is for may do on an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Whom it is for.
+    pub clients: Clients,
+    /// No operation changes anything.
+    pub read_only: bool,
+    /// Which callers act as nobody.
+    pub squash: Squash,
+    /// The flavours of authentication that are accepted, best first.
+    pub flavors: Vec<Flavor>,
+    /// Only calls from ports below 1024 are accepted.
+    pub privileged_port: bool,
+}
+
+impl Default for Rule {
+    /// Everybody may read and write, superusers as nobody, from any port.
+    fn default() -> Self {
+        Self {
+            clients: Clients::All,
+            read_only: false,
+            squash: Squash::default(),
+            flavors: vec![Flavor::Sys, Flavor::None],
+            privileged_port: false,
+        }
+    }
+}
+
+impl Rule {
+    /// Checks the port that a caller comes from.
+    ///
+    /// # Errors
+    /// `Port`.
+    pub(super) fn check_port(&self, caller: &Caller<'_>) -> Result<(), Denied> {
+        if self.privileged_port && caller.peer.port() >= FIRST_UNPRIVILEGED_PORT {
+            Err(Denied::Port)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// True for a credential of a flavour that it accepts.
+    pub fn accepts(&self, credential: &Credential) -> bool {
+        Flavor::of(credential).is_some_and(|flavor| self.flavors.contains(&flavor))
+    }
+
+    /// Whose rights a caller with this credential has. Allocates nothing for a caller without supplementary groups.
+    ///
+    /// # Errors
+    /// `Flavor`.
+    pub fn identity(&self, credential: &Credential) -> Result<Identity, Denied> {
+        match credential {
+            _ if !self.accepts(credential) => Err(Denied::Flavor),
+            Credential::Sys(claim) => Ok(self.squash.apply(claim.uid, claim.gid, &claim.gids)),
+            Credential::None | Credential::Other { .. } => Ok(self.squash.anonymous()),
+        }
+    }
+}

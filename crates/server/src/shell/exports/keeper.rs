@@ -1,0 +1,228 @@
+//! Opens what is exported, and replaces it while the server runs.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+use vfs::local::{Durability, Local, LocalOptions};
+
+use super::ExportSpec;
+use super::ids::ExportIds;
+use crate::exports::{Export, ExportId, ExportPath, ExportSet, Exports, InvalidExports};
+
+/// Why these exports cannot be served, in one sentence with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportsError {
+    /// The directory cannot be exported.
+    #[error("cannot export {}: {source}; name an existing directory that you may read", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: vfs::Error,
+    },
+    /// The state directory is a part of what is exported.
+    #[error("the state directory {} would be exported with its keys; name one outside with --state-dir", path.display())]
+    StateExported {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The state directory cannot be used.
+    #[error("cannot keep state in {}: {source}; name a directory that you may write with --state-dir", path.display())]
+    StateDirectory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// They cannot stand together.
+    #[error("{0}; give every export a path of its own, and one of them /")]
+    Invalid(#[from] InvalidExports),
+}
+
+/// What became of the exports of a running server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reloaded {
+    /// The paths of those that came.
+    pub added: Vec<ExportPath>,
+    /// The paths of those that went. Their handles are stale.
+    pub removed: Vec<ExportPath>,
+    /// The paths of those with other rules than before. Files that are open stay open.
+    pub changed: Vec<ExportPath>,
+    /// The paths of those that are as they were.
+    pub kept: Vec<ExportPath>,
+    /// What else is different in the new configuration, and waits for the next start.
+    pub needs_restart: Vec<&'static str>,
+}
+
+/// A directory that is open.
+#[derive(Debug, Clone)]
+struct Opened {
+    spec: ExportSpec,
+    /// Device and inode: another directory at the same path is another export.
+    inode: (u64, u64),
+    id: ExportId,
+    local: Local,
+}
+
+/// The exports of a server, and what is needed to replace them.
+#[derive(Debug)]
+pub(in crate::shell) struct Keeper {
+    state_directory: Option<PathBuf>,
+    exports: Arc<Exports<Local>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    ids: ExportIds,
+    opened: Vec<Opened>,
+}
+
+impl Keeper {
+    /// Opens the directories. Blocks on the disk.
+    ///
+    /// # Errors
+    /// See [`ExportsError`].
+    pub(in crate::shell) fn open(
+        specs: &[ExportSpec],
+        state_directory: Option<&Path>,
+    ) -> Result<Self, ExportsError> {
+        let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
+        let mut kept = Kept { ids, opened: Vec::new() };
+        let (set, opened) = kept.open(specs, state_directory)?;
+        kept.opened = opened;
+        let state_directory = state_directory.map(Path::to_owned);
+        Ok(Self { state_directory, exports: Arc::new(set.into()), kept: Mutex::new(kept) })
+    }
+
+    /// The exports, as they are now and will be.
+    pub(in crate::shell) fn exports(&self) -> &Arc<Exports<Local>> {
+        &self.exports
+    }
+
+    /// Replaces the exports: all or none. Those whose directory stays carry on with their open files. Blocks on the disk.
+    ///
+    /// # Errors
+    /// See [`ExportsError`]; then everything is as it was.
+    pub(in crate::shell) fn reload(&self, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
+        let mut kept = self.kept.lock();
+        let (set, opened) = kept.open(specs, self.state_directory.as_deref())?;
+        let reloaded = compare(&kept.opened, &opened);
+        kept.opened = opened;
+        self.exports.replace(set);
+        Ok(reloaded)
+    }
+}
+
+impl Kept {
+    fn open(
+        &mut self,
+        specs: &[ExportSpec],
+        state_directory: Option<&Path>,
+    ) -> Result<(ExportSet<Local>, Vec<Opened>), ExportsError> {
+        if let Some(state_directory) = state_directory {
+            check_state_is_outside(specs, state_directory)?;
+        }
+        let mut found = Vec::with_capacity(specs.len());
+        for spec in specs {
+            found.push(
+                find(&spec.directory).map_err(|source| unusable(&spec.directory, in_terms_of_vfs(source)))?,
+            );
+        }
+        let directories = found.iter().map(|(directory, _)| directory.as_path());
+        let ids = self.ids.of(directories).map_err(|source| unkept(state_directory, source))?;
+        let mut opened = Vec::with_capacity(specs.len());
+        for ((spec, (_, inode)), id) in specs.iter().zip(found).zip(ids) {
+            let local = match self.opened.iter().find(|open| open.serves(spec, id, inode)) {
+                Some(open) => open.local.clone(),
+                None => open_local(spec, id, state_directory)
+                    .map_err(|source| unusable(&spec.directory, source))?,
+            };
+            opened.push(Opened { spec: spec.clone(), inode, id, local });
+        }
+        let set = ExportSet::new(opened.iter().map(Opened::export).collect())?;
+        Ok((set.with_former(self.ids.len() > opened.len()), opened))
+    }
+}
+
+impl Opened {
+    /// True when an export of this kind can go on with what is open.
+    fn serves(&self, spec: &ExportSpec, id: ExportId, inode: (u64, u64)) -> bool {
+        let is_same_way = |other: &ExportSpec| (other.asynchronous, other.is_read_only());
+        self.id == id && self.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
+    }
+
+    fn export(&self) -> Export<Local> {
+        Export::new(self.id, self.spec.path.clone(), self.local.clone(), self.spec.options.clone())
+    }
+}
+
+fn open_local(spec: &ExportSpec, id: ExportId, state_directory: Option<&Path>) -> vfs::Result<Local> {
+    let options = LocalOptions {
+        state_dir: state_directory.map(Path::to_owned),
+        durability: if spec.asynchronous { Durability::Async } else { Durability::Sync },
+        read_only: spec.is_read_only(),
+        name_space: id.0,
+        ..LocalOptions::default()
+    };
+    Local::open(&spec.directory, &options)
+}
+
+/// The directory without symbolic links, and its device and inode.
+fn find(directory: &Path) -> io::Result<(PathBuf, (u64, u64))> {
+    let metadata = std::fs::metadata(directory)?;
+    Ok((directory.canonicalize()?, (metadata.dev(), metadata.ino())))
+}
+
+fn compare(before: &[Opened], now: &[Opened]) -> Reloaded {
+    let mut reloaded = Reloaded::default();
+    for open in now {
+        let path = open.spec.path.clone();
+        match before.iter().find(|other| other.id == open.id && other.inode == open.inode) {
+            None => reloaded.added.push(path),
+            Some(other) if other.spec == open.spec => reloaded.kept.push(path),
+            Some(_) => reloaded.changed.push(path),
+        }
+    }
+    let is_gone = |open: &&Opened| !now.iter().any(|new| new.id == open.id && new.inode == open.inode);
+    reloaded.removed = before.iter().filter(is_gone).map(|open| open.spec.path.clone()).collect();
+    reloaded
+}
+
+fn in_terms_of_vfs(error: io::Error) -> vfs::Error {
+    Errno::from_io_error(&error).map_or(vfs::Error::Io(error), vfs::Error::from)
+}
+
+/// Checks that no client could read the keys in the state directory.
+///
+/// # Errors
+/// `StateExported`.
+pub(in crate::shell) fn check_state_is_outside(
+    specs: &[ExportSpec],
+    state_directory: &Path,
+) -> Result<(), ExportsError> {
+    if specs.iter().any(|spec| is_inside(state_directory, &spec.directory)) {
+        return Err(ExportsError::StateExported { path: state_directory.to_owned() });
+    }
+    Ok(())
+}
+
+/// True when `path`, of which the end may not exist yet, is in `directory`.
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    existing.is_some_and(|existing| existing.starts_with(directory))
+}
+
+fn unusable(path: &Path, source: vfs::Error) -> ExportsError {
+    ExportsError::Directory { path: path.to_owned(), source }
+}
+
+fn unkept(state_directory: Option<&Path>, source: io::Error) -> ExportsError {
+    ExportsError::StateDirectory { path: state_directory.unwrap_or(Path::new("")).to_owned(), source }
+}

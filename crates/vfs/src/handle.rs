@@ -45,6 +45,6 @@ impl fmt::Debug for Handle {
 pub struct ObjectId {
     /// The file id (inode number).
     pub fileid: u64,
-    /// Tells apart successive objects with the same file id.
+    /// Tells apart successive objects with the same file id, and those of different file systems.
     pub generation: u64,
 }

@@ -1,5 +1,7 @@
 //! One export: a back end, where it appears, and its rules.
 
+use std::sync::OnceLock;
+
 use rpc::Credential;
 use vfs::{FileSystem, Identity};
 
@@ -39,12 +41,20 @@ pub struct Export<F> {
     path: ExportPath,
     file_system: F,
     options: ExportOptions,
+    /// The file id of the directory that its root covers, where there is one.
+    mounted_on: OnceLock<u64>,
 }
 
 impl<F: FileSystem> Export<F> {
     /// Exports `file_system` as `path`.
     pub fn new(id: ExportId, path: ExportPath, file_system: F, options: impl Into<ExportOptions>) -> Self {
-        Self { id, path, file_system, options: options.into() }
+        Self { id, path, file_system, options: options.into(), mounted_on: OnceLock::new() }
+    }
+
+    /// The same with another back end.
+    pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Export<G> {
+        let Self { id, path, file_system, options, mounted_on } = self;
+        Export { id, path, file_system: to(file_system), options, mounted_on }
     }
 
     /// Tells it apart.
@@ -60,6 +70,16 @@ impl<F: FileSystem> Export<F> {
     /// The back end.
     pub fn file_system(&self) -> &F {
         &self.file_system
+    }
+
+    /// The file id of the directory that its root covers for NFSv4 clients.
+    pub(crate) fn mounted_on(&self) -> Option<u64> {
+        self.mounted_on.get().copied()
+    }
+
+    /// Notes the directory that its root covers: the first counts.
+    pub(super) fn set_mounted_on(&self, fileid: u64) {
+        self.mounted_on.get_or_init(|| fileid);
     }
 
     /// Its rules and the like.

@@ -1,19 +1,26 @@
 //! What is exported, to whom, and as whom callers act. Every program of the server goes through here.
 
+mod back_end;
 mod caller;
 mod clients;
 mod export;
+mod junctions;
 mod live;
 mod path;
+mod pseudo;
 mod rule;
 mod set;
 mod squash;
 
+pub use back_end::{BackEnd, BackEndNode};
 pub use caller::{Caller, Denied, Version, Versions};
 pub use clients::{Clients, Network};
 pub use export::{Export, ExportId, ExportOptions};
+pub(crate) use junctions::Leads;
+pub use junctions::NoPlace;
 pub use live::{Exports, ExportsInUse};
 pub use path::ExportPath;
+pub use pseudo::{PseudoNode, PseudoTree};
 pub use rule::{Flavor, Rule};
 pub use set::{ExportSet, InvalidExports, Unreachable};
 pub use squash::Squash;

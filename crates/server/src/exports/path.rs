@@ -1,5 +1,7 @@
 //! Where exports sit in the server's name space.
 
+use std::fmt;
+
 use bytes::Bytes;
 use vfs::{Error, Name, Result};
 
@@ -54,6 +56,13 @@ impl ExportPath {
             depth += 1;
         }
         Some(depth)
+    }
+}
+
+impl fmt::Display for ExportPath {
+    /// Bytes that are no UTF-8 are replaced.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
     }
 }
 

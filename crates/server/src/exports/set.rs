@@ -3,22 +3,30 @@
 use std::sync::Arc;
 
 use rpc::{AuthStatus, Credential, Refusal};
-use vfs::{Error, FileSystem, Name, Result};
+use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
 
-use super::{Caller, Denied, Export, ExportPath};
+use super::junctions::{Above, Junction, Junctions, NoPlace};
+use super::pseudo::PseudoTree;
+use super::{BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, Rule, Version};
 
-/// The exports, of which one is the root `/`. Never changes: a request works with one set from beginning to end.
+/// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set from beginning to end.
 #[derive(Debug)]
 pub struct ExportSet<F> {
     /// The deepest path first.
     list: Vec<Arc<Export<F>>>,
     root: Arc<Export<F>>,
+    /// The directories that lead to all others, for NFSv4.
+    way: Option<Arc<Export<F>>>,
+    junctions: Junctions<F>,
     /// There were others before.
     has_former: bool,
 }
 
+/// The number of the directories that lead to exports.
+const WAY: ExportId = ExportId(0);
+
 /// Exports that cannot stand together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidExports {
     /// None is `/`.
     #[error("no export has the path /")]
@@ -26,6 +34,9 @@ pub enum InvalidExports {
     /// Two have the same path or id.
     #[error("two exports have the same path or id")]
     Twice,
+    /// One has no place in another.
+    #[error(transparent)]
+    NoPlace(#[from] NoPlace),
 }
 
 /// Why a handle leads nowhere.
@@ -55,13 +66,14 @@ impl<F: FileSystem> ExportSet<F> {
         list.sort_by_key(|export| std::cmp::Reverse(export.path().components().count()));
         let root = list.iter().find(|export| *export.path() == ExportPath::root());
         let root = Arc::clone(root.ok_or(InvalidExports::NoRoot)?);
-        Ok(Self { list, root, has_former: false })
+        Ok(Self { list, root, way: None, junctions: Junctions::default(), has_former: false })
     }
 
     /// Exactly one export; its path should be `/`.
     pub fn single(export: Export<F>) -> Self {
         let root = Arc::new(export);
-        Self { list: vec![Arc::clone(&root)], root, has_former: false }
+        let list = vec![Arc::clone(&root)];
+        Self { list, root, way: None, junctions: Junctions::default(), has_former: false }
     }
 
     /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of theirs, and is
@@ -74,6 +86,11 @@ impl<F: FileSystem> ExportSet<F> {
     /// All exports, the deepest path first.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Export<F>>> {
         self.list.iter()
+    }
+
+    /// The exports that NFSv3 clients can mount.
+    pub fn mountable(&self) -> impl Iterator<Item = &Arc<Export<F>>> {
+        self.list.iter().filter(|export| export.options().versions.contains(Version::V3))
     }
 
     /// Refuses a credential that no export accepts, before anything is looked at.
@@ -91,6 +108,32 @@ impl<F: FileSystem> ExportSet<F> {
     /// The root export and its root.
     pub fn root(&self) -> (&Arc<Export<F>>, F::Node) {
         (&self.root, self.root.file_system().root())
+    }
+
+    /// The root for an NFSv4 client: that of the root export, or of the tree that leads to what else it may use.
+    ///
+    /// # Errors
+    /// When there is neither for the caller.
+    pub(crate) fn root_for(
+        &self,
+        caller: &Caller<'_>,
+    ) -> std::result::Result<(&Arc<Export<F>>, F::Node), Denied> {
+        let root = match (self.root.rule(caller), &self.way) {
+            (Ok(_), _) => &self.root,
+            (Err(_), Some(way)) => way,
+            (Err(denied), None) => return Err(denied),
+        };
+        Ok((root, root.file_system().root()))
+    }
+
+    /// Where `name` in the directory `dir` of `export` leads, when that is not for the back end alone to say.
+    pub(crate) fn junction(&self, export: ExportId, dir: ObjectId, name: &[u8]) -> Option<&Junction<F>> {
+        self.junctions.of(export, dir)?.get(name)
+    }
+
+    /// The directory over the root of an export, as far as this caller can see it.
+    pub(crate) fn above(&self, export: ExportId, caller: &Caller<'_>) -> Option<&Above<F>> {
+        self.junctions.above(export, caller)
     }
 
     /// The export and object that `handle` names. Handles are authenticated by the back end that issued them, so
@@ -130,6 +173,62 @@ impl<F: FileSystem> ExportSet<F> {
         (export, path.components().skip(depth))
     }
 }
+impl<F: FileSystem> ExportSet<BackEnd<F>> {
+    /// The given exports in one tree. NFSv4 clients find each where its path says: in a directory of the export that the path
+    /// leads through, or by directories that are made up for the purpose and show everybody only what leads on for him
+    /// (RFC 8881 §7.3). `now` is when the latter changed.
+    ///
+    /// # Errors
+    /// When two are at the same place, or the export that a path leads through has no directory there.
+    pub async fn joined(list: Vec<Export<F>>, now: Timestamp) -> std::result::Result<Self, InvalidExports> {
+        let tree = PseudoTree::new(list.iter().map(Export::path), now);
+        let way = Export::new(WAY, ExportPath::root(), BackEnd::Way(tree), way_options());
+        let mut list: Vec<_> = list.into_iter().map(|export| export.map(BackEnd::Own)).collect();
+        let is_root = |export: &Export<BackEnd<F>>| *export.path() == ExportPath::root();
+        let mut set = match list.iter().position(is_root) {
+            Some(_) => Self::new(list)?,
+            None => {
+                list.push(way);
+                let set = Self::new(list)?;
+                return Self { way: Some(Arc::clone(&set.root)), ..set }.with_junctions().await;
+            }
+        };
+        // The root export may not be for everybody who may use another.
+        if set.list.len() > 1 {
+            let way = Arc::new(way);
+            set.list.push(Arc::clone(&way));
+            set.way = Some(way);
+        }
+        set.with_junctions().await
+    }
+
+    async fn with_junctions(mut self) -> std::result::Result<Self, InvalidExports> {
+        let Some(way) = &self.way else { return Ok(self) };
+        let others = || self.list.iter().filter(|export| export.id() != WAY);
+        let mut junctions = Junctions::default();
+        for child in others().filter(|export| *export.path() != ExportPath::root()) {
+            let is_above = |export: &&Arc<Export<_>>| {
+                export.id() != child.id() && export.path().depth_above(child.path()).is_some()
+            };
+            // The deepest comes first.
+            if let Some(parent) = others().find(is_above) {
+                junctions.mount(parent, child).await?;
+            }
+            junctions.mount(way, child).await?;
+            junctions.lead(way, child).await?;
+        }
+        self.junctions = junctions;
+        Ok(self)
+    }
+}
+
+/// The way is for NFSv4 alone: NFSv3 clients name the path of an export when they mount it.
+fn way_options() -> ExportOptions {
+    let rule = Rule { read_only: true, ..Rule::default() };
+    let versions = Version::ALL.into_iter().filter(|version| *version != Version::V3).collect();
+    ExportOptions { versions, delegations: false, ..rule.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use vfs::memory::{Memory, MemoryOptions};

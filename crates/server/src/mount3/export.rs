@@ -9,7 +9,7 @@ use crate::exports::{Clients, ExportOptions, ExportSet};
 
 /// All exports with the networks that may use them.
 pub(super) fn list<F: FileSystem>(exports: &ExportSet<F>) -> ExportList {
-    let exports = exports.iter().map(|export| Export {
+    let exports = exports.mountable().map(|export| Export {
         dir: export.path().as_bytes().clone(),
         groups: List(groups(export.options())),
     });

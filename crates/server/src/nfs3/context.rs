@@ -50,6 +50,14 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         Ok(Object::new(export, node, (who, rule.read_only)))
     }
 
+    /// Fails for the name of a directory that NFSv4 clients see another export in: it must stay where it is.
+    pub(super) fn not_crossing(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Result<(), Status> {
+        match self.exports.junction(dir.export_id(), dir.id(), name.as_bytes()) {
+            Some(_) => Err(Status::AccessDenied),
+            None => Ok(()),
+        }
+    }
+
     /// Waits until nobody knows better what the size and the times are.
     pub(super) async fn before_attributes(&self, object: &Object<'_, F>) -> Result<(), Status> {
         if !self.conflicts.any() {

@@ -36,6 +36,8 @@ async fn rename<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     from.writable()?;
+    context.not_crossing(from, old)?;
+    context.not_crossing(to, new)?;
     let _source = context.before_entry_change(from).await?;
     let _target = context.before_entry_change(to).await?;
     let _moving = context.before_remove_name(from, old).await?;

@@ -31,6 +31,7 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let dots = if object.name == b"."[..] { Status::Invalid } else { Status::Exists };
     let name = names::checked(&object.name, dots)?;
     dir.writable()?;
+    context.not_crossing(dir, name)?;
     let _entry = context.before_entry_change(dir).await?;
     let _changing = context.before_remove_name(dir, name).await?;
     dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::Directory).await.map_err(status::of)

@@ -11,7 +11,7 @@ use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 use super::Nfs4;
 use super::repeat::Repeat;
 use super::sequence::InSession;
-use crate::exports::{Caller, Denied, Export, ExportSet};
+use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
 use crate::persistent::{Change, Entry, Intent};
 use crate::recall::Granted;
 
@@ -188,6 +188,33 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// Who the caller is on the export of `object`.
     pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
         object.export.identity(&self.caller).map_err(refused)
+    }
+
+    /// The export whose root `name` in a directory leads into, if it leads out of its own.
+    ///
+    /// # Errors
+    /// NOENT when what is there is not for the caller, ACCESS when it may not be used from the caller's port.
+    pub(crate) fn crossing(
+        &self,
+        directory: &Object<F>,
+        name: Name<'_>,
+    ) -> Result<Option<&'a Arc<Export<F>>>, Status> {
+        let at = (directory.export.id(), directory.id());
+        let Some(junction) = self.exports.junction(at.0, at.1, name.as_bytes()) else { return Ok(None) };
+        match junction.leads(&self.caller) {
+            Ok(Leads::Into(export)) => Ok(Some(export)),
+            Ok(Leads::On) => Ok(None),
+            Err(Denied::Client) => Err(Status::NoEntry),
+            Err(denied) => Err(refused(denied)),
+        }
+    }
+
+    /// Fails for the name of a directory that another export is seen in: it must stay where it is.
+    pub(crate) fn not_crossing(&self, directory: &Object<F>, name: Name<'_>) -> Result<(), Status> {
+        match self.crossing(directory, name)? {
+            Some(_) => Err(Status::AccessDenied),
+            None => Ok(()),
+        }
     }
 
     /// Fails with ROFS where the caller may change nothing.

@@ -76,11 +76,11 @@ async fn body<F: FileSystem>(
 ) -> Result<(), Failure> {
     use Operation as O;
     match operation {
-        O::PutFh => Ok(handles::put(context, decode(arguments)?).await?),
-        O::PutRootFh | O::PutPubFh => Ok(handles::put_root(context)?),
+        O::PutFh => Ok(handles::put(context, decode(arguments)?, arguments).await?),
+        O::PutRootFh | O::PutPubFh => Ok(handles::put_root(context, arguments)?),
         O::GetFh => put(reply, &handles::get(context)?),
         O::SaveFh => Ok(handles::save(context)?),
-        O::RestoreFh => Ok(handles::restore(context)?),
+        O::RestoreFh => Ok(handles::restore(context, arguments)?),
         O::GetAttr => Ok(get_attr::run(context, decode(arguments)?, reply).await?),
         O::Access => put(reply, &access::run(context, decode(arguments)?).await?),
         O::Lookup => Ok(lookup::run(context, decode(arguments)?).await?),

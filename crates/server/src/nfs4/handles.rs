@@ -4,16 +4,19 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{FileHandle, GetFhResult, PutFhArgs, StateId, Status};
+use proto::nfs4::{FileHandle, GetFhResult, Operation, PutFhArgs, StateId, Status};
 use vfs::FileSystem;
+use xdr::Decoder;
 
 use super::context::{Context, Object, refused};
 use super::status;
 use crate::exports::Unreachable;
 
+/// `rest` stands behind the arguments, at the next operation.
 pub(crate) async fn put<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: PutFhArgs,
+    rest: &Decoder,
 ) -> Result<(), Status> {
     let handle = &arguments.object.0;
     if handle.is_empty() || handle.len() > vfs::Handle::MAX {
@@ -25,15 +28,16 @@ pub(crate) async fn put<F: FileSystem>(
             Unreachable::Denied(denied) => refused(denied),
         })?;
     let object = Object { export: Arc::clone(export), node };
+    check_flavor(context, &object, rest)?;
     context.set_current(object);
     Ok(())
 }
 
 /// PUTROOTFH, and PUTPUBFH: the public file handle is the root (RFC 8881 §4.1.2 leaves it to the server).
-pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
-    let (export, node) = context.exports.root();
-    export.rule(&context.caller).map_err(|_| Status::AccessDenied)?;
+pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decoder) -> Result<(), Status> {
+    let (export, node) = context.exports.root_for(&context.caller).map_err(|_| Status::AccessDenied)?;
     let object = Object { export: Arc::clone(export), node };
+    check_flavor(context, &object, rest)?;
     context.set_current(object);
     Ok(())
 }
@@ -50,9 +54,45 @@ pub(crate) fn save<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), St
     Ok(())
 }
 
-pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
+pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decoder) -> Result<(), Status> {
     let (object, state): (Object<F>, StateId) = context.saved.clone().ok_or(Status::NoFileHandle)?;
+    check_flavor(context, &object, rest)?;
     context.current = Some(object);
     context.current_state = state;
+    Ok(())
+}
+
+/// Whether an object may become current under the caller's flavour of authentication depends on what comes next
+/// (RFC 8881 §2.6.3.1.1): operations that lead elsewhere, or tell the right flavour, must get their turn.
+fn check_flavor<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    rest: &Decoder,
+) -> Result<(), Status> {
+    use Operation as O;
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    if rule.accepts(context.caller.credential) {
+        return Ok(());
+    }
+    let mut rest = rest.clone();
+    let mut next = || Operation::from_number(rest.u32().ok()?);
+    for _ in context.index + 1..context.operations {
+        match next() {
+            // Has no arguments (§2.6.3.1.1.1).
+            Some(O::SaveFh) => {}
+            Some(
+                O::PutFh
+                | O::PutRootFh
+                | O::PutPubFh
+                | O::RestoreFh
+                | O::Lookup
+                | O::LookupParent
+                | O::Open
+                | O::SecInfo
+                | O::SecInfoNoName,
+            ) => return Ok(()),
+            _ => return Err(Status::WrongSecurity),
+        }
+    }
     Ok(())
 }

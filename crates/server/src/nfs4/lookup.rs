@@ -1,9 +1,11 @@
 //! LOOKUP (RFC 8881 §18.13).
 
-use proto::nfs4::{LookupArgs, Status};
-use vfs::{Attributes, FileKind, FileSystem};
+use std::sync::Arc;
 
-use super::context::{Context, Object};
+use proto::nfs4::{LookupArgs, Status};
+use vfs::{Access, Attributes, FileKind, FileSystem};
+
+use super::context::{Context, Object, refused};
 use super::{names, status};
 
 pub(crate) async fn run<F: FileSystem>(
@@ -19,12 +21,57 @@ pub(crate) async fn run<F: FileSystem>(
     Ok(())
 }
 
-/// The object called `name` in the current directory.
+/// The object called `name` in the current directory: the root of another export, where one is seen there
+/// (RFC 8881 §7.7).
 pub(crate) async fn child<F: FileSystem>(
     context: &Context<'_, F>,
     name: &[u8],
 ) -> Result<(Object<F>, Attributes), Status> {
+    let (object, attributes) = find(context, name).await?;
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    // Told here and not by the operation that uses the object (RFC 8881 §2.6.3.1.1.3).
+    if rule.accepts(context.caller.credential) {
+        Ok((object, attributes))
+    } else {
+        Err(Status::WrongSecurity)
+    }
+}
+
+/// As [`child`], whatever the caller's flavour of authentication is.
+pub(crate) async fn find<F: FileSystem>(
+    context: &Context<'_, F>,
+    name: &[u8],
+) -> Result<(Object<F>, Attributes), Status> {
     let directory = context.object()?;
+    let crossing = names::checked(name).map_or(Ok(None), |name| context.crossing(directory, name));
+    let export = match crossing {
+        Ok(None) => return inside(context, directory, name).await,
+        Ok(Some(export)) => Ok(export),
+        Err(status) => Err(status),
+    };
+    // Who may not search the directory learns nothing of what is in it.
+    may_search(context, directory).await?;
+    let export = export?;
+    let node = export.file_system().root();
+    let attributes = export.file_system().attributes(&node).await.map_err(status::of)?;
+    Ok((Object { export: Arc::clone(export), node }, attributes))
+}
+
+/// What leads out of a directory is only for those who may search it. Where their flavour of authentication is not the
+/// directory's they count as nobody.
+async fn may_search<F: FileSystem>(context: &Context<'_, F>, directory: &Object<F>) -> Result<(), Status> {
+    let rule = directory.export.rule(&context.caller).map_err(refused)?;
+    let identity = rule.identity(context.caller.credential).unwrap_or_else(|_| rule.squash.anonymous());
+    let granted = directory.fs().access(&identity, &directory.node, Access::LOOKUP).await;
+    if granted.map_err(status::of)?.contains(Access::LOOKUP) { Ok(()) } else { Err(Status::AccessDenied) }
+}
+
+/// The object called `name` in a directory, in the same export.
+async fn inside<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    name: &[u8],
+) -> Result<(Object<F>, Attributes), Status> {
     let identity = context.identity(directory)?;
     let name = names::checked(name)?;
     let found = directory.fs().lookup(&identity, &directory.node, name).await;

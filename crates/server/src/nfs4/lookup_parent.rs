@@ -1,16 +1,39 @@
 //! LOOKUPP (RFC 8881 §18.14).
 
+use std::sync::Arc;
+
 use proto::nfs4::Status;
 use vfs::FileSystem;
 
-use super::context::{Context, Object};
+use super::context::{Context, Object, refused};
 use super::status;
 
 pub(crate) async fn run<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
-    let object = context.object()?;
-    let identity = context.identity(object)?;
-    let node = object.fs().lookup_parent(&identity, &object.node).await.map_err(status::of)?;
-    let parent = Object { export: object.export.clone(), node };
+    let parent = parent(context, context.object()?).await?;
+    let rule = parent.export.rule(&context.caller).map_err(refused)?;
+    // The parent's policy counts (RFC 8881 §2.6.3.1.1.4).
+    if !rule.accepts(context.caller.credential) {
+        return Err(Status::WrongSecurity);
+    }
     context.set_current(parent);
     Ok(())
+}
+
+/// The directory above: of the root of an export the one that it is seen in.
+pub(crate) async fn parent<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+) -> Result<Object<F>, Status> {
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    let identity = rule.identity(context.caller.credential).unwrap_or_else(|_| rule.squash.anonymous());
+    match object.fs().lookup_parent(&identity, &object.node).await {
+        Ok(node) => Ok(Object { export: Arc::clone(&object.export), node }),
+        Err(vfs::Error::NotFound) => {
+            let above = context.exports.above(object.export.id(), &context.caller);
+            let above = above.ok_or(Status::NoEntry)?;
+            let node = above.export.file_system().resolve(above.handle.as_bytes()).await;
+            Ok(Object { export: Arc::clone(&above.export), node: node.map_err(status::of)? })
+        }
+        Err(error) => Err(status::of(error)),
+    }
 }

@@ -4,6 +4,7 @@
 //! of the connection get their turn in between.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
@@ -11,8 +12,9 @@ use proto::nfs4::{ReadDirArgs, Status, Verifier};
 use vfs::{DirEntry, FileKind, FileSystem, Identity, Name};
 use xdr::Encoder;
 
-use super::context::{Context, Object};
+use super::context::{Context, Object, refused};
 use super::{attributes, status};
+use crate::exports::{Denied, Leads};
 
 /// The most entries taken from the back end at a time.
 const PAGE_ENTRIES_MAX: usize = 256;
@@ -165,7 +167,11 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 if &entry.name[..] == b"." || &entry.name[..] == b".." {
                     continue;
                 }
-                let Some(values) = self.values(&entry, with_objects).await? else { continue };
+                let values = match self.crossing(&entry.name) {
+                    None => self.values(&entry, with_objects).await?,
+                    Some(crossing) => self.values_across(crossing, entry.fileid).await?,
+                };
+                let Some(values) = values else { continue };
                 let before = reply.len();
                 reply.bool(true);
                 reply.u64(to_wire(entry.cookie));
@@ -205,6 +211,36 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             }
             Err(status) => Err(status),
         }
+    }
+
+    /// Where the name of an entry leads, if that is not for the directory's back end alone to say.
+    fn crossing(&self, name: &[u8]) -> Option<Result<Leads<'_, F>, Denied>> {
+        let at = (self.directory.export.id(), self.directory.id());
+        let junction = self.context.exports.junction(at.0, at.1, name)?;
+        match junction.leads(&self.context.caller) {
+            Ok(Leads::On) => None,
+            leads => Some(leads),
+        }
+    }
+
+    /// The attributes of the root of another export (RFC 8881 §18.23.3); `None` when the caller may not use it.
+    async fn values_across(
+        &self,
+        crossing: Result<Leads<'_, F>, Denied>,
+        covered: u64,
+    ) -> Result<Option<AttributeValues>, Status> {
+        let Ok(Leads::Into(export)) = crossing else { return Ok(None) };
+        let fs = export.file_system();
+        let object = Object { export: Arc::clone(export), node: fs.root() };
+        let rule = export.rule(&self.context.caller).map_err(refused)?;
+        let values = match rule.accepts(self.context.caller.credential) {
+            true => match fs.attributes(&object.node).await {
+                Ok(found) => attributes::of(self.context.server, &object, &found, self.wanted).await?,
+                Err(error) => attributes::of_error(status::of(error)),
+            },
+            false => attributes::of_error(Status::WrongSecurity),
+        };
+        Ok(Some(AttributeValues { mounted_on_fileid: Some(covered), ..values }))
     }
 
     async fn values_of_object(&self, entry: &DirEntry<F::Node>) -> Result<AttributeValues, Status> {

@@ -20,6 +20,8 @@ pub(crate) async fn run<F: FileSystem>(
     if source.export.id() != target.export.id() {
         return Err(Status::CrossDevice);
     }
+    context.not_crossing(source, old)?;
+    context.not_crossing(target, new)?;
     // Rights are those on both sides.
     let identity = context.identity(source)?;
     if identity != context.identity(target)? {

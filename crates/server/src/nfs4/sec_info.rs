@@ -4,13 +4,13 @@ use proto::nfs4::{SecInfoArgs, SecInfoNoNameArgs, SecInfoResult, SecInfoStyle, S
 use vfs::FileSystem;
 
 use super::context::{Context, Object, refused};
-use super::{lookup, status};
+use super::{lookup, lookup_parent};
 
 pub(crate) async fn by_name<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: SecInfoArgs,
 ) -> Result<SecInfoResult, Status> {
-    let (object, _) = lookup::child(context, &arguments.name).await?;
+    let (object, _) = lookup::find(context, &arguments.name).await?;
     flavors(context, &object)
 }
 
@@ -21,11 +21,7 @@ pub(crate) async fn without_name<F: FileSystem>(
     let object = context.object()?.clone();
     let object = match arguments.style {
         SecInfoStyle::CurrentHandle => object,
-        SecInfoStyle::Parent => {
-            let identity = context.identity(&object)?;
-            let node = object.fs().lookup_parent(&identity, &object.node).await.map_err(status::of)?;
-            Object { export: object.export.clone(), node }
-        }
+        SecInfoStyle::Parent => lookup_parent::parent(context, &object).await?,
     };
     flavors(context, &object)
 }

@@ -12,10 +12,9 @@ use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use vfs::local::Local;
 
 use super::ServeOptions;
-use super::exports::{ExportsError, Keeper, Reloaded, check_state_is_outside};
+use super::exports::{Exported, ExportsError, Keeper, Reloaded, check_state_is_outside};
 use super::identity;
 use super::names::SystemNames;
 use super::records::Records;
@@ -102,7 +101,7 @@ impl Running {
     /// See [`ExportsError`]; then everything is as it was.
     pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
         let (keeper, exports) = (Arc::clone(&self.keeper), options.exports.clone());
-        let reloaded = on_a_thread(move || keeper.reload(&exports)).await?;
+        let reloaded = on_a_thread(async move { keeper.reload(&exports).await }).await?;
         Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
     }
 
@@ -144,8 +143,9 @@ fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
 }
 
 /// Runs what blocks on the disk where that stops nobody.
-async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+async fn on_a_thread<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let handle = tokio::runtime::Handle::current();
+    match tokio::task::spawn_blocking(move || handle.block_on(work)).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
@@ -153,7 +153,7 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
 
 /// A server that is put together and does not listen yet.
 struct Prepared {
-    programs: Programs<Local, Recaller, Recaller>,
+    programs: Programs<Exported, Recaller, Recaller>,
     keeper: Arc<Keeper>,
     recaller: Recaller,
     records: Option<Arc<Records>>,
@@ -161,7 +161,7 @@ struct Prepared {
 
 async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
     let (specs, state_directory) = (options.exports.clone(), options.state_directory.clone());
-    let keeper = on_a_thread(move || Keeper::open(&specs, state_directory.as_deref())).await?;
+    let keeper = on_a_thread(async move { Keeper::open(&specs, state_directory.as_deref()).await }).await?;
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));

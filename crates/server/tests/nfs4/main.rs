@@ -18,6 +18,7 @@ mod owners;
 mod peer;
 mod persistent;
 mod principals;
+mod pseudo;
 mod read_dir;
 mod sessions;
 mod sizes;

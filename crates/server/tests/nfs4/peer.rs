@@ -353,6 +353,10 @@ pub struct Peer {
     connection: Arc<dyn Connection>,
     uid: u32,
     pub machine_name: &'static str,
+    /// Where its calls come from.
+    pub from: SocketAddr,
+    /// Its calls say nothing of who it is.
+    pub anonymous: bool,
     pub client: ClientId,
     pub session: SessionId,
     sequence: u32,
@@ -404,6 +408,8 @@ impl Peer {
             callbacks,
             uid,
             machine_name: "",
+            from: SocketAddr::from(([127, 0, 0, 1], 900)),
+            anonymous: false,
             client: ClientId(0),
             session: SessionId([0; 16]),
             sequence: 0,
@@ -618,20 +624,21 @@ impl Peer {
     }
 
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
-        let credential = Credential::Sys(AuthSys {
+        let claim = Credential::Sys(AuthSys {
             stamp: 0,
             machine_name: Bytes::from_static(self.machine_name.as_bytes()),
             uid: self.uid,
             gid: self.uid,
             gids: vec![],
         });
+        let credential = if self.anonymous { Credential::None } else { claim };
         let header =
             CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: COMPOUND, credential };
-        let (server, connection) = (Arc::clone(&self.server), Arc::clone(&self.connection));
+        let (server, connection, peer) = (Arc::clone(&self.server), Arc::clone(&self.connection), self.from);
         Box::pin(async move {
             let call = Call {
                 header: &header,
-                peer: connection.peer(),
+                peer,
                 connection: &connection,
                 arguments: Decoder::new(arguments.into()),
             };

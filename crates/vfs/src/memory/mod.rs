@@ -169,8 +169,8 @@ impl FileSystem for Memory {
     }
 
     fn object_id(&self, node: &Node) -> ObjectId {
-        // File ids count up and are never used again.
-        ObjectId { fileid: node.0.fileid, generation: 1 }
+        // File ids count up and are never used again; another file system has its own.
+        ObjectId { fileid: node.0.fileid, generation: self.fsid }
     }
 
     async fn attributes(&self, node: &Node) -> Result<Attributes> {

@@ -59,6 +59,13 @@ pub(crate) async fn of<F: FileSystem>(
     if wanted.intersects(LIMITS) {
         add_limits(&mut values, object.fs());
     }
+    if wanted.contains(AttributeId::MountedOnFileId)
+        && let Some(covered) = object.export.mounted_on()
+        && object.id() == object.fs().object_id(&object.fs().root())
+    {
+        // The root of an export covers a directory of another (RFC 8881 §5.8.2.23).
+        values.mounted_on_fileid = Some(covered);
+    }
     if wanted.intersects(SPACE) {
         let space = object.fs().stat_fs(&object.node).await.map_err(status::of)?;
         values.files_avail = Some(space.available_files);

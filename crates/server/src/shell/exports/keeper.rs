@@ -5,13 +5,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rustix::io::Errno;
+use tokio::sync::Mutex;
+use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions};
 
 use super::ExportSpec;
 use super::ids::ExportIds;
-use crate::exports::{Export, ExportId, ExportPath, ExportSet, Exports, InvalidExports};
+use crate::exports::{BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, InvalidExports};
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +40,7 @@ pub enum ExportsError {
         source: io::Error,
     },
     /// They cannot stand together.
-    #[error("{0}; give every export a path of its own, and one of them /")]
+    #[error("{reason}; {mend}", reason = .0, mend = mend(.0))]
     Invalid(#[from] InvalidExports),
 }
 
@@ -58,6 +59,9 @@ pub struct Reloaded {
     pub needs_restart: Vec<&'static str>,
 }
 
+/// What is behind an export.
+pub(in crate::shell) type Exported = BackEnd<Local>;
+
 /// A directory that is open.
 #[derive(Debug, Clone)]
 struct Opened {
@@ -72,7 +76,7 @@ struct Opened {
 #[derive(Debug)]
 pub(in crate::shell) struct Keeper {
     state_directory: Option<PathBuf>,
-    exports: Arc<Exports<Local>>,
+    exports: Arc<Exports<Exported>>,
     kept: Mutex<Kept>,
 }
 
@@ -87,20 +91,20 @@ impl Keeper {
     ///
     /// # Errors
     /// See [`ExportsError`].
-    pub(in crate::shell) fn open(
+    pub(in crate::shell) async fn open(
         specs: &[ExportSpec],
         state_directory: Option<&Path>,
     ) -> Result<Self, ExportsError> {
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
         let mut kept = Kept { ids, opened: Vec::new() };
-        let (set, opened) = kept.open(specs, state_directory)?;
+        let (set, opened) = kept.open(specs, state_directory).await?;
         kept.opened = opened;
         let state_directory = state_directory.map(Path::to_owned);
         Ok(Self { state_directory, exports: Arc::new(set.into()), kept: Mutex::new(kept) })
     }
 
     /// The exports, as they are now and will be.
-    pub(in crate::shell) fn exports(&self) -> &Arc<Exports<Local>> {
+    pub(in crate::shell) fn exports(&self) -> &Arc<Exports<Exported>> {
         &self.exports
     }
 
@@ -108,9 +112,9 @@ impl Keeper {
     ///
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
-    pub(in crate::shell) fn reload(&self, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
-        let mut kept = self.kept.lock();
-        let (set, opened) = kept.open(specs, self.state_directory.as_deref())?;
+    pub(in crate::shell) async fn reload(&self, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
+        let mut kept = self.kept.lock().await;
+        let (set, opened) = kept.open(specs, self.state_directory.as_deref()).await?;
         let reloaded = compare(&kept.opened, &opened);
         kept.opened = opened;
         self.exports.replace(set);
@@ -119,11 +123,11 @@ impl Keeper {
 }
 
 impl Kept {
-    fn open(
+    async fn open(
         &mut self,
         specs: &[ExportSpec],
         state_directory: Option<&Path>,
-    ) -> Result<(ExportSet<Local>, Vec<Opened>), ExportsError> {
+    ) -> Result<(ExportSet<Exported>, Vec<Opened>), ExportsError> {
         if let Some(state_directory) = state_directory {
             check_state_is_outside(specs, state_directory)?;
         }
@@ -144,7 +148,8 @@ impl Kept {
             };
             opened.push(Opened { spec: spec.clone(), inode, id, local });
         }
-        let set = ExportSet::new(opened.iter().map(Opened::export).collect())?;
+        let list = opened.iter().map(Opened::export).collect();
+        let set = ExportSet::joined(list, now()).await?;
         Ok((set.with_former(self.ids.len() > opened.len()), opened))
     }
 }
@@ -217,6 +222,18 @@ fn is_inside(path: &Path, directory: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
     existing.is_some_and(|existing| existing.starts_with(directory))
+}
+
+fn mend(invalid: &InvalidExports) -> &'static str {
+    match invalid {
+        InvalidExports::NoRoot | InvalidExports::Twice => "give every export a path of its own",
+        InvalidExports::NoPlace(_) => "make that directory, or choose another `pseudo` path",
+    }
+}
+
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() }
 }
 
 fn unusable(path: &Path, source: vfs::Error) -> ExportsError {

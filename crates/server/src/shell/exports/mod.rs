@@ -7,6 +7,6 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub(super) use keeper::{Exported, Keeper, check_state_is_outside};
 pub use keeper::{ExportsError, Reloaded};
-pub(super) use keeper::{Keeper, check_state_is_outside};
 pub use spec::ExportSpec;

@@ -7,7 +7,7 @@ use rpc::Credential;
 use tempfile::TempDir;
 use vfs::{Error, FileSystem, Handle};
 
-use super::{ExportSpec, ExportsError, Keeper};
+use super::{ExportSpec, ExportsError, Keeper, Reloaded};
 use crate::exports::{Caller, ExportPath, Rule, Unreachable, Version};
 
 struct Place(TempDir);
@@ -31,7 +31,7 @@ impl Place {
     }
 
     fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
-        Keeper::open(specs, Some(&self.path("state")))
+        pollster::block_on(Keeper::open(specs, Some(&self.path("state"))))
     }
 }
 
@@ -46,6 +46,10 @@ fn handle(keeper: &Keeper, path: &str) -> Handle {
     fs.handle(&fs.root())
 }
 
+fn reload(keeper: &Keeper, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
+    pollster::block_on(keeper.reload(specs))
+}
+
 /// The path of the export that a handle leads into.
 fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> {
     let caller =
@@ -58,63 +62,64 @@ fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> 
 #[test]
 fn a_reload_keeps_what_stays_and_makes_stale_what_goes() {
     let place = Place::new(&["a", "b", "c"]);
-    let keeper = place.open(&[place.spec("a", "/"), place.spec("b", "/b")]).unwrap();
-    let (a, b) = (handle(&keeper, "/"), handle(&keeper, "/b"));
+    let keeper = place.open(&[place.spec("a", "/a"), place.spec("b", "/b")]).unwrap();
+    let (a, b) = (handle(&keeper, "/a"), handle(&keeper, "/b"));
     let forged = Handle::new(&[1; 40]).unwrap();
     assert!(matches!(reached(&keeper, &forged), Err(Unreachable::Handle(Error::BadHandle))));
     let before = keeper.exports().load();
-    let renamed = place.spec("a", "/");
-    let reloaded = keeper.reload(&[renamed, place.spec("c", "/c")]).unwrap();
-    assert_eq!((reloaded.kept, reloaded.added), (vec![at("/")], vec![at("/c")]));
+    let renamed = place.spec("a", "/a");
+    let reloaded = reload(&keeper, &[renamed, place.spec("c", "/c")]).unwrap();
+    assert_eq!((reloaded.kept, reloaded.added), (vec![at("/a")], vec![at("/c")]));
     assert_eq!((reloaded.removed, reloaded.changed), (vec![at("/b")], vec![]));
-    assert_eq!(reached(&keeper, &a).unwrap(), at("/"));
+    assert_eq!(reached(&keeper, &a).unwrap(), at("/a"));
     assert!(matches!(reached(&keeper, &b), Err(Unreachable::Handle(Error::Stale))));
-    assert_eq!(before.iter().count(), 2, "a request goes on with what it began with");
+    assert_eq!(before.mountable().count(), 2, "a request goes on with what it began with");
     assert!(before.iter().any(|export| *export.path() == at("/b")));
 }
 
 #[test]
 fn other_rules_do_not_touch_the_handles() {
     let place = Place::new(&["a"]);
-    let keeper = place.open(&[place.spec("a", "/")]).unwrap();
-    let a = handle(&keeper, "/");
+    let keeper = place.open(&[place.spec("a", "/a")]).unwrap();
+    let a = handle(&keeper, "/a");
     let read_only = Rule { read_only: true, ..Rule::default() };
-    let spec = ExportSpec { options: read_only.into(), ..place.spec("a", "/") };
-    assert_eq!(keeper.reload(&[spec]).unwrap().changed, [at("/")]);
-    assert_eq!(reached(&keeper, &a).unwrap(), at("/"));
-    assert_eq!(handle(&keeper, "/"), a);
+    let spec = ExportSpec { options: read_only.into(), ..place.spec("a", "/a") };
+    assert_eq!(reload(&keeper, &[spec]).unwrap().changed, [at("/a")]);
+    assert_eq!(reached(&keeper, &a).unwrap(), at("/a"));
+    assert_eq!(handle(&keeper, "/a"), a);
 }
 
 #[test]
 fn a_reload_that_cannot_be_done_changes_nothing() {
     let place = Place::new(&["a"]);
-    let keeper = place.open(&[place.spec("a", "/")]).unwrap();
-    let a = handle(&keeper, "/");
-    let error = keeper.reload(&[place.spec("a", "/"), place.spec("missing", "/m")]).unwrap_err().to_string();
+    let keeper = place.open(&[place.spec("a", "/a")]).unwrap();
+    let a = handle(&keeper, "/a");
+    let error =
+        reload(&keeper, &[place.spec("a", "/a"), place.spec("missing", "/m")]).unwrap_err().to_string();
     assert!(error.contains("missing"), "{error}");
-    assert!(keeper.reload(&[place.spec("a", "/"), place.spec("a", "/")]).is_err());
-    assert_eq!(reached(&keeper, &a).unwrap(), at("/"));
-    assert_eq!(keeper.exports().load().iter().count(), 1);
+    assert!(reload(&keeper, &[place.spec("a", "/a"), place.spec("a", "/a")]).is_err());
+    assert_eq!(reached(&keeper, &a).unwrap(), at("/a"));
+    assert_eq!(keeper.exports().load().mountable().count(), 1);
 }
 
 #[test]
 fn handles_survive_restarts_and_other_exports_around_them() {
     let place = Place::new(&["a", "b", "c"]);
-    let keeper = place.open(&[place.spec("a", "/"), place.spec("b", "/b")]).unwrap();
+    let keeper = place.open(&[place.spec("a", "/a"), place.spec("b", "/b")]).unwrap();
     let b = handle(&keeper, "/b");
     drop(keeper);
-    let keeper = place.open(&[place.spec("c", "/"), place.spec("b", "/elsewhere")]).unwrap();
+    let keeper = place.open(&[place.spec("c", "/c"), place.spec("b", "/elsewhere")]).unwrap();
     assert_eq!(reached(&keeper, &b).unwrap(), at("/elsewhere"));
 }
 
 #[test]
 fn another_directory_at_the_same_path_is_another_export() {
     let place = Place::new(&["a", "other"]);
-    let keeper = place.open(&[place.spec("a", "/")]).unwrap();
-    let a = handle(&keeper, "/");
+    let keeper = place.open(&[place.spec("a", "/a")]).unwrap();
+    let a = handle(&keeper, "/a");
     fs::rename(place.path("a"), place.path("old")).unwrap();
     fs::rename(place.path("other"), place.path("a")).unwrap();
-    let reloaded = keeper.reload(&[place.spec("a", "/")]).unwrap();
-    assert_eq!((reloaded.added, reloaded.removed), (vec![at("/")], vec![at("/")]));
+    let reloaded = reload(&keeper, &[place.spec("a", "/a")]).unwrap();
+    assert_eq!((reloaded.added, reloaded.removed), (vec![at("/a")], vec![at("/a")]));
     assert!(reached(&keeper, &a).is_err());
 }

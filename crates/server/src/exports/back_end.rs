@@ -1,0 +1,324 @@
+//! A back end of an export: a file system of its own, or the directories that lead to the others.
+
+use bytes::Bytes;
+use vfs::{
+    Access, Attributes, Committed, CreateMode, Created, DirEntry, DirPage, Error, FileSystem, Handle,
+    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability,
+    StatFs, Written,
+};
+
+use super::pseudo::{PseudoNode, PseudoTree};
+
+/// A file system of its own, or the way to others. Whatever the first can do is passed on to it.
+#[derive(Debug)]
+pub enum BackEnd<F> {
+    /// Files.
+    Own(F),
+    /// Directories that lead to exports. Nothing in them changes.
+    Way(PseudoTree),
+}
+
+/// An object of a [`BackEnd`].
+#[derive(Debug, Clone)]
+pub enum BackEndNode<N> {
+    /// Of a file system of its own.
+    Own(N),
+    /// On the way to one.
+    Way(PseudoNode),
+}
+
+use BackEndNode as Node;
+
+impl<F> BackEnd<F> {
+    /// The tree and a directory in it, for what changes nothing. Nodes come from the back end that they are given to.
+    fn way<N>(&self, node: &Node<N>) -> Result<(&PseudoTree, PseudoNode)> {
+        match (self, node) {
+            (Self::Way(tree), Node::Way(node)) => Ok((tree, *node)),
+            _ => Err(Error::Stale),
+        }
+    }
+}
+
+fn own<T, N>(found: Result<(N, T)>) -> Result<(Node<N>, T)> {
+    found.map(|(node, other)| (Node::Own(node), other))
+}
+
+fn own_entry<N>(entry: DirEntry<N>) -> DirEntry<Node<N>> {
+    let object = entry.object.map(|(node, attributes)| (Node::Own(node), attributes));
+    DirEntry { name: entry.name, fileid: entry.fileid, cookie: entry.cookie, object }
+}
+
+fn way_entry<N>(entry: DirEntry<PseudoNode>) -> DirEntry<Node<N>> {
+    let object = entry.object.map(|(node, attributes)| (Node::Way(node), attributes));
+    DirEntry { name: entry.name, fileid: entry.fileid, cookie: entry.cookie, object }
+}
+
+impl<F: FileSystem> FileSystem for BackEnd<F> {
+    type Node = Node<F::Node>;
+
+    fn root(&self) -> Self::Node {
+        match self {
+            Self::Own(fs) => Node::Own(fs.root()),
+            Self::Way(tree) => Node::Way(tree.root()),
+        }
+    }
+
+    async fn resolve(&self, handle: &[u8]) -> Result<Self::Node> {
+        match self {
+            Self::Own(fs) => fs.resolve(handle).await.map(Node::Own),
+            Self::Way(tree) => tree.resolve(handle).map(Node::Way),
+        }
+    }
+
+    fn handle(&self, node: &Self::Node) -> Handle {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.handle(node),
+            (Self::Way(tree), Node::Way(node)) => tree.handle(*node),
+            _ => unreachable!("a node comes from the back end that it is given to"),
+        }
+    }
+
+    fn object_id(&self, node: &Self::Node) -> ObjectId {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.object_id(node),
+            (Self::Way(tree), Node::Way(node)) => tree.object_id(*node),
+            _ => unreachable!("a node comes from the back end that it is given to"),
+        }
+    }
+
+    async fn attributes(&self, node: &Self::Node) -> Result<Attributes> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.attributes(node).await,
+            _ => self.way(node).map(|(tree, node)| tree.attributes(node)),
+        }
+    }
+
+    async fn set_attributes(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        set: &SetAttributes,
+    ) -> Result<Attributes> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.set_attributes(who, node, set).await,
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn access(&self, who: &Identity, node: &Self::Node, wanted: Access) -> Result<Access> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.access(who, node, wanted).await,
+            _ => Ok(PseudoTree::access(wanted)),
+        }
+    }
+
+    async fn lookup(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+    ) -> Result<(Self::Node, Attributes)> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => own(fs.lookup(who, dir, name).await),
+            _ => {
+                let (tree, dir) = self.way(dir)?;
+                let found = tree.lookup(dir, name)?;
+                Ok((Node::Way(found), tree.attributes(found)))
+            }
+        }
+    }
+
+    async fn lookup_parent(&self, who: &Identity, dir: &Self::Node) -> Result<Self::Node> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => fs.lookup_parent(who, dir).await.map(Node::Own),
+            _ => {
+                let (tree, dir) = self.way(dir)?;
+                tree.parent(dir).map(Node::Way)
+            }
+        }
+    }
+
+    async fn read_link(&self, who: &Identity, node: &Self::Node) -> Result<Bytes> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.read_link(who, node).await,
+            _ => Err(Error::Invalid),
+        }
+    }
+
+    async fn read(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        count: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<ReadDone> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.read(who, node, offset, count, out).await,
+            _ => Err(Error::IsDirectory),
+        }
+    }
+
+    async fn write(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+    ) -> Result<Written> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.write(who, node, offset, data, stability).await,
+            _ => Err(Error::IsDirectory),
+        }
+    }
+
+    async fn commit(&self, who: &Identity, node: &Self::Node, offset: u64, count: u64) -> Result<Committed> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.commit(who, node, offset, count).await,
+            _ => Err(Error::IsDirectory),
+        }
+    }
+
+    fn write_verifier(&self) -> [u8; 8] {
+        match self {
+            Self::Own(fs) => fs.write_verifier(),
+            Self::Way(_) => [0; 8],
+        }
+    }
+
+    async fn create(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<Created<Self::Node>> {
+        let (Self::Own(fs), Node::Own(dir)) = (self, dir) else { return Err(Error::ReadOnly) };
+        let Created { node, attributes, created } = fs.create(who, dir, name, mode).await?;
+        Ok(Created { node: Node::Own(node), attributes, created })
+    }
+
+    async fn make_dir(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        set: &SetAttributes,
+    ) -> Result<(Self::Node, Attributes)> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_dir(who, dir, name, set).await),
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn make_symlink(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        target: &[u8],
+        set: &SetAttributes,
+    ) -> Result<(Self::Node, Attributes)> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_symlink(who, dir, name, target, set).await),
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn make_node(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        kind: NodeKind,
+        set: &SetAttributes,
+    ) -> Result<(Self::Node, Attributes)> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_node(who, dir, name, kind, set).await),
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn link(&self, who: &Identity, node: &Self::Node, dir: &Self::Node, name: Name<'_>) -> Result<()> {
+        match (self, node, dir) {
+            (Self::Own(fs), Node::Own(node), Node::Own(dir)) => fs.link(who, node, dir, name).await,
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn remove(&self, who: &Identity, dir: &Self::Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
+        match (self, dir) {
+            (Self::Own(fs), Node::Own(dir)) => fs.remove(who, dir, name, kind).await,
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn rename(
+        &self,
+        who: &Identity,
+        from_dir: &Self::Node,
+        from: Name<'_>,
+        to_dir: &Self::Node,
+        to: Name<'_>,
+    ) -> Result<()> {
+        match (self, from_dir, to_dir) {
+            (Self::Own(fs), Node::Own(from_dir), Node::Own(to_dir)) => {
+                fs.rename(who, from_dir, from, to_dir, to).await
+            }
+            _ => Err(Error::ReadOnly),
+        }
+    }
+
+    async fn read_dir(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        cookie: u64,
+        entries_max: usize,
+        objects: bool,
+    ) -> Result<DirPage<Self::Node>> {
+        if let (Self::Own(fs), Node::Own(dir)) = (self, dir) {
+            let page = fs.read_dir(who, dir, cookie, entries_max, objects).await?;
+            // Collected in place: the entries are not moved when the layouts agree.
+            return Ok(DirPage { entries: page.entries.into_iter().map(own_entry).collect(), eof: page.eof });
+        }
+        let (tree, dir) = self.way(dir)?;
+        let page = tree.read_dir(dir, cookie, entries_max);
+        Ok(DirPage { entries: page.entries.into_iter().map(way_entry).collect(), eof: page.eof })
+    }
+
+    async fn stat_fs(&self, node: &Self::Node) -> Result<StatFs> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.stat_fs(node).await,
+            _ => Ok(StatFs::default()),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        match self {
+            Self::Own(fs) => fs.limits(),
+            Self::Way(_) => PseudoTree::limits(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A method with a default that is not passed on would silently be that default for every export.
+    #[test]
+    fn every_method_of_a_file_system_is_passed_on() {
+        let methods = |text: &'static str| {
+            let lines = text.lines().map(|line| line.trim().trim_start_matches("async "));
+            lines.filter_map(|line| line.strip_prefix("fn ")?.split(['(', '<']).next())
+        };
+        let wrapper: Vec<_> = methods(include_str!("back_end.rs")).collect();
+        let text = include_str!("../../../vfs/src/file_system.rs");
+        let (_, definition) = text.split_once("pub trait FileSystem").unwrap();
+        let all: Vec<_> = methods(definition).collect();
+        assert!(all.len() > 20, "{all:?}");
+        for method in all {
+            assert!(wrapper.contains(&method), "BackEnd does not pass on `{method}`");
+        }
+    }
+}

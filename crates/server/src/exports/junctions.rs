@@ -1,0 +1,158 @@
+//! Where one export goes on in another: NFSv4 clients cross there by name (RFC 8881 §7.3, §7.7).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use vfs::{Error, FileSystem, Handle, Identity, Name, ObjectId};
+
+use super::{Caller, Denied, Export, ExportId, ExportPath};
+
+/// Entries of a directory that are asked for at a time.
+const PAGE_ENTRIES: usize = 256;
+
+/// A name in a directory that leads out of its export, or on the way to others.
+#[derive(Debug)]
+pub(crate) struct Junction<F> {
+    /// The export whose root is there.
+    here: Option<Arc<Export<F>>>,
+    /// Those that can only be reached over the directory itself.
+    below: Vec<Arc<Export<F>>>,
+}
+
+/// Where a name leads a caller.
+#[derive(Debug)]
+pub(crate) enum Leads<'a, F> {
+    /// To the root of this export.
+    Into(&'a Arc<Export<F>>),
+    /// To what its directory has under that name.
+    On,
+}
+
+impl<F> Default for Junction<F> {
+    fn default() -> Self {
+        Self { here: None, below: Vec::new() }
+    }
+}
+
+impl<F: FileSystem> Junction<F> {
+    /// Where the name leads this caller. For whom nothing is there, the name is not there either.
+    ///
+    /// # Errors
+    /// `Client`, or `Port` when that is all that is wrong.
+    pub(crate) fn leads(&self, caller: &Caller<'_>) -> Result<Leads<'_, F>, Denied> {
+        let here = match &self.here {
+            Some(export) => export.rule(caller).map(|_| Leads::Into(export)),
+            None => Err(Denied::Client),
+        };
+        match here {
+            Err(_) if self.below.iter().any(|export| export.rule(caller).is_ok()) => Ok(Leads::On),
+            here => here,
+        }
+    }
+}
+
+/// A directory over the root of an export.
+#[derive(Debug)]
+pub(crate) struct Above<F> {
+    pub(crate) export: Arc<Export<F>>,
+    /// Of the directory, in that export.
+    pub(crate) handle: Handle,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Junctions<F> {
+    below: HashMap<(ExportId, ObjectId), BTreeMap<Bytes, Junction<F>>>,
+    /// Of each export, the directories that it can be seen in, the nearest first.
+    above: HashMap<ExportId, Vec<Above<F>>>,
+}
+
+impl<F> Default for Junctions<F> {
+    fn default() -> Self {
+        Self { below: HashMap::new(), above: HashMap::new() }
+    }
+}
+
+/// An export has no directory to be seen in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the export {path} cannot be seen in {parent}, which has no directory for it")]
+pub struct NoPlace {
+    /// Where the export should be.
+    pub path: ExportPath,
+    /// The export that its path leads through.
+    pub parent: ExportPath,
+}
+
+impl<F: FileSystem> Junctions<F> {
+    /// The names in a directory that are junctions.
+    pub(crate) fn of(&self, export: ExportId, dir: ObjectId) -> Option<&BTreeMap<Bytes, Junction<F>>> {
+        if self.below.is_empty() { None } else { self.below.get(&(export, dir)) }
+    }
+
+    /// The directory over the root of an export, for a caller.
+    pub(crate) fn above(&self, export: ExportId, caller: &Caller<'_>) -> Option<&Above<F>> {
+        self.above.get(&export)?.iter().find(|above| above.export.rule(caller).is_ok())
+    }
+
+    /// Makes the root of `child` appear in `parent`, the export that its path leads through: where a directory is.
+    pub(super) async fn mount(
+        &mut self,
+        parent: &Arc<Export<F>>,
+        child: &Arc<Export<F>>,
+    ) -> Result<(), NoPlace> {
+        let no_place = || NoPlace { path: child.path().clone(), parent: parent.path().clone() };
+        let depth = parent.path().depth_above(child.path()).ok_or_else(no_place)?;
+        let names: Vec<_> = child.path().components().skip(depth).collect();
+        let (last, way) = names.split_last().ok_or_else(no_place)?;
+        let fs = parent.file_system();
+        let mut node = fs.root();
+        for name in way {
+            (node, _) = fs.lookup(&Identity::root(), &node, *name).await.map_err(|_| no_place())?;
+        }
+        let fileid = find_entry(fs, &node, *last).await.map_err(|_| no_place())?.ok_or_else(no_place)?;
+        child.set_mounted_on(fileid);
+        self.junction(parent, &node, *last).here = Some(Arc::clone(child));
+        self.above
+            .entry(child.id())
+            .or_default()
+            .push(Above { export: Arc::clone(parent), handle: fs.handle(&node) });
+        Ok(())
+    }
+
+    /// Makes every directory of `way` on the path of `child` lead on to it.
+    pub(super) async fn lead(&mut self, way: &Arc<Export<F>>, child: &Arc<Export<F>>) -> Result<(), NoPlace> {
+        let fs = way.file_system();
+        let mut node = fs.root();
+        for name in child.path().components() {
+            if child.path() != &ExportPath::root() {
+                self.junction(way, &node, name).below.push(Arc::clone(child));
+            }
+            let found = fs.lookup(&Identity::root(), &node, name).await;
+            (node, _) =
+                found.map_err(|_| NoPlace { path: child.path().clone(), parent: way.path().clone() })?;
+        }
+        Ok(())
+    }
+
+    fn junction(&mut self, export: &Arc<Export<F>>, dir: &F::Node, name: Name<'_>) -> &mut Junction<F> {
+        let dir = export.file_system().object_id(dir);
+        let names = self.below.entry((export.id(), dir)).or_default();
+        names.entry(Bytes::copy_from_slice(name.as_bytes())).or_default()
+    }
+}
+
+/// The file id of an entry, as its directory lists it: what is mounted on it does not count (RFC 8881 §5.8.2.23).
+async fn find_entry<F: FileSystem>(fs: &F, dir: &F::Node, name: Name<'_>) -> Result<Option<u64>, Error> {
+    let mut cookie = 0;
+    loop {
+        let page = fs.read_dir(&Identity::root(), dir, cookie, PAGE_ENTRIES, false).await?;
+        if let Some(entry) = page.entries.iter().find(|entry| entry.name == name.as_bytes()) {
+            return Ok(Some(entry.fileid));
+        }
+        match page.entries.last() {
+            Some(last) if !page.eof => cookie = last.cookie,
+            _ => return Ok(None),
+        }
+    }
+}

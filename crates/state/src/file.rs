@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::ranges::RangeTable;
 use crate::shares::Share;
-use crate::{Client, Now};
+use crate::{Client, Keeper, Now};
 
 /// The key of a file: its id and generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,8 @@ pub(crate) struct FileState {
     pub(crate) delegations: Vec<Delegation>,
     /// When a delegation was last recalled.
     pub(crate) recalled: Option<Now>,
+    /// Of a file without a name: dropped with the last open and delegation.
+    pub(crate) keeper: Option<Keeper>,
 }
 
 /// An open-owner's opens of the file, as one (RFC 8881 §9.7).

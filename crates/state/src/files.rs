@@ -17,6 +17,10 @@ pub(crate) struct Files {
     boot: u32,
     next: AtomicU64,
     pub(crate) delegations: AtomicUsize,
+    /// Moves on when a file loses a name or its keeper.
+    pub(crate) removals: AtomicU64,
+    /// Files with a keeper.
+    pub(crate) kept: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +39,8 @@ impl Files {
             boot,
             next: AtomicU64::new(1),
             delegations: AtomicUsize::new(0),
+            removals: AtomicU64::new(0),
+            kept: AtomicUsize::new(0),
         }
     }
 
@@ -55,15 +61,24 @@ impl Files {
         other
     }
 
-    /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall.
+    /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall. What kept a file that
+    /// nobody has open any more goes after the lock.
     pub(crate) fn with<R>(&self, file: FileId, work: impl FnOnce(&mut FileState, &Shard) -> R) -> R {
         let shard = self.shard(file);
         let mut files = shard.files.lock();
         let state = files.entry(file).or_default();
         let result = work(state, shard);
+        let unused = if state.has_holders() { None } else { state.keeper.take() };
+        if unused.is_some() {
+            self.kept.fetch_sub(1, Ordering::SeqCst);
+            // Who has found the file before, and opens it now, must keep it anew.
+            self.removals.fetch_add(1, Ordering::SeqCst);
+        }
         if state.is_idle() && state.recalled.is_none() {
             files.remove(&file);
         }
+        drop(files);
+        drop(unused);
         result
     }
 

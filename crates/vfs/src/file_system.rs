@@ -136,7 +136,8 @@ pub struct Limits {
 /// A file system that a server can export.
 ///
 /// A *node* is an object that has been found: cheap to clone, valid as long as it is held, even when the last
-/// name has been removed (operations then answer `Stale` where the object is really gone).
+/// name has been removed through us: its handle is resolved and its data is there until nobody holds it (operations answer
+/// `Stale` where the object is really gone).
 ///
 /// Every operation enforces the permissions of `who`. Operations that change a directory or an object's
 /// attributes are durable when they return, unless the back end was set up as asynchronous.
@@ -322,4 +323,9 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// Limits to tell a client.
     fn limits(&self) -> Limits;
+
+    /// How many objects without a name may be held for long at a time, where each takes something that others need too.
+    fn nameless_max(&self) -> usize {
+        usize::MAX
+    }
 }

@@ -105,6 +105,46 @@ pub(super) async fn a_held_file_lives_on_without_a_name<F: FileSystem>(t: &Fixtu
     Ok(())
 }
 
+pub(super) async fn a_replaced_file_lives_on_as_long_as_it_is_held<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+    let held = t.file_with("target", b"before").await?;
+    let (handle, id) = (t.fs.handle(&held), t.fs.object_id(&held));
+    t.file_with("source", b"other").await?;
+    t.rename(&t.root, "source", &t.root, "target").await?;
+    ensure!(t.fs.object_id(&t.lookup(&t.root, "target").await?.0) != id);
+    let again = t.fs.resolve(handle.as_bytes()).await?;
+    same!(t.fs.object_id(&again), id);
+    same!(t.fs.attributes(&again).await?.links, 0);
+    drop(held);
+    same!(t.read(&again, 0, 100).await?.0, b"before");
+    Ok(())
+}
+
+pub(super) async fn held_files_without_names_stay_while_many_others_come_and_go<F: FileSystem>(
+    t: &Fixture<F>,
+) -> Outcome {
+    const FILES: usize = 32;
+    ensure!(t.fs.nameless_max() >= FILES);
+    let mut held = Vec::new();
+    for i in 0..FILES {
+        held.push(t.file_with(&format!("held {i}"), format!("content {i}").as_bytes()).await?);
+        t.remove(&t.root, &format!("held {i}")).await?;
+        t.file_with(&format!("other {i}"), b"x").await?;
+    }
+    for _ in 0..3 {
+        for i in 0..FILES {
+            t.read(&t.lookup(&t.root, &format!("other {i}")).await?.0, 0, 1).await?;
+        }
+        for (i, node) in held.iter().enumerate() {
+            let found = t.fs.resolve(t.fs.handle(node).as_bytes()).await?;
+            same!(t.fs.object_id(&found), t.fs.object_id(node));
+            same!(t.read(&found, 0, 100).await?.0, format!("content {i}").as_bytes());
+            same!(t.write(&found, 0, b"C").await?, 1);
+            same!(t.write(&found, 0, b"c").await?, 1);
+        }
+    }
+    Ok(())
+}
+
 pub(super) async fn objects_that_follow_one_another_differ<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let mut seen = Vec::new();
     for _ in 0..64 {

@@ -116,6 +116,8 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             a_handle_is_the_same_however_the_object_was_found,
             the_handle_of_a_removed_file_is_stale,
             a_held_file_lives_on_without_a_name,
+            a_replaced_file_lives_on_as_long_as_it_is_held,
+            held_files_without_names_stay_while_many_others_come_and_go,
             objects_that_follow_one_another_differ,
         }
         names {

@@ -93,6 +93,11 @@ impl Cache {
         }
     }
 
+    /// Objects without a name cannot be opened again, so their descriptors stay: three at most of each, and a quarter of all.
+    pub(super) fn nameless_max(&self) -> usize {
+        self.open_max / 4 / 3
+    }
+
     /// True when keeping more would soon cost others their place.
     pub(super) fn is_half_full(&self) -> bool {
         self.open.load(Relaxed) >= self.open_target / 2

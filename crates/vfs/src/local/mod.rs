@@ -299,4 +299,8 @@ impl FileSystem for Local {
     fn limits(&self) -> Limits {
         self.export.limits
     }
+
+    fn nameless_max(&self) -> usize {
+        self.export.cache.nameless_max()
+    }
 }

@@ -13,7 +13,7 @@ use super::sync::Depth;
 use super::{Durability, Export, stat};
 use crate::{Error, FileKind, Identity, RemoveKind, Result};
 
-/// Freeing more than this is left to the pool.
+/// Freeing a file that is longer than this is left to the pool.
 pub(super) const LARGE_BYTES: u64 = 16 << 20;
 
 /// An object and a descriptor on it.
@@ -159,11 +159,11 @@ impl Export {
             object.keep(Purpose::Path, fd);
             self.cache.release(&object);
         }
+        if gone {
+            object.set_nameless(self.pool.handle());
+        }
         if let Some(index) = self.index.as_ref().filter(|_| gone) {
             index.note_gone(&[object.id].into());
-        }
-        if gone && stat.stx_size > LARGE_BYTES {
-            self.pool.execute(move || drop(object));
         }
     }
 }

@@ -1,13 +1,16 @@
 //! An object that has been found, with the descriptors that are open on it.
 
 use std::fmt;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 
+use super::names::LARGE_BYTES;
 use super::persistent::Persistent;
+use super::pool::Handle as PoolHandle;
+use super::stat;
 use super::sync::SyncGroup;
 use crate::{FileKind, Handle, Identity, ObjectId};
 
@@ -34,6 +37,8 @@ pub(super) struct Object {
     pub(super) syncs: SyncGroup,
     /// Held while the position of the directory descriptor is in use.
     pub(super) stream: Mutex<()>,
+    /// Set when it has lost its last name: who frees its space, when that is much.
+    freed_by: OnceLock<PoolHandle>,
     descriptors: RwLock<Descriptors>,
     open: Arc<AtomicUsize>,
 }
@@ -85,6 +90,7 @@ impl Object {
             verified: Mutex::new(None),
             syncs: SyncGroup::default(),
             stream: Mutex::new(()),
+            freed_by: OnceLock::new(),
             descriptors: RwLock::new(descriptors),
             open,
         }
@@ -137,6 +143,12 @@ impl Object {
         taken
     }
 
+    /// Notes that it has lost its last name: to let go of it frees its space, which `pool` does where it takes long.
+    pub(super) fn set_nameless(&self, pool: PoolHandle) {
+        // It loses its last name once.
+        let _ = self.freed_by.set(pool);
+    }
+
     pub(super) fn mark_used(&self) {
         // Mostly set already; a store would take the cache line from the other threads.
         if !self.used.load(Relaxed) {
@@ -147,7 +159,15 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        drop(self.take_descriptors());
+        let taken = self.take_descriptors();
+        if let Some(pool) = self.freed_by.take()
+            && taken
+                .path
+                .as_ref()
+                .is_some_and(|fd| stat::stat(fd.as_fd()).is_ok_and(|s| s.stx_size > LARGE_BYTES))
+        {
+            pool.execute(move || drop(taken));
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::{Condvar, Mutex};
@@ -51,19 +51,42 @@ impl Pool {
 
     /// Like [`Pool::run`] for a job that answers in its own way.
     pub(super) fn execute(&self, job: impl FnOnce() + Send + 'static) {
-        if let Some(job) = self.submit(Box::new(job)) {
+        if let Some(job) = self.shared.submit(Box::new(job)) {
             job();
         }
     }
 
+    /// For who may outlive the pool.
+    pub(super) fn handle(&self) -> Handle {
+        Handle(Arc::downgrade(&self.shared))
+    }
+}
+
+/// A pool that may be gone: then, as when its queue is full, the caller runs the job.
+pub(super) struct Handle(Weak<Shared>);
+
+impl Handle {
+    pub(super) fn execute(&self, job: impl FnOnce() + Send + 'static) {
+        let job: Job = Box::new(job);
+        let refused = match self.0.upgrade() {
+            Some(shared) => shared.submit(job),
+            None => Some(job),
+        };
+        if let Some(job) = refused {
+            job();
+        }
+    }
+}
+
+impl Shared {
     /// Queues the job, or gives it back.
-    fn submit(&self, job: Job) -> Option<Job> {
-        let mut queue = self.shared.queue.lock();
-        if queue.jobs.len() >= self.shared.queue_max {
+    fn submit(self: &Arc<Self>, job: Job) -> Option<Job> {
+        let mut queue = self.queue.lock();
+        if queue.closed || queue.jobs.len() >= self.queue_max {
             return Some(job);
         }
-        if queue.idle <= queue.jobs.len() && queue.threads < self.shared.threads_max {
-            let shared = self.shared.clone();
+        if queue.idle <= queue.jobs.len() && queue.threads < self.threads_max {
+            let shared = self.clone();
             let thread = std::thread::Builder::new().name("vfs-disk".into());
             match thread.spawn(move || work(&shared)) {
                 Ok(_) => queue.threads += 1,
@@ -72,7 +95,7 @@ impl Pool {
             }
         }
         queue.jobs.push_back(job);
-        self.shared.work.notify_one();
+        self.work.notify_one();
         None
     }
 }
@@ -196,6 +219,18 @@ mod tests {
         let here = std::thread::current().id();
         let task = pool.run(move || Ok(std::thread::current().id() == here));
         assert!(block_on(task).unwrap());
+    }
+
+    #[test]
+    fn a_pool_that_is_gone_makes_the_caller_run_the_job() {
+        let pool = Pool::new(1, 10);
+        let handle = pool.handle();
+        let (here, gone) = (channel(), channel());
+        handle.execute(move || here.0.send(Ok(std::thread::current().id())));
+        assert_ne!(block_on(here.1).unwrap(), std::thread::current().id());
+        drop(pool);
+        handle.execute(move || gone.0.send(Ok(std::thread::current().id())));
+        assert_eq!(block_on(gone.1).unwrap(), std::thread::current().id());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use vfs::ObjectId;
+use vfs::{FileSystem, ObjectId};
 
 /// Why an operation may not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub trait Conflicts: Send + Sync + 'static {
         &self,
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
+
+    /// After a name of the object was removed or replaced, or may have been: who has it open goes on using it. Whoever calls
+    /// has held the node since before.
+    fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) -> impl Future<Output = ()> + Send;
 }
 
 /// Nobody holds anything: a server without NFSv4.
@@ -81,6 +85,8 @@ impl Conflicts for NoConflicts {
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }
+
+    async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
 }
 
 impl<C: Conflicts> Conflicts for Arc<C> {
@@ -117,5 +123,9 @@ impl<C: Conflicts> Conflicts for Arc<C> {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
         (**self).before_remove(object)
+    }
+
+    fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) -> impl Future<Output = ()> + Send {
+        (**self).after_remove(fs, node)
     }
 }

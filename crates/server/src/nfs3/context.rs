@@ -99,11 +99,18 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         &self,
         dir: &Object<'_, F>,
         name: vfs::Name<'_>,
-    ) -> Changing<'a, C> {
-        match self.find(dir, name).await {
-            Some(object) => self.before_remove_id(object).await,
-            None => Ok(None),
+    ) -> Result<Removing<'a, F, C>, Status> {
+        let Some(node) = self.find(dir, name).await else { return Ok(Removing { guard: None, node: None }) };
+        let guard = self.before_remove_id(dir.fs().object_id(&node)).await?;
+        Ok(Removing { guard, node: Some(node) })
+    }
+
+    /// After the name was removed or replaced, or may have been: an error may be one of putting the change on the disk.
+    pub(super) async fn after_remove(&self, dir: &Object<'_, F>, removing: Removing<'a, F, C>) {
+        if let Some(node) = &removing.node {
+            self.conflicts.after_remove(dir.fs(), node).await;
         }
+        drop(removing.guard);
     }
 
     /// As [`Context::before_write`] for the object called `name` in `dir`, if there is one.
@@ -113,18 +120,18 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         name: vfs::Name<'_>,
     ) -> Changing<'a, C> {
         match self.find(dir, name).await {
-            Some(object) => self.before_write_id(object).await,
+            Some(node) => self.before_write_id(dir.fs().object_id(&node)).await,
             None => Ok(None),
         }
     }
 
     /// The object called `name`, where somebody may hold something; what is wrong with it the operation itself finds.
-    async fn find(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Option<ObjectId> {
+    async fn find(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Option<F::Node> {
         if !self.conflicts.any() {
             return None;
         }
         let found = dir.fs().lookup(&dir.who, &dir.node, name).await;
-        found.ok().map(|(node, _)| dir.fs().object_id(&node))
+        found.ok().map(|(node, _)| node)
     }
 
     async fn before_write_id(&self, object: ObjectId) -> Changing<'a, C> {
@@ -149,6 +156,12 @@ fn refused(denied: Denied) -> Status {
         Denied::Client => Status::Stale,
         Denied::Port | Denied::Flavor => Status::AccessDenied,
     }
+}
+
+/// A name that is about to go, and the object that it is of, where somebody may hold something.
+pub(super) struct Removing<'a, F: FileSystem, C: Conflicts + 'a> {
+    guard: Option<C::Guard<'a>>,
+    node: Option<F::Node>,
 }
 
 /// A guard over the change under way, where one is needed.

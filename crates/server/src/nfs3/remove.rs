@@ -30,6 +30,8 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let name = names::checked(&object.name, Status::Invalid)?;
     dir.writable()?;
     let _entry = context.before_entry_change(dir).await?;
-    let _changing = context.before_remove_name(dir, name).await?;
-    dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await.map_err(status::of)
+    let removing = context.before_remove_name(dir, name).await?;
+    let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;
+    context.after_remove(dir, removing).await;
+    removed.map_err(status::of)
 }

@@ -41,6 +41,8 @@ async fn rename<F: FileSystem, C: Conflicts>(
     let _source = context.before_entry_change(from).await?;
     let _target = context.before_entry_change(to).await?;
     let _moving = context.before_remove_name(from, old).await?;
-    let _replacing = context.before_remove_name(to, new).await?;
-    from.fs().rename(&from.who, &from.node, old, &to.node, new).await.map_err(status::of)
+    let replacing = context.before_remove_name(to, new).await?;
+    let renamed = from.fs().rename(&from.who, &from.node, old, &to.node, new).await;
+    context.after_remove(to, replacing).await;
+    renamed.map_err(status::of)
 }

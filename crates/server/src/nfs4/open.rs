@@ -34,6 +34,7 @@ pub(crate) async fn run<F: FileSystem>(
     let access = arguments.share_access & share::ACCESS_MASK;
     check_arguments(context, &arguments, access)?;
     prepare_client(context, &arguments.claim).await?;
+    let removals = context.server.state().removals();
     let target = find(context, &arguments).await?;
     let object = &target.object;
     let identity = context.identity(object)?;
@@ -45,6 +46,10 @@ pub(crate) async fn run<F: FileSystem>(
         check_object(object, &found, &identity, access, target.truncate).await?;
     }
     let opened = open(context, object, &arguments, access).await?;
+    if context.server.state().removals() != removals {
+        // Somebody may have removed it since it was found, and did not see this open.
+        context.server.recaller().keep_if_nameless(object.fs(), &object.node).await;
+    }
     if target.truncate {
         truncate(context, object, &identity, &opened).await?;
     }

@@ -26,6 +26,9 @@ pub(crate) async fn run<F: FileSystem>(
         let removed = Named { at: directory.entry(name), object: victim.handle() };
         context.intend(Change::Remove(removed)).await?;
     }
-    directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await.map_err(status::of)?;
+    let removed = directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await;
+    // Also after an error: it may be one of putting the change on the disk.
+    context.server.recaller().name_removed(victim.fs(), &victim.node).await;
+    removed.map_err(status::of)?;
     Ok(RemoveResult { change: change.after(directory).await? })
 }

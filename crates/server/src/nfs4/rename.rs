@@ -31,7 +31,8 @@ pub(crate) async fn run<F: FileSystem>(
     let _target = conflict::before_entry_change(context, target).await?;
     let moved = named(context, source, old).await?;
     let _moving = before_change(context, moved.as_ref()).await?;
-    let _replacing = before_change(context, named(context, target, new).await?.as_ref()).await?;
+    let replaced = named(context, target, new).await?;
+    let _replacing = before_change(context, replaced.as_ref()).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
     if let Some(object) = moved.filter(|_| context.is_persistent()) {
         let (from, to) = (source.entry(old), target.entry(new));
@@ -39,7 +40,12 @@ pub(crate) async fn run<F: FileSystem>(
             context.intend(Change::Rename(Moved { from, to, object: object.handle() })).await?;
         }
     }
-    if let Err(error) = source.fs().rename(&identity, &source.node, old, &target.node, new).await {
+    let renamed = source.fs().rename(&identity, &source.node, old, &target.node, new).await;
+    if let Some(replaced) = replaced {
+        // Also after an error: it may be one of putting the change on the disk.
+        context.server.recaller().name_removed(replaced.fs(), &replaced.node).await;
+    }
+    if let Err(error) = renamed {
         return Err(refusal(source, target, error).await);
     }
     Ok(RenameResult {

@@ -2,7 +2,7 @@
 
 use proto::nfs4::Status;
 use state::{Changing, FileId, Io};
-use vfs::ObjectId;
+use vfs::{FileSystem, ObjectId};
 
 use super::Recaller;
 use crate::conflicts::{Conflict, Conflicts};
@@ -59,5 +59,9 @@ impl Conflicts for Recaller {
 
     async fn before_remove(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
         self.change(object).await
+    }
+
+    async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {
+        self.name_removed(fs, node).await;
     }
 }

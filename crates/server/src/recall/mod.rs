@@ -9,6 +9,7 @@ mod conflicts;
 mod get_attr;
 mod granted;
 mod lock_waiters;
+mod nameless;
 mod recall_any;
 mod records;
 mod sessions;

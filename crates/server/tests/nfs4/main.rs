@@ -20,6 +20,7 @@ mod persistent;
 mod principals;
 mod pseudo;
 mod read_dir;
+mod removed;
 mod sessions;
 mod sizes;
 mod store;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture as Boxed;
 use parking_lot::Mutex;
+use proto::nfs3;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Service};
@@ -228,6 +229,7 @@ impl Default for Setup {
 pub struct TestServer {
     programs: Box<dyn Answers>,
     recaller: Recaller,
+    pub state: Arc<State>,
     pub world: Arc<World>,
     /// The back end has threads of its own that a request may wait for.
     pub waits: bool,
@@ -303,7 +305,8 @@ impl TestServer {
         let world = Arc::new(World::default());
         // Sessions of different lives have different ids.
         world.random.store(u64::from(life.boot), Ordering::Relaxed);
-        let recaller = Recaller::new(Arc::new(state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
+        let state = Arc::new(state);
+        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),
@@ -311,7 +314,7 @@ impl TestServer {
         };
         nfs4.bring_back(life.sessions).now_or_never().expect("memory answers at once");
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
-        Self { programs: Box::new(programs), recaller, world, waits: false }
+        Self { programs: Box::new(programs), recaller, state, world, waits: false }
     }
 
     /// Sets the clock and lets happen what is due.
@@ -624,6 +627,38 @@ impl Peer {
     }
 
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
+        let answer = self.call((PROGRAM, VERSION, COMPOUND), arguments);
+        Box::pin(async move {
+            let bytes = answer.await;
+            let mut from = Decoder::new(bytes.clone());
+            let status = from.get().unwrap();
+            from.opaque(1024).unwrap();
+            let count = from.u32().unwrap();
+            Results { status, count, bytes, from }
+        })
+    }
+
+    /// The same machine's call of NFSv3, which must succeed.
+    pub fn nfs3<R: nfs3::Request>(&self, arguments: &R) -> R::Ok {
+        let number = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());
+        let answer = self.call(number, xdr::to_bytes(arguments).to_vec());
+        let bytes = if self.server.waits {
+            pollster::block_on(answer)
+        } else {
+            answer.now_or_never().expect("memory answers at once")
+        };
+        match xdr::from_bytes::<nfs3::Reply<R::Ok, R::Fail>>(bytes).unwrap() {
+            nfs3::Reply::Ok(ok) => ok,
+            nfs3::Reply::Err(status, _) => panic!("{status}"),
+        }
+    }
+
+    /// Calls any procedure; yields the results.
+    fn call(
+        &self,
+        (program, version, procedure): (u32, u32, u32),
+        arguments: Vec<u8>,
+    ) -> Boxed<'static, Bytes> {
         let claim = Credential::Sys(AuthSys {
             stamp: 0,
             machine_name: Bytes::from_static(self.machine_name.as_bytes()),
@@ -632,8 +667,7 @@ impl Peer {
             gids: vec![],
         });
         let credential = if self.anonymous { Credential::None } else { claim };
-        let header =
-            CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: COMPOUND, credential };
+        let header = CallHeader { xid: 1, program, version, procedure, credential };
         let (server, connection, peer) = (Arc::clone(&self.server), Arc::clone(&self.connection), self.from);
         Box::pin(async move {
             let call = Call {
@@ -644,12 +678,7 @@ impl Peer {
             };
             let mut reply = Encoder::new();
             server.programs.answer(call, &mut reply).await;
-            let bytes = Bytes::from(reply.into_inner());
-            let mut from = Decoder::new(bytes.clone());
-            let status = from.get().unwrap();
-            from.opaque(1024).unwrap();
-            let count = from.u32().unwrap();
-            Results { status, count, bytes, from }
+            Bytes::from(reply.into_inner())
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use proto::nfs3::*;
-use vfs::ObjectId;
+use vfs::{FileSystem, ObjectId};
 
 use crate::conflicts::{Conflict, Conflicts};
 use crate::fixture::{Server, export, place, unsquashed, write_args};
@@ -55,6 +55,12 @@ impl Conflicts for Asked {
     async fn before_remove(&self, object: ObjectId) -> Result<(), Conflict> {
         self.ask("remove", object)
     }
+
+    async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {
+        let links = fs.attributes(node).await.unwrap().links;
+        let what = if links == 0 { "gone" } else { "removed" };
+        self.questions.lock().push((what, fs.object_id(node).fileid));
+    }
 }
 
 fn server() -> (Server<Arc<Asked>>, Arc<Asked>, FileHandle, u64) {
@@ -90,15 +96,17 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     let h = server.attributes(server.file(root, "h", 0o644)).fileid;
     asked.take();
     server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
-    let moved = [("entry", r), ("entry", r), ("remove", f), ("remove", h)];
+    let moved = [("entry", r), ("entry", r), ("remove", f), ("remove", h), ("gone", h)];
     assert_eq!(asked.take(), moved, "both directories, what moves and what is replaced");
     server.ok(&RemoveArgs { object: place(root, "h") });
-    assert_eq!(asked.take(), [("entry", r), ("remove", f)]);
+    assert_eq!(asked.take(), [("entry", r), ("remove", f), ("removed", f)], "it has another name");
+    server.ok(&RemoveArgs { object: place(root, "g") });
+    assert_eq!(asked.take(), [("entry", r), ("remove", f), ("gone", f)]);
     let attributes = SetAttributes::default();
     server.ok(&MkDirArgs { place: place(root, "d"), attributes });
     server.ok(&SymlinkArgs { place: place(root, "s"), attributes, target: "t".into() });
     assert_eq!(asked.take(), [("entry", r), ("entry", r)]);
-    server.ok(&LookupArgs { what: place(root, "g") });
+    server.ok(&LookupArgs { what: place(root, "d") });
     assert_eq!(asked.take(), []);
 }
 

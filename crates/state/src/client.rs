@@ -1,6 +1,6 @@
 //! A confirmed client: its lease and an index of its state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -40,6 +40,8 @@ pub struct Client {
     requests: AtomicUsize,
     flags: AtomicU32,
     states: Mutex<BTreeMap<[u8; 12], (FileId, StateKind)>>,
+    /// Revocations by an administrator under way.
+    losing: AtomicUsize,
     /// Stateids that were revoked and wait for FREE_STATEID.
     revoked: Mutex<BTreeMap<[u8; 12], Status>>,
 }
@@ -60,6 +62,7 @@ impl Client {
             requests: AtomicUsize::new(0),
             flags: AtomicU32::new(0),
             states: Mutex::default(),
+            losing: AtomicUsize::new(0),
             revoked: Mutex::default(),
         }
     }
@@ -100,6 +103,11 @@ impl Client {
     /// Notes that its name is not on stable storage any more.
     pub fn set_forgotten(&self) {
         self.forgetting.store(false, Ordering::SeqCst);
+    }
+
+    /// Notes that its name may not be on stable storage.
+    pub fn set_unrecorded(&self) {
+        self.recorded.store(false, Ordering::SeqCst);
     }
 
     /// Notes that its name is on stable storage.
@@ -185,8 +193,14 @@ impl Client {
         self.states.lock().values().filter(|(_, kind)| *kind == StateKind::Delegation).count()
     }
 
+    /// What is kept for it, with what was revoked and not freed yet.
     pub(crate) fn state_count(&self) -> usize {
-        self.states.lock().len()
+        self.states.lock().len() + self.revoked.lock().len()
+    }
+
+    /// The files that it holds something of, each once.
+    pub(crate) fn files(&self) -> BTreeSet<FileId> {
+        self.states.lock().values().map(|(file, _)| *file).collect()
     }
 
     /// Adds to the index.
@@ -213,25 +227,46 @@ impl Client {
         std::mem::take(&mut *self.states.lock())
     }
 
-    /// True while it has not freed a delegation that was revoked.
+    /// True while it has not freed something that was revoked.
     pub fn has_revoked(&self) -> bool {
         !self.revoked.lock().is_empty()
     }
 
-    pub(crate) fn revoke(&self, other: [u8; 12]) {
+    /// An administrator is about to revoke something of it, until [`Client::end_loss`].
+    pub fn begin_loss(&self) {
+        self.losing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It is revoked, or stays.
+    pub fn end_loss(&self) {
+        self.losing.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// True while it has not freed something that an administrator has revoked, or is about to. It may not know of its loss,
+    /// so until then nothing is on stable storage by which it could reclaim.
+    pub fn has_lost_by_order(&self) -> bool {
+        self.losing.load(Ordering::SeqCst) > 0
+            || self.revoked.lock().values().any(|status| *status == Status::AdminRevoked)
+    }
+
+    /// Makes a stateid worth this status until it is freed: DELEG_REVOKED or ADMIN_REVOKED.
+    pub(crate) fn revoke(&self, other: [u8; 12], status: Status) {
+        let mut revoked = self.revoked.lock();
+        revoked.insert(other, status);
+        self.flags.fetch_or(flag_of(status), Ordering::Relaxed);
+        drop(revoked);
         self.remove_state(&other);
-        self.revoked.lock().insert(other, Status::DelegationRevoked);
-        self.flags.fetch_or(sequence_flags::RECALLABLE_STATE_REVOKED, Ordering::Relaxed);
     }
 
     /// Forgets a revoked stateid; false when there is none.
     pub(crate) fn free_revoked(&self, other: &[u8; 12]) -> bool {
         let mut revoked = self.revoked.lock();
-        let freed = revoked.remove(other).is_some();
-        if revoked.is_empty() {
-            self.flags.fetch_and(!sequence_flags::RECALLABLE_STATE_REVOKED, Ordering::Relaxed);
+        let Some(status) = revoked.remove(other) else { return false };
+        // RFC 8881 §18.46.3: the bit remains until the loss of all of its kind has been acknowledged.
+        if !revoked.values().any(|left| *left == status) {
+            self.flags.fetch_and(!flag_of(status), Ordering::Relaxed);
         }
-        freed
+        true
     }
 
     /// Where the state that `id` names is kept.
@@ -247,6 +282,14 @@ impl Client {
             return Err(*status);
         }
         Err(Status::BadStateId)
+    }
+}
+
+/// The bit of SEQUENCE that tells a client that a stateid is worth this status.
+fn flag_of(status: Status) -> u32 {
+    match status {
+        Status::AdminRevoked => sequence_flags::ADMIN_STATE_REVOKED,
+        _ => sequence_flags::RECALLABLE_STATE_REVOKED,
     }
 }
 

@@ -244,7 +244,7 @@ impl State {
         overdue.retain(|(_, holder, _)| holder.id() == client.id());
         for (file, _, other) in &overdue {
             self.files.with(*file, |state, shard| self.files.drop_delegation(state, shard, other));
-            client.revoke(*other);
+            client.revoke(*other, Status::DelegationRevoked);
         }
         overdue.len()
     }

@@ -125,7 +125,7 @@ async fn state_body<F: FileSystem>(
         O::LockT => Ok(lock_t::run(context, decode(arguments)?).await?),
         O::LockU => put(reply, &lock_u::run(context, &decode(arguments)?)?),
         O::TestStateId => put(reply, &state_ids::test(context, &decode(arguments)?)?),
-        O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?)?),
+        O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?).await?),
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
         O::GetDirDelegation => put(reply, &get_dir_delegation::run(context, decode(arguments)?).await?),
         O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),

@@ -17,12 +17,18 @@ pub(crate) fn test<F: FileSystem>(
     Ok(TestStateIdResult { statuses })
 }
 
-pub(crate) fn free<F: FileSystem>(
+pub(crate) async fn free<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &FreeStateIdArgs,
 ) -> Result<(), Status> {
     let id = context.resolve_state(arguments.state_id)?;
-    context.server.state().free_state_id(context.client()?, &id)
+    let client = context.client()?;
+    let had_lost = client.has_lost_by_order();
+    context.server.state().free_state_id(client, &id)?;
+    if had_lost && !client.has_lost_by_order() {
+        context.server.recaller().record_again(client).await;
+    }
+    Ok(())
 }
 
 pub(crate) fn return_delegation<F: FileSystem>(

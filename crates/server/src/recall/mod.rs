@@ -12,6 +12,7 @@ mod lock_waiters;
 mod nameless;
 mod recall_any;
 mod records;
+mod revoke;
 mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};

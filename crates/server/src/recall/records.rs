@@ -37,7 +37,12 @@ impl Recaller {
         if client.is_recorded() { self.add_record(client).await } else { Ok(()) }
     }
 
-    async fn add_record(&self, client: &Client) -> Result<(), Status> {
+    pub(super) async fn add_record(&self, client: &Client) -> Result<(), Status> {
+        if client.has_lost_by_order() {
+            // It is given state, and cannot reclaim it.
+            client.set_recorded();
+            return Ok(());
+        }
         // A request that outlives its client must not write over the record of the next one of that name.
         if client.is_gone() {
             return Err(Status::Delay);
@@ -119,6 +124,10 @@ impl Recaller {
         for client in self.state().overdue_holders(now) {
             // The record of a client that is gone is removed, and must not come back.
             if client.is_gone() {
+                continue;
+            }
+            if client.has_lost_by_order() {
+                revoked += self.state().revoke_overdue(&client, now);
                 continue;
             }
             match self.inner.stable.add(client.id(), client.record_name(), true).await {

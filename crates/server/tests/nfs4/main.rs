@@ -21,6 +21,7 @@ mod principals;
 mod pseudo;
 mod read_dir;
 mod removed;
+mod revoked;
 mod sessions;
 mod sizes;
 mod store;

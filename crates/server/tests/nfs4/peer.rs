@@ -228,7 +228,7 @@ impl Default for Setup {
 
 pub struct TestServer {
     programs: Box<dyn Answers>,
-    recaller: Recaller,
+    pub recaller: Recaller,
     pub state: Arc<State>,
     pub world: Arc<World>,
     /// The back end has threads of its own that a request may wait for.

@@ -51,6 +51,11 @@ impl Store {
         self.0.lock().fates = fates.iter().rev().copied().collect();
     }
 
+    /// Clients with a record.
+    pub fn owners(&self) -> usize {
+        self.0.lock().owners.len()
+    }
+
     /// Writes to slots so far.
     pub fn writes(&self) -> usize {
         self.0.lock().writes

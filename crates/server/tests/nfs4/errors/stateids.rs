@@ -17,6 +17,7 @@ pub fn run(ledger: &Ledger) {
     wrong_stateids(ledger);
     old_stateids(ledger);
     revoked_delegations(ledger);
+    revoked_by_order(ledger);
     open_modes(ledger);
     shares(ledger);
     locks(ledger);
@@ -143,6 +144,34 @@ fn revoked_delegations(ledger: &Ledger) {
         resize(scene.delegation),
     ] {
         lab.expect(&[put(&scene.delegated), last], Status::DelegationRevoked);
+    }
+}
+
+/// An administrator revokes everything that the client holds.
+fn revoked_by_order(ledger: &Ledger) {
+    let mut lab = Lab::new(ledger);
+    let scene = lab.scene.clone();
+    let held = lab.server.state.files_of(&lab.server.state.client(lab.peer.client).unwrap());
+    let revoking = lab.server.recaller.revoke_client(lab.peer.client);
+    let revoked = futures_util::FutureExt::now_or_never(revoking).unwrap().unwrap().unwrap();
+    assert_eq!((held.len(), revoked.opens, revoked.locks, revoked.delegations), (3, 3, 2, 1));
+    for (object, id) in [
+        (&scene.file, scene.open),
+        (&scene.locked, scene.locked_open),
+        (&scene.locked, scene.lock),
+        (&scene.delegated, scene.delegation),
+    ] {
+        for steps in
+            under(object, id).into_iter().filter(|steps| steps[1].operation != Operation::FreeStateId)
+        {
+            lab.expect(&steps, Status::AdminRevoked);
+        }
+    }
+    lab.expect(&[root(), open_delegated_by_name(scene.delegation)], Status::AdminRevoked);
+    for id in [scene.open, scene.locked_open, scene.lock, scene.idle_lock, scene.delegation] {
+        let free = step(Operation::FreeStateId, &FreeStateIdArgs { state_id: id });
+        lab.expect(std::slice::from_ref(&free), Status::Ok);
+        lab.expect(&[free], Status::BadStateId);
     }
 }
 

@@ -1,58 +1,12 @@
 //! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4).
 
-#![allow(missing_docs, clippy::unwrap_used)]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::Bytes;
-use proto::nfs4::{ChannelAttributes, SessionId, StateId, Verifier, share};
-use state::{
-    Client, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Keeper, Keeping, Limits, Now,
-    Open, OpenClaim, Opened, Principal, State,
-};
+use proto::nfs4::StateId;
+use state::{DelegationKind, FileId, Keeper, Keeping, Limits, Now, Opened, State};
 
-const FILE: FileId = FileId(7, 1);
-const T0: Now = Now(1000);
-
-fn client(state: &State, name: &'static str) -> Arc<Client> {
-    let principal = Principal(Bytes::from_static(name.as_bytes()));
-    let asked = ExchangeId {
-        owner: Bytes::from_static(name.as_bytes()),
-        verifier: Verifier([1; 8]),
-        principal: principal.clone(),
-        update: false,
-    };
-    let exchanged = state.exchange_id(&asked, T0).unwrap();
-    let channel = ChannelAttributes {
-        header_pad_bytes: 0,
-        request_bytes_max: 1 << 20,
-        response_bytes_max: 1 << 20,
-        cached_response_bytes_max: 4096,
-        operations_max: 16,
-        requests_max: 4,
-        rdma_ird: vec![],
-    };
-    let request = CreateSession {
-        client: exchanged.client,
-        sequence: exchanged.sequence,
-        principal,
-        channels: state::negotiate_channels(&channel, &channel, false, state.limits()),
-        flags: 0,
-        id: SessionId([name.as_bytes()[0]; 16]),
-        connection: ConnectionId(1),
-    };
-    let session = state.session(state.create_session(&request, T0).unwrap().created().session).unwrap();
-    session.client().set_recorded();
-    state.reclaim_complete(session.client()).unwrap();
-    Arc::clone(session.client())
-}
-
-fn open(state: &State, client: &Arc<Client>, file: FileId, delegate: Option<DelegationKind>) -> Opened {
-    let owner = Bytes::from_static(b"o");
-    let claim = OpenClaim::New;
-    state.open(client, &Open { file, owner, claim, access: share::READ, deny: 0, delegate }, T0).unwrap()
-}
+use crate::fixture::{FILE, T0, client, open};
 
 /// Notes when it is dropped, and looks into the state that it was kept by, which must not be locked then.
 struct Noted(Arc<State>, Arc<AtomicUsize>);

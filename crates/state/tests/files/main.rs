@@ -1,0 +1,7 @@
+//! What becomes of the state of a file that is removed, or whose state an administrator takes away.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod fixture;
+mod nameless;
+mod revoked;

@@ -40,6 +40,8 @@ pub struct Client {
     requests: AtomicUsize,
     flags: AtomicU32,
     states: Mutex<BTreeMap<[u8; 12], (FileId, StateKind)>>,
+    /// Places for state that are promised; changes with `states` locked.
+    reserved: AtomicUsize,
     /// Revocations by an administrator under way.
     losing: AtomicUsize,
     /// Stateids that were revoked and wait for FREE_STATEID.
@@ -62,6 +64,7 @@ impl Client {
             requests: AtomicUsize::new(0),
             flags: AtomicU32::new(0),
             states: Mutex::default(),
+            reserved: AtomicUsize::new(0),
             losing: AtomicUsize::new(0),
             revoked: Mutex::default(),
         }
@@ -119,7 +122,8 @@ impl Client {
     /// storage, for it has nothing to reclaim.
     pub(crate) fn is_long_idle(&self) -> bool {
         let states = self.states.lock();
-        if !states.is_empty() || !self.is_recorded() {
+        let holds = !states.is_empty() || self.reserved.load(Ordering::SeqCst) > 0;
+        if holds || !self.is_recorded() {
             self.idle_ticks.store(0, Ordering::Relaxed);
             return false;
         }
@@ -193,9 +197,27 @@ impl Client {
         self.states.lock().values().filter(|(_, kind)| *kind == StateKind::Delegation).count()
     }
 
-    /// What is kept for it, with what was revoked and not freed yet.
+    /// What is kept for it, with what was revoked and not freed yet, and what is promised.
     pub(crate) fn state_count(&self) -> usize {
-        self.states.lock().len() + self.revoked.lock().len()
+        let states = self.states.lock();
+        states.len() + self.reserved.load(Ordering::SeqCst) + self.revoked.lock().len()
+    }
+
+    /// Promises a place for state, if it has fewer than `max`.
+    pub(crate) fn reserve(&self, max: usize) -> bool {
+        let states = self.states.lock();
+        let reserved = self.reserved.load(Ordering::SeqCst);
+        let has_room = states.len() + reserved + self.revoked.lock().len() < max;
+        if has_room {
+            self.reserved.store(reserved + 1, Ordering::SeqCst);
+        }
+        has_room
+    }
+
+    /// Takes a promise back.
+    pub(crate) fn unreserve(&self) {
+        let _states = self.states.lock();
+        self.reserved.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// The files that it holds something of, each once.

@@ -48,7 +48,7 @@ pub use limits::Limits;
 pub use locks::{Denied, LockError, LockRequest, Locker};
 pub use nameless::{Keeper, Keeping};
 pub use obstacles::{Blocked, Obstacles, Recall};
-pub use opens::{Open, OpenClaim, Opened};
+pub use opens::{Open, OpenClaim, Opened, Reservation};
 pub use ranges::{LockOwner, Range};
 pub use revoke::Revoked;
 pub use session::{Begin, ConnectionId, SequenceRequest, Session, SlotTicket};

@@ -45,20 +45,54 @@ pub struct Opened {
     pub delegation: Option<(StateId, DelegationKind)>,
 }
 
+/// A place for an open that is about to be made: as long as it lives its client is neither at its bound nor idle.
+#[derive(Debug)]
+pub struct Reservation(Arc<Client>);
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.0.unreserve();
+    }
+}
+
 impl State {
+    /// Makes sure that there will be room for an open, before something is done for it that cannot be undone.
+    ///
+    /// # Errors
+    /// DELAY when the client has too much state.
+    pub fn reserve(&self, client: &Arc<Client>) -> Result<Reservation, Status> {
+        if client.reserve(self.limits.states_per_client_max) {
+            Ok(Reservation(Arc::clone(client)))
+        } else {
+            Err(Status::Delay)
+        }
+    }
+
     /// Opens a file, or adds to what the owner has opened of it.
     ///
     /// # Errors
     /// INVAL, SHARE_DENIED; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY when the client has too
     /// much state; delegations and lapsed clients in the way.
     pub fn open(&self, client: &Arc<Client>, open: &Open, now: Now) -> Result<Opened, Blocked> {
+        if client.state_count() >= self.limits.states_per_client_max {
+            return Err(Status::Delay.into());
+        }
+        self.open_with_room(client, open, now)
+    }
+
+    /// As [`State::open`], in the place that was reserved.
+    ///
+    /// # Errors
+    /// As [`State::open`]; there is room.
+    pub fn open_reserved(&self, place: &Reservation, open: &Open, now: Now) -> Result<Opened, Blocked> {
+        self.open_with_room(&place.0, open, now)
+    }
+
+    fn open_with_room(&self, client: &Arc<Client>, open: &Open, now: Now) -> Result<Opened, Blocked> {
         check_share(open.access, open.deny)?;
         match open.claim {
             OpenClaim::New => self.check_new_state(client)?,
             OpenClaim::Reclaim(_) => self.check_reclaim(client)?,
-        }
-        if client.state_count() >= self.limits.states_per_client_max {
-            return Err(Status::Delay.into());
         }
         let wanted = match open.claim {
             OpenClaim::New => open.delegate,

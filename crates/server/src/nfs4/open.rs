@@ -6,7 +6,7 @@ use proto::nfs4::{
     Ace, ChangeInfo, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult, ReadDelegation,
     SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
-use state::{DelegationKind, Open, Opened};
+use state::{DelegationKind, Open, Opened, Reservation};
 use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes};
 
 use super::change::ChangeBefore;
@@ -33,7 +33,7 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<OpenResult, Status> {
     let access = arguments.share_access & share::ACCESS_MASK;
     check_arguments(context, &arguments, access)?;
-    prepare_client(context, &arguments.claim).await?;
+    let place = prepare_client(context, &arguments).await?;
     let removals = context.server.state().removals();
     let target = find(context, &arguments).await?;
     let object = &target.object;
@@ -45,7 +45,7 @@ pub(crate) async fn run<F: FileSystem>(
         let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
         check_object(object, &found, &identity, access, target.truncate).await?;
     }
-    let opened = open(context, object, &arguments, access).await?;
+    let opened = open(context, object, &arguments, (access, place.as_ref())).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
         context.server.recaller().keep_if_nameless(object.fs(), &object.node).await;
@@ -84,13 +84,21 @@ fn check_arguments<F: FileSystem>(
 
 /// What keeps the client from being given state is found out before a file is made: a guarded create that has to be tried
 /// again would run into its own file.
-async fn prepare_client<F: FileSystem>(context: &Context<'_, F>, claim: &OpenClaim) -> Result<(), Status> {
+async fn prepare_client<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &OpenArgs,
+) -> Result<Option<Reservation>, Status> {
     let (client, recaller) = (context.client()?, context.server.recaller());
-    match claim {
+    match arguments.claim {
         OpenClaim::Previous(_) => recaller.state().check_reclaim(client)?,
         _ => recaller.state().check_new_state(client)?,
     }
-    recaller.record(client).await
+    let place = match arguments.create {
+        Some(_) => Some(recaller.state().reserve(client)?),
+        None => None,
+    };
+    recaller.record(client).await?;
+    Ok(place)
 }
 
 async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> Result<Target<F>, Status> {
@@ -169,7 +177,7 @@ async fn open<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<F>,
     arguments: &OpenArgs,
-    access: u32,
+    (access, place): (u32, Option<&Reservation>),
 ) -> Result<Opened, Status> {
     let client = context.client()?;
     let recaller = context.server.recaller();
@@ -181,9 +189,13 @@ async fn open<F: FileSystem>(
         deny: arguments.share_deny,
         delegate: wanted_delegation(context, arguments),
     };
-    // A client that seemed to be idle may have been forgotten while the file was made.
+    // A client that seemed to be idle may have been forgotten while the file was found.
     recaller.record(client).await?;
-    let opened = recaller.hold(|| recaller.state().open(client, &asked, recaller.now())).await?;
+    let attempt = || match place {
+        Some(place) => recaller.state().open_reserved(place, &asked, recaller.now()),
+        None => recaller.state().open(client, &asked, recaller.now()),
+    };
+    let opened = recaller.hold(attempt).await?;
     if let Some((id, kind)) = &opened.delegation {
         // Where the attributes cannot be had, the holder is never found unmodified: that is safe.
         let change = match kind {

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 
+use state::Limits;
+
 use crate::peer::{Peer, TestServer, open, size_only};
 
 fn open_in_root(peer: &mut Peer, arguments: &OpenArgs) -> Result<OpenResult, Status> {
@@ -239,4 +241,23 @@ fn an_open_that_is_refused_for_the_time_being_has_made_no_file() {
     assert_eq!(open(&mut peer), Status::Grace);
     assert_eq!(peer.reclaim_complete(), Status::Ok);
     assert_eq!(open(&mut peer), Status::Ok);
+}
+
+#[test]
+fn an_open_at_the_bound_of_a_clients_state_makes_no_file() {
+    let server = TestServer::with(Limits { states_per_client_max: 1, ..Limits::default() });
+    let mut peer = Peer::new(&server, 1);
+    let (file, state_id) = peer.create("f");
+    let hows = [
+        CreateHow::Guarded(AttributeValues::default()),
+        CreateHow::Unchecked(AttributeValues::default()),
+        CreateHow::Exclusive41(Verifier([3; 8]), AttributeValues::default()),
+    ];
+    for how in &hows {
+        let made = open_in_root(&mut peer, &open("new", share::BOTH, Some(how.clone())));
+        assert_eq!(made.unwrap_err(), Status::Delay);
+        assert_eq!(open_in_root(&mut peer, &open("new", share::READ, None)).unwrap_err(), Status::NoEntry);
+    }
+    assert_eq!(peer.close(&file, state_id), Status::Ok);
+    assert!(open_in_root(&mut peer, &open("new", share::BOTH, Some(hows[0].clone()))).is_ok());
 }

@@ -1,9 +1,13 @@
 //! Who may do what to a client and its sessions (RFC 8881 §18.34 – §18.37, §18.50). A principal of AUTH_SYS is a user of a
 //! machine.
 
+use std::sync::Arc;
+
 use proto::nfs4::*;
+use server::stable::StableRecords;
 
 use crate::peer::{Peer, TestServer};
+use crate::store::Stuck;
 
 /// Everybody who is not the principal of [`Peer::new`]: another user, and the same user of another machine.
 fn others(peer: &Peer) -> [Peer; 2] {
@@ -37,6 +41,28 @@ fn another_principal_gets_neither_the_name_nor_a_session_nor_an_end_of_the_clien
         assert_eq!(destroy_session(&thief), Status::ConnectionNotBoundToSession);
     }
     assert_eq!(peer.close(&file, state_id), Status::Ok);
+}
+
+#[test]
+fn what_a_silent_client_held_is_given_away_with_its_name_when_its_record_is_gone() {
+    // RFC 8881 §18.35.4, case 3: the lease is over, and somebody else takes the name.
+    let stuck = Arc::new(Stuck::new(false));
+    let server = TestServer::with_records(Arc::clone(&stuck) as Arc<dyn StableRecords>);
+    let mut peer = Peer::new(&server, 1);
+    peer.create("f");
+    let holder = server.state.client(peer.client).unwrap();
+    let lease_ms = u64::from(server.state.limits().lease_seconds) * 1000;
+    server.at(lease_ms + 1000);
+    stuck.set(true);
+    let [heir, _] = others(&peer);
+    let exchanged = heir.exchange_id("client 1", 1).unwrap();
+    assert_ne!(exchanged.client, peer.client);
+    assert!(holder.is_gone() && holder.has_state(), "it could still be reclaimed");
+    server.at(lease_ms + 2000);
+    assert!(holder.has_state());
+    stuck.set(false);
+    server.at(lease_ms + 3000);
+    assert!(!holder.has_state());
 }
 
 #[test]

@@ -1,17 +1,13 @@
 //! What an administrator takes away (RFC 8881 §8.5).
 
-use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs4::*;
-use rpc::BoxFuture;
-use server::stable::StableRecords;
 use state::{FileId, Revoked};
 
 use crate::peer::{Peer, TestServer, open};
-use crate::store::Machine;
+use crate::store::{Machine, Stuck};
 
 fn in_root(peer: &mut Peer, arguments: &OpenArgs) -> Result<OpenResult, Status> {
     let mut results = peer
@@ -140,26 +136,9 @@ fn a_client_that_is_expelled_by_order_has_lost_everything_at_once() {
     assert_eq!(flags(&mut back), 0);
 }
 
-/// Stable storage that nothing is removed from.
-struct Stuck;
-
-impl StableRecords for Stuck {
-    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Err(io::Error::other("the disk is broken"))))
-    }
-
-    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[test]
 fn nothing_is_revoked_that_its_holder_could_reclaim() {
-    let server = TestServer::with_records(Arc::new(Stuck));
+    let server = TestServer::with_records(Arc::new(Stuck::new(true)));
     let mut peer = Peer::new(&server, 1);
     let (file, state_id) = peer.create("f");
     let revoking = server.recaller.revoke_file(file_of(&peer));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -123,6 +124,35 @@ impl StableRecords for Store {
 
     fn remove_session(&self, id: SessionId) -> BoxFuture<io::Result<()>> {
         self.0.lock().sessions.remove(&id);
+        ready()
+    }
+}
+
+/// Stable storage that nothing can be removed from for a while.
+pub struct Stuck(AtomicBool);
+
+impl Stuck {
+    pub fn new(is_stuck: bool) -> Self {
+        Self(AtomicBool::new(is_stuck))
+    }
+
+    pub fn set(&self, is_stuck: bool) {
+        self.0.store(is_stuck, Ordering::Relaxed);
+    }
+}
+
+impl StableRecords for Stuck {
+    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+        ready()
+    }
+
+    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+        let stuck = self.0.load(Ordering::Relaxed);
+        let result = if stuck { Err(io::Error::other("the disk is broken")) } else { Ok(()) };
+        Box::pin(std::future::ready(result))
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
         ready()
     }
 }

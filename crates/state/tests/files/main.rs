@@ -4,4 +4,5 @@
 
 mod fixture;
 mod nameless;
+mod reserved;
 mod revoked;

@@ -10,4 +10,5 @@ mod guests;
 mod many_files;
 mod one_guest;
 mod partition;
+mod removed;
 mod server;

@@ -4,6 +4,7 @@
 //!   granted ──conflict──▶ recalled ──DELEGRETURN──▶ returned
 //!                             └────── deadline ────▶ revoked (until FREE_STATEID)
 //! ```
+//! A holder that is seen to flush what it has changed gets more time, up to a bound (RFC 8881 §10.2).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proto::nfs4::{ClientId, StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
-use crate::file::{Delegation, FileState};
+use crate::file::{Deadline, Delegation, FileState};
 use crate::files::Shard;
 use crate::{Blocked, DelegationKind, FileId, Now, Obstacles, Recall, State};
+
+/// Recall times after which a delegation is revoked, however busily its holder flushes.
+const RECALL_TIMES_MAX: u64 = 4;
 
 /// A change under way by somebody without an open. As long as it lives, no delegation of the file is granted.
 #[derive(Debug)]
@@ -71,7 +75,10 @@ impl State {
         writes: bool,
         now: Now,
     ) -> Obstacles {
-        let deadline = Now(now.0.saturating_add(self.limits.recall_ms));
+        let deadline = Deadline {
+            at: Now(now.0.saturating_add(self.limits.recall_ms)),
+            last: Now(now.0.saturating_add(self.limits.recall_ms.saturating_mul(RECALL_TIMES_MAX))),
+        };
         let conflicts = state
             .delegations
             .iter_mut()
@@ -86,7 +93,7 @@ impl State {
                 client: delegation.client.id(),
                 file,
                 state_id: StateId { sequence: 1, other: delegation.other },
-                first: delegation.deadline.replace(delegation.deadline.unwrap_or(deadline)).is_none(),
+                first: delegation.recall.replace(delegation.recall.unwrap_or(deadline)).is_none(),
             });
         }
         if !obstacles.recalls.is_empty() {
@@ -120,7 +127,8 @@ impl State {
             return None;
         }
         self.files.delegations.fetch_add(1, Ordering::Relaxed);
-        state.delegations.push(Delegation { other, client: Arc::clone(client), kind, deadline: None });
+        let (client, uses) = (Arc::clone(client), Arc::default());
+        state.delegations.push(Delegation { other, client, kind, recall: None, uses });
         Some(StateId { sequence: 1, other })
     }
 
@@ -202,7 +210,7 @@ impl State {
         (Some(held.client.id()) != client).then(|| WriteHeld {
             client: held.client.id(),
             state_id: StateId { sequence: 1, other: held.other },
-            may_be_asked: held.deadline.is_none() && !self.has_lapsed(&held.client, now),
+            may_be_asked: held.recall.is_none() && !self.has_lapsed(&held.client, now),
         })
     }
 
@@ -218,14 +226,30 @@ impl State {
         self.files.delegations.load(Ordering::Relaxed)
     }
 
-    /// Checks that `id` is a delegation of `client` for `file`.
+    /// Checks that `id` is a delegation of `client` for `file`, by which it is about to open the file: as it does before it
+    /// returns a delegation.
     ///
     /// # Errors
     /// BAD_STATEID and its kin.
-    pub fn check_delegation(&self, client: &Client, file: FileId, id: &StateId) -> Result<(), Status> {
+    pub fn check_delegation(
+        &self,
+        client: &Client,
+        file: FileId,
+        id: &StateId,
+        now: Now,
+    ) -> Result<(), Status> {
         match client.find(id)? {
-            (found, StateKind::Delegation) if found == file => check_sequence(id.sequence, 1),
-            _ => Err(Status::BadStateId),
+            (found, StateKind::Delegation) if found == file => check_sequence(id.sequence, 1)?,
+            _ => return Err(Status::BadStateId),
+        }
+        self.files.with(file, |state, _| self.give_time(state, client.id(), now));
+        Ok(())
+    }
+
+    /// A client was seen to flush what it has of a file. If its delegation is recalled, it gets the time for that again.
+    pub(crate) fn give_time(&self, state: &mut FileState, client: ClientId, now: Now) {
+        if let Some(held) = state.delegations.iter_mut().find(|d| d.client.id() == client) {
+            held.give_time(now, self.limits.recall_ms);
         }
     }
 
@@ -255,13 +279,43 @@ impl State {
             if shard.delegated.load(Ordering::SeqCst) == 0 {
                 continue;
             }
-            for (file, state) in shard.files.lock().iter() {
-                let late = state.delegations.iter().filter(|d| d.deadline.is_some_and(|at| at <= now));
-                overdue
-                    .extend(late.map(|delegation| (*file, Arc::clone(&delegation.client), delegation.other)));
+            for (file, state) in shard.files.lock().iter_mut() {
+                for held in &mut state.delegations {
+                    if held.uses.load(Ordering::SeqCst) > 0 {
+                        held.give_time(now, self.limits.recall_ms);
+                    }
+                    if held.recall.is_some_and(|recall| recall.at <= now) {
+                        overdue.push((*file, Arc::clone(&held.client), held.other));
+                    }
+                }
             }
         }
         overdue
+    }
+}
+
+/// A use of a delegation under way. As long as it lives the delegation is not revoked, but for the bound.
+#[derive(Debug)]
+pub struct Using(Arc<AtomicUsize>);
+
+impl Drop for Using {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Delegation {
+    fn give_time(&mut self, now: Now, recall_ms: u64) {
+        if let Some(recall) = &mut self.recall {
+            recall.at = recall.at.max(Now(now.0.saturating_add(recall_ms)).min(recall.last));
+        }
+    }
+
+    /// Notes a use that begins.
+    pub(crate) fn begin_use(&mut self, now: Now, recall_ms: u64) -> Using {
+        self.give_time(now, recall_ms);
+        self.uses.fetch_add(1, Ordering::SeqCst);
+        Using(Arc::clone(&self.uses))
     }
 }
 

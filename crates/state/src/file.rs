@@ -1,6 +1,7 @@
 //! What is remembered of one file.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
 
@@ -63,8 +64,19 @@ pub(crate) struct Delegation {
     pub(crate) other: [u8; 12],
     pub(crate) client: Arc<Client>,
     pub(crate) kind: DelegationKind,
-    /// Set when it was recalled: revoked then.
-    pub(crate) deadline: Option<Now>,
+    /// Set when it was recalled.
+    pub(crate) recall: Option<Deadline>,
+    /// Operations under way that use it.
+    pub(crate) uses: Arc<AtomicUsize>,
+}
+
+/// When a recalled delegation is revoked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    /// Then, if its holder is not seen to use it until then.
+    pub(crate) at: Now,
+    /// Then at the latest.
+    pub(crate) last: Now,
 }
 
 impl FileState {

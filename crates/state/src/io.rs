@@ -4,7 +4,7 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
-use crate::{Blocked, DelegationKind, FileId, Now, State};
+use crate::{Blocked, DelegationKind, FileId, Now, State, Using};
 
 /// What is to be done with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,10 @@ impl Io {
 }
 
 impl State {
-    /// Checks a READ, WRITE or SETATTR of the size. For a special stateid only share reservations count.
+    /// As [`State::begin_io`], for what takes no time.
     ///
     /// # Errors
-    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial, GRACE; clients in the
-    /// way whose lease is over.
+    /// As [`State::begin_io`].
     pub fn check_io(
         &self,
         client: &Client,
@@ -38,30 +37,43 @@ impl State {
         io: Io,
         now: Now,
     ) -> Result<(), Blocked> {
+        self.begin_io(client, file, id, io, now).map(drop)
+    }
+
+    /// Checks a READ, WRITE or SETATTR of the size that is about to be done. For a special stateid only share reservations
+    /// count. What uses a delegation of the client, or writes while it has one, keeps that from being revoked as long as the
+    /// outcome lives.
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial, GRACE; clients in the
+    /// way whose lease is over.
+    pub fn begin_io(
+        &self,
+        client: &Client,
+        file: FileId,
+        id: &StateId,
+        io: Io,
+        now: Now,
+    ) -> Result<Option<Using>, Blocked> {
         if *id == StateId::ANONYMOUS || *id == StateId::READ_BYPASS {
             // Somebody's reservation may not have been reclaimed yet (RFC 8881 §8.4.2.1).
             if self.in_grace() {
                 return Err(Status::Grace.into());
             }
             let bypass = *id == StateId::READ_BYPASS && io == Io::Read;
-            return if bypass { Ok(()) } else { self.check_anonymous_io(file, io, now) };
+            return if bypass { Ok(None) } else { self.check_anonymous_io(file, io, now).map(|()| None) };
         }
-        Ok(self.check_state_io(client, file, id, io)?)
-    }
-
-    fn check_state_io(&self, client: &Client, file: FileId, id: &StateId, io: Io) -> Result<(), Status> {
         let (found, kind) = client.find(id)?;
         if found != file {
-            return Err(Status::BadStateId);
+            return Err(Status::BadStateId.into());
         }
-        self.files.with(file, |state, _| match kind {
-            StateKind::Open => state.check_open(id, io),
-            StateKind::Lock => {
-                let lock = state.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
-                check_sequence(id.sequence, lock.sequence)?;
-                state.check_open(&StateId { sequence: 0, other: lock.open }, io)
+        self.files.with(file, |state, _| {
+            state.check_state_io(kind, id, io)?;
+            if kind != StateKind::Delegation && io == Io::Read {
+                return Ok(None);
             }
-            StateKind::Delegation => state.check_delegation(id, io),
+            let held = state.delegations.iter_mut().find(|d| d.client.id() == client.id());
+            Ok(held.map(|held| held.begin_use(now, self.limits.recall_ms)))
         })
     }
 
@@ -78,6 +90,18 @@ impl State {
 }
 
 impl FileState {
+    fn check_state_io(&self, kind: StateKind, id: &StateId, io: Io) -> Result<(), Status> {
+        match kind {
+            StateKind::Open => self.check_open(id, io),
+            StateKind::Lock => {
+                let lock = self.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+                check_sequence(id.sequence, lock.sequence)?;
+                self.check_open(&StateId { sequence: 0, other: lock.open }, io)
+            }
+            StateKind::Delegation => self.check_delegation(id, io),
+        }
+    }
+
     fn check_delegation(&self, id: &StateId, io: Io) -> Result<(), Status> {
         check_sequence(id.sequence, 1)?;
         let held = self.delegations.iter().find(|d| d.other == id.other).ok_or(Status::BadStateId)?;

@@ -40,7 +40,7 @@ pub use channel::{ChannelLimits, negotiate_channels};
 pub use client::{Client, record_name};
 pub use create_session::{CreateSession, Creation, SessionCreated};
 pub use dead::{DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Kept};
-pub use delegations::{Changing, WriteHeld};
+pub use delegations::{Changing, Using, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};
 pub use io::Io;

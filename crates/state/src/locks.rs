@@ -90,6 +90,7 @@ impl State {
             return Err(Status::Delay.into());
         }
         self.files.with(file, |state, _| {
+            self.give_time(state, client.id(), now);
             let (open, name) = state.locker(client, &request.locker)?;
             state.check_lock_mode(&open, request.exclusive)?;
             let owner = LockOwner::Nfs4 { client: client.id(), owner: name.clone() };

@@ -594,6 +594,55 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
 }
 
 #[test]
+fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
+    let state = state();
+    let recall_ms = state.limits().recall_ms;
+    let at = |ms: u64| Now(T0.0 + ms);
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
+    let Opened { state_id, delegation } = state.open(&a, &wish, T0).unwrap();
+    let (id, _) = delegation.unwrap();
+    let overdue = |ms| state.overdue_holders(at(ms)).len();
+    let begin = |id, io, ms| state.begin_io(&a, FILE, id, io, at(ms)).unwrap();
+    assert_eq!(state.read_conflicts(FILE, Some(b.id()), T0).recalls.len(), 1);
+    assert!(begin(&state_id, Io::Read, recall_ms / 2).is_none(), "to read under an open is no use of it");
+    assert_eq!((overdue(recall_ms - 1), overdue(recall_ms)), (0, 1));
+    drop(begin(&state_id, Io::Write, recall_ms).unwrap());
+    assert_eq!((overdue(2 * recall_ms - 1), overdue(2 * recall_ms)), (0, 1), "it was seen to write");
+    let using = begin(&id, Io::Read, 2 * recall_ms).unwrap();
+    assert_eq!(overdue(3 * recall_ms), 0, "it uses the delegation");
+    drop(using);
+    assert_eq!((overdue(4 * recall_ms - 1), overdue(4 * recall_ms)), (0, 1), "and has just used it");
+    let _using = begin(&id, Io::Write, 4 * recall_ms - 1).unwrap();
+    state.check_delegation(&a, FILE, &id, at(4 * recall_ms - 1)).unwrap();
+    assert_eq!(overdue(4 * recall_ms), 1, "but not for ever");
+    assert_eq!(state.revoke_overdue(&a, at(4 * recall_ms)), 1);
+}
+
+#[test]
+fn opens_and_locks_that_go_with_a_delegation_give_time_too() {
+    for step in 0..2 {
+        let state = state();
+        let recall_ms = state.limits().recall_ms;
+        let a = client(&state, "a");
+        let opened = delegated(&state, &a, T0);
+        let (id, _) = opened.delegation.unwrap();
+        state.begin_change(FILE, None, T0).unwrap_err();
+        let middle = Now(T0.0 + recall_ms / 2);
+        match step {
+            0 => state.check_delegation(&a, FILE, &id, middle).unwrap(),
+            _ => {
+                let (locker, range) = (new_owner(opened.state_id, "l"), Range::new(0, 1).unwrap());
+                let asked = LockRequest { file: FILE, locker, range, exclusive: false, reclaim: false };
+                state.lock(&a, &asked, middle).unwrap();
+            }
+        }
+        assert!(state.overdue_holders(Now(T0.0 + recall_ms)).is_empty());
+        assert_eq!(state.overdue_holders(Now(middle.0 + recall_ms)).len(), 1);
+    }
+}
+
+#[test]
 fn a_lone_writer_is_delegated_to_and_anybody_else_recalls() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));

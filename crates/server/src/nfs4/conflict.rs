@@ -1,7 +1,7 @@
 //! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
 
 use proto::nfs4::{StateId, Status};
-use state::{Changing, FileId, Io};
+use state::{Changing, FileId, Io, Using};
 use vfs::FileSystem;
 
 use super::context::{Context, Object};
@@ -11,14 +11,20 @@ pub(crate) async fn before_read<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<F>,
     state_id: &StateId,
-) -> Result<(), Status> {
+) -> Result<Option<Using>, Status> {
     let client = context.client()?;
     let file = object.file();
-    check(context, file, state_id, Io::Read).await?;
-    if !state_id.is_special() {
-        return Ok(());
+    let using = begin(context, file, state_id, Io::Read).await?;
+    if state_id.is_special() {
+        context.server.recaller().before_read(file, Some(client.id())).await?;
     }
-    context.server.recaller().before_read(file, Some(client.id())).await
+    Ok(using)
+}
+
+/// What must not happen as long as a WRITE is under way: that a delegation is granted, or that the writer's is revoked.
+pub(crate) struct Writing<'a> {
+    _changing: Option<Changing<'a>>,
+    _using: Option<Using>,
 }
 
 /// Checks a WRITE. Under an open no delegation of others is left; without one they are recalled.
@@ -26,14 +32,16 @@ pub(crate) async fn before_write<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
     object: &Object<F>,
     state_id: &StateId,
-) -> Result<Option<Changing<'a>>, Status> {
+) -> Result<Writing<'a>, Status> {
     let client = context.client()?;
     let file = object.file();
-    check(context, file, state_id, Io::Write).await?;
-    if !state_id.is_special() {
-        return Ok(None);
-    }
-    context.server.recaller().begin_change(file, Some(client.id())).await.map(Some)
+    let using = begin(context, file, state_id, Io::Write).await?;
+    let changing = if state_id.is_special() {
+        Some(context.server.recaller().begin_change(file, Some(client.id())).await?)
+    } else {
+        None
+    };
+    Ok(Writing { _changing: changing, _using: using })
 }
 
 /// Waits for the delegations of others before attributes or names change. None is granted while the guard lives.
@@ -54,13 +62,13 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
 }
 
-/// Checks that a stateid allows to read or write the file.
-pub(crate) async fn check<F: FileSystem>(
+/// Checks that a stateid allows to read or write the file, and lets its use begin.
+pub(crate) async fn begin<F: FileSystem>(
     context: &Context<'_, F>,
     file: FileId,
     state_id: &StateId,
     io: Io,
-) -> Result<(), Status> {
+) -> Result<Option<Using>, Status> {
     let (client, recaller) = (context.client()?, context.server.recaller());
-    recaller.hold(|| recaller.state().check_io(client, file, state_id, io, recaller.now())).await
+    recaller.hold(|| recaller.state().begin_io(client, file, state_id, io, recaller.now())).await
 }

@@ -140,7 +140,8 @@ fn check_delegation<F: FileSystem>(
     id: &StateId,
 ) -> Result<(), Status> {
     let id = context.resolve_state(*id)?;
-    context.server.state().check_delegation(context.client()?, object.file(), &id)
+    let recaller = context.server.recaller();
+    recaller.state().check_delegation(context.client()?, object.file(), &id, recaller.now())
 }
 
 /// Type and permissions of a file that was there before.

@@ -15,7 +15,7 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<(), Status> {
     let state_id = context.resolve_state(arguments.state_id)?;
     let object = context.object()?;
-    conflict::before_read(context, object, &state_id).await?;
+    let _using = conflict::before_read(context, object, &state_id).await?;
     let identity = context.identity(object)?;
     let count = transfer::bytes(arguments.count, context.reply_room);
     let eof = reply.reserve_u32();

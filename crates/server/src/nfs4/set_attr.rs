@@ -23,10 +23,13 @@ pub(crate) async fn run<F: FileSystem>(
     let set =
         attributes::to_set(context.server, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
-    if set.size.is_some() {
-        regular::check(object).await?;
-        conflict::check(context, object.file(), &state_id, state::Io::Write).await?;
-    }
+    let _using = match set.size {
+        Some(_) => {
+            regular::check(object).await?;
+            conflict::begin(context, object.file(), &state_id, state::Io::Write).await?
+        }
+        None => None,
+    };
     let _changing = conflict::before_change(context, object).await?;
     if context.is_persistent() {
         let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;

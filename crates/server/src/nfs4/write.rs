@@ -13,7 +13,7 @@ pub(crate) async fn run<F: FileSystem>(
     let state_id = context.resolve_state(arguments.state_id)?;
     let object = context.object()?;
     context.writable(object)?;
-    let _changing = conflict::before_write(context, object, &state_id).await?;
+    let _writing = conflict::before_write(context, object, &state_id).await?;
     let identity = context.identity(object)?;
     let stability = match arguments.stable {
         StableHow::Unstable => Stability::Unstable,

@@ -1,9 +1,14 @@
 //! Read delegations and their recall (RFC 8881 §10.4).
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use proto::nfs4::*;
 
-use crate::peer::{Peer, TestServer, open};
+use vfs::memory::{Memory, MemoryOptions};
+
+use crate::errors::fault::{Faulty, Trigger};
+use crate::peer::{Peer, Setup, TestServer, open};
 
 fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
     let arguments = open(name, share::READ | share::WANT_ANY_DELEGATION, None);
@@ -149,4 +154,59 @@ fn the_stateid_of_a_delegation_reads_and_does_not_write() {
     let claim = OpenClaim::DelegateCurrentHandle(opened.state_id);
     let no_delegation = OpenArgs { claim, ..open("", share::READ, None) };
     assert_eq!(a.on(&file, Operation::Open, &no_delegation).status, Status::BadStateId, "an open is none");
+}
+
+#[test]
+fn a_delegation_is_not_revoked_while_its_holder_writes_to_a_slow_disk_but_not_for_ever() {
+    let trigger = Arc::new(Trigger::default());
+    let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
+    let faulty = Faulty { memory: Arc::new(memory), trigger: Arc::clone(&trigger) };
+    let server = Arc::new(TestServer::over(faulty, Setup::default()));
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let how = CreateHow::Guarded(attributes::AttributeValues::default());
+    let making = open("f", share::BOTH | share::WANT_WRITE_DELEGATION, Some(how));
+    let mut made = a
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &making).push(Operation::GetFh, &());
+        })
+        .sequenced();
+    made.ok(Operation::PutRootFh);
+    let OpenDelegation::Write(granted) = made.body::<OpenResult>(Operation::Open).delegation else {
+        panic!("no write delegation");
+    };
+    let object = made.body::<GetFhResult>(Operation::GetFh).object;
+    let mut held = b.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &open("f", share::READ, None));
+    });
+    assert!((&mut held).now_or_never().is_none());
+    let recall_ms = server.state.limits().recall_ms;
+    server.at(recall_ms / 2);
+    trigger.set_stuck(true);
+    let state_id = granted.state_id;
+    let write = WriteArgs { state_id, offset: 0, stable: StableHow::FileSync, data: "x".into() };
+    let mut writing = a.begin(|c| {
+        c.push(Operation::PutFh, &PutFhArgs { object: object.clone() }).push(Operation::Write, &write);
+    });
+    assert!((&mut writing).now_or_never().is_none(), "the disk is slow");
+    // Both are alive, in other slots.
+    let renew = |peer: &Peer, sequence: u32| {
+        let sequence = SequenceArgs { slot: SlotId(2), ..peer.sequence_args(sequence, false) };
+        let renewed = peer.begin_kept(&sequence, |_| {}).now_or_never().expect("nothing is in the way");
+        assert_eq!(renewed.status, Status::Ok);
+    };
+    for (sequence, half) in (1..8).zip(1..) {
+        let at = half * recall_ms / 2 + recall_ms / 2 - 1;
+        server.at(at);
+        renew(&a, sequence);
+        renew(&b, sequence);
+        assert_eq!(server.state.delegation_count(), 1, "{at}");
+        assert!((&mut held).now_or_never().is_none());
+    }
+    server.at(4 * recall_ms);
+    assert_eq!(server.state.delegation_count(), 0, "it is not waited for without end");
+    assert_eq!(held.now_or_never().expect("nothing is in the way").status, Status::Ok);
+    trigger.set_stuck(false);
+    assert_eq!(writing.now_or_never().expect("the disk has it").status, Status::Ok);
+    let read = ReadArgs { state_id, offset: 0, count: 1 };
+    assert_eq!(a.on(&object, Operation::Read, &read).status, Status::DelegationRevoked);
 }

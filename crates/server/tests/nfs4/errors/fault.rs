@@ -1,6 +1,8 @@
-//! A file system that fails when it is told to.
+//! A file system that fails, or does not end, when it is told to.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -22,6 +24,8 @@ struct Plan {
     armed: Option<(&'static Kind, usize)>,
     /// The calls so far.
     calls: Vec<&'static str>,
+    /// Writes do not end.
+    stuck: bool,
 }
 
 impl Trigger {
@@ -38,6 +42,11 @@ impl Trigger {
     /// The calls since this was asked before.
     pub fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.0.lock().calls)
+    }
+
+    /// Whether writes end. Whoever waits for one must look again by itself.
+    pub fn set_stuck(&self, stuck: bool) {
+        self.0.lock().stuck = stuck;
     }
 
     fn check(&self, call: &'static str) -> Result<()> {
@@ -135,6 +144,7 @@ impl FileSystem for Faulty {
         stability: Stability,
     ) -> Result<Written> {
         self.trigger.check("write")?;
+        poll_fn(|_| if self.trigger.0.lock().stuck { Poll::Pending } else { Poll::Ready(()) }).await;
         self.memory.write(who, node, offset, data, stability).await
     }
 

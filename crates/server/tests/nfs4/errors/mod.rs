@@ -2,7 +2,7 @@
 
 mod anything;
 mod arguments;
-mod fault;
+pub mod fault;
 mod general;
 mod good;
 mod grace;

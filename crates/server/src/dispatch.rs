@@ -13,6 +13,7 @@ use crate::mount3::Mount3;
 use crate::nfs3::Nfs3;
 use crate::nfs4::Nfs4;
 use crate::nlm4::{LockTable, Nlm4};
+use crate::retries::{Retries, Turn, runs_once};
 
 /// All programs of the server on one port: NFS, MOUNT and the lock manager.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub struct Programs<F, C, L> {
     nfs4: Option<Nfs4<F>>,
     mount3: Mount3<F>,
     nlm4: Nlm4<F, L>,
+    retries: Option<Retries>,
 }
 
 impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
@@ -31,6 +33,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
             nfs4: None,
             mount3: Mount3::new(Arc::clone(&exports)),
             nlm4: Nlm4::new(exports, locks),
+            retries: None,
         }
     }
 
@@ -38,6 +41,34 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
     #[must_use]
     pub fn with_nfs4(self, nfs4: Nfs4<F>) -> Self {
         Self { nfs4: Some(nfs4), ..self }
+    }
+
+    /// Runs what clients without sessions send again only once.
+    #[must_use]
+    pub fn with_retries(self, retries: Retries) -> Self {
+        Self { retries: Some(retries), ..self }
+    }
+
+    /// Runs a call, unless it is a retry: then it is answered as the first time.
+    async fn once(
+        &self,
+        retries: &Retries,
+        call: &Call<'_>,
+        reply: &mut Encoder,
+    ) -> Result<Disposition, Refusal> {
+        let ticket = match retries.turn(call).await {
+            Turn::Run(ticket) => ticket,
+            Turn::Repeat(results) => {
+                reply.buffer_mut().extend_from_slice(&results);
+                return Ok(Disposition::Reply);
+            }
+        };
+        let start = reply.len();
+        let outcome = self.route(call, reply).await;
+        let answered = matches!(outcome, Ok(Disposition::Reply));
+        let results = &reply.as_slice()[start..];
+        ticket.finish((answered && !is_for_later(call, results)).then_some(results));
+        outcome
     }
 
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
@@ -63,7 +94,10 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
 
 impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, L> {
     async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
-        self.route(&call, reply).await
+        match &self.retries {
+            Some(retries) if runs_once(call.header) => self.once(retries, &call, reply).await,
+            _ => self.route(&call, reply).await,
+        }
     }
 
     fn disconnected(&self, connection: u64) {
@@ -71,6 +105,11 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
             nfs4.disconnected(connection);
         }
     }
+}
+
+/// NFS3ERR_JUKEBOX says that nothing was done, and that the same may be asked again (RFC 1813 §2.6).
+fn is_for_later(call: &Call<'_>, results: &[u8]) -> bool {
+    call.header.program == nfs3::PROGRAM && results.starts_with(&nfs3::Status::Jukebox.code().to_be_bytes())
 }
 
 #[cfg(test)]

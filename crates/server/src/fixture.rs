@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use crate::conflicts::{Conflicts, NoConflicts};
 use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use crate::recall::Recaller;
+use crate::retries::{Retries, RetryLimits};
 use crate::runtime::Runtime;
 use crate::stable::Forgetful;
 
@@ -29,6 +30,7 @@ const HEAD: [u8; 24] = [0x5a; 24];
 pub(crate) struct Server<C = NoConflicts> {
     programs: Programs<Memory, C, Recaller>,
     exports: Arc<Exports<Memory>>,
+    xids: AtomicU32,
     pub(crate) root: FileHandle,
 }
 
@@ -138,8 +140,9 @@ impl<C: Conflicts> Server<C> {
         let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
         drop(set);
-        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller());
-        Self { programs, exports, root }
+        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller())
+            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld)));
+        Self { programs, exports, xids: AtomicU32::new(1), root }
     }
 
     /// The handle of the root of the export at `path`.
@@ -159,14 +162,23 @@ impl<C: Conflicts> Server<C> {
         arguments: impl Into<Bytes>,
     ) -> Result<Bytes, Refusal> {
         let (program, version, procedure) = number;
-        let header = CallHeader { xid: 1, program, version, procedure, credential };
+        let xid = self.xids.fetch_add(1, Ordering::Relaxed);
+        let header = CallHeader { xid, program, version, procedure, credential };
         let peer = SocketAddr::new(peer.parse().unwrap(), 900);
+        self.send(&header, peer, arguments.into()).now_or_never().expect("memory answers at once")
+    }
+
+    /// Sends a call; yields the results.
+    pub(crate) async fn send(
+        &self,
+        header: &CallHeader,
+        peer: SocketAddr,
+        arguments: Bytes,
+    ) -> Result<Bytes, Refusal> {
         let connection: Arc<dyn Connection> = Arc::new(Nowhere(peer));
-        let arguments = Decoder::new(arguments.into());
-        let call = Call { header: &header, peer, connection: &connection, arguments };
+        let call = Call { header, peer, connection: &connection, arguments: Decoder::new(arguments) };
         let mut reply = Encoder::with_buffer(HEAD.to_vec());
-        let outcome = self.programs.call(call, &mut reply).now_or_never();
-        let disposition = outcome.expect("memory answers at once")?;
+        let disposition = self.programs.call(call, &mut reply).await?;
         assert_eq!(disposition, Disposition::Reply);
         let mut reply = reply.into_inner();
         let results = reply.split_off(HEAD.len());

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conflicts;
+mod digest;
 pub mod dispatch;
 pub mod exports;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub mod nfs4;
 pub mod nlm4;
 mod persistent;
 pub mod recall;
+pub mod retries;
 pub mod runtime;
 #[cfg(feature = "shell")]
 pub mod shell;

@@ -17,7 +17,6 @@ mod context;
 mod create;
 mod create_session;
 mod destroy_session;
-mod digest;
 mod dispatch;
 mod exchange_id;
 mod get_attr;

@@ -15,9 +15,9 @@ use xdr::{Decoder, Encoder};
 
 use super::compound::answer;
 use super::context::Context;
-use super::digest::Digest;
 use super::operations::SEQUENCED;
 use super::repeat::Repeat;
+use crate::digest::Digest;
 use crate::persistent::{Intent, SlotKept, SlotRecord};
 use crate::recall::Recaller;
 

@@ -10,6 +10,7 @@ use state::Limits;
 
 use super::{ExportSpec, ServeOptions};
 use crate::exports::{Rule, Squash};
+use crate::retries::RetryLimits;
 
 /// What a server is started with, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -84,6 +85,13 @@ pub struct ConfigLimits {
     pub recall_seconds: u32,
     /// How long after a recall a file is not delegated again, in seconds.
     pub recall_pause_seconds: u32,
+    /// Replies to NFSv3 and NLM calls that are kept for retries, and calls under way; beyond, the client with the most loses its
+    /// oldest.
+    pub v3_replies_max: usize,
+    /// Memory for these, in bytes; as with `v3_replies_max`.
+    pub v3_replies_bytes_max: usize,
+    /// How long such a reply is kept, in seconds.
+    pub v3_reply_seconds: u32,
 }
 
 /// Why a configuration cannot be used, in one sentence with what to do about it.
@@ -141,7 +149,7 @@ impl Default for Config {
 
 impl Default for ConfigLimits {
     fn default() -> Self {
-        let (state, net) = (Limits::default(), ServerOptions::default());
+        let (state, net, retries) = (Limits::default(), ServerOptions::default(), RetryLimits::default());
         Self {
             connections_max: net.connections_max,
             requests_in_flight_max: net.requests_in_flight_max,
@@ -162,6 +170,9 @@ impl Default for ConfigLimits {
             delegations_max: state.delegations_max,
             recall_seconds: whole_seconds(state.recall_ms),
             recall_pause_seconds: whole_seconds(state.recall_pause_ms),
+            v3_replies_max: retries.replies_max,
+            v3_replies_bytes_max: retries.bytes_max,
+            v3_reply_seconds: retries.seconds,
         }
     }
 }
@@ -220,6 +231,7 @@ impl Config {
             idmap_domain: self.idmap_domain.clone(),
             limits: self.limits.state(),
             net: self.limits.net(),
+            retries: self.limits.retries(),
         }
     }
 }
@@ -261,6 +273,9 @@ impl ConfigLimits {
             ("delegations_max", self.delegations_max as u64, 0, ANY),
             ("recall_seconds", seconds(self.recall_seconds), 1, 3600),
             ("recall_pause_seconds", seconds(self.recall_pause_seconds), 0, 3600),
+            ("v3_replies_max", self.v3_replies_max as u64, 16, 1 << 24),
+            ("v3_replies_bytes_max", self.v3_replies_bytes_max as u64, 64 << 10, 1 << 32),
+            ("v3_reply_seconds", seconds(self.v3_reply_seconds), 1, 24 * 3600),
         ];
         match all.into_iter().find(|(_, value, least, most)| value < least || value > most) {
             Some((name, value, least, most)) => Err(ConfigError::Limit { name, value, least, most }),
@@ -285,6 +300,14 @@ impl ConfigLimits {
             delegations_max: self.delegations_max,
             recall_ms: u64::from(self.recall_seconds) * 1000,
             recall_pause_ms: u64::from(self.recall_pause_seconds) * 1000,
+        }
+    }
+
+    fn retries(&self) -> RetryLimits {
+        RetryLimits {
+            replies_max: self.v3_replies_max,
+            bytes_max: self.v3_replies_bytes_max,
+            seconds: self.v3_reply_seconds,
         }
     }
 
@@ -315,6 +338,7 @@ mod tests {
         assert_eq!(parsed(&Config::default().to_toml()).unwrap(), Config::default());
         let options = Config::default().options(Path::new("/srv"), None);
         assert_eq!((options.limits, options.net), (Limits::default(), ServerOptions::default()));
+        assert_eq!(options.retries, RetryLimits::default());
     }
 
     #[test]
@@ -329,9 +353,12 @@ mod tests {
 
     #[test]
     fn what_is_said_is_used() {
-        let config = parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\n").unwrap();
+        let config =
+            parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = 99\n")
+                .unwrap();
         let options = config.options(Path::new("/srv"), None);
         assert!(options.exports[0].asynchronous);
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
+        assert_eq!(options.retries.replies_max, 99);
     }
 }

@@ -7,6 +7,7 @@ use rpc::net::ServerOptions;
 use state::Limits;
 
 use super::ExportSpec;
+use crate::retries::RetryLimits;
 
 /// What to serve, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// The bounds of connections.
     pub net: ServerOptions,
+    /// The bounds of what is kept for clients without sessions that send calls again.
+    pub retries: RetryLimits,
     /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881 §5.9).
     pub idmap_domain: Option<String>,
 }
@@ -41,6 +44,7 @@ impl ServeOptions {
             persistent_sessions: false,
             limits: Limits::default(),
             net: ServerOptions::default(),
+            retries: RetryLimits::default(),
             idmap_domain: None,
         }
     }

@@ -22,6 +22,7 @@ use super::world::TokioWorld;
 use crate::dispatch::Programs;
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use crate::recall::Recaller;
+use crate::retries::Retries;
 use crate::runtime::Runtime;
 use crate::stable::{Forgetful, StableRecords, StoredSession};
 
@@ -170,6 +171,7 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
         Some(records) => Arc::clone(records) as _,
         None => Arc::new(Forgetful),
     };
+    let retries = Retries::new(options.retries, Arc::clone(&world));
     let recaller = Recaller::new(state, world, stable);
     let nfs4 = Nfs4::new(
         Arc::clone(&exports),
@@ -182,7 +184,8 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
     )
     .with_names(Arc::new(SystemNames::new()));
     nfs4.bring_back(sessions).await;
-    let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+    let programs =
+        Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4).with_retries(retries);
     Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records })
 }
 

@@ -1,0 +1,159 @@
+//! Requests that are sent again: what a call did whose reply was lost is not done again, its reply is (RFC 1813 §4.5).
+//!
+//! NFSv3 and the lock manager have no sessions: a client whose connection is lost sends its requests again, under the same
+//! transaction ids, on another connection and perhaps from another port. A REMOVE that was carried out would then fail, and
+//! a late copy of a WRITE or of an UNLOCK would undo what came after it. [`Retries`] knows the last of the calls for which
+//! that matters, see [`runs_once`]; the others never come here.
+
+mod key;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use event_listener::Event;
+use parking_lot::Mutex;
+use rpc::Call;
+
+use crate::runtime::Runtime;
+pub(crate) use key::runs_once;
+use key::{Key, Keys};
+use table::{Begun, Table};
+
+/// How much is kept for retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryLimits {
+    /// Calls that are known, those under way included. Beyond, the oldest reply of the client with the most is forgotten; when
+    /// all are under way, one more waits.
+    pub replies_max: usize,
+    /// Bytes that replies take, with what it takes to find them. At the bound as with `replies_max`.
+    pub bytes_max: usize,
+    /// How long a reply is kept, in seconds. A client that begins its transaction ids anew, after it was started again, must
+    /// not get the replies of its earlier life.
+    pub seconds: u32,
+}
+
+impl Default for RetryLimits {
+    fn default() -> Self {
+        Self { replies_max: 1 << 16, bytes_max: 32 << 20, seconds: 900 }
+    }
+}
+
+/// The calls that ran last, and those that run.
+pub struct Retries {
+    table: Mutex<Table<Arc<Outcome>>>,
+    /// A place in a full table may be free.
+    freed: Event,
+    keys: Keys,
+    world: Arc<dyn Runtime>,
+}
+
+impl std::fmt::Debug for Retries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Retries").finish_non_exhaustive()
+    }
+}
+
+/// What becomes of a call, for the retries that wait for it.
+#[derive(Debug, Default)]
+struct Outcome {
+    /// `None` when the call left nothing that may be repeated.
+    results: OnceLock<Option<Bytes>>,
+    decided: Event,
+}
+
+/// What to do with a call.
+pub(crate) enum Turn<'a> {
+    /// Run it, and [finish](Ticket::finish) the ticket.
+    Run(Ticket<'a>),
+    /// It has run: these are its results.
+    Repeat(Bytes),
+}
+
+impl Retries {
+    /// Knows nothing yet.
+    pub fn new(limits: RetryLimits, world: Arc<dyn Runtime>) -> Self {
+        let mut key = [0; 16];
+        world.random(&mut key);
+        Self { table: Mutex::new(Table::new(limits)), freed: Event::new(), keys: Keys::new(key), world }
+    }
+
+    /// Decides about a call; waits while the same call is under way.
+    pub(crate) async fn turn(&self, call: &Call<'_>) -> Turn<'_> {
+        let key = self.keys.key(call);
+        loop {
+            // Before the look, so that nothing that happens after it is missed.
+            let mut freed = None;
+            let begun = {
+                let mut table = self.table.lock();
+                let begun = table.begin(key, self.world.now_ms());
+                if matches!(begun, Begun::Full) {
+                    freed = Some(self.freed.listen());
+                }
+                begun
+            };
+            match begun {
+                Begun::New(outcome) => return Turn::Run(Ticket { retries: self, key, outcome, open: true }),
+                Begun::Kept(results) => return Turn::Repeat(results),
+                Begun::Running(outcome) => {
+                    if let Some(results) = outcome.decided().await {
+                        return Turn::Repeat(results);
+                    }
+                }
+                Begun::Full => {
+                    if let Some(freed) = freed {
+                        freed.await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Outcome {
+    async fn decided(&self) -> Option<Bytes> {
+        loop {
+            let decided = self.decided.listen();
+            if let Some(results) = self.results.get() {
+                return results.clone();
+            }
+            decided.await;
+        }
+    }
+}
+
+/// A call that runs. Dropped without an end, it is forgotten, and a retry runs.
+pub(crate) struct Ticket<'a> {
+    retries: &'a Retries,
+    key: Key,
+    outcome: Arc<Outcome>,
+    open: bool,
+}
+
+impl Ticket<'_> {
+    /// The call has run, and its retries get `results`; `None` says that it has done nothing and may run again.
+    pub(crate) fn finish(mut self, results: Option<&[u8]>) {
+        self.end(results.map(Bytes::copy_from_slice));
+    }
+
+    fn end(&mut self, results: Option<Bytes>) {
+        self.open = false;
+        let now_ms = self.retries.world.now_ms();
+        self.retries.table.lock().finish(self.key, results.clone(), now_ms);
+        // This is its only end.
+        let _ = self.outcome.results.set(results);
+        self.outcome.decided.notify(usize::MAX);
+        self.retries.freed.notify(1);
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.end(None);
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! The three ways to create a file.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, ftruncate};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, ftruncate, linkat};
+use rustix::io::Errno;
 
 use super::object::{Descriptors, Node, Object};
-use super::open::{Place, open_contained};
+use super::open::{Place, open_contained, proc_path};
 use super::{Export, stat};
 use crate::{CreateMode, Created, Error, FileKind, Identity, Result, SetAttributes, SetTime, Timestamp};
 
@@ -72,6 +73,12 @@ impl Export {
             return Err(Error::FileTooBig);
         }
         self.acting.become_caller(who)?;
+        if let CreateMode::Exclusive { .. } = mode
+            && let Some(opened) =
+                self.create_whole(who, dir, place, &SetAttributes { mode: Some(bits), ..set })?
+        {
+            return Ok(opened);
+        }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOCTTY;
         let fd = open_contained(dir, place.1.as_bytes(), flags, Mode::from_raw_mode(bits));
         let fd = Arc::new(fd.map_err(|errno| self.explain(dir, errno))?);
@@ -82,14 +89,48 @@ impl Export {
                 ftruncate(&fd, size)?;
             }
             let stat = self.dress(who, (dir, &fd), &stat, &set)?;
-            // One descriptor serves all purposes. It may write even where the mode does not let it be opened again.
-            let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
-            Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: true })
+            self.opened(fd, stat, place)
         });
         if made.is_err() {
             self.take_back(who, dir, place, AtFlags::empty());
         }
         made
+    }
+
+    /// Makes a file that has its attributes, and with them the verifier, before it has a name: a server that is killed in
+    /// between leaves no file that a retry would take for somebody else's. `None` where the file system has no files
+    /// without names.
+    fn create_whole(
+        &self,
+        who: &Identity,
+        dir: BorrowedFd<'_>,
+        place: Place<'_>,
+        set: &SetAttributes,
+    ) -> Result<Option<Opened>> {
+        let bits = Mode::from_raw_mode(set.mode.unwrap_or(0o600));
+        let fd = match open_contained(dir, b".", OFlags::TMPFILE | OFlags::RDWR, bits) {
+            Ok(fd) => Arc::new(fd),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return Ok(None),
+            Err(errno) => return Err(self.explain(dir, errno)),
+        };
+        if let Some(size) = set.size.filter(|size| *size > 0) {
+            ftruncate(&fd, size)?;
+        }
+        self.dress(who, (dir, &fd), &stat::stat(fd.as_fd())?, set)?;
+        let linked = linkat(CWD, proc_path(fd.as_fd()), dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW);
+        linked.map_err(|errno| self.explain(dir, errno))?;
+        self.moved(place.0);
+        let made = stat::stat(fd.as_fd()).map_err(Error::from).and_then(|stat| self.opened(fd, stat, place));
+        if made.is_err() {
+            self.take_back(who, dir, place, AtFlags::empty());
+        }
+        made.map(Some)
+    }
+
+    /// A new file. One descriptor serves all purposes: it may write even where the mode does not let it be opened again.
+    fn opened(&self, fd: Arc<OwnedFd>, stat: Statx, place: Place<'_>) -> Result<Opened> {
+        let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
+        Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: true })
     }
 }
 

@@ -3,7 +3,10 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cuts;
+mod lane;
 mod peer;
 #[path = "../persistent_sessions/process.rs"]
 mod process;
+mod random;
 mod restarts;

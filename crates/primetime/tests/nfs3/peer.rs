@@ -13,7 +13,7 @@ pub struct Peer {
     stream: Option<TcpStream>,
     xid: u32,
     /// How often a call was sent again.
-    retries: u64,
+    pub retries: u64,
 }
 
 impl Peer {

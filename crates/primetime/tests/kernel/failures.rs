@@ -49,7 +49,13 @@ fn wait_for_progress(lab: &Lab, directory: &Path, files: usize) {
 fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestResult; 2] {
     fs::create_dir(lab.shared().join("stop")).unwrap();
     let results = finish(guests);
-    for result in &results {
+    verify(&results, directory);
+    results
+}
+
+/// Checks that every file is there that its writer was told to be.
+fn verify(results: &[GuestResult], directory: &Path) {
+    for result in results {
         let acknowledged = result.read("acknowledged").unwrap();
         assert!(acknowledged.lines().count() >= PROGRESS, "{}", result.output);
         for line in acknowledged.lines() {
@@ -60,7 +66,6 @@ fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestR
             assert!(found == expected, "{name}: {} bytes instead of {}", found.len(), expected.len());
         }
     }
-    results
 }
 
 #[test]
@@ -97,6 +102,48 @@ fn kill_under_load(lab: &Lab, mut server: Server, once: &str) {
     }
 }
 
+fn cut_under_load(lab: &Lab, relay: &Relay) {
+    let mut cut = 0;
+    while cut < CUTS && !have_failed(lab) {
+        // Another number of bytes each time, so that a connection is cut at any place of a request and of a reply.
+        let enough = relay.stats().bytes_to_target + 50_000 + 3_001 * cut as u64;
+        wait_until(lab, "more bytes", || relay.stats().bytes_to_target >= enough);
+        cut += relay.cut();
+    }
+}
+
+/// Without sessions: what a lost answer was about is not done again, and nobody hears that it was there, or gone, already.
+#[test]
+fn linux_does_everything_once_over_nfsv3_connections_that_are_cut() {
+    let Some(lab) = Lab::for_test() else { return };
+    // Every change waits for the disk, so that many are cut while they run.
+    let server = Server::with_lease(&lab, LEASE.as_secs() as u32);
+    let listen = SocketAddr::new(lab.host_address(), PORT + 1);
+    let link = LinkOptions::round_trip_ms(1.0);
+    let relay = lab.inside(|| Relay::start_at(listen, Server::address(&lab), link)).unwrap().unwrap();
+    let options = format!("vers=3,hard,nolock,mountproto=tcp,mountport={}", listen.port());
+    let member = Member {
+        script: ". $EXCHANGE/nfs3_cuts.sh",
+        files: &[
+            ("nfs3_cuts.sh", include_str!("nfs3_cuts.sh")),
+            ("failures.pl", include_str!("failures.pl")),
+        ],
+        env: &[("MOUNT_OPTIONS", &options)],
+        port: listen.port(),
+        ..Member::default()
+    };
+    let guest = boot(&lab, &member);
+    wait_for_progress(&lab, server.directory(), PROGRESS);
+    cut_under_load(&lab, &relay);
+    wait_for_progress(&lab, server.directory(), PROGRESS);
+    fs::create_dir(lab.shared().join("stop")).unwrap();
+    let [result] = finish([guest]);
+    verify(std::slice::from_ref(&result), server.directory());
+    let rounds: Vec<_> = result.output.lines().filter(|line| line.contains("did everything once")).collect();
+    assert_eq!(rounds.len(), 4, "{}", result.output);
+    assert!(counts(&result).requests("RENAME") > 0);
+}
+
 #[test]
 fn linux_gets_over_connections_that_are_cut() {
     let Some(lab) = Lab::for_test() else { return };
@@ -108,13 +155,7 @@ fn linux_gets_over_connections_that_are_cut() {
         .unwrap();
     let guests = boot_pair(&lab, listen.port(), server.directory(), "once");
     wait_until(&lab, "the lock is held", || lab.shared().join("locked").exists());
-    let mut cut = 0;
-    while cut < CUTS && !have_failed(&lab) {
-        // Another number of bytes each time, so that a connection is cut at any place of a request and of a reply.
-        let enough = relay.stats().bytes_to_target + 50_000 + 3_001 * cut as u64;
-        wait_until(&lab, "more bytes", || relay.stats().bytes_to_target >= enough);
-        cut += relay.cut();
-    }
+    cut_under_load(&lab, &relay);
     wait_for_progress(&lab, server.directory(), PROGRESS);
     for result in finish_and_verify(&lab, guests, server.directory()) {
         // The session outlives its connections.

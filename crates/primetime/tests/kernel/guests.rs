@@ -8,7 +8,7 @@ use netlab::guest::{Guest, GuestOptions, GuestResult, Lab, mountstats};
 
 use crate::server::PORT;
 
-/// A guest that has the export at `/mnt/n`, mounted with NFSv4.1, and runs `script` with the functions of `prelude.sh`. Every
+/// A guest that has the export at `/mnt/n`, mounted with NFSv4.1 or as `MOUNT_OPTIONS` in its environment says, and runs `script` with the functions of `prelude.sh`. Every
 /// guest has a hostname, and so an NFSv4 identity, of its own.
 pub(crate) struct Member<'a> {
     pub(crate) name: &'a str,

@@ -16,6 +16,6 @@ await() {
 meet() { tell "$1.$NAME"; await "$1.$PEER"; }
 mount_export() {
     mkdir -p /mnt/n
-    mount -t nfs -o "vers=4.1,proto=tcp,port=$PORT" "$HOST:/" /mnt/n || fail mount
+    mount -t nfs -o "${MOUNT_OPTIONS:-vers=4.1},proto=tcp,port=$PORT" "$HOST:/" /mnt/n || fail mount
     cd /mnt/n
 }

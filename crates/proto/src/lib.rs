@@ -7,5 +7,6 @@ pub mod mount3;
 pub mod nfs3;
 pub mod nfs4;
 pub mod nlm4;
+pub mod nsm1;
 pub mod portmap;
 mod status_table;

@@ -1,5 +1,9 @@
-//! The port mapper, version 2 (RFC 1833 §3): which port a program listens on.
+//! The port mapper, version 2 (RFC 1833 §3): which port a program listens on. Versions 3 and 4 are [`rpcbind`].
 
+pub mod rpcbind;
+mod universal_address;
+
+pub use universal_address::{parse_universal_address, universal_address};
 use xdr::{List, Xdr};
 
 /// The program number of the port mapper.

@@ -15,4 +15,4 @@ mod service;
 pub use auth::{AuthStatus, AuthSys, BODY_BYTES_MAX, Credential};
 pub use message::{CallHeader, RPC_VERSION, Refusal};
 pub use record::{RecordError, RecordLimits, RecordReader, mark};
-pub use service::{BoxFuture, Call, CallError, Connection, Disposition, NoService, Service};
+pub use service::{BoxFuture, Call, CallError, Connection, Disposition, NoService, Service, Transport};

@@ -26,6 +26,15 @@ pub struct Call<'a> {
     pub arguments: Decoder,
 }
 
+/// What carries calls and replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// A stream of records.
+    Tcp,
+    /// Single datagrams.
+    Udp,
+}
+
 /// A connection as a service sees it.
 pub trait Connection: Send + Sync {
     /// Unique in this process.
@@ -33,6 +42,16 @@ pub trait Connection: Send + Sync {
 
     /// The other end.
     fn peer(&self) -> SocketAddr;
+
+    /// Our own end, where it is known: on a socket for datagrams to any address it is not.
+    fn local(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    /// What carries it.
+    fn transport(&self) -> Transport {
+        Transport::Tcp
+    }
 
     /// False once the connection is lost.
     fn is_open(&self) -> bool;

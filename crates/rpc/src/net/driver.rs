@@ -108,7 +108,8 @@ pub(super) async fn drive<S: Service>(
     ended
 }
 
-async fn answer<S: Service>(
+/// Answers a call; the reply has the room for a record mark in front, filled in.
+pub(super) async fn answer<S: Service>(
     service: Arc<S>,
     connection: Arc<dyn Connection>,
     header: message::CallHeader,

@@ -143,6 +143,10 @@ impl Connection for Link {
         self.peer
     }
 
+    fn local(&self) -> Option<SocketAddr> {
+        self.stream.local_addr().ok()
+    }
+
     fn is_open(&self) -> bool {
         self.open.load(Ordering::SeqCst)
     }

@@ -1,14 +1,19 @@
-//! Connections over TCP, on tokio.
+//! Connections over TCP, and datagrams for the small protocols beside NFS, on tokio.
 //!
 //! A connection is one task, the *driver*: it reads records, polls the service for each call once in place, parks only what
 //! must wait, and writes all replies of a pass together. Calls of our own go out from the calling task when nobody
 //! else is writing, and with the next write otherwise: a lone request is never held back.
 
 mod client;
+mod datagrams;
 mod driver;
 mod link;
+mod one_call;
 mod outgoing;
+mod recent_replies;
 mod server;
 
 pub use client::{Client, ClientOptions, Reply, Timing};
+pub use datagrams::{DatagramOptions, serve_datagrams};
+pub use one_call::{Destination, OneCall, call_once};
 pub use server::{ServerOptions, serve};

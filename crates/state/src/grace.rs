@@ -29,6 +29,8 @@ struct Inner {
     known: BTreeMap<Bytes, bool>,
     /// Those of them that have not said yet that they are done.
     awaited: BTreeSet<Bytes>,
+    /// Hosts that lock through NLM held locks too; they never say that they are done.
+    hosts: bool,
 }
 
 impl State {
@@ -43,8 +45,21 @@ impl State {
             return;
         }
         let until = Now(now.0.saturating_add(self.limits.lease_ms()));
-        *self.grace.inner.lock() = Inner { until, awaited: known.keys().cloned().collect(), known };
+        *self.grace.inner.lock() =
+            Inner { until, awaited: known.keys().cloned().collect(), known, hosts: false };
         // Users of other protocols must look at the table of state from now on.
+        self.clients.seen.store(true, Ordering::Relaxed);
+        self.grace.active.store(true, Ordering::SeqCst);
+    }
+
+    /// Begins a grace period for hosts that held locks through NLM, beside clients that [`State::begin_grace`] was called for
+    /// before: it lasts until its time is up, for such a host has no way to say that it is done.
+    ///
+    /// To be called before the first request.
+    pub fn begin_grace_of_hosts(&self, now: Now) {
+        let mut inner = self.grace.inner.lock();
+        inner.until = Now(now.0.saturating_add(self.limits.lease_ms()));
+        inner.hosts = true;
         self.clients.seen.store(true, Ordering::Relaxed);
         self.grace.active.store(true, Ordering::SeqCst);
     }
@@ -65,7 +80,7 @@ impl State {
             return false;
         }
         let inner = self.grace.inner.lock();
-        inner.awaited.is_empty() || now >= inner.until
+        (inner.awaited.is_empty() && !inner.hosts) || now >= inner.until
     }
 
     /// Ends the grace period.

@@ -18,11 +18,13 @@ mod expel;
 mod file;
 mod files;
 mod grace;
+mod holdings;
 mod io;
 mod kept;
 mod limits;
 mod locks;
 mod nameless;
+mod nlm_locks;
 mod obstacles;
 mod opens;
 mod ranges;
@@ -47,6 +49,7 @@ pub use io::Io;
 pub use limits::Limits;
 pub use locks::{Denied, LockError, LockRequest, Locker};
 pub use nameless::{Keeper, Keeping};
+pub use nlm_locks::HeldBefore;
 pub use obstacles::{Blocked, Obstacles, Recall};
 pub use opens::{Open, OpenClaim, Opened, Reservation};
 pub use ranges::{LockOwner, Range};
@@ -59,6 +62,7 @@ use clients::Clients;
 use dead::DeadSessions;
 use files::Files;
 use grace::Grace;
+use holdings::Holdings;
 use sessions::Sessions;
 
 /// Everything that the server remembers.
@@ -71,6 +75,7 @@ pub struct State {
     sessions: Sessions,
     dead: DeadSessions,
     files: Files,
+    holdings: Holdings,
     grace: Grace,
 }
 
@@ -85,6 +90,7 @@ impl State {
             sessions,
             dead: DeadSessions::default(),
             files: Files::new(boot),
+            holdings: Holdings::default(),
             grace: Grace::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! LOCK, LOCKT, LOCKU and NLM's calls of the same meaning (RFC 8881 §9.1–9.4, §18.10–18.12).
+//! LOCK, LOCKT and LOCKU (RFC 8881 §9.1–9.4, §18.10–18.12). NLM's calls of the same meaning are in `nlm_locks`.
 
 use std::sync::Arc;
 
@@ -154,41 +154,7 @@ impl State {
         })
     }
 
-    /// Locks a range for an NLM caller.
-    ///
-    /// # Errors
-    /// DENIED with the lock in the way; DELAY at a bound; clients in the way whose lease is over.
-    pub fn nlm_lock(
-        &self,
-        file: FileId,
-        owner: &LockOwner,
-        (range, exclusive): (Range, bool),
-        now: Now,
-    ) -> Result<(), LockError> {
-        self.files.with(file, |state, _| self.lock_range(state, owner, (range, exclusive), now))
-    }
-
-    /// Unlocks a range for an NLM caller; what was not locked is no error.
-    ///
-    /// # Errors
-    /// DELAY when splitting a lock would go beyond the bound.
-    pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) -> Result<(), Status> {
-        let ranges_max = self.limits.ranges_per_file_max;
-        self.files.with(file, |state, _| unlock_range(&mut state.ranges, owner, range, ranges_max))
-    }
-
-    /// Removes all locks and shares of a host that locks through NLM (FREE_ALL).
-    pub fn nlm_free_all(&self, gone: &[u8]) {
-        for shard in self.files.shards() {
-            shard.files.lock().retain(|_, state| {
-                state.ranges.remove(|owner| matches!(owner, LockOwner::Nlm { host, .. } if host == gone));
-                state.shares.retain(|share| share.owner.host != gone);
-                !state.is_idle() || state.recalled.is_some()
-            });
-        }
-    }
-
-    fn lock_range(
+    pub(crate) fn lock_range(
         &self,
         state: &mut FileState,
         owner: &LockOwner,
@@ -253,7 +219,7 @@ impl State {
 }
 
 /// Unlocks, unless a lock would be split that the full table has no room for. Whole locks can always be given up.
-fn unlock_range(
+pub(crate) fn unlock_range(
     ranges: &mut RangeTable,
     owner: &LockOwner,
     range: Range,

@@ -69,7 +69,7 @@ pub enum LockOwner {
     },
     /// A process on a host that locks through NLM.
     Nlm {
-        /// The caller's host.
+        /// The caller's host: its address, a space and its name.
         host: Bytes,
         /// Its process.
         process: i32,
@@ -160,6 +160,13 @@ impl RangeTable {
     pub(crate) fn would_split(&self, owner: &LockOwner, range: &Range) -> bool {
         let around = |held: &Held| held.range.start < range.start && held.range.end > range.end;
         self.held.iter().any(|held| held.owner == *owner && around(held))
+    }
+
+    /// What the owner holds of a range, cut to it, and how.
+    pub(crate) fn held_within(&self, owner: &LockOwner, range: &Range) -> Vec<(Range, bool)> {
+        let mine = self.held.iter().filter(|held| held.owner == *owner && held.range.overlaps(range));
+        let cut = |held: &Range| Range { start: held.start.max(range.start), end: held.end.min(range.end) };
+        mine.map(|held| (cut(&held.range), held.exclusive)).collect()
     }
 
     pub(crate) fn holds(&self, owner: &LockOwner) -> bool {

@@ -74,9 +74,11 @@ impl State {
                 state.shares.extend(before);
                 return Err(blocked);
             }
-            if state.shares.len() >= SHARES_MAX {
+            let is_new = before.is_none();
+            if is_new && (state.shares.len() >= SHARES_MAX || !self.holdings.has_room(&owner.host)) {
                 return Err(Status::Delay.into());
             }
+            self.holdings.change(&owner.host, usize::from(!is_new), 1);
             state.shares.push(Share { owner, access, deny });
             Ok(())
         })
@@ -84,6 +86,10 @@ impl State {
 
     /// Gives up an NLM caller's share; without one nothing happens.
     pub fn unshare(&self, file: FileId, owner: &ShareOwner) {
-        self.files.with(file, |state, _| state.shares.retain(|share| share.owner != *owner));
+        self.files.with(file, |state, _| {
+            let before = state.shares.len();
+            state.shares.retain(|share| share.owner != *owner);
+            self.holdings.change(&owner.host, before - state.shares.len(), 0);
+        });
     }
 }

@@ -15,6 +15,7 @@ use state::{
 };
 
 const FILE: FileId = FileId(7, 1);
+const ANOTHER: FileId = FileId(8, 1);
 const T0: Now = Now(1000);
 
 fn state() -> State {
@@ -298,9 +299,8 @@ fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expell
     let range = Range::new(0, 1).unwrap();
     let now = state.test_lock(FILE, &nlm, (range, true), T0);
     assert!(matches!(now, Err(LockError::Denied(_))));
-    for outcome in
-        [state.nlm_lock(FILE, &nlm, (range, true), late), state.test_lock(FILE, &nlm, (range, true), late)]
-    {
+    let locked = state.nlm_lock(FILE, &nlm, (range, true), late).map(drop);
+    for outcome in [locked, state.test_lock(FILE, &nlm, (range, true), late)] {
         let Err(LockError::Blocked(Blocked::By(obstacles))) = outcome else { panic!("lapsed") };
         assert_eq!(obstacles.lapsed.len(), 1);
     }
@@ -479,7 +479,7 @@ fn locks_of_both_protocols_exclude_each_other() {
     state.nlm_lock(FILE, &nlm, (range, true), T0).unwrap();
     let again = lock(&state, &a, Locker::Existing(locked), (19, 1), false);
     assert!(matches!(again, Err(LockError::Denied(denied)) if denied.owner == nlm));
-    state.nlm_free_all(b"h");
+    state.nlm_free_all(&"h".into());
     lock(&state, &a, Locker::Existing(locked), (19, 1), false).unwrap();
 }
 
@@ -523,8 +523,69 @@ fn a_file_has_a_bounded_number_of_ranges() {
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let (whole, middle) = (Range::new(10, 10).unwrap(), Range::new(15, 1).unwrap());
     state.nlm_lock(FILE, &nlm, (whole, true), T0).unwrap();
-    assert_eq!(state.nlm_unlock(FILE, &nlm, middle), Err(Status::Delay));
-    assert_eq!(state.nlm_unlock(FILE, &nlm, whole), Ok(()));
+    assert_eq!(state.nlm_unlock(FILE, &nlm, middle, &[]), Err(Status::Delay));
+    assert_eq!(state.nlm_unlock(FILE, &nlm, whole, &[]), Ok(()));
+}
+
+#[test]
+fn a_lock_that_is_undone_leaves_what_was_held_before() {
+    let state = state();
+    let owner = |process| LockOwner::Nlm { host: "h".into(), process, handle: "x".into() };
+    let (ann, bob) = (owner(1), owner(2));
+    let range = |offset, length| Range::new(offset, length).unwrap();
+    let free = |of: &LockOwner, at, exclusive| state.test_lock(FILE, of, (at, exclusive), T0).is_ok();
+    state.nlm_lock(FILE, &ann, (range(0, 10), false), T0).unwrap();
+    state.nlm_lock(FILE, &ann, (range(20, 10), true), T0).unwrap();
+    let before = state.nlm_lock(FILE, &ann, (range(5, 20), true), T0).unwrap();
+    assert!(!free(&bob, range(5, 1), false) && !free(&bob, range(15, 1), false));
+    state.nlm_undo(FILE, &ann, range(5, 20), &before);
+    assert!(free(&bob, range(0, 10), false) && !free(&bob, range(5, 1), true), "shared again");
+    assert!(free(&bob, range(10, 10), true), "not held before");
+    assert!(!free(&bob, range(20, 1), false) && !free(&bob, range(29, 1), false), "exclusive as before");
+    // An unlock of everything, but for what is being given.
+    state.nlm_unlock(FILE, &ann, Range::ALL, &[(range(3, 1), true)]).unwrap();
+    assert!(
+        !free(&bob, range(3, 1), false) && free(&bob, range(4, 100), true) && free(&bob, range(0, 3), true)
+    );
+    assert!(state.nlm_holds(&"h".into()));
+    state.nlm_unlock(FILE, &ann, range(3, 1), &[]).unwrap();
+    assert!(!state.nlm_holds(&"h".into()) && state.nlm_hosts(b"").is_empty());
+}
+
+#[test]
+fn what_a_host_holds_is_found_by_its_address_and_goes_with_it() {
+    let state = state();
+    let hosts = ["10.0.0.1 ann", "10.0.0.1 bob", "10.0.0.10 ann"];
+    for (number, host) in hosts.into_iter().enumerate() {
+        let owner = LockOwner::Nlm { host: host.into(), process: 1, handle: "x".into() };
+        state.nlm_lock(FILE, &owner, (Range::new(number as u64, 1).unwrap(), true), T0).unwrap();
+        state.share(ANOTHER, ShareOwner { host: host.into(), handle: "x".into() }, (1, 0), T0).unwrap();
+    }
+    assert_eq!(state.nlm_hosts(b"10.0.0.1 "), ["10.0.0.1 ann", "10.0.0.1 bob"]);
+    state.nlm_free_all(&"10.0.0.1 ann".into());
+    assert_eq!(state.nlm_hosts(b"10.0.0.1"), ["10.0.0.1 bob", "10.0.0.10 ann"]);
+    let bob = LockOwner::Nlm { host: "10.0.0.1 bob".into(), process: 1, handle: "x".into() };
+    state.nlm_lock(FILE, &bob, (Range::new(0, 1).unwrap(), true), T0).unwrap();
+    // A share is counted once, however often it is changed.
+    let share = ShareOwner { host: "10.0.0.10 ann".into(), handle: "x".into() };
+    state.share(ANOTHER, share.clone(), (2, 0), T0).unwrap();
+    state.unshare(ANOTHER, &share);
+    let range = Range::new(2, 1).unwrap();
+    let ann = LockOwner::Nlm { host: "10.0.0.10 ann".into(), process: 1, handle: "x".into() };
+    state.nlm_unlock(FILE, &ann, range, &[]).unwrap();
+    assert_eq!(state.nlm_hosts(b"10."), ["10.0.0.1 bob"]);
+}
+
+#[test]
+fn hosts_that_lock_through_nlm_are_waited_for_until_time_is_up() {
+    let state = state();
+    state.begin_grace([recorded("a")], T0);
+    state.begin_grace_of_hosts(T0);
+    client(&state, "a");
+    assert!(state.in_grace() && !state.grace_may_end(T0), "nobody else says when it is done");
+    assert!(state.grace_may_end(Now(T0.0 + 90_000)));
+    state.end_grace();
+    assert!(!state.in_grace());
 }
 
 // Delegations, RFC 8881 §10.

@@ -98,11 +98,12 @@ impl LockTable for Recaller {
     ) -> Result<(), LockDenied> {
         let (owner, asked) = (owner(asking), (range(bytes), exclusive));
         let locked = self.hold(|| outcome(self.state().nlm_lock(file(key), &owner, asked, self.now()))).await;
-        locked.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))
+        locked.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
+        Ok(())
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
-        self.state().nlm_unlock(file(key), &owner(asking), range(bytes)).map_err(refused)?;
+        self.state().nlm_unlock(file(key), &owner(asking), range(bytes), &[]).map_err(refused)?;
         self.locks_released(file(key));
         Ok(())
     }

@@ -9,7 +9,7 @@ mod failure;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Is NFSv4.1 ready for prime time on your server, your network, your workload?
 #[derive(Debug, Parser)]
@@ -25,6 +25,10 @@ enum Command {
     Bench(commands::bench::Arguments),
     /// Export a directory over NFSv3 and NFSv4.1
     Serve(commands::serve::Arguments),
+    /// Write the completions of the command line for a shell to standard output
+    Completions(commands::completions::Completions),
+    /// Write the manual pages of the command and its subcommands into a directory
+    Manual(commands::completions::Manual),
 }
 
 #[global_allocator]
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Bench(arguments) => commands::bench::run(arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Completions(arguments) => commands::completions::completions(&arguments, Cli::command()),
+        Command::Manual(arguments) => commands::completions::manual(&arguments, Cli::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

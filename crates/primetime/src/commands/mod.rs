@@ -1,6 +1,7 @@
 //! The subcommands.
 
 pub(crate) mod bench;
+pub(crate) mod completions;
 pub(crate) mod serve;
 
 /// Sends what the libraries report to standard error; `RUST_LOG` chooses how much.

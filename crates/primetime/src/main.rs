@@ -6,6 +6,7 @@
 
 mod commands;
 mod failure;
+mod log;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the command says about itself: completions and manual.
+//! What the command says about itself: completions, manual, and reports on standard error.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -39,4 +39,12 @@ fn there_is_a_manual_page_for_every_subcommand() {
     let missing = primetime(&["manual", place.path().join("missing").to_str().unwrap()]);
     assert_eq!(missing.status.code(), Some(3));
     assert!(stderr(&missing).contains("name an existing directory"), "{}", stderr(&missing));
+}
+
+#[test]
+fn levels_that_are_none_are_refused_in_one_sentence() {
+    let output = primetime(&["serve", "/nonexistent", "--forget", "--log", "rpc=loud"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("--log info,rpc=debug"), "{}", stderr(&output));
 }

@@ -9,6 +9,7 @@ use server::shell::{Config, Running, ServeOptions, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::log::{self, LogOptions};
 
 /// The arguments of `serve`. What is given here goes before what stands in the configuration.
 #[derive(Debug, Args)]
@@ -57,11 +58,13 @@ pub(crate) struct Arguments {
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
     #[arg(long, value_name = "DOMAIN")]
     idmap_domain: Option<String>,
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    super::log();
+    log::begin(&arguments.log)?;
     let config = config(arguments)?;
     let options = options(arguments, &config)?;
     // Clients give modes; the process's own mask must not change them.

@@ -69,8 +69,8 @@ pub async fn serve<S: Service>(
             accepted = listener.accept() => accepted,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -78,7 +78,8 @@ pub async fn serve<S: Service>(
             }
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            tracing::warn!(connections = options.connections_max, "too many connections: one was closed");
+            let connections = options.connections_max;
+            tracing::warn!(peer = %peer.ip(), connections, "too many connections: one was closed");
             continue;
         };
         let Ok(link) = Link::new(stream) else { continue };
@@ -119,7 +120,8 @@ fn limits(options: &ServerOptions) -> DriverLimits {
 fn log(peer: std::net::SocketAddr, ended: &Ended) {
     match ended {
         Ended::ByPeer | Ended::ByUs => tracing::debug!(%peer, %ended, "connection ended"),
-        Ended::Panicked => tracing::error!(%peer, %ended, "connection ended"),
-        _ => tracing::info!(%peer, %ended, "connection ended"),
+        // Without the port: one that comes again and again is one peer, and is reported as one.
+        Ended::Panicked => tracing::error!(peer = %peer.ip(), %ended, "connection ended"),
+        _ => tracing::info!(peer = %peer.ip(), %ended, "connection ended"),
     }
 }

@@ -75,6 +75,11 @@ impl Client {
         self.id
     }
 
+    /// What it calls itself (`co_ownerid`).
+    pub fn owner(&self) -> &Bytes {
+        &self.owner
+    }
+
     /// Under what it is kept on stable storage: the same after its restart and the server's.
     pub fn record_name(&self) -> Bytes {
         record_name(&self.owner, &self.principal)
@@ -140,7 +145,8 @@ impl Client {
         self.renewed.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn renewed(&self) -> Now {
+    /// When it last renewed its lease.
+    pub fn renewed(&self) -> Now {
         Now(self.renewed.load(Ordering::Relaxed))
     }
 
@@ -198,7 +204,7 @@ impl Client {
     }
 
     /// What is kept for it, with what was revoked and not freed yet, and what is promised.
-    pub(crate) fn state_count(&self) -> usize {
+    pub fn state_count(&self) -> usize {
         let states = self.states.lock();
         states.len() + self.reserved.load(Ordering::SeqCst) + self.revoked.lock().len()
     }

@@ -105,6 +105,10 @@ impl RangeTable {
         self.held.len()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter()
+    }
+
     /// Locks of somebody else that are in the way.
     pub(crate) fn conflicts(
         &self,

@@ -192,6 +192,11 @@ impl Session {
         self.slots.existing(slot.0).is_some_and(|slot| slot.in_progress)
     }
 
+    /// Slots in which a request is under way.
+    pub fn slots_in_use(&self) -> usize {
+        self.slots.iter().filter(|(_, slot)| slot.lock().in_progress).count()
+    }
+
     /// True while a request is under way, but for the one in `except`.
     pub fn is_busy(&self, except: Option<SlotId>) -> bool {
         self.slots.iter().any(|(index, slot)| except != Some(SlotId(index)) && slot.lock().in_progress)

@@ -1,6 +1,7 @@
 //! Sessions by their ids.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -53,6 +54,17 @@ impl Sessions {
         // Sessions with many slots take their time to be freed.
         drop(table);
         drop(removed);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.read().by_id.len()
+    }
+
+    /// At most `most` sessions after `after`, in the order of their ids.
+    pub(crate) fn after(&self, after: Option<SessionId>, most: usize) -> Vec<Arc<Session>> {
+        let table = self.table.read();
+        let piece = table.by_id.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        piece.take(most).map(|(_, session)| Arc::clone(session)).collect()
     }
 
     pub(crate) fn count_of_client(&self, client: ClientId) -> usize {

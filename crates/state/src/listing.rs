@@ -1,0 +1,201 @@
+//! What is remembered, for people to look at.
+//!
+//! In pieces: a lock is held for one piece at a time, however long the whole is. What changes between two pieces may be missed
+//! or seen twice in the whole; a single piece is as it was at one moment.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{ClientId, SessionId};
+
+use crate::file::FileState;
+use crate::{Client, DelegationKind, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
+
+/// A client in a list.
+#[derive(Debug, Clone)]
+pub struct ListedClient {
+    /// Which.
+    pub client: Arc<Client>,
+    /// It has made a session.
+    pub confirmed: bool,
+    /// Sessions that it has.
+    pub sessions: usize,
+    /// Its lease is over.
+    pub lapsed: bool,
+}
+
+/// What somebody holds of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holding {
+    /// An NFSv4 open.
+    Open {
+        /// Whose.
+        client: ClientId,
+        /// The open-owner.
+        owner: Bytes,
+        /// Bits of [`share`](proto::nfs4::share).
+        access: u32,
+        /// Bits of [`share`](proto::nfs4::share).
+        deny: u32,
+    },
+    /// A locked range, of NFSv4 or NLM.
+    Lock {
+        /// Whose.
+        owner: LockOwner,
+        /// Where.
+        range: Range,
+        /// Nobody else may lock there.
+        exclusive: bool,
+    },
+    /// A delegation.
+    Delegation {
+        /// Whose.
+        client: ClientId,
+        /// Of which kind.
+        kind: DelegationKind,
+        /// It is to be given back.
+        recalled: bool,
+    },
+    /// A share reservation of NLM.
+    Share {
+        /// Whose.
+        owner: ShareOwner,
+        /// Bits of [`share`](proto::nfs4::share).
+        access: u32,
+        /// Bits of [`share`](proto::nfs4::share).
+        deny: u32,
+    },
+}
+
+/// Where the next piece of a list of holdings begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HoldingsAfter {
+    shard: usize,
+    /// The file that the last piece ended in, and how many of its holdings were listed.
+    file: Option<(FileId, usize)>,
+}
+
+/// How much is held of all files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Opens of NFSv4.
+    pub opens: usize,
+    /// Locked ranges.
+    pub locks: usize,
+    /// Delegations.
+    pub delegations: usize,
+    /// Share reservations of NLM.
+    pub shares: usize,
+}
+
+impl State {
+    /// At most `most` clients after `after`, in the order of their numbers.
+    pub fn list_clients(&self, after: Option<ClientId>, most: usize, now: Now) -> Vec<ListedClient> {
+        let table = self.clients.table.lock();
+        let piece = table.records.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        let mut clients: Vec<_> = piece
+            .take(most)
+            .map(|(_, record)| ListedClient {
+                client: Arc::clone(&record.client),
+                confirmed: record.confirmed,
+                sessions: 0,
+                lapsed: self.has_lapsed(&record.client, now),
+            })
+            .collect();
+        drop(table);
+        for listed in &mut clients {
+            listed.sessions = self.sessions.count_of_client(listed.client.id());
+        }
+        clients
+    }
+
+    /// At most `most` sessions after `after`, in the order of their ids.
+    pub fn list_sessions(&self, after: Option<SessionId>, most: usize) -> Vec<Arc<Session>> {
+        self.sessions.after(after, most)
+    }
+
+    /// How many clients and sessions there are.
+    pub fn client_and_session_counts(&self) -> (usize, usize) {
+        let clients = self.clients.table.lock().records.len();
+        (clients, self.sessions.len())
+    }
+
+    /// At most `most` holdings from `after` on, in the order of the files' shards, ids and kinds; and where to go on, or `None` when
+    /// these are the last.
+    pub fn list_holdings(
+        &self,
+        after: HoldingsAfter,
+        most: usize,
+    ) -> (Vec<(FileId, Holding)>, Option<HoldingsAfter>) {
+        let mut listed = Vec::new();
+        let Some(shard) = self.files.shards().nth(after.shard) else { return (listed, None) };
+        let files = shard.files.lock();
+        let first = after.file.map(|(file, _)| file);
+        for (index, (file, state)) in files.range(first.unwrap_or(FileId(0, 0))..).enumerate() {
+            let done = after.file.filter(|(begun, _)| begun == file).map_or(0, |(_, done)| done);
+            let room = most.saturating_sub(listed.len());
+            // Of some files nothing is held: those count as well.
+            if room == 0 || index >= most {
+                return (listed, Some(HoldingsAfter { shard: after.shard, file: Some((*file, 0)) }));
+            }
+            let before = listed.len();
+            listed.extend(state.holdings().skip(done).take(room).map(|holding| (*file, holding)));
+            let taken = listed.len() - before;
+            if taken == room {
+                let file = Some((*file, done + taken));
+                return (listed, Some(HoldingsAfter { shard: after.shard, file }));
+            }
+        }
+        (listed, self.next_shard(after))
+    }
+
+    /// Adds up what is held of at most `most` files from `after` on; and where to go on.
+    pub fn add_up(&self, after: HoldingsAfter, most: usize, totals: &mut Totals) -> Option<HoldingsAfter> {
+        let shard = self.files.shards().nth(after.shard)?;
+        let files = shard.files.lock();
+        let first = after.file.map_or(FileId(0, 0), |(file, _)| file);
+        for (index, (file, state)) in files.range(first..).enumerate() {
+            if index >= most {
+                return Some(HoldingsAfter { shard: after.shard, file: Some((*file, 0)) });
+            }
+            totals.opens += state.opens.len();
+            totals.locks += state.ranges.len();
+            totals.delegations += state.delegations.len();
+            totals.shares += state.shares.len();
+        }
+        self.next_shard(after)
+    }
+
+    fn next_shard(&self, after: HoldingsAfter) -> Option<HoldingsAfter> {
+        let next = after.shard + 1;
+        (next < self.files.shards().count()).then_some(HoldingsAfter { shard: next, file: None })
+    }
+}
+
+impl FileState {
+    fn holdings(&self) -> impl Iterator<Item = Holding> {
+        let opens = self.opens.iter().map(|open| Holding::Open {
+            client: open.client.id(),
+            owner: open.owner.clone(),
+            access: open.access,
+            deny: open.deny,
+        });
+        let locks = self.ranges.iter().map(|held| Holding::Lock {
+            owner: held.owner.clone(),
+            range: held.range,
+            exclusive: held.exclusive,
+        });
+        let delegations = self.delegations.iter().map(|delegation| Holding::Delegation {
+            client: delegation.client.id(),
+            kind: delegation.kind,
+            recalled: delegation.deadline.is_some(),
+        });
+        let shares = self.shares.iter().map(|share| Holding::Share {
+            owner: share.owner.clone(),
+            access: share.access,
+            deny: share.deny,
+        });
+        opens.chain(locks).chain(delegations).chain(shares)
+    }
+}

@@ -87,7 +87,13 @@ pub trait Service: Send + Sync + 'static {
         reply: &mut Encoder,
     ) -> impl Future<Output = Result<Disposition, Refusal>> + Send;
 
-    /// A connection is gone.
+    /// A connection was accepted. What is done on it comes afterwards.
+    fn connected(&self) {}
+
+    /// A connection was closed at once, for there were too many.
+    fn refused(&self) {}
+
+    /// A connection that was accepted is gone.
     fn disconnected(&self, _connection: u64) {}
 }
 

@@ -9,6 +9,7 @@ use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
 use crate::exports::Exports;
+use crate::metrics::Metrics;
 use crate::mount3::Mount3;
 use crate::nfs3::Nfs3;
 use crate::nfs4::Nfs4;
@@ -71,6 +72,18 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         outcome
     }
 
+    /// Counts what is done.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: &Arc<Metrics>) -> Self {
+        self.nfs3.set_metrics(Arc::clone(metrics));
+        self.mount3.set_metrics(Arc::clone(metrics));
+        self.nlm4.set_metrics(Arc::clone(metrics));
+        if let Some(nfs4) = &mut self.nfs4 {
+            nfs4.set_metrics(Arc::clone(metrics));
+        }
+        self
+    }
+
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
     /// their own, the latter with the lowest and highest version that is there.
     async fn route(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
@@ -100,8 +113,21 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         }
     }
 
+    fn connected(&self) {
+        if let Some(nfs4) = &self.nfs4 {
+            nfs4.recaller().events().connected.add(1);
+        }
+    }
+
+    fn refused(&self) {
+        if let Some(nfs4) = &self.nfs4 {
+            nfs4.recaller().events().connections_refused.add(1);
+        }
+    }
+
     fn disconnected(&self, connection: u64) {
         if let Some(nfs4) = &self.nfs4 {
+            nfs4.recaller().events().disconnected.add(1);
             nfs4.disconnected(connection);
         }
     }

@@ -11,6 +11,7 @@ pub mod dispatch;
 pub mod exports;
 #[cfg(test)]
 mod fixture;
+pub mod metrics;
 pub mod mount3;
 pub mod nfs3;
 pub mod nfs4;

@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     lease: Option<u32>,
+    /// Count what is done, and tell it to Prometheus at http://ADDR:PORT/metrics; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
     #[arg(long, value_name = "DOMAIN")]
     idmap_domain: Option<String>,
@@ -87,6 +90,9 @@ async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
     let _ = std::io::stdout().write_all(config.to_toml().as_bytes());
     let mut options = ServeOptions { state_directory: None, ..options.clone() };
     options.listen.set_port(0);
+    if let Some(metrics) = &mut options.metrics {
+        metrics.set_port(0);
+    }
     let running = Running::start(&options).await.map_err(Failure::set_up)?;
     running
         .stop()
@@ -99,7 +105,7 @@ async fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot_wait)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_wait)?;
     let mut running = Running::start(options).await.map_err(Failure::set_up)?;
-    announce(running.address());
+    announce(&running);
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
@@ -124,6 +130,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.state_dir = arguments.state_dir.clone().or(config.state_dir);
     config.listen = arguments.listen.unwrap_or(config.listen);
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
+    config.metrics = arguments.metrics.or(config.metrics);
     config.idmap_domain = arguments.idmap_domain.clone().or(config.idmap_domain);
     config.read_only |= arguments.read_only;
     config.no_root_squash |= arguments.no_root_squash;
@@ -154,8 +161,11 @@ fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failu
     Ok(config.options(directory, state_directory))
 }
 
-/// The line that programs wait for. Whoever started us may have closed its end; that is no reason to stop.
-fn announce(address: SocketAddr) {
+/// The lines that programs wait for; `ready` is the last. Whoever started us may have closed its end; that is no reason to stop.
+fn announce(running: &Running) {
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "ready nfs://{address}/").and_then(|()| out.flush());
+    if let Some(address) = running.metrics_address() {
+        let _ = writeln!(out, "metrics http://{address}/metrics");
+    }
+    let _ = writeln!(out, "ready nfs://{}/", running.address()).and_then(|()| out.flush());
 }

@@ -65,6 +65,7 @@ pub(super) async fn drive<S: Service>(
     limits: DriverLimits,
     stop: impl Future<Output = ()> + Send,
 ) -> Ended {
+    service.connected();
     let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
     let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
         AssertUnwindSafe(answer(Arc::clone(&service), Arc::clone(&connection), header, record, buffer))

@@ -80,6 +80,7 @@ pub async fn serve<S: Service>(
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             let connections = options.connections_max;
             tracing::warn!(peer = %peer.ip(), connections, "too many connections: one was closed");
+            service.refused();
             continue;
         };
         let Ok(link) = Link::new(stream) else { continue };

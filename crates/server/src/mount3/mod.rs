@@ -16,6 +16,7 @@ use vfs::FileSystem;
 use xdr::{Decode, Encoder};
 
 use crate::exports::{Caller, ExportPath, Exports, Version};
+use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use table::MountTable;
 
 /// The program, with its list of who has mounted what.
@@ -23,12 +24,18 @@ use table::MountTable;
 pub struct Mount3<F> {
     exports: Arc<Exports<F>>,
     mounts: MountTable,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl<F: FileSystem> Mount3<F> {
     /// Tells the way into `exports`.
     pub fn new(exports: Arc<Exports<F>>) -> Self {
-        Self { exports, mounts: MountTable::default() }
+        Self { exports, mounts: MountTable::default(), metrics: None }
+    }
+
+    /// Counts what is done.
+    pub(crate) fn set_metrics(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = Some(metrics);
     }
 
     /// Answers one call.
@@ -42,6 +49,7 @@ impl<F: FileSystem> Mount3<F> {
         if procedure != Procedure::Null {
             exports.check_flavor(&call.header.credential)?;
         }
+        let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
         let client = call.peer.ip();
         match procedure {
             Procedure::Null => {}
@@ -64,6 +72,9 @@ impl<F: FileSystem> Mount3<F> {
             Procedure::UmntAll => self.mounts.remove_all(client),
             Procedure::Export => reply.put(&export::list(&exports)),
         }
+        counting.end(OperationIndex::mount3(procedure), None, || {
+            results::of_mount3(procedure, &reply.as_slice()[start..])
+        });
         Ok(Disposition::Reply)
     }
 }

@@ -9,6 +9,7 @@ use super::object::Object;
 use super::status;
 use crate::conflicts::{Conflict, Conflicts};
 use crate::exports::{Caller, Denied, ExportSet, Unreachable, Version};
+use crate::metrics::Seen;
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
 pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;
@@ -23,11 +24,12 @@ pub(super) struct Context<'a, F, C> {
     exports: &'a ExportSet<F>,
     conflicts: &'a C,
     call: &'a Call<'a>,
+    pub(super) seen: Seen,
 }
 
 impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
     pub(super) fn new(exports: &'a ExportSet<F>, conflicts: &'a C, call: &'a Call<'a>) -> Self {
-        Self { exports, conflicts, call }
+        Self { exports, conflicts, call, seen: Seen::default() }
     }
 
     /// The call's arguments, with nothing left over.
@@ -45,6 +47,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
                 Unreachable::Handle(error) => status::of(error),
                 Unreachable::Denied(denied) => refused(denied),
             })?;
+        self.seen.set(export.id());
         let rule = export.rule(&caller).map_err(refused)?;
         let who = rule.identity(caller.credential).map_err(refused)?;
         Ok(Object::new(export, node, (who, rule.read_only)))

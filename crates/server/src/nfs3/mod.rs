@@ -44,6 +44,7 @@ use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
 use crate::exports::Exports;
+use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 
 /// The program.
@@ -51,12 +52,18 @@ use context::Context;
 pub struct Nfs3<F, C> {
     exports: Arc<Exports<F>>,
     conflicts: C,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
     /// Serves `exports`, asking `conflicts` before it touches what others may hold.
     pub fn new(exports: Arc<Exports<F>>, conflicts: C) -> Self {
-        Self { exports, conflicts }
+        Self { exports, conflicts, metrics: None }
+    }
+
+    /// Counts what is done.
+    pub(crate) fn set_metrics(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = Some(metrics);
     }
 
     /// Answers one call: appends the results to `reply`, or says why there are none.
@@ -71,6 +78,7 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
             exports.check_flavor(&call.header.credential)?;
         }
         let context = Context::new(&exports, &self.conflicts, call);
+        let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
         // Each arm: the arguments must be all there is, then the handler runs, then its outcome is written.
         macro_rules! answer {
             ($handler:ident) => {{
@@ -102,6 +110,9 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
             Procedure::PathConf => answer!(pathconf),
             Procedure::Commit => answer!(commit),
         }
+        counting.end(OperationIndex::nfs3(procedure), context.seen.get(), || {
+            results::of_nfs3(procedure, &reply.as_slice()[start..])
+        });
         Ok(Disposition::Reply)
     }
 }

@@ -12,6 +12,7 @@ use super::operations::{Place, Row, row};
 use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
 use crate::exports::{Caller, Version};
+use crate::metrics::{Counting, Ended, OperationIndex};
 
 /// The only minor version so far.
 pub(crate) const MINOR_VERSION: u32 = 1;
@@ -23,6 +24,7 @@ impl<F: FileSystem> Nfs4<F> {
         call: &rpc::Call<'_>,
         reply: &mut Encoder,
     ) -> Result<(), rpc::Refusal> {
+        let mut counting = Counting::begin(self.metrics.as_ref());
         let mut arguments = call.arguments.clone();
         let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
         let start = reply.len();
@@ -42,6 +44,8 @@ impl<F: FileSystem> Nfs4<F> {
             match step {
                 Step::Done(outcome) => {
                     results.count();
+                    let export = context.current.as_ref().map(|object| object.export.id());
+                    counting.nfs4_operation(export, &reply.as_slice()[before..]);
                     status = outcome;
                     if status != Status::Ok {
                         break;
@@ -50,6 +54,8 @@ impl<F: FileSystem> Nfs4<F> {
                 Step::Replay(bytes) => {
                     reply.truncate(start);
                     reply.buffer_mut().extend_from_slice(&bytes);
+                    // What is said again was counted before, but it was a request.
+                    counting.end(OperationIndex::COMPOUND, None, || Ended { status: 0, bytes: 0 });
                     return Ok(());
                 }
                 Step::NotCached => {
@@ -75,6 +81,7 @@ impl<F: FileSystem> Nfs4<F> {
             }
         }
         results.finish(reply, status);
+        counting.end(OperationIndex::COMPOUND, None, || Ended { status: status.code(), bytes: 0 });
         if let Some(session) = context.session.take() {
             session.complete(self.recaller(), &reply.as_slice()[start..]);
             self.answered.notify(usize::MAX);

@@ -59,6 +59,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::exports::Exports;
+use crate::metrics::Metrics;
 use crate::persistent::Repetitions;
 use crate::recall::Recaller;
 pub(crate) use lock::outcome as lock_outcome;
@@ -92,6 +93,7 @@ pub struct Nfs4<F> {
     repetitions: Repetitions,
     /// A request in a session has ended.
     answered: Event,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl<F: FileSystem> Nfs4<F> {
@@ -104,7 +106,13 @@ impl<F: FileSystem> Nfs4<F> {
             owners: Owners::numeric(),
             repetitions: Repetitions::default(),
             answered: Event::new(),
+            metrics: None,
         }
+    }
+
+    /// Counts what is done.
+    pub(crate) fn set_metrics(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = Some(metrics);
     }
 
     /// Takes names of owners from `service`, where the options ask for names. Without one nobody has a name.
@@ -146,7 +154,7 @@ impl<F: FileSystem> Nfs4<F> {
         &self.answered
     }
 
-    fn recaller(&self) -> &Recaller {
+    pub(crate) fn recaller(&self) -> &Recaller {
         &self.recaller
     }
 

@@ -8,12 +8,14 @@ use xdr::Decode;
 
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
 use crate::exports::{Caller, Denied, Export, ExportSet, Unreachable, Version};
+use crate::metrics::Seen;
 
 /// One call.
 pub(super) struct Context<'a, F, L> {
     exports: &'a ExportSet<F>,
     pub(super) locks: &'a L,
     pub(super) call: &'a Call<'a>,
+    pub(super) seen: Seen,
 }
 
 /// The file of a request, found and open to the caller.
@@ -24,7 +26,7 @@ pub(super) struct Target {
 
 impl<'a, F: FileSystem, L> Context<'a, F, L> {
     pub(super) fn new(exports: &'a ExportSet<F>, locks: &'a L, call: &'a Call<'a>) -> Self {
-        Self { exports, locks, call }
+        Self { exports, locks, call, seen: Seen::default() }
     }
 
     /// The call's arguments, with nothing left over.
@@ -52,6 +54,7 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
             Unreachable::Denied(Denied::Client) => Status::StaleHandle,
             _ => Status::Failed,
         })?;
+        self.seen.set(export.id());
         let rule = export.rule(&caller).map_err(|_| Status::Failed)?;
         if wanted.contains(Access::MODIFY) && rule.read_only {
             return Err(Status::ReadOnly);

@@ -25,6 +25,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::exports::Exports;
+use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 pub use lock_table::{ByteRange, FileKey, Held, LockDenied, LockTable, Owner, Shares};
 
@@ -33,12 +34,18 @@ pub use lock_table::{ByteRange, FileKey, Held, LockDenied, LockTable, Owner, Sha
 pub struct Nlm4<F, L> {
     exports: Arc<Exports<F>>,
     locks: L,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
     /// Locks files of `exports` in `locks`.
     pub fn new(exports: Arc<Exports<F>>, locks: L) -> Self {
-        Self { exports, locks }
+        Self { exports, locks, metrics: None }
+    }
+
+    /// Counts what is done.
+    pub(crate) fn set_metrics(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = Some(metrics);
     }
 
     /// Answers one call.
@@ -54,6 +61,7 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
             exports.check_flavor(&call.header.credential)?;
         }
         let context = Context::new(&exports, &self.locks, call);
+        let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
         match procedure {
             Procedure::Null => {}
             Procedure::Test => reply.put(&test::run(&context, context.arguments()?).await),
@@ -78,6 +86,9 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
             | Procedure::UnlockRes
             | Procedure::GrantedRes => return Err(Refusal::ProcedureUnavailable),
         }
+        counting.end(OperationIndex::nlm4(procedure), context.seen.get(), || {
+            results::of_nlm4(procedure, &reply.as_slice()[start..])
+        });
         Ok(Disposition::Reply)
     }
 }

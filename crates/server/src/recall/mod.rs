@@ -34,6 +34,7 @@ pub(crate) use granted::Granted;
 use lock_waiters::LockWaiters;
 pub(crate) use lock_waiters::Waiter;
 
+use crate::metrics::Events;
 use crate::runtime::Runtime;
 use crate::stable::StableRecords;
 
@@ -62,6 +63,9 @@ struct Inner {
     returned: Event,
     /// When clients were last asked to return some of their delegations.
     trimmed: Mutex<Now>,
+    /// Delegations that were asked back, and when.
+    recalled: Mutex<BTreeMap<[u8; 12], Now>>,
+    events: Arc<Events>,
 }
 
 impl std::fmt::Debug for Recaller {
@@ -84,8 +88,15 @@ impl Recaller {
             undone: Mutex::default(),
             returned: Event::new(),
             trimmed: Mutex::default(),
+            recalled: Mutex::default(),
+            events: Arc::default(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// What happened rarely.
+    pub fn events(&self) -> &Arc<Events> {
+        &self.inner.events
     }
 
     pub(crate) fn now(&self) -> Now {
@@ -112,6 +123,10 @@ impl Recaller {
     /// A delegation is back, or revoked: whoever waits looks again.
     pub(crate) fn delegation_ended(&self, id: &StateId) {
         self.inner.granted.lock().remove(&id.other);
+        let recalled = self.inner.recalled.lock().remove(&id.other);
+        if let Some(recalled) = recalled {
+            self.inner.events.recall_times.add(self.now().since_ms(recalled));
+        }
         self.wake();
     }
 
@@ -147,6 +162,7 @@ impl Recaller {
         if granted.len() > self.inner.state.delegation_count() {
             granted.retain(|other, granted| self.inner.state.is_delegated(granted.file, other));
         }
+        self.inner.recalled.lock().retain(|other, _| granted.contains_key(other));
         drop(granted);
         self.notify_lock_waiters(now);
         self.recall_any_if_many(now);
@@ -223,6 +239,8 @@ impl Recaller {
 
     fn send_first(&self, recalls: &[Recall]) {
         for recall in recalls.iter().copied().filter(|recall| recall.first) {
+            self.inner.events.recalls.add(1);
+            self.inner.recalled.lock().insert(recall.state_id.other, self.now());
             let recaller = self.clone();
             self.inner.world.spawn(Box::pin(async move { recaller.send(recall).await }));
         }

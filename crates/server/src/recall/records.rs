@@ -74,6 +74,7 @@ impl Recaller {
             if !self.state().begin_expel(client, self.now()) {
                 continue;
             }
+            self.inner.events.clients_expired.add(1);
             if self.discard(client).await {
                 tracing::info!(
                     client = client.id().0,
@@ -138,6 +139,7 @@ impl Recaller {
             }
         }
         if revoked > 0 {
+            self.inner.events.delegations_revoked.add(revoked as u64);
             tracing::info!(delegations = revoked, "delegations were revoked");
             self.wake();
         }

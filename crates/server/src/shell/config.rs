@@ -35,6 +35,9 @@ pub struct Config {
     pub delegations: bool,
     /// Let the replies to modifying requests of NFSv4.1 clients survive a crash of the server.
     pub persistent_sessions: bool,
+    /// Tell counters over HTTP at this address, as /metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idmap_domain: Option<String>,
@@ -141,6 +144,7 @@ impl Default for Config {
             state_dir: None,
             delegations: true,
             persistent_sessions: false,
+            metrics: None,
             idmap_domain: None,
             limits: ConfigLimits::default(),
         }
@@ -228,6 +232,7 @@ impl Config {
             state_directory,
             delegations: self.delegations,
             persistent_sessions: self.persistent_sessions,
+            metrics: self.metrics,
             idmap_domain: self.idmap_domain.clone(),
             limits: self.limits.state(),
             net: self.limits.net(),

@@ -3,7 +3,9 @@
 mod config;
 mod exports;
 mod identity;
+mod metrics;
 mod names;
+mod observe;
 mod options;
 mod records;
 mod start;

@@ -29,6 +29,8 @@ pub struct ServeOptions {
     pub net: ServerOptions,
     /// The bounds of what is kept for clients without sessions that send calls again.
     pub retries: RetryLimits,
+    /// Where counters are told over HTTP; port 0 takes a free one, and without an address nothing is counted.
+    pub metrics: Option<SocketAddr>,
     /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881 §5.9).
     pub idmap_domain: Option<String>,
 }
@@ -45,6 +47,7 @@ impl ServeOptions {
             limits: Limits::default(),
             net: ServerOptions::default(),
             retries: RetryLimits::default(),
+            metrics: None,
             idmap_domain: None,
         }
     }
@@ -56,6 +59,7 @@ impl ServeOptions {
             ("state_dir", self.state_directory == other.state_directory),
             ("delegations", self.delegations == other.delegations),
             ("persistent_sessions", self.persistent_sessions == other.persistent_sessions),
+            ("metrics", self.metrics == other.metrics),
             ("idmap_domain", self.idmap_domain == other.idmap_domain),
             ("limits", self.limits == other.limits && self.net == other.net),
         ];

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use super::ServeOptions;
 use super::exports::{Exported, ExportsError, Keeper, Reloaded, check_state_is_outside};
 use super::identity;
+use super::metrics::MetricsServer;
 use super::names::SystemNames;
 use super::records::Records;
 use super::world::TokioWorld;
@@ -45,12 +46,21 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The address of the counters cannot be listened on.
+    #[error("cannot tell metrics at {address}: {source}; choose another address or port with --metrics")]
+    Metrics {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 /// A server that accepts connections. Dropped, it goes on until the runtime ends.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
+    metrics: Option<SocketAddr>,
     options: ServeOptions,
     keeper: Arc<Keeper>,
     stop: oneshot::Sender<()>,
@@ -68,11 +78,21 @@ impl Running {
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
-        let Prepared { programs, keeper, recaller, records } = programs(options, identity).await?;
+        let Prepared { mut programs, keeper, recaller, records } = programs(options, identity).await?;
         let listener = listen(options.listen)
             .map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
+        let metrics = match options.metrics {
+            Some(address) => {
+                let scraped = MetricsServer::bind(address, &recaller, keeper.exports())
+                    .map_err(|source| StartError::Metrics { address, source })?;
+                programs = programs.with_metrics(scraped.metrics());
+                Some(scraped)
+            }
+            None => None,
+        };
+        let metrics_address = metrics.as_ref().map(MetricsServer::address);
         let (stop, stopped) = oneshot::channel();
         let net = options.net;
         let task = tokio::spawn(async move {
@@ -82,17 +102,29 @@ impl Running {
                     std::future::pending::<()>().await;
                 }
             };
+            let metrics = async move {
+                match metrics {
+                    Some(metrics) => metrics.serve().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
+                never = metrics => match never {},
                 ended = rpc::net::serve(listener, Arc::new(programs), net, stopped) => ended,
                 never = tick_forever(recaller) => match never {},
             }
         });
-        Ok(Self { address, options: options.clone(), keeper, stop, task, records })
+        Ok(Self { address, metrics: metrics_address, options: options.clone(), keeper, stop, task, records })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where its counters are told, if anywhere.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their
@@ -215,7 +247,7 @@ async fn tick_forever(recaller: Recaller) -> Infallible {
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A server that is started again must not wait for the connections of the one before.
     socket.set_reuseaddr(true)?;

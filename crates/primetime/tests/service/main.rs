@@ -1,0 +1,7 @@
+//! `primetime serve` as a service: what it tells of itself, and what it is told while it runs.
+
+#![allow(missing_docs, clippy::unwrap_used, unreachable_pub, reason = "a test that cannot go on fails")]
+
+mod metrics;
+mod peer;
+mod process;

@@ -1,0 +1,163 @@
+//! A client's side of a connection: one call at a time.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use proto::nfs3::FileHandle;
+use proto::nfs4::{self, *};
+use proto::{mount3, nfs3};
+use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
+
+pub struct Line(TcpStream);
+
+impl Line {
+    pub fn new(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self(stream)
+    }
+
+    /// The results of a call of the superuser.
+    pub fn call(&mut self, (program, version, procedure): (u32, u32, u32), arguments: &[u8]) -> Decoder {
+        let mut to = Encoder::new();
+        let mark = to.reserve_u32();
+        for word in [7, 0, 2, program, version, procedure] {
+            to.u32(word);
+        }
+        // AUTH_SYS of the superuser, and no verifier.
+        to.u32(1);
+        to.opaque(&[0; 20]);
+        to.u32(0);
+        to.u32(0);
+        to.buffer_mut().extend_from_slice(arguments);
+        let length = u32::try_from(to.len() - 4).unwrap();
+        to.fill_u32(mark, 0x8000_0000 | length);
+        self.0.write_all(&to.into_inner()).unwrap();
+        let mut mark = [0; 4];
+        self.0.read_exact(&mut mark).unwrap();
+        let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
+        self.0.read_exact(&mut record).unwrap();
+        let mut from = Decoder::new(record.into());
+        for expected in [7, 1, 0, 0, 0, 0] {
+            assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
+        }
+        from
+    }
+
+    pub fn nfs3<R: nfs3::Request>(&mut self, arguments: &R) -> nfs3::Reply<R::Ok, R::Fail>
+    where
+        nfs3::Reply<R::Ok, R::Fail>: Decode,
+    {
+        let number = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());
+        self.call(number, &xdr::to_bytes(arguments)).get().unwrap()
+    }
+
+    /// The handle of a path, by MOUNT.
+    pub fn mount(&mut self, path: &'static str) -> FileHandle {
+        let number = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Mnt.number());
+        let path = mount3::DirPath(Bytes::from_static(path.as_bytes()));
+        match self.call(number, &xdr::to_bytes(&path)).get().unwrap() {
+            mount3::MntReply::Ok(ok) => ok.handle,
+            mount3::MntReply::Err(status) => panic!("MNT: {status}"),
+        }
+    }
+
+    /// The results of a COMPOUND, behind its head, and how it ended.
+    pub fn compound(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> (nfs4::Status, Decoder) {
+        let mut to = Encoder::new();
+        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        build(&mut builder);
+        builder.finish();
+        let mut results = self.call((nfs4::PROGRAM, nfs4::VERSION, COMPOUND), &to.into_inner());
+        let status = results.get().unwrap();
+        results.opaque(TAG_BYTES_MAX).unwrap();
+        results.u32().unwrap();
+        (status, results)
+    }
+
+    fn alone(&mut self, operation: Operation, arguments: &impl Encode) -> Decoder {
+        let (status, mut results) = self.compound(|c| {
+            c.push(operation, arguments);
+        });
+        assert_eq!(status, nfs4::Status::Ok, "{operation}");
+        assert_eq!((results.u32(), results.u32()), (Ok(operation.number()), Ok(0)));
+        results
+    }
+
+    /// A session of a client with this name, which has nothing to reclaim.
+    pub fn session(&mut self, name: &str) -> Session {
+        let exchanged: ExchangeIdResult = self
+            .alone(
+                Operation::ExchangeId,
+                &ExchangeIdArgs {
+                    owner: ClientOwner {
+                        verifier: Verifier([1; 8]),
+                        id: Bytes::copy_from_slice(name.as_bytes()),
+                    },
+                    flags: 0,
+                    state_protect: StateProtect::None,
+                    implementation: vec![],
+                },
+            )
+            .get()
+            .unwrap();
+        let channel = ChannelAttributes {
+            header_pad_bytes: 0,
+            request_bytes_max: 1 << 16,
+            response_bytes_max: 1 << 16,
+            cached_response_bytes_max: 4096,
+            operations_max: 16,
+            requests_max: 1,
+            rdma_ird: vec![],
+        };
+        let asked = CreateSessionArgs {
+            client: exchanged.client,
+            sequence: exchanged.sequence,
+            flags: 0,
+            fore_channel: channel.clone(),
+            back_channel: channel,
+            callback_program: 0x4000_0000,
+            callback_security: vec![CallbackSecurity::None],
+        };
+        let created: CreateSessionResult = self.alone(Operation::CreateSession, &asked).get().unwrap();
+        let mut session = Session { id: created.session, sequence: 0 };
+        let (status, _) = session.run(self, |c| {
+            c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
+        });
+        assert_eq!(status, nfs4::Status::Ok);
+        session
+    }
+}
+
+/// A session with one slot.
+pub struct Session {
+    id: SessionId,
+    sequence: u32,
+}
+
+impl Session {
+    /// Runs operations behind SEQUENCE; the results begin behind that of SEQUENCE where that succeeded.
+    pub fn run(
+        &mut self,
+        line: &mut Line,
+        build: impl FnOnce(&mut CompoundBuilder<'_>),
+    ) -> (nfs4::Status, Decoder) {
+        self.sequence += 1;
+        let arguments = SequenceArgs {
+            session: self.id,
+            sequence: SequenceId(self.sequence),
+            slot: SlotId(0),
+            highest_slot: SlotId(0),
+            cache_this: false,
+        };
+        let (status, mut results) = line.compound(|c| {
+            c.push(Operation::Sequence, &arguments);
+            build(c);
+        });
+        assert_eq!(results.u32(), Ok(Operation::Sequence.number()));
+        if results.u32() == Ok(0) {
+            results.get::<SequenceResult>().unwrap();
+        }
+        (status, results)
+    }
+}

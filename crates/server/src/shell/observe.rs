@@ -1,0 +1,56 @@
+//! Looking at a running server without stopping it: in pieces, with a pause for others after each.
+
+use state::{HoldingsAfter, Totals};
+use tokio::task::yield_now;
+use vfs::FileSystem;
+
+use crate::exports::Exports;
+use crate::metrics::Gauges;
+use crate::recall::Recaller;
+
+/// Entries of a table that are looked at while its lock is held.
+pub(super) const PIECE: usize = 512;
+
+/// Adds up what there is.
+pub(super) async fn gauges<F: FileSystem>(recaller: &Recaller, exports: &Exports<F>) -> Gauges {
+    let state = recaller.state();
+    let (clients, sessions) = state.client_and_session_counts();
+    Gauges {
+        exports: exports.load().iter().map(|export| (export.id(), path_text(export.path()))).collect(),
+        clients: clients as u64,
+        sessions: sessions as u64,
+        slots_in_use: slots_in_use(recaller).await,
+        reply_cache_bytes: state.session_bytes(),
+        held: held(recaller).await,
+        in_grace: state.in_grace(),
+        awaited_clients: state.awaited_clients() as u64,
+    }
+}
+
+/// What is held of all files together.
+pub(super) async fn held(recaller: &Recaller) -> Totals {
+    let mut totals = Totals::default();
+    let mut next = Some(HoldingsAfter::default());
+    while let Some(after) = next {
+        next = recaller.state().add_up(after, PIECE, &mut totals);
+        yield_now().await;
+    }
+    totals
+}
+
+async fn slots_in_use(recaller: &Recaller) -> u64 {
+    let (mut in_use, mut after) = (0, None);
+    loop {
+        // A session may have thousands of slots.
+        let piece = recaller.state().list_sessions(after, PIECE / 8);
+        let Some(last) = piece.last() else { return in_use };
+        after = Some(last.id());
+        in_use += piece.iter().map(|session| session.slots_in_use() as u64).sum::<u64>();
+        yield_now().await;
+    }
+}
+
+/// A path for people; what is no text in it is replaced.
+pub(super) fn path_text(path: &crate::exports::ExportPath) -> String {
+    String::from_utf8_lossy(path.as_bytes()).into_owned()
+}

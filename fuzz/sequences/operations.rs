@@ -251,8 +251,12 @@ impl Known {
                 let opened: OpenResult = from.get()?;
                 self.fresh.push(opened.state_id);
                 match opened.delegation {
-                    OpenDelegation::Read(granted) => self.fresh.push(granted.state_id),
-                    OpenDelegation::Write(granted) => self.fresh.push(granted.state_id),
+                    OpenDelegation::Read(granted) | OpenDelegation::ReadAttributes(granted) => {
+                        self.fresh.push(granted.state_id);
+                    }
+                    OpenDelegation::Write(granted) | OpenDelegation::WriteAttributes(granted) => {
+                        self.fresh.push(granted.state_id);
+                    }
                     OpenDelegation::None | OpenDelegation::NoneExt(_) => {}
                 }
             }

@@ -283,6 +283,8 @@ impl Mount {
         let (state_id, write, recalled) = match granted {
             OpenDelegation::Read(read) => (read.state_id, false, read.recall),
             OpenDelegation::Write(write) => (write.state_id, true, write.recall),
+            // Times are not asked for: those of RFC 9754 never come.
+            OpenDelegation::ReadAttributes(_) | OpenDelegation::WriteAttributes(_) => return,
             OpenDelegation::None | OpenDelegation::NoneExt(_) => return,
         };
         let delegation = Delegation { state_id, write, returning: false, epoch };

@@ -34,6 +34,10 @@ pub mod share {
     pub const WANT_SIGNAL_WHEN_AVAILABLE: u32 = 0x1_0000;
     /// Push the delegation when it is not contended any more.
     pub const WANT_PUSH_WHEN_UNCONTENDED: u32 = 0x2_0000;
+    /// A delegation under which the client keeps the times as well (RFC 9754).
+    pub const WANT_DELEGATED_TIMESTAMPS: u32 = 0x10_0000;
+    /// A delegation in place of an open where one is granted (RFC 9754).
+    pub const WANT_OPEN_XOR_DELEGATION: u32 = 0x20_0000;
 }
 
 /// Bits of the result's `flags`.
@@ -42,6 +46,8 @@ pub mod open_result {
     pub const LOCK_TYPE_POSIX: u32 = 4;
     /// An open file is kept when its last name goes.
     pub const PRESERVE_UNLINKED: u32 = 8;
+    /// There is no open, only a delegation (RFC 9754).
+    pub const NO_OPEN_STATE_ID: u32 = 0x10;
     /// CB_NOTIFY_LOCK may come.
     pub const MAY_NOTIFY_LOCK: u32 = 0x20;
 }
@@ -109,6 +115,10 @@ pub enum DelegationType {
     Write = 2,
     /// None, with a reason.
     NoneExt = 3,
+    /// Read, and the client keeps the time of access (RFC 9754).
+    ReadAttributes = 4,
+    /// Write, and the client keeps the times (RFC 9754).
+    WriteAttributes = 5,
 }
 
 /// Which file to open, and by what right (`open_claim4`).
@@ -295,6 +305,12 @@ pub enum OpenDelegation {
     /// None, with a reason.
     #[xdr(case = 3)]
     NoneExt(WhyNoDelegation),
+    /// Read, and the client keeps the time of access (RFC 9754).
+    #[xdr(case = 4)]
+    ReadAttributes(ReadDelegation),
+    /// Write, and the client keeps the times (RFC 9754).
+    #[xdr(case = 5)]
+    WriteAttributes(WriteDelegation),
 }
 
 /// `OPEN4resok`.

@@ -5,5 +5,7 @@ mod types;
 mod values;
 
 pub use bitmap::Bitmap;
-pub use types::{FileType, FsId, MaskedMode, Principal, SetTime, SpecData, charset};
+pub use types::{
+    ChangeAttrType, FileType, FsId, MaskedMode, OpenArguments, Principal, SetTime, SpecData, charset,
+};
 pub use values::{AttributeError, AttributeId, AttributeValues};

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use xdr::{Decode, DecodeBounded, Decoder, Encode, Encoder, Xdr};
 
+use super::Bitmap;
 use crate::nfs4::Time;
 
 /// The type of an object (`nfs_ftype4`).
@@ -72,6 +73,36 @@ pub mod charset {
     pub const CONTAINS_NON_UTF8: u32 = 1;
     /// Names that are no UTF-8 are refused.
     pub const ALLOWS_ONLY_UTF8: u32 = 2;
+}
+
+/// How the change attribute evolves (`change_attr_type4`, RFC 7862 §12.2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
+pub enum ChangeAttrType {
+    /// It grows with every change.
+    Increasing = 0,
+    /// It grows by one with every change.
+    VersionCounter = 1,
+    /// It grows by one with every change that is not made by way of pNFS.
+    VersionCounterWithoutPnfs = 2,
+    /// It is the time of the last change.
+    TimeMetadata = 3,
+    /// None of these.
+    Undefined = 4,
+}
+
+/// What OPEN can be asked for (`open_arguments4`, RFC 9754): sets of bits, each with the number that the standard gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
+pub struct OpenArguments {
+    /// `open_args_share_access4`.
+    pub access: Bitmap,
+    /// `open_args_share_deny4`.
+    pub deny: Bitmap,
+    /// `open_args_share_access_want4`.
+    pub want: Bitmap,
+    /// `open_args_open_claim4`.
+    pub claim: Bitmap,
+    /// `open_args_createmode4`.
+    pub create_mode: Bitmap,
 }
 
 /// Longest name of a user or group in bytes.

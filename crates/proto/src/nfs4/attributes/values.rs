@@ -2,7 +2,9 @@
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Bitmap, FileType, FsId, MaskedMode, Principal, SetTime, SpecData};
+use super::{
+    Bitmap, ChangeAttrType, FileType, FsId, MaskedMode, OpenArguments, Principal, SetTime, SpecData,
+};
 use crate::nfs4::{FileHandle, Status, Time};
 
 /// Why a `fattr4` could not be decoded.
@@ -132,6 +134,12 @@ attributes! {
     74 ModeSetMasked mode_set_masked: MaskedMode,
     75 SuppattrExclcreat suppattr_exclcreat: Bitmap,
     76 FsCharsetCap fs_charset_cap: u32,
+    77 CloneBlksize clone_blksize: u32,
+    79 ChangeAttrType change_attr_type: ChangeAttrType,
+    82 XattrSupport xattr_support: bool,
+    84 TimeDelegAccess time_deleg_access: Time,
+    85 TimeDelegModify time_deleg_modify: Time,
+    86 OpenArguments open_arguments: OpenArguments,
     ;
     12 Acl,
     14 Archive,
@@ -161,15 +169,10 @@ attributes! {
     71 RetentEvtGet,
     72 RetentEvtSet,
     73 RetentionHold,
-    77 CloneBlksize,
     78 SpaceFreed,
-    79 ChangeAttrType,
     80 SecLabel,
     81 ModeUmask,
-    82 XattrSupport,
-    84 TimeDelegAccess,
-    85 TimeDelegModify,
-    86 OpenArguments,
+    83 Offline,
 }
 
 /// A whole `fattr4` with every value that is there.

@@ -110,5 +110,6 @@ fn delegation(given: &OpenDelegation) -> Option<(StateId, bool)> {
         OpenDelegation::Read(read) => Some((read.state_id, false)),
         OpenDelegation::Write(write) => Some((write.state_id, true)),
         OpenDelegation::None | OpenDelegation::NoneExt(_) => None,
+        other => panic!("nobody asked for {other:?}"),
     }
 }

@@ -72,6 +72,15 @@ pub enum Error {
     /// Not offered by this back end (EOPNOTSUPP).
     #[error("operation not supported")]
     NotSupported,
+    /// There is no such extended attribute (ENODATA).
+    #[error("no such extended attribute")]
+    NoXattr,
+    /// An extended attribute, or all of an object's together, would be too large (E2BIG, ERANGE).
+    #[error("extended attribute too large")]
+    XattrTooBig,
+    /// The offset is not before the end of the file (ENXIO).
+    #[error("beyond the end of the file")]
+    BeyondEnd,
     /// The directory cookie is not valid any more.
     #[error("bad directory cookie")]
     BadCookie,

@@ -4,7 +4,10 @@ use std::future::Future;
 
 use bytes::Bytes;
 
-use crate::{Access, Attributes, Handle, Identity, Name, ObjectId, Result, SetAttributes, StatFs};
+use crate::{
+    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, SetAttributes, StatFs, XattrMode,
+    XattrName,
+};
 
 /// What [`FileSystem::create`] does when the name exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +59,37 @@ pub enum Stability {
     DataSync,
     /// Data and all metadata are on disk.
     FileSync,
+}
+
+/// What [`FileSystem::seek`] looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Bytes that were written.
+    Data,
+    /// Bytes that were not. They read as zeros; there is always a hole where the file ends.
+    Hole,
+}
+
+/// A range of a file to be copied to another, or to another place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First byte in the source.
+    pub from: u64,
+    /// First byte in the target.
+    pub to: u64,
+    /// Bytes.
+    pub count: u64,
+}
+
+/// How [`Attributes::change`] evolves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It grows with every change.
+    Increasing,
+    /// It is the time of the last change.
+    Time,
+    /// Neither can be said.
+    Undefined,
 }
 
 /// The outcome of [`FileSystem::create`].
@@ -131,6 +165,13 @@ pub struct Limits {
     pub chown_restricted: bool,
     /// True where [`Attributes::created`] is recorded.
     pub records_creation: bool,
+    /// How the change attribute evolves.
+    pub change: ChangeKind,
+    /// True where objects have extended attributes.
+    pub xattrs: bool,
+    /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that ends with the source. Absent
+    /// where nothing can be cloned, or that is not known.
+    pub clone_block_bytes: Option<u32>,
 }
 
 /// A file system that a server can export.
@@ -317,6 +358,114 @@ pub trait FileSystem: Send + Sync + 'static {
         entries_max: usize,
         objects: bool,
     ) -> impl Future<Output = Result<DirPage<Self::Node>>> + Send;
+
+    /// Where the next data or hole begins, at `offset` or after it; `None` when there is none before the end. Needs permission
+    /// to read, as [`FileSystem::read`] does.
+    ///
+    /// # Errors
+    /// `BeyondEnd` when the file has no byte at `offset`.
+    fn seek(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _offset: u64,
+        _what: Content,
+    ) -> impl Future<Output = Result<Option<u64>>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Reserves space for a range: no write there fails for want of it any more. A file that ends before the range does is
+    /// made longer. Durable as a change of attributes is. `length` is not 0.
+    fn allocate(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _offset: u64,
+        _length: u64,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Gives the space of a range back: it reads as zeros then. The file keeps its length. Durable as a change of attributes
+    /// is. `length` is not 0.
+    fn deallocate(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _offset: u64,
+        _length: u64,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Copies from one file to another of this file system, in order, as reading and unstable writing would. Less than asked
+    /// only where the source ends or the disk fills up.
+    fn copy(
+        &self,
+        _who: &Identity,
+        _source: &Self::Node,
+        _target: &Self::Node,
+        _span: Span,
+    ) -> impl Future<Output = Result<Written>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Makes a range of a file share what a range of another, or of the same, holds, without copying it and for all others at
+    /// once. Durable as a change of attributes is.
+    ///
+    /// # Errors
+    /// `Invalid` for a range that overlaps itself, reaches beyond the end of the source, or is not aligned as
+    /// [`Limits::clone_block_bytes`] says.
+    fn clone_range(
+        &self,
+        _who: &Identity,
+        _source: &Self::Node,
+        _target: &Self::Node,
+        _span: Span,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// The value of an extended attribute of a file or directory; `WrongType` for other objects, as in the three below.
+    fn get_xattr(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _name: XattrName<'_>,
+    ) -> impl Future<Output = Result<Bytes>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Sets an extended attribute. Durable as a change of attributes is.
+    fn set_xattr(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _name: XattrName<'_>,
+        _value: &[u8],
+        _mode: XattrMode,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// The names of all extended attributes, in any order.
+    fn list_xattrs(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+    ) -> impl Future<Output = Result<Vec<Bytes>>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Removes an extended attribute. Durable as a change of attributes is.
+    fn remove_xattr(
+        &self,
+        _who: &Identity,
+        _node: &Self::Node,
+        _name: XattrName<'_>,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::NotSupported))
+    }
 
     /// Space and inodes.
     fn stat_fs(&self, node: &Self::Node) -> impl Future<Output = Result<StatFs>> + Send;

@@ -17,13 +17,15 @@ mod identity;
 mod name;
 mod permissions;
 mod seal;
+mod xattr;
 
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use error::{Error, Result};
 pub use file_system::{
-    Committed, CreateMode, Created, DirEntry, DirPage, FileSystem, Limits, NodeKind, ReadDone, RemoveKind,
-    Stability, Written,
+    ChangeKind, Committed, Content, CreateMode, Created, DirEntry, DirPage, FileSystem, Limits, NodeKind,
+    ReadDone, RemoveKind, Span, Stability, Written,
 };
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
 pub use name::Name;
+pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

@@ -29,6 +29,8 @@ pub(super) fn of(error: Error) -> Status {
         Error::Invalid => Status::Invalid,
         Error::NotSupported => Status::NotSupported,
         Error::BadCookie => Status::BadCookie,
+        // Of operations that NFSv3 does not have.
+        Error::NoXattr | Error::XattrTooBig | Error::BeyondEnd => Status::Invalid,
         Error::Busy | Error::TryAgain => Status::Jukebox,
         Error::Io(error) => {
             tracing::error!(%error, "the file system failed");

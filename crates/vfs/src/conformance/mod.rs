@@ -13,6 +13,8 @@ mod links;
 mod names;
 mod permissions;
 mod rename;
+mod space;
+mod xattrs;
 
 use std::fmt;
 use std::future::Future;
@@ -164,6 +166,20 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             commit_returns_the_verifier_of_writes,
             a_write_moves_change_and_times,
         }
+        space {
+            data_and_holes_are_found,
+            every_file_ends_with_a_hole,
+            reserved_space_reads_as_zeros_and_makes_longer,
+            space_that_is_given_back_reads_as_zeros,
+            what_is_copied_is_read,
+            a_clone_holds_what_its_source_held,
+            only_files_have_space,
+        }
+        xattrs {
+            extended_attributes_are_kept,
+            extended_attributes_are_set_as_the_mode_says,
+            only_files_and_directories_have_extended_attributes,
+        }
         attributes {
             a_mode_keeps_its_twelve_bits,
             a_mask_leaves_the_other_bits_of_the_mode,
@@ -220,6 +236,9 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             set_group_id_needs_membership,
             devices_need_the_superuser,
             identities_do_not_leak_between_calls,
+        }
+        xattrs {
+            extended_attributes_have_the_permissions_of_data,
         }
     };
     for_all.into_iter().chain(with_identities).collect()

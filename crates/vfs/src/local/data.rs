@@ -103,7 +103,7 @@ impl Export {
         Ok(())
     }
 
-    fn check_may_write(&self, who: &Identity, object: &Arc<Object>) -> Result<()> {
+    pub(super) fn check_may_write(&self, who: &Identity, object: &Arc<Object>) -> Result<()> {
         let path = self.path(object)?;
         let (owner, _) = stat::owner_and_size(path.as_fd())?;
         self.authorise(who, (object, &path), owner, WRITE)
@@ -137,7 +137,7 @@ impl Export {
     }
 
     /// A descriptor that reads: one open for writing as well will do.
-    fn read_descriptor(&self, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
+    pub(super) fn read_descriptor(&self, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
         match object.descriptor(Purpose::Read) {
             Some(fd) => Ok(fd),
             None => self.data_descriptor(object, Purpose::Read),
@@ -145,7 +145,7 @@ impl Export {
     }
 }
 
-fn check_kind(object: &Object) -> Result<()> {
+pub(super) fn check_kind(object: &Object) -> Result<()> {
     match object.kind {
         FileKind::Regular => Ok(()),
         FileKind::Directory => Err(Error::IsDirectory),

@@ -28,6 +28,7 @@
 mod attributes;
 mod cache;
 mod change;
+mod copy;
 mod create;
 mod data;
 mod directory;
@@ -44,10 +45,12 @@ mod persistent;
 mod pool;
 mod resolve;
 mod setup;
+mod space;
 mod stat;
 mod sync;
 mod sys;
 mod walk;
+mod xattrs;
 
 use std::fmt;
 use std::path::Path;
@@ -58,8 +61,9 @@ use bytes::Bytes;
 
 use crate::seal::Seal;
 use crate::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Limits, Name,
-    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
+    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Span, Stability, StatFs,
+    Written, XattrMode, XattrName,
 };
 use cache::Cache;
 use change::Changes;
@@ -290,6 +294,49 @@ impl FileSystem for Local {
         objects: bool,
     ) -> Result<DirPage<Node>> {
         self.export.read_dir(who, &dir.0, cookie, entries_max, objects).await
+    }
+
+    async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Content) -> Result<Option<u64>> {
+        self.export.seek(who, &node.0, offset, what).await
+    }
+
+    async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.export.allocate(who, &node.0, offset, length).await
+    }
+
+    async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.export.deallocate(who, &node.0, offset, length).await
+    }
+
+    async fn copy(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<Written> {
+        self.export.copy(who, (&source.0, &target.0), span).await
+    }
+
+    async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
+        self.export.clone_range(who, (&source.0, &target.0), span).await
+    }
+
+    async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
+        self.export.get_xattr(who, &node.0, name)
+    }
+
+    async fn set_xattr(
+        &self,
+        who: &Identity,
+        node: &Node,
+        name: XattrName<'_>,
+        value: &[u8],
+        mode: XattrMode,
+    ) -> Result<()> {
+        self.export.set_xattr(who, &node.0, name, (value, mode)).await
+    }
+
+    async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
+        self.export.list_xattrs(who, &node.0)
+    }
+
+    async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
+        self.export.remove_xattr(who, &node.0, name).await
     }
 
     async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {

@@ -1,11 +1,12 @@
 //! Opening an export: finds out what the process and the file system can do.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::cache::Cache;
@@ -17,7 +18,7 @@ use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
 use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
 use crate::seal::{Seal, random};
-use crate::{Error, FileKind, Limits, Name, Result};
+use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
 const EXT4_MAGIC: i64 = 0xef53;
 const XFS_MAGIC: i64 = 0x5846_5342;
@@ -55,6 +56,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
 
     let creation = stat::birth_ns(&stat);
     let magic = rustix::fs::fstatfs(&fd)?.f_type as i64;
+    let fine = has_fine_times(magic) && creation.is_some();
     Ok(Export {
         root,
         mount_id: stat.stx_mnt_id,
@@ -66,10 +68,14 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         pool: Pool::new(options.threads_max, options.queue_max),
         durability: options.durability,
         read_only: options.read_only,
-        limits: limits(magic, creation.is_some()),
+        limits: Limits {
+            change: if fine { ChangeKind::Time } else { ChangeKind::Undefined },
+            xattrs: has_xattrs(&fd),
+            ..limits(magic, creation.is_some())
+        },
         umask: umask(),
         all_in_memory: magic == TMPFS_MAGIC,
-        changes: Changes::new(has_fine_times(magic) && creation.is_some()),
+        changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),
     })
@@ -126,7 +132,17 @@ fn limits(magic: i64, records_creation: bool) -> Limits {
         time_granularity_ns: 1,
         chown_restricted: true,
         records_creation,
+        change: ChangeKind::Undefined,
+        xattrs: false,
+        // The file systems that can clone do not tell in what pieces; it is seen when it is tried.
+        clone_block_bytes: None,
     }
+}
+
+/// True where the root, and so the rest of the file system, can have extended attributes.
+fn has_xattrs(root: &OwnedFd) -> bool {
+    let asked = rustix::fs::fgetxattr(root, c"user.primetime", &mut [0; 1]);
+    !matches!(asked, Err(Errno::OPNOTSUPP | Errno::NOSYS))
 }
 
 /// True where a change of an object that was looked at always gets a new time (multigrain timestamps). Inodes of ext4 that

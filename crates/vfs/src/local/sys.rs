@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
+use crate::Span;
+
 /// The longest kernel handle that we can use, in bytes, so that ours stays within 64.
 pub(super) const FID_BYTES_MAX: usize = 36;
 
@@ -139,6 +141,22 @@ pub(super) fn read_at(
     // SAFETY: the kernel has initialised `got` bytes after the old length, and `got <= count`.
     unsafe { out.set_len(out.len() + got) };
     Ok(got)
+}
+
+/// Lets a range of one file share what a range of another holds.
+///
+/// # Errors
+/// `EOPNOTSUPP` where the file system shares nothing, `EINVAL` for a range that it cannot share.
+pub(super) fn clone_range(from: BorrowedFd<'_>, to: BorrowedFd<'_>, span: Span) -> rustix::io::Result<()> {
+    let range = libc::file_clone_range {
+        src_fd: i64::from(from.as_raw_fd()),
+        src_offset: span.from,
+        src_length: span.count,
+        dest_offset: span.to,
+    };
+    // SAFETY: the request takes a pointer to this struct, which lives until the call returns.
+    let result = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONERANGE, &raw const range) };
+    if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
 fn last_errno() -> Errno {

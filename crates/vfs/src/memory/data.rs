@@ -58,7 +58,7 @@ pub(super) fn check_commit(who: &Identity, inode: &Arc<Inode>) -> Result<()> {
     check(who, &inode.state.read(), WRITE)
 }
 
-fn check(who: &Identity, state: &State, wanted: u32) -> Result<()> {
+pub(super) fn check(who: &Identity, state: &State, wanted: u32) -> Result<()> {
     match state.attributes.kind {
         FileKind::Regular => {}
         FileKind::Directory => return Err(Error::IsDirectory),

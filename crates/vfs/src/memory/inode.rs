@@ -1,5 +1,6 @@
 //! One object: attributes and content under one lock.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -35,6 +36,7 @@ pub(super) struct State {
     pub(super) attributes: Attributes,
     pub(super) content: Content,
     pub(super) charge: Charge,
+    pub(super) xattrs: BTreeMap<Bytes, Bytes>,
     /// Of the exclusive create that made the file, until its times change.
     pub(super) verifier: Option<[u8; 8]>,
 }
@@ -62,7 +64,13 @@ impl Inode {
         let inode = Arc::new(Self {
             fileid: attributes.fileid,
             kind: attributes.kind,
-            state: RwLock::new(State { attributes, content, charge, verifier: None }),
+            state: RwLock::new(State {
+                attributes,
+                content,
+                charge,
+                xattrs: BTreeMap::new(),
+                verifier: None,
+            }),
             table: Arc::downgrade(table),
         });
         table.insert(inode.clone());

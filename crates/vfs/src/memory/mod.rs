@@ -14,6 +14,7 @@ mod entries;
 mod inode;
 mod names;
 mod pages;
+mod space;
 mod table;
 
 use std::fmt;
@@ -25,9 +26,9 @@ use parking_lot::Mutex;
 
 use crate::seal::{KEY_BYTES, Seal, random};
 use crate::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, Error, FileSystem, Handle, Identity, Limits,
-    Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Timestamp,
-    Written,
+    Access, Attributes, ChangeKind, Committed, Content as Sought, CreateMode, Created, DirPage, Error,
+    FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result,
+    SetAttributes, Span, Stability, StatFs, Timestamp, Written, XattrMode, XattrName,
 };
 use budget::Budget;
 pub use inode::Node;
@@ -306,6 +307,45 @@ impl FileSystem for Memory {
         self.read_dir_now(who, &dir.0, cookie, entries_max, objects)
     }
 
+    async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Sought) -> Result<Option<u64>> {
+        space::seek(who, &node.0, offset, what)
+    }
+
+    async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.allocate_now(who, &node.0, offset, length)
+    }
+
+    async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.deallocate_now(who, &node.0, offset, length)
+    }
+
+    async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
+        self.clone_range_now(who, (&source.0, &target.0), span)
+    }
+
+    async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
+        space::get_xattr(who, &node.0, name)
+    }
+
+    async fn set_xattr(
+        &self,
+        who: &Identity,
+        node: &Node,
+        name: XattrName<'_>,
+        value: &[u8],
+        mode: XattrMode,
+    ) -> Result<()> {
+        self.set_xattr_now(who, &node.0, name, (value, mode))
+    }
+
+    async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
+        space::list_xattrs(who, &node.0)
+    }
+
+    async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
+        self.remove_xattr_now(who, &node.0, name)
+    }
+
     async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {
         Ok(self.budget.stat_fs())
     }
@@ -318,6 +358,9 @@ impl FileSystem for Memory {
             time_granularity_ns: 1,
             chown_restricted: true,
             records_creation: true,
+            change: ChangeKind::Increasing,
+            xattrs: true,
+            clone_block_bytes: Some(pages::PAGE_BYTES as u32),
         }
     }
 }

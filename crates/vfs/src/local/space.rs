@@ -1,0 +1,102 @@
+//! Holes: finding, filling and making them.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::data::check_kind;
+use super::object::{Object, Purpose};
+use super::sync::Depth;
+use super::{Durability, Export, stat};
+use crate::permissions::READ;
+use crate::{Content, Error, Identity, Result};
+
+impl Export {
+    pub(super) async fn seek(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        offset: u64,
+        what: Content,
+    ) -> Result<Option<u64>> {
+        check_kind(object)?;
+        let path = self.path(object)?;
+        let (owner, size) = stat::owner_and_size(path.as_fd())?;
+        self.authorise(who, (object, &path), owner, READ)?;
+        if offset >= size {
+            return Err(Error::BeyondEnd);
+        }
+        // The position of the descriptor is nobody's: data is read and written at offsets.
+        let fd = self.read_descriptor(object)?;
+        let find = move || match (seek(&fd, position(offset, what)), what) {
+            (Ok(found), _) => Ok(Some(found)),
+            // Nothing but a hole is left.
+            (Err(Errno::NXIO), Content::Data) => Ok(None),
+            // Cut off since: the hole is where the file ends now.
+            (Err(Errno::NXIO), Content::Hole) => Err(Error::BeyondEnd),
+            (Err(errno), _) => Err(errno.into()),
+        };
+        // The map of the file's blocks may have to be read from the disk.
+        if self.all_in_memory { find() } else { self.pool.run(find).await }
+    }
+
+    pub(super) async fn allocate(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
+        self.change_space(who, object, (offset, length), FallocateFlags::empty()).await
+    }
+
+    pub(super) async fn deallocate(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        self.change_space(who, object, (offset, length), flags).await
+    }
+
+    async fn change_space(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        (offset, length): (u64, u64),
+        flags: FallocateFlags,
+    ) -> Result<()> {
+        check_kind(object)?;
+        self.check_writable()?;
+        self.check_may_write(who, object)?;
+        if offset.checked_add(length).is_none_or(|end| end > self.limits.file_bytes_max) {
+            return Err(Error::FileTooBig);
+        }
+        let fd = self.data_descriptor(object, Purpose::Write)?;
+        let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(object));
+        // Large ranges take their time.
+        let change = move || {
+            // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
+            export.acting.become_caller(&who)?;
+            let done = retry_on_intr(|| fallocate(&fd, flags, offset, length));
+            export.moved(&changed);
+            Ok(done?)
+        };
+        self.pool.run(change).await?;
+        match self.durability {
+            Durability::Sync => self.sync(object, Depth::All).await,
+            Durability::Async => Ok(()),
+        }
+    }
+}
+
+fn position(offset: u64, what: Content) -> SeekFrom {
+    match what {
+        Content::Data => SeekFrom::Data(offset),
+        Content::Hole => SeekFrom::Hole(offset),
+    }
+}

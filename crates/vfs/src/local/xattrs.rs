@@ -1,0 +1,99 @@
+//! Extended attributes of the `user.` namespace, which belongs to applications. The kernel enforces their permissions: those
+//! of the object's data.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustix::buffer::spare_capacity;
+use rustix::fs::{XattrFlags, getxattr, listxattr, removexattr, setxattr};
+
+use super::object::Object;
+use super::open::proc_path;
+use super::sync::Depth;
+use super::{Durability, Export};
+use crate::{Error, FileKind, Identity, Result, XATTR_BYTES_MAX, XattrMode, XattrName};
+
+const NAMESPACE: &[u8] = b"user.";
+
+/// The longest list of names that the kernel gives, in bytes.
+const LIST_BYTES_MAX: usize = 1 << 16;
+
+impl Export {
+    pub(super) fn get_xattr(
+        &self,
+        who: &Identity,
+        object: &Arc<Object>,
+        name: XattrName<'_>,
+    ) -> Result<Bytes> {
+        let fd = self.as_caller(who, object)?;
+        let mut value = Vec::with_capacity(XATTR_BYTES_MAX);
+        getxattr(proc_path(fd.as_fd()), full_name(name), spare_capacity(&mut value))?;
+        Ok(Bytes::copy_from_slice(&value))
+    }
+
+    pub(super) async fn set_xattr(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        name: XattrName<'_>,
+        (value, mode): (&[u8], XattrMode),
+    ) -> Result<()> {
+        self.check_writable()?;
+        if value.len() > XATTR_BYTES_MAX {
+            return Err(Error::XattrTooBig);
+        }
+        let fd = self.as_caller(who, object)?;
+        let flags = match mode {
+            XattrMode::Either => XattrFlags::empty(),
+            XattrMode::Create => XattrFlags::CREATE,
+            XattrMode::Replace => XattrFlags::REPLACE,
+        };
+        setxattr(proc_path(fd.as_fd()), full_name(name), value, flags)?;
+        self.xattrs_changed(object).await
+    }
+
+    pub(super) fn list_xattrs(&self, who: &Identity, object: &Arc<Object>) -> Result<Vec<Bytes>> {
+        let fd = self.as_caller(who, object)?;
+        // To list names the kernel asks for no permission; what reading one needs is asked for here.
+        super::sys::check_access(fd.as_fd(), crate::permissions::READ)?;
+        let mut list = Vec::with_capacity(LIST_BYTES_MAX);
+        listxattr(proc_path(fd.as_fd()), spare_capacity(&mut list))?;
+        let names = list.split(|byte| *byte == 0).filter_map(|name| name.strip_prefix(NAMESPACE));
+        Ok(names.filter(|name| !name.is_empty()).map(Bytes::copy_from_slice).collect())
+    }
+
+    pub(super) async fn remove_xattr(
+        self: &Arc<Self>,
+        who: &Identity,
+        object: &Arc<Object>,
+        name: XattrName<'_>,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let fd = self.as_caller(who, object)?;
+        removexattr(proc_path(fd.as_fd()), full_name(name))?;
+        self.xattrs_changed(object).await
+    }
+
+    /// The descriptor of a file or directory, for a thread that acts for the caller.
+    fn as_caller(&self, who: &Identity, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
+        if !matches!(object.kind, FileKind::Regular | FileKind::Directory) {
+            return Err(Error::WrongType);
+        }
+        let fd = self.path(object)?;
+        self.acting.become_caller(who)?;
+        Ok(fd)
+    }
+
+    async fn xattrs_changed(self: &Arc<Self>, object: &Arc<Object>) -> Result<()> {
+        self.moved(object);
+        match self.durability {
+            Durability::Sync => self.sync(object, Depth::All).await,
+            Durability::Async => Ok(()),
+        }
+    }
+}
+
+fn full_name(name: XattrName<'_>) -> Vec<u8> {
+    [NAMESPACE, name.as_bytes()].concat()
+}

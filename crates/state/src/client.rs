@@ -26,6 +26,7 @@ pub struct Client {
     id: ClientId,
     owner: Bytes,
     principal: Principal,
+    minor_version: u32,
     renewed: AtomicU64,
     /// It held state before the server's restart.
     may_reclaim: bool,
@@ -49,11 +50,18 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: ClientId, owner: Bytes, principal: Principal, may_reclaim: bool, now: Now) -> Self {
+    pub(crate) fn new(
+        id: ClientId,
+        (owner, principal): (Bytes, Principal),
+        minor_version: u32,
+        may_reclaim: bool,
+        now: Now,
+    ) -> Self {
         Self {
             id,
             owner,
             principal,
+            minor_version,
             may_reclaim,
             recorded: AtomicBool::new(false),
             forgetting: AtomicBool::new(false),
@@ -78,6 +86,11 @@ impl Client {
     /// What it calls itself (`co_ownerid`).
     pub fn owner(&self) -> &Bytes {
         &self.owner
+    }
+
+    /// The minor version of all its requests, and of the callbacks to it (RFC 8178 §8.1).
+    pub fn minor_version(&self) -> u32 {
+        self.minor_version
     }
 
     /// Under what it is kept on stable storage: the same after its restart and the server's.

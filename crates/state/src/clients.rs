@@ -89,6 +89,15 @@ impl State {
         (client.principal() == principal).then(|| client.record_name())
     }
 
+    /// The minor version that a client was made in.
+    ///
+    /// # Errors
+    /// STALE_CLIENTID.
+    pub fn minor_version_of(&self, id: ClientId) -> Result<u32, Status> {
+        let table = self.clients.table.lock();
+        table.records.get(&id).map(|record| record.client.minor_version()).ok_or(Status::StaleClientId)
+    }
+
     /// False until the first NFSv4 client comes: nobody can have an open or a delegation.
     pub fn has_seen_clients(&self) -> bool {
         self.clients.seen.load(Ordering::Relaxed)

@@ -25,6 +25,8 @@ pub struct ExchangeId {
     pub principal: Principal,
     /// UPDATE_CONFIRMED_RECORD_A is set.
     pub update: bool,
+    /// Of the COMPOUND that asks. A client keeps to one (RFC 8178 §8.1): who comes again with another has begun anew.
+    pub minor_version: u32,
 }
 
 /// What EXCHANGE_ID answers.
@@ -72,7 +74,7 @@ impl State {
                     return Err(Status::ClientIdInUse);
                 }
                 loser = Some(record.client.id());
-            } else if record.verifier == asked.verifier {
+            } else if is_same(record, asked) {
                 // Case 2: the client lost our reply, or asks again, or looks for trunks.
                 return Ok(exchanged(record));
             }
@@ -113,7 +115,7 @@ impl State {
             confirmed: false,
             next_sequence: SequenceId(1),
             last_outcome: None,
-            client: Arc::new(Client::new(id, owner, principal, may_reclaim, now)),
+            client: Arc::new(Client::new(id, (owner, principal), asked.minor_version, may_reclaim, now)),
         };
         let answer = exchanged(&record);
         table.records.insert(id, record);
@@ -122,10 +124,15 @@ impl State {
     }
 }
 
+/// True for the incarnation of the client that made the record.
+fn is_same(record: &Record, asked: &ExchangeId) -> bool {
+    record.verifier == asked.verifier && record.client.minor_version() == asked.minor_version
+}
+
 /// Cases 6 to 9.
 fn update(confirmed: Option<&Record>, asked: &ExchangeId) -> Result<ExchangedId, Status> {
     let record = confirmed.ok_or(Status::NoEntry)?;
-    if record.verifier != asked.verifier {
+    if !is_same(record, asked) {
         return Err(Status::NotSame);
     }
     if *record.client.principal() != asked.principal {

@@ -189,7 +189,7 @@ impl FileState {
         let delegations = self.delegations.iter().map(|delegation| Holding::Delegation {
             client: delegation.client.id(),
             kind: delegation.kind,
-            recalled: delegation.deadline.is_some(),
+            recalled: delegation.recall.is_some(),
         });
         let shares = self.shares.iter().map(|share| Holding::Share {
             owner: share.owner.clone(),

@@ -17,7 +17,8 @@ const T0: Now = Now(1000);
 fn client(state: &State, number: u8) -> Arc<Client> {
     let owner = Bytes::copy_from_slice(&[number]);
     let principal = Principal(Bytes::from_static(b"root"));
-    let asked = ExchangeId { owner, verifier: Verifier([1; 8]), principal: principal.clone(), update: false };
+    let verifier = Verifier([1; 8]);
+    let asked = ExchangeId { owner, verifier, principal: principal.clone(), update: false, minor_version: 1 };
     let exchanged = state.exchange_id(&asked, T0).unwrap();
     let channel = ChannelAttributes {
         header_pad_bytes: 0,

@@ -29,7 +29,10 @@ fn principal(name: &str) -> Principal {
 fn exchange(state: &State, owner: &str, verifier: u8, who: &str, now: Now) -> Result<ExchangedId, Status> {
     let owner = Bytes::copy_from_slice(owner.as_bytes());
     let verifier = Verifier([verifier; 8]);
-    state.exchange_id(&ExchangeId { owner, verifier, principal: principal(who), update: false }, now)
+    state.exchange_id(
+        &ExchangeId { owner, verifier, principal: principal(who), update: false, minor_version: 1 },
+        now,
+    )
 }
 
 fn channel() -> ChannelAttributes {

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use vfs::{
-    Access, Attributes, Committed, CreateMode, Created, DirEntry, DirPage, Error, FileSystem, Handle,
-    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability,
-    StatFs, Written,
+    Access, Attributes, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem,
+    Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Span,
+    Stability, StatFs, Written, XattrMode, XattrName,
 };
 
 use super::pseudo::{PseudoNode, PseudoTree};
@@ -35,6 +35,21 @@ impl<F> BackEnd<F> {
         match (self, node) {
             (Self::Way(tree), Node::Way(node)) => Ok((tree, *node)),
             _ => Err(Error::Stale),
+        }
+    }
+}
+
+impl<F: FileSystem> BackEnd<F> {
+    /// The file system of its own, for what directories cannot have done to them.
+    fn file<'a>(&'a self, node: &'a Node<F::Node>) -> Result<(&'a F, &'a F::Node)> {
+        self.own(node).map_err(|_| Error::IsDirectory)
+    }
+
+    /// The file system of its own, for what the way to one does not have.
+    fn own<'a>(&'a self, node: &'a Node<F::Node>) -> Result<(&'a F, &'a F::Node)> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => Ok((fs, node)),
+            _ => Err(Error::NotSupported),
         }
     }
 }
@@ -288,6 +303,76 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         Ok(DirPage { entries: page.entries.into_iter().map(way_entry).collect(), eof: page.eof })
     }
 
+    async fn seek(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        offset: u64,
+        what: Content,
+    ) -> Result<Option<u64>> {
+        let (fs, node) = self.file(node)?;
+        fs.seek(who, node, offset, what).await
+    }
+
+    async fn allocate(&self, who: &Identity, node: &Self::Node, offset: u64, length: u64) -> Result<()> {
+        let (fs, node) = self.file(node)?;
+        fs.allocate(who, node, offset, length).await
+    }
+
+    async fn deallocate(&self, who: &Identity, node: &Self::Node, offset: u64, length: u64) -> Result<()> {
+        let (fs, node) = self.file(node)?;
+        fs.deallocate(who, node, offset, length).await
+    }
+
+    async fn copy(
+        &self,
+        who: &Identity,
+        source: &Self::Node,
+        target: &Self::Node,
+        span: Span,
+    ) -> Result<Written> {
+        let ((fs, source), (_, target)) = (self.file(source)?, self.file(target)?);
+        fs.copy(who, source, target, span).await
+    }
+
+    async fn clone_range(
+        &self,
+        who: &Identity,
+        source: &Self::Node,
+        target: &Self::Node,
+        span: Span,
+    ) -> Result<()> {
+        let ((fs, source), (_, target)) = (self.file(source)?, self.file(target)?);
+        fs.clone_range(who, source, target, span).await
+    }
+
+    async fn get_xattr(&self, who: &Identity, node: &Self::Node, name: XattrName<'_>) -> Result<Bytes> {
+        let (fs, node) = self.own(node)?;
+        fs.get_xattr(who, node, name).await
+    }
+
+    async fn set_xattr(
+        &self,
+        who: &Identity,
+        node: &Self::Node,
+        name: XattrName<'_>,
+        value: &[u8],
+        mode: XattrMode,
+    ) -> Result<()> {
+        let (fs, node) = self.own(node)?;
+        fs.set_xattr(who, node, name, value, mode).await
+    }
+
+    async fn list_xattrs(&self, who: &Identity, node: &Self::Node) -> Result<Vec<Bytes>> {
+        let (fs, node) = self.own(node)?;
+        fs.list_xattrs(who, node).await
+    }
+
+    async fn remove_xattr(&self, who: &Identity, node: &Self::Node, name: XattrName<'_>) -> Result<()> {
+        let (fs, node) = self.own(node)?;
+        fs.remove_xattr(who, node, name).await
+    }
+
     async fn stat_fs(&self, node: &Self::Node) -> Result<StatFs> {
         match (self, node) {
             (Self::Own(fs), Node::Own(node)) => fs.stat_fs(node).await,
@@ -299,6 +384,13 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         match self {
             Self::Own(fs) => fs.limits(),
             Self::Way(_) => PseudoTree::limits(),
+        }
+    }
+
+    fn nameless_max(&self) -> usize {
+        match self {
+            Self::Own(fs) => fs.nameless_max(),
+            Self::Way(_) => 0,
         }
     }
 }

@@ -10,7 +10,8 @@ use std::hash::Hasher;
 use bytes::Bytes;
 use siphasher::sip::SipHasher24;
 use vfs::{
-    Access, Attributes, DirEntry, DirPage, Error, FileKind, Handle, Limits, Name, ObjectId, Result, Timestamp,
+    Access, Attributes, ChangeKind, DirEntry, DirPage, Error, FileKind, Handle, Limits, Name, ObjectId,
+    Result, Timestamp,
 };
 
 use super::ExportPath;
@@ -157,6 +158,9 @@ impl PseudoTree {
             time_granularity_ns: 1,
             chown_restricted: true,
             records_creation: false,
+            change: ChangeKind::Undefined,
+            xattrs: false,
+            clone_block_bytes: None,
         }
     }
 }

@@ -20,7 +20,12 @@ pub(crate) fn run<F: FileSystem>(
         (Some(channel), Some(target)) => channel.retarget(target),
         (Some(channel), None) => channel.set_program(arguments.callback_program),
         (None, Some(target)) => {
-            let channel = Backchannel::new(session.id(), target, session.back_channel().requests_max);
+            let channel = Backchannel::new(
+                session.id(),
+                context.minor_version,
+                target,
+                session.back_channel().requests_max,
+            );
             backchannels.insert(session.id(), Arc::new(channel));
         }
         (None, None) => return Err(Status::Invalid),

@@ -17,6 +17,7 @@ pub(crate) fn run<F: FileSystem>(
 ) -> Result<BindConnToSessionResult, Status> {
     let id = arguments.session;
     let session = context.server.state().session(id)?;
+    context.check_minor_version(session.client().minor_version())?;
     let connection = context.call.connection.id();
     let channel = context.server.recaller().backchannels().get(id);
     let is_fore = session.is_associated(ConnectionId(connection));

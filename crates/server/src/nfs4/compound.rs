@@ -1,6 +1,8 @@
 //! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
 //! §18.46.3) and of how large a reply may grow (§2.10.6.4).
 
+use std::ops::RangeInclusive;
+
 use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
@@ -8,14 +10,14 @@ use xdr::{Decoder, Encoder};
 use super::Nfs4;
 use super::context::Context;
 use super::dispatch;
-use super::operations::{Place, Row, row};
+use super::operations::{Place, Row, known, row};
 use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
 use crate::exports::{Caller, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
 
-/// The only minor version so far.
-pub(crate) const MINOR_VERSION: u32 = 1;
+/// The minor versions that are served.
+const MINOR_VERSIONS: RangeInclusive<u32> = 1..=2;
 
 impl<F: FileSystem> Nfs4<F> {
     /// Runs one COMPOUND and appends its results.
@@ -29,19 +31,26 @@ impl<F: FileSystem> Nfs4<F> {
         let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
         let start = reply.len();
         let mut results = CompoundReply::begin(reply, &header.tag);
-        if header.minor_version != MINOR_VERSION {
+        let served = MINOR_VERSIONS.contains(&header.minor_version);
+        let Some(version) = Version::of_minor(header.minor_version).filter(|_| served) else {
             results.finish(reply, Status::MinorVersionMismatch);
             return Ok(());
-        }
+        };
         let exports = self.exports.load();
-        let caller = Caller::of(call, Version::V4_1);
-        let mut context = Context::new(self, &exports, (call, caller), header.operations);
+        let caller = Caller::of(call, version);
+        let mut context = Context::new(self, &exports, (call, caller), &header);
         let mut status = Status::Ok;
         for index in 0..header.operations {
             let before = reply.len();
             context.index = index;
             let step = self.step(&mut context, &mut arguments, start, reply).await;
             match step {
+                // The operation names a client of another minor version: it is as if this one were not served.
+                Step::Done(Status::MinorVersionMismatch) => {
+                    reply.truncate(before);
+                    status = Status::MinorVersionMismatch;
+                    break;
+                }
                 Step::Done(outcome) => {
                     results.count();
                     let export = context.current.as_ref().map(|object| object.export.id());
@@ -60,7 +69,7 @@ impl<F: FileSystem> Nfs4<F> {
                 }
                 Step::NotCached => {
                     results.count();
-                    status = answer_not_cached(&mut arguments, header.operations, reply);
+                    status = answer_not_cached(&mut arguments, &header, reply);
                     if header.operations > 1 {
                         results.count();
                     }
@@ -97,7 +106,7 @@ impl<F: FileSystem> Nfs4<F> {
         reply: &mut Encoder,
     ) -> Step {
         let Ok(number) = arguments.u32() else { return Step::Nothing(Status::BadXdr) };
-        let Some(operation) = Operation::from_number(number) else {
+        let Some(operation) = known(number, context.minor_version) else {
             return Step::Done(answer(reply, ILLEGAL, Status::IllegalOperation));
         };
         let Some(row) = row(operation) else {
@@ -175,19 +184,18 @@ pub(crate) fn refuse(reply: &mut Encoder, operation: Operation, status: Status) 
 
 /// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost, if it is one
 /// that could have said something else (RFC 8881 §2.10.6.1.3).
-fn answer_not_cached(arguments: &mut Decoder, operations: u32, reply: &mut Encoder) -> Status {
-    if operations == 1 {
+fn answer_not_cached(arguments: &mut Decoder, header: &CompoundHeader, reply: &mut Encoder) -> Status {
+    if header.operations == 1 {
         return Status::Ok;
     }
-    match arguments.u32().ok().and_then(Operation::from_number) {
+    match arguments.u32().ok().and_then(|number| known(number, header.minor_version)) {
         None => answer(reply, ILLEGAL, Status::IllegalOperation),
         Some(operation) if row(operation).is_none() => refuse(reply, operation, Status::NotSupported),
         Some(operation) => refuse(reply, operation, Status::RetryUncachedReply),
     }
 }
 
-/// A known operation that this server does not have, of whatever minor version: NFS4ERR_NOTSUPP, because clients probe and
-/// some give up a mount at NFS4ERR_OP_ILLEGAL. A session comes first.
+/// An operation of the minor version that this server does not have: NFS4ERR_NOTSUPP. A session comes first.
 fn refuse_unimplemented<F: FileSystem>(
     context: &Context<'_, F>,
     operation: Operation,

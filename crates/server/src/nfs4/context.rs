@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, StateId, Status};
+use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
 use state::Client;
 use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 
@@ -73,6 +73,8 @@ pub(crate) struct Context<'a, F: FileSystem> {
     /// The attributes of the current object, when the operation just before has learnt them by making it.
     pub(crate) fresh: Option<Attributes>,
     pub(crate) saved: Option<(Object<F>, StateId)>,
+    /// Of the COMPOUND.
+    pub(crate) minor_version: u32,
     /// How many operations the COMPOUND has.
     pub(crate) operations: u32,
     /// Which of them runs.
@@ -88,7 +90,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
         server: &'a Nfs4<F>,
         exports: &'a ExportSet<F>,
         (call, caller): (&'a rpc::Call<'a>, Caller<'a>),
-        operations: u32,
+        header: &CompoundHeader,
     ) -> Self {
         Self {
             server,
@@ -100,11 +102,20 @@ impl<'a, F: FileSystem> Context<'a, F> {
             current_state: StateId::ANONYMOUS,
             fresh: None,
             saved: None,
-            operations,
+            minor_version: header.minor_version,
+            operations: header.operations,
             index: 0,
             repeat: None,
             reply_room: usize::MAX,
         }
+    }
+
+    /// Checks that a client, or its session, is of this minor version (RFC 8178 §8.1).
+    ///
+    /// # Errors
+    /// MINOR_VERS_MISMATCH, with which the COMPOUND ends without a result for the operation.
+    pub(crate) fn check_minor_version(&self, of_client: u32) -> Result<(), Status> {
+        if of_client == self.minor_version { Ok(()) } else { Err(Status::MinorVersionMismatch) }
     }
 
     /// The current file handle.

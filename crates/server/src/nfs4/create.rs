@@ -1,14 +1,12 @@
 //! CREATE (RFC 8881 §18.4): directories, links, pipes, sockets and devices.
 
-use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::{CreateArgs, CreateResult, CreateType, Status};
 use vfs::{FileSystem, NodeKind};
 use xdr::Decoder;
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
-use super::verify::bad_attributes;
-use super::{attributes, conflict, names, status};
+use super::{attributes, conflict, names, status, verify};
 use crate::persistent::Change;
 
 pub(crate) async fn run<F: FileSystem>(
@@ -16,11 +14,11 @@ pub(crate) async fn run<F: FileSystem>(
     arguments: &mut Decoder,
 ) -> Result<CreateResult, Status> {
     let CreateArgs { kind, name } = arguments.get().map_err(|_| Status::BadXdr)?;
-    let values = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let values = verify::decode(arguments, context.minor_version)?;
     let directory = context.object()?;
     context.writable(directory)?;
     let name = names::checked(&name)?;
-    let set = attributes::to_set(context.server, directory.fs(), &values, attributes::SETTABLE).await?;
+    let set = attributes::to_set(context, directory.fs(), &values, attributes::SETTABLE).await?;
     let identity = context.identity(directory)?;
     let entry = conflict::before_entry_change(context, directory).await?;
     let change = ChangeBefore::of(directory).await?;

@@ -17,6 +17,7 @@ pub(crate) async fn run<F: FileSystem>(
     arguments: &CreateSessionArgs,
 ) -> Result<CreateSessionResult, Status> {
     let server = context.server;
+    context.check_minor_version(server.state().minor_version_of(arguments.client)?)?;
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
     let wants_callbacks = arguments.flags & session_flags::CONN_BACK_CHAN != 0 && target.is_some();
     let mut id = [0; 16];
@@ -43,7 +44,7 @@ pub(crate) async fn run<F: FileSystem>(
     let created = *creation.created();
     if let (Creation::New { .. }, Some(target)) = (&creation, target) {
         let slots = created.back_channel.requests_max;
-        let channel = Arc::new(Backchannel::new(created.session, target, slots));
+        let channel = Arc::new(Backchannel::new(created.session, context.minor_version, target, slots));
         server.recaller().backchannels().insert(created.session, channel);
     }
     if created.flags & session_flags::CONN_BACK_CHAN != 0 {

@@ -19,6 +19,7 @@ pub(crate) fn session<F: FileSystem>(
         }
         found => found?,
     };
+    context.check_minor_version(session.client().minor_version())?;
     let own = context.session.as_ref().filter(|own| own.session().id() == session.id());
     // RFC 8881 §18.37.3: a request may end its own session only as its last operation.
     if own.is_some() && !is_last {
@@ -47,6 +48,7 @@ pub(crate) async fn client<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &DestroyClientIdArgs,
 ) -> Result<(), Status> {
+    context.check_minor_version(context.server.state().minor_version_of(arguments.client)?)?;
     let client = context.server.state().destroy_client(arguments.client, &principal(context))?;
     if client.is_recorded() {
         context.server.recaller().forget(&client).await;

@@ -116,7 +116,8 @@ async fn state_body<F: FileSystem>(
     use Operation as O;
     match operation {
         O::Open => {
-            let decoded = proto::nfs4::OpenArgs::decode(arguments).map_err(bad_attributes)?;
+            let decoded = proto::nfs4::OpenArgs::decode(arguments)
+                .map_err(|error| bad_attributes(error, context.minor_version))?;
             put(reply, &open::run(context, decoded).await?)
         }
         O::Close => put(reply, &close::close(context, &decode(arguments)?)?),

@@ -26,6 +26,7 @@ pub(crate) async fn run<F: FileSystem>(
         verifier: arguments.owner.verifier,
         principal: principal(context),
         update: arguments.flags & exchange_flags::UPDATE_CONFIRMED_RECORD != 0,
+        minor_version: context.minor_version,
     };
     let server = context.server;
     let exchanged = server.state().exchange_id(&asked, server.recaller().now())?;

@@ -32,7 +32,7 @@ pub(crate) async fn run<F: FileSystem>(
         Some(fresh) => *fresh,
         None => newest(context, object, arguments.wanted).await?,
     };
-    let values = attributes::of(context.server, object, &found, arguments.wanted).await?;
+    let values = attributes::of(context, object, &found, arguments.wanted).await?;
     values.encode_wanted(arguments.wanted, reply);
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) async fn create<F: FileSystem>(
     let (mode, values) = match how {
         CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
             CreateMode::Guarded(
-                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE).await?,
+                attributes::to_set(context, directory.fs(), values, attributes::SETTABLE).await?,
             ),
             values.present(),
         ),
@@ -43,8 +43,7 @@ pub(super) async fn create<F: FileSystem>(
         }
         CreateHow::Exclusive41(verifier, values) => {
             let attributes =
-                attributes::to_set(context.server, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY)
-                    .await?;
+                attributes::to_set(context, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY).await?;
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
         }
     };

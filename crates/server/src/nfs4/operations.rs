@@ -2,6 +2,12 @@
 
 use proto::nfs4::Operation;
 
+/// The operation with this number, if it is one of this minor version: another is NFS4ERR_OP_ILLEGAL, whether or not a later
+/// minor version has it (RFC 8178 §8.2). What an earlier one had stays known (§2.7 of RFC 8881, rules 5 and 8).
+pub(crate) fn known(number: u32, minor_version: u32) -> Option<Operation> {
+    Operation::from_number(number).filter(|operation| operation.since_minor_version() <= minor_version)
+}
+
 /// Where an operation may stand in a COMPOUND (RFC 8881 §2.10.3, §18.46.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -39,8 +45,8 @@ const OPENED: usize = STATUS + STATE_ID + CHANGE_INFO + 4 + BITMAP + 4 + STATE_I
 /// READ and READDIR are cut to the room that there is; with less than this they would bring nothing.
 const SOME_DATA: usize = 1024;
 
-/// The row of `operation`, or `None` when this server does not implement it: known numbers then answer NOTSUPP, as
-/// clients probe (RFC 8881 §2.7, §15.1.1.5).
+/// The row of `operation`, or `None` when this server does not implement it: it then answers NOTSUPP (RFC 8881 §2.7,
+/// §15.1.1.5). It is for every minor version that [`known`] says has the operation.
 pub(crate) fn row(operation: Operation) -> Option<Row> {
     use Operation as O;
     use Place::{Alone, First, InSession, InSessionOrAlone};
@@ -135,6 +141,17 @@ mod tests {
         ] {
             assert!(row(required).is_some(), "{required}");
         }
+    }
+
+    #[test]
+    fn an_operation_is_known_from_its_minor_version_on() {
+        assert_eq!(known(Operation::Write.number(), 1), Some(Operation::Write));
+        assert_eq!(known(Operation::Sequence.number(), 0), None);
+        for number in 59..=75 {
+            assert_eq!(known(number, 1), None, "{number}");
+            assert!(known(number, 2).is_some(), "{number}");
+        }
+        assert_eq!((known(2, 2), known(76, 2)), (None, None));
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let rule = export.rule(&self.context.caller).map_err(refused)?;
         let values = match rule.accepts(self.context.caller.credential) {
             true => match fs.attributes(&object.node).await {
-                Ok(found) => attributes::of(self.context.server, &object, &found, self.wanted).await?,
+                Ok(found) => attributes::of(self.context, &object, &found, self.wanted).await?,
                 Err(error) => attributes::of_error(status::of(error)),
             },
             false => attributes::of_error(Status::WrongSecurity),
@@ -244,7 +244,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     }
 
     async fn values_of_object(&self, entry: &DirEntry<F::Node>) -> Result<AttributeValues, Status> {
-        let (fs, server) = (self.directory.fs(), self.context.server);
+        let fs = self.directory.fs();
         let (node, found) = match &entry.object {
             Some((node, found)) => (node.clone(), *found),
             // It could not be had. Asking for it alone tells why.
@@ -254,7 +254,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             }
         };
         let object = Object { export: self.directory.export.clone(), node };
-        attributes::of(server, &object, &found, self.wanted).await
+        attributes::of(self.context, &object, &found, self.wanted).await
     }
 }
 

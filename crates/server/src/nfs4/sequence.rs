@@ -257,6 +257,7 @@ fn find<F: FileSystem>(
     used: usize,
 ) -> Result<Arc<Session>, Status> {
     let session = context.server.state().session(asked.session)?;
+    context.check_minor_version(session.client().minor_version())?;
     let fore = session.fore_channel();
     if context.operations > fore.operations_max {
         return Err(Status::TooManyOperations);
@@ -286,7 +287,7 @@ fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u
 /// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change.
 fn digest<F: FileSystem>(context: &Context<'_, F>, session: SessionId, rest: &Decoder) -> u64 {
     let mut digest = Digest::new(session.0);
-    digest.number(u64::from(context.operations));
+    digest.number(u64::from(context.minor_version) << 32 | u64::from(context.operations));
     digest.bytes(&rest.rest());
     digest.credential(&context.call.header.credential);
     digest.finish()

@@ -1,13 +1,12 @@
 //! SETATTR (RFC 8881 §18.30).
 
-use proto::nfs4::attributes::{AttributeValues, Bitmap};
+use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{SetAttrArgs, Status};
 use vfs::FileSystem;
 use xdr::Decoder;
 
 use super::context::Context;
-use super::verify::bad_attributes;
-use super::{attributes, conflict, regular, status};
+use super::{attributes, conflict, regular, status, verify};
 use crate::persistent::{Change, Setting};
 
 /// Returns the attributes that were set: all or none.
@@ -16,12 +15,11 @@ pub(crate) async fn run<F: FileSystem>(
     arguments: &mut Decoder,
 ) -> Result<Bitmap, Status> {
     let SetAttrArgs { state_id } = arguments.get().map_err(|_| Status::BadXdr)?;
-    let values = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let values = verify::decode(arguments, context.minor_version)?;
     let state_id = context.resolve_state(state_id)?;
     let object = context.object()?;
     context.writable(object)?;
-    let set =
-        attributes::to_set(context.server, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
+    let set = attributes::to_set(context, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
     let _using = match set.size {
         Some(_) => {

@@ -18,17 +18,15 @@ pub(crate) async fn run<F: FileSystem>(
     arguments: &mut Decoder,
     negated: bool,
 ) -> Result<(), Status> {
-    let mut given = AttributeValues::decode(arguments).map_err(bad_attributes)?;
+    let mut given = decode(arguments, context.minor_version)?;
     let object = context.object()?;
     let compared = given.present();
     if compared.intersects(NOT_COMPARABLE) {
         return Err(Status::Invalid);
     }
-    if !compared.without(attributes::supported(object.fs())).is_empty() {
-        return Err(Status::AttributeNotSupported);
-    }
+    attributes::check_supported(object.fs(), context.minor_version, compared)?;
     let found = get_attr::newest(context, object, compared).await?;
-    let values = attributes::of(context.server, object, &found, compared).await?;
+    let values = attributes::of(context, object, &found, compared).await?;
     let owners = context.server.owners();
     as_told(owners, PrincipalKind::User, &mut given.owner).await?;
     as_told(owners, PrincipalKind::Group, &mut given.owner_group).await?;
@@ -56,10 +54,22 @@ async fn as_told(owners: &Owners, kind: PrincipalKind, given: &mut Option<Princi
     Ok(())
 }
 
+/// Decodes attributes as a server of this minor version does: of those that it does not know it cannot tell where they end
+/// (RFC 8178 §8.2).
+pub(crate) fn decode(arguments: &mut Decoder, minor_version: u32) -> Result<AttributeValues, Status> {
+    if let Ok(given) = arguments.clone().get::<Bitmap>()
+        && let Some(number) = given.numbers().last()
+        && attributes::not_supported(number, minor_version) == Status::Invalid
+    {
+        return Err(Status::Invalid);
+    }
+    AttributeValues::decode(arguments).map_err(|error| bad_attributes(error, minor_version))
+}
+
 /// The status for attributes that cannot be decoded.
-pub(crate) fn bad_attributes(error: AttributeError) -> Status {
+pub(crate) fn bad_attributes(error: AttributeError, minor_version: u32) -> Status {
     match error {
-        AttributeError::NotSupported(_) => Status::AttributeNotSupported,
+        AttributeError::NotSupported(number) => attributes::not_supported(number, minor_version),
         AttributeError::Malformed(_) => Status::BadXdr,
     }
 }

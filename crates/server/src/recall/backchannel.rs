@@ -60,6 +60,8 @@ struct Slot {
 /// The backchannel of one session.
 pub struct Backchannel {
     session: SessionId,
+    /// Of the client: callbacks have the one that its requests have.
+    minor_version: u32,
     target: Mutex<CallbackTarget>,
     connections: Mutex<Vec<Arc<dyn Connection>>>,
     slots: Mutex<Vec<Slot>>,
@@ -79,9 +81,10 @@ impl std::fmt::Debug for Backchannel {
 }
 
 impl Backchannel {
-    pub(crate) fn new(session: SessionId, target: CallbackTarget, slots: u32) -> Self {
+    pub(crate) fn new(session: SessionId, minor_version: u32, target: CallbackTarget, slots: u32) -> Self {
         Self {
             session,
+            minor_version,
             target: Mutex::new(target),
             connections: Mutex::default(),
             slots: Mutex::new(vec![Slot::default(); slots.clamp(1, SLOTS_MAX) as usize]),
@@ -207,7 +210,8 @@ impl Backchannel {
         let connection = self.connection().ok_or(CallError::Disconnected)?;
         let target = self.target.lock().clone();
         let mut to = Encoder::new();
-        to.put(&CallbackHeader { tag: Bytes::new(), minor_version: 1, ident: 0, operations: 2 });
+        let minor_version = self.minor_version;
+        to.put(&CallbackHeader { tag: Bytes::new(), minor_version, ident: 0, operations: 2 });
         to.u32(CallbackOperation::Sequence.number());
         to.put(&self.sequence(slot, referring_calls));
         to.u32(operation.number());

@@ -10,7 +10,7 @@ use event_listener::Event;
 use futures_util::FutureExt;
 use proto::nfs3::{self, *};
 use rpc::{CallHeader, Credential, Refusal};
-use vfs::ObjectId;
+use vfs::{FileSystem, ObjectId};
 
 use crate::conflicts::{Conflict, Conflicts};
 use crate::fixture::{Server, export, place, unsquashed, user, write_args};
@@ -62,6 +62,8 @@ impl Conflicts for Gate {
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }
+
+    async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
 }
 
 fn header<R: Request>(xid: u32, credential: Credential) -> CallHeader {

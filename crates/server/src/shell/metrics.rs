@@ -19,7 +19,7 @@ use vfs::local::Local;
 
 use super::observe;
 use super::start::listen;
-use crate::exports::Exports;
+use crate::exports::{BackEnd, Exports};
 use crate::metrics::Metrics;
 use crate::recall::Recaller;
 
@@ -41,7 +41,7 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 struct Counted {
     metrics: Arc<Metrics>,
     recaller: Recaller,
-    exports: Arc<Exports<Local>>,
+    exports: Arc<Exports<BackEnd<Local>>>,
 }
 
 /// Listens for scrapers.
@@ -57,7 +57,7 @@ impl MetricsServer {
     pub(super) fn bind(
         address: SocketAddr,
         recaller: &Recaller,
-        exports: &Arc<Exports<Local>>,
+        exports: &Arc<Exports<BackEnd<Local>>>,
     ) -> io::Result<Self> {
         let listener = listen(address)?;
         let address = listener.local_addr()?;

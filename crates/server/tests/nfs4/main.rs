@@ -13,6 +13,7 @@ mod directory_delegations;
 mod errors;
 mod exchange_id;
 mod files;
+mod minor_versions;
 mod names;
 mod owners;
 mod peer;

@@ -91,6 +91,8 @@ pub struct Callbacks {
     pub refused: Mutex<Option<Status>>,
     /// Program and credential of every call.
     pub called: Mutex<Vec<(u32, Credential)>>,
+    /// Minor version of every CB_COMPOUND.
+    pub minor_versions: Mutex<Vec<u32>>,
 }
 
 impl Callbacks {
@@ -158,6 +160,7 @@ impl Connection for Line {
             }
             let mut from = Decoder::new(arguments.into());
             let header: CallbackHeader = from.get().unwrap();
+            callbacks.minor_versions.lock().push(header.minor_version);
             assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
             let sequence: CbSequenceArgs = from.get().unwrap();
             if let Some(status) = *callbacks.refused.lock() {
@@ -217,12 +220,14 @@ pub struct Setup {
     pub names: Option<Arc<dyn NameService>>,
     pub limits: Limits,
     pub stable: Arc<dyn StableRecords>,
+    /// What peers speak.
+    pub minor_version: u32,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let stable = Arc::new(Forgetful);
-        Self { options: test_options(), names: None, limits: Limits::default(), stable }
+        Self { options: test_options(), names: None, limits: Limits::default(), stable, minor_version: 1 }
     }
 }
 
@@ -233,6 +238,8 @@ pub struct TestServer {
     pub world: Arc<World>,
     /// The back end has threads of its own that a request may wait for.
     pub waits: bool,
+    /// What peers speak.
+    pub minor_version: u32,
 }
 
 impl TestServer {
@@ -265,9 +272,9 @@ impl TestServer {
     }
 
     pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {
-        let Setup { options, names, limits, stable } = setup;
+        let Setup { options, names, limits, stable, minor_version } = setup;
         let life = Life { boot: 77, stable, owners: vec![], sessions: vec![] };
-        Self::live(exports(fs), options, names, limits, life)
+        Self { minor_version, ..Self::live(exports(fs), options, names, limits, life) }
     }
 
     /// Serves several exports, from a state that may already know something.
@@ -314,7 +321,7 @@ impl TestServer {
         };
         nfs4.bring_back(life.sessions).now_or_never().expect("memory answers at once");
         let programs = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
-        Self { programs: Box::new(programs), recaller, state, world, waits: false }
+        Self { programs: Box::new(programs), recaller, state, world, waits: false, minor_version: 1 }
     }
 
     /// Sets the clock and lets happen what is due.
@@ -360,6 +367,7 @@ pub struct Peer {
     pub from: SocketAddr,
     /// Its calls say nothing of who it is.
     pub anonymous: bool,
+    pub minor_version: u32,
     pub client: ClientId,
     pub session: SessionId,
     sequence: u32,
@@ -413,10 +421,16 @@ impl Peer {
             machine_name: "",
             from: SocketAddr::from(([127, 0, 0, 1], 900)),
             anonymous: false,
+            minor_version: server.minor_version,
             client: ClientId(0),
             session: SessionId([0; 16]),
             sequence: 0,
         }
+    }
+
+    /// The same, in a minor version.
+    pub fn speaking(self, minor_version: u32) -> Self {
+        Self { minor_version, ..self }
     }
 
     pub fn new(server: &Arc<TestServer>, id: u64) -> Self {
@@ -435,19 +449,25 @@ impl Peer {
 
     /// The same client and session over another connection, as another user of the machine.
     pub fn over(&self, connection: u64, uid: u32) -> Self {
-        let (client, session, machine_name) = (self.client, self.session, self.machine_name);
-        Self { client, session, machine_name, ..Self::stranger(&self.server, connection, uid) }
+        let Self { client, session, machine_name, minor_version, .. } = *self;
+        Self { client, session, machine_name, minor_version, ..Self::stranger(&self.server, connection, uid) }
     }
 
     /// The same client and session, talking to the next server.
     pub fn after_restart(&self, server: &Arc<TestServer>) -> Self {
-        let (client, session, machine_name) = (self.client, self.session, self.machine_name);
-        Self { client, session, machine_name, ..Self::stranger(server, self.connection.id(), self.uid) }
+        let Self { client, session, machine_name, minor_version, .. } = *self;
+        Self {
+            client,
+            session,
+            machine_name,
+            minor_version,
+            ..Self::stranger(server, self.connection.id(), self.uid)
+        }
     }
 
     /// The status of a COMPOUND with one operation.
     pub fn alone(&self, operation: Operation, arguments: &impl Encode) -> Status {
-        self.send(1, |c| {
+        self.send(self.minor_version, |c| {
             c.push(operation, arguments);
         })
         .status
@@ -465,7 +485,7 @@ impl Peer {
     }
 
     pub fn exchange(&self, arguments: &ExchangeIdArgs) -> Result<ExchangeIdResult, Status> {
-        let mut results = self.send(1, |c| {
+        let mut results = self.send(self.minor_version, |c| {
             c.push(Operation::ExchangeId, arguments);
         });
         if results.status == Status::Ok {
@@ -508,7 +528,7 @@ impl Peer {
         &mut self,
         arguments: &CreateSessionArgs,
     ) -> Result<CreateSessionResult, Status> {
-        let mut results = self.send(1, |c| {
+        let mut results = self.send(self.minor_version, |c| {
             c.push(Operation::CreateSession, arguments);
         });
         if results.status != Status::Ok {
@@ -530,7 +550,7 @@ impl Peer {
     /// Says that it has nothing to reclaim, or nothing more. Uses the second slot, once.
     pub fn reclaim_complete(&mut self) -> Status {
         let sequence = SequenceArgs { slot: SlotId(1), ..self.sequence_args(1, false) };
-        self.send(1, |c| {
+        self.send(self.minor_version, |c| {
             c.push(Operation::Sequence, &sequence)
                 .push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         })
@@ -565,7 +585,7 @@ impl Peer {
         cache_this: bool,
         build: impl FnOnce(&mut CompoundBuilder<'_>),
     ) -> Results {
-        self.send(1, |c| {
+        self.send(self.minor_version, |c| {
             c.push(Operation::Sequence, &self.sequence_args(sequence, cache_this));
             build(c);
         })
@@ -587,7 +607,7 @@ impl Peer {
         build: impl FnOnce(&mut CompoundBuilder<'_>),
     ) -> Boxed<'static, Results> {
         let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        let mut builder = CompoundBuilder::begin(&mut to, self.minor_version);
         builder.push(Operation::Sequence, sequence);
         build(&mut builder);
         builder.finish();
@@ -603,7 +623,7 @@ impl Peer {
     /// As [`Peer::begin`], under the number of the last request.
     pub fn begin_again(&self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Boxed<'static, Results> {
         let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        let mut builder = CompoundBuilder::begin(&mut to, self.minor_version);
         builder.push(Operation::Sequence, &self.sequence_args(self.sequence, false));
         build(&mut builder);
         builder.finish();

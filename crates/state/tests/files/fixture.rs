@@ -19,6 +19,7 @@ pub fn client(state: &State, name: &'static str) -> Arc<Client> {
         verifier: Verifier([1; 8]),
         principal: principal.clone(),
         update: false,
+        minor_version: 1,
     };
     let exchanged = state.exchange_id(&asked, T0).unwrap();
     let channel = ChannelAttributes {

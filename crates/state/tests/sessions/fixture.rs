@@ -23,6 +23,7 @@ pub fn asked(owner: &str, verifier: u8, who: &str) -> ExchangeId {
         verifier: Verifier([verifier; 8]),
         principal: principal(who),
         update: false,
+        minor_version: 1,
     }
 }
 

@@ -5,5 +5,7 @@ mod sets;
 mod values;
 
 pub(crate) use set::to_set;
-pub(crate) use sets::{SETTABLE, SETTABLE_BY_SETATTR, SETTABLE_EXCLUSIVELY, WRITE_ONLY, supported};
+pub(crate) use sets::{
+    SETTABLE, SETTABLE_BY_SETATTR, SETTABLE_EXCLUSIVELY, WRITE_ONLY, check_supported, not_supported,
+};
 pub(crate) use values::{of, of_error};

@@ -4,8 +4,8 @@ use proto::nfs4::attributes::{AttributeValues, Bitmap, Principal, SetTime};
 use proto::nfs4::{Status, Time};
 use vfs::{FileSystem, SetAttributes, Timestamp};
 
-use super::sets::supported;
-use crate::nfs4::Nfs4;
+use super::sets::check_supported;
+use crate::nfs4::context::Context;
 use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// Bits of a mode (RFC 8881 §6.2.4).
@@ -17,19 +17,18 @@ const MODE_BITS: u32 = 0o7777;
 /// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY for a name
 /// without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
 pub(crate) async fn to_set<F: FileSystem>(
-    server: &Nfs4<F>,
+    context: &Context<'_, F>,
     fs: &F,
     values: &AttributeValues,
     allowed: Bitmap,
 ) -> Result<SetAttributes, Status> {
     let given = values.present();
-    if !given.without(supported(fs)).is_empty() {
-        return Err(Status::AttributeNotSupported);
-    }
+    check_supported(fs, context.minor_version, given)?;
     if !given.without(allowed).is_empty() {
         return Err(Status::Invalid);
     }
     let (mode, mode_mask) = mode(values)?;
+    let server = context.server;
     Ok(SetAttributes {
         mode,
         mode_mask,

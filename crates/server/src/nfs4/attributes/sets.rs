@@ -1,14 +1,42 @@
 //! Which attributes there are, and which of them can be set by what.
 
+use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use vfs::FileSystem;
 
-/// The attributes that can be read from or set on `fs`: what `supported_attrs` says (RFC 8881 §5.8.1.1).
-pub(crate) fn supported<F: FileSystem>(fs: &F) -> Bitmap {
+/// The attributes that can be read from or set on `fs` in a minor version: what `supported_attrs` says (RFC 8881 §5.8.1.1).
+pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
     let creation =
         if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
-    SUPPORTED | creation
+    let all = SUPPORTED | creation;
+    if minor_version < 2 { all } else { all | SUPPORTED_SINCE_2 }
 }
+
+/// Checks that all of these are supported.
+///
+/// # Errors
+/// ATTRNOTSUPP; INVAL for one that the minor version does not know (RFC 8178 §8.2).
+pub(crate) fn check_supported<F: FileSystem>(
+    fs: &F,
+    minor_version: u32,
+    given: Bitmap,
+) -> Result<(), Status> {
+    match given.without(supported(fs, minor_version)).numbers().last() {
+        None => Ok(()),
+        Some(number) => Err(not_supported(number, minor_version)),
+    }
+}
+
+/// The status for an attribute that is not supported.
+pub(crate) fn not_supported(number: u32, minor_version: u32) -> Status {
+    if minor_version < 2 && number >= FIRST_OF_2 { Status::Invalid } else { Status::AttributeNotSupported }
+}
+
+/// The first attribute of RFC 7862 §12.2.
+const FIRST_OF_2: u32 = AttributeId::CloneBlksize as u32;
+
+/// Those of minor version 2 and its extensions that every back end has.
+const SUPPORTED_SINCE_2: Bitmap = Bitmap::of(&[AttributeId::ChangeAttrType]);
 
 /// Those that every back end has.
 const SUPPORTED: Bitmap = Bitmap::of(&[

@@ -1,14 +1,16 @@
 //! The values of an object's attributes (RFC 8881 §5.8).
 
 use bytes::Bytes;
-use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap, FileType, FsId, SpecData, charset};
+use proto::nfs4::attributes::{
+    AttributeId, AttributeValues, Bitmap, ChangeAttrType, FileType, FsId, SpecData, charset,
+};
 use proto::nfs4::{FileHandle, Status, Time};
-use vfs::{Attributes, FileKind, FileSystem, Timestamp};
+use vfs::{Attributes, ChangeKind, FileKind, FileSystem, Timestamp};
 
 use super::sets::{SETTABLE_EXCLUSIVELY, supported};
-use crate::nfs4::context::Object;
+use crate::nfs4::context::{Context, Object};
 use crate::nfs4::owners::PrincipalKind;
-use crate::nfs4::{Nfs4, status, transfer};
+use crate::nfs4::{status, transfer};
 
 const SPACE: Bitmap = Bitmap::of(&[
     AttributeId::FilesAvail,
@@ -34,14 +36,18 @@ pub(crate) fn of_error(status: Status) -> AttributeValues {
 
 /// The values of the `wanted` attributes of `object`.
 pub(crate) async fn of<F: FileSystem>(
-    server: &Nfs4<F>,
+    context: &Context<'_, F>,
     object: &Object<F>,
     attributes: &Attributes,
     wanted: Bitmap,
 ) -> Result<AttributeValues, Status> {
+    let server = context.server;
     let mut values = of_object(attributes);
+    if context.minor_version >= 2 {
+        add_since_2(&mut values, object.fs());
+    }
     if wanted.contains(AttributeId::SupportedAttrs) {
-        values.supported_attrs = Some(supported(object.fs()));
+        values.supported_attrs = Some(supported(object.fs(), context.minor_version));
     }
     if wanted.intersects(CONSTANTS) {
         add_constants(&mut values, server.lease_seconds());
@@ -139,6 +145,15 @@ fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
     values.suppattr_exclcreat = Some(SETTABLE_EXCLUSIVELY);
     // Names are bytes here, as they are to the file system.
     values.fs_charset_cap = Some(charset::CONTAINS_NON_UTF8);
+}
+
+/// What minor version 2 and its extensions add (RFC 7862 §12.2).
+fn add_since_2<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
+    values.change_attr_type = Some(match fs.limits().change {
+        ChangeKind::Increasing => ChangeAttrType::Increasing,
+        ChangeKind::Time => ChangeAttrType::TimeMetadata,
+        ChangeKind::Undefined => ChangeAttrType::Undefined,
+    });
 }
 
 fn add_limits<F: FileSystem>(values: &mut AttributeValues, fs: &F) {

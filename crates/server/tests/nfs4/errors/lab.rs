@@ -86,7 +86,9 @@ impl<'a> Lab<'a> {
         let has_state = options.known.is_empty() && !refuses;
         let names = options.known.iter().map(|owner| (record_name(owner.as_bytes(), &superuser()), false));
         state.begin_grace(names, Now(0));
-        let server = Arc::new(TestServer::serving(exports, test_options(), None, state));
+        let mut server = TestServer::serving(exports, test_options(), None, state);
+        server.minor_version = 2;
+        let server = Arc::new(server);
         let mut peer = Peer::new(&server, 1);
         let scene = Scene::make(&server, &mut peer, objects, has_state);
         Self { ledger, server, trigger, peer, elsewhere, scene }
@@ -96,7 +98,8 @@ impl<'a> Lab<'a> {
     pub fn local(ledger: &'a Ledger, directory: &Path) -> Self {
         std::fs::set_permissions(directory, PermissionsExt::from_mode(0o777)).unwrap();
         let options = Nfs4Options { delegations: false, ..test_options() };
-        let server = TestServer::local_with(directory, Setup { options, ..Setup::default() });
+        let server =
+            TestServer::local_with(directory, Setup { options, minor_version: 2, ..Setup::default() });
         let mut peer = Peer::new(&server, 1);
         let objects = Objects::make(&mut peer);
         let scene = Scene::make(&server, &mut peer, objects, true);

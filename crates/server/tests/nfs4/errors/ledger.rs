@@ -76,7 +76,7 @@ impl Ledger {
     pub fn tagged(&self, peer: &Peer, tag: &[u8], steps: &[Step]) -> Results {
         let mut to = Encoder::new();
         to.opaque(tag);
-        to.u32(1);
+        to.u32(peer.minor_version);
         to.u32(u32::try_from(steps.len()).unwrap());
         for step in steps {
             to.u32(step.operation.number());

@@ -20,7 +20,6 @@ use tokio::sync::{Notify, Semaphore};
 use super::callback::Callbacks;
 use super::core::{CLOSING_MAX, Core, Incarnation};
 use super::establish::OVERHEAD_BYTES;
-use super::gather::Gatherer;
 use super::lease::spawn_keeper;
 use super::owners::Owners;
 use super::send::Kind;
@@ -93,7 +92,6 @@ impl Mount {
             returning: Mutex::default(),
             early_recalls: Mutex::new(VecDeque::new()),
             closing: Arc::new(Semaphore::new(CLOSING_MAX)),
-            creations: Gatherer::default(),
             callbacks: Arc::clone(&callbacks),
             shared: OnceLock::new(),
             ended: AtomicBool::new(false),

@@ -12,11 +12,8 @@ use rpc::net::Client;
 use tokio::sync::{Notify, Semaphore};
 
 use super::callback::Callbacks;
-use super::create::{Creation, Made};
 use super::gate::Session;
-use super::gather::Gatherer;
 use super::owners::Owners;
-use crate::error::Result;
 use crate::node::Node;
 use crate::options::Options;
 use crate::shared::Shared;
@@ -56,8 +53,6 @@ pub(super) struct Core {
     pub(super) returning: Mutex<BTreeMap<u64, Arc<Node>>>,
     pub(super) early_recalls: Mutex<VecDeque<[u8; 12]>>,
     pub(super) closing: Arc<Semaphore>,
-    /// Empty files that tasks want to make.
-    pub(super) creations: Gatherer<Creation, Result<Made>>,
     pub(super) shared: OnceLock<Weak<Shared>>,
     pub(super) ended: AtomicBool,
 }

@@ -26,7 +26,7 @@ use crate::tap::{Cost, Request};
 pub(super) const OVERHEAD_BYTES: u32 = 4096;
 /// The largest reply that a server may be asked to keep, in bytes.
 const CACHED_BYTES_MAX: u32 = 4096;
-const OPERATIONS_MAX: u32 = 48;
+const OPERATIONS_MAX: u32 = 32;
 const CALLBACK_BYTES_MAX: u32 = 8192;
 const CALLBACK_OPERATIONS_MAX: u32 = 8;
 

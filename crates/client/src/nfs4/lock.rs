@@ -33,7 +33,7 @@ impl Mount {
                     open_sequence: 0,
                     open_state_id: open.state_id,
                     lock_sequence: 0,
-                    owner: Self::owner(file.id),
+                    owner: self.owner(file.id),
                 }),
             }
         };

@@ -6,8 +6,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::{
-    ClientId, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, ReadArgs, ReadResult,
-    SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
+    ClientId, CloseArgs, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, ReadArgs,
+    ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
 };
 
 use super::Mount;
@@ -88,6 +88,57 @@ pub(crate) async fn open(
     Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock: None }, gate: None }))
 }
 
+/// Makes an empty file, which must not exist: OPEN and CLOSE in one request.
+pub(crate) async fn create_file(
+    shared: &Arc<Shared>,
+    mount: &Mount,
+    dir: &Arc<Node>,
+    name: &Bytes,
+    mode: u32,
+) -> Result<()> {
+    let options = OpenOptions::new().write().mode(mode);
+    let owner = mount.core.owners.lock().take();
+    // The slot's reply cache knows a repetition; only a server that has lost the session does not, and then the outcome
+    // is uncertain. A verifier would cost the server a change of the times.
+    let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };
+    let args = OpenArgs {
+        create: Some(CreateHow::Guarded(set)),
+        ..open_args(mount, name, &options, owner, share::WANT_NO_DELEGATION)
+    };
+    let asked = Instant::now();
+    let sent = mount
+        .core
+        .compound(Kind::once(Operation::Open), |operations| {
+            operations
+                .put_fh(&dir.handle)
+                .put(Operation::Open, &args)
+                .describe()
+                .put(Operation::Close, &CloseArgs { sequence: 0, state_id: StateId::CURRENT });
+        })
+        .await;
+    let mut results = shared.or_forget(dir, name, sent)?;
+    let opened = read_open(&mut results);
+    let opened = match shared.or_forget(dir, name, opened) {
+        Ok(opened) => opened,
+        Err(error) => {
+            mount.core.owners.lock().give_back(owner);
+            return Err(error);
+        }
+    };
+    shared.learn_effect(dir, effect(&opened.change), asked);
+    let found = results.found()?;
+    shared.learn_opened(dir, name, &found, asked);
+    match results.get::<StateId>(Operation::Close) {
+        Ok(_) => mount.core.owners.lock().give_back(owner),
+        Err(_) => {
+            let (state_id, epoch) = (newest(opened.state_id), mount.core.epoch());
+            let open = ServerOpen { owner, state_id, write: true, epoch };
+            mount.close_in_background(Some(&found.handle), open).await;
+        }
+    }
+    Ok(())
+}
+
 /// Opens under a delegation, without the server.
 fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
     let mut state = node.state.lock();
@@ -122,7 +173,7 @@ async fn send_open(
         true => share::WANT_READ_DELEGATION,
         false => share::WANT_NO_DELEGATION,
     };
-    let args = open_args(name, options, owner, wish);
+    let args = open_args(mount, name, options, owner, wish);
     // Opening what exists twice, as the same owner, is the same as once.
     let kind = match options.create {
         true => Kind::once(Operation::Open),
@@ -156,12 +207,12 @@ async fn send_open(
     Ok(Answer { opened, described, data })
 }
 
-pub(super) fn read_open(results: &mut Results) -> Result<OpenResult> {
+fn read_open(results: &mut Results) -> Result<OpenResult> {
     results.done(Operation::PutFh)?;
     results.get(Operation::Open)
 }
 
-fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
+fn open_args(mount: &Mount, name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
     let read = if options.read { share::READ } else { 0 };
     let write = if options.write { share::WRITE } else { 0 };
     let set = AttributeValues {
@@ -178,7 +229,7 @@ fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> Open
         sequence: 0,
         share_access: read | write | wish,
         share_deny: 0,
-        owner: Mount::owner(owner),
+        owner: mount.owner(owner),
         create,
         claim: OpenClaim::Null(name.clone()),
     }
@@ -186,7 +237,7 @@ fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> Open
 
 impl Mount {
     /// An open-owner or lock-owner. The client in it is told by the session (RFC 8881 §18.16.3).
-    pub(super) fn owner(number: u64) -> StateOwner {
+    pub(super) fn owner(&self, number: u64) -> StateOwner {
         StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
 
@@ -203,7 +254,7 @@ impl Mount {
             sequence: 0,
             share_access: access | share::WANT_NO_DELEGATION,
             share_deny: 0,
-            owner: Self::owner(owner),
+            owner: self.owner(owner),
             create: None,
             claim: OpenClaim::DelegateCurrentHandle(delegation.state_id),
         };

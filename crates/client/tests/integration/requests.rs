@@ -92,36 +92,6 @@ async fn an_empty_file_is_created_in_one_request() {
     }
 }
 
-#[tokio::test]
-async fn files_that_are_created_at_the_same_time_share_requests() {
-    const FILES: u64 = 64;
-    let fixture = Fixture::new().await;
-    let client = fixture.client(Version::V4_1).await;
-    client.mkdir("/dir", 0o755).await.unwrap();
-    client.create_file("/dir/20", 0o644).await.unwrap();
-    client.create_file("/dir/63", 0o644).await.unwrap();
-    let before = client.tap().snapshot();
-    let all = (0..FILES).map(|index| {
-        let client = client.clone();
-        async move { client.create_file(format!("/dir/{index}"), 0o600).await }
-    });
-    for (index, created) in futures_util::future::join_all(all).await.into_iter().enumerate() {
-        match index {
-            20 | 63 => assert_eq!(created.unwrap_err().kind(), std::io::ErrorKind::AlreadyExists),
-            _ => created.unwrap(),
-        }
-    }
-    // One alone, 63 in nine requests of seven, and those behind the one that failed, on their own.
-    let counts = client.tap().snapshot().since(&before);
-    let requests = counts.requests_total();
-    assert!((10..=17).contains(&requests), "{requests} requests");
-    assert_eq!(counts.operations["CLOSE"], counts.operations["OPEN"]);
-    for index in 0..FILES {
-        let mode = client.attributes(format!("/dir/{index}")).await.unwrap().mode;
-        assert_eq!(mode, if [20, 63].contains(&index) { 0o644 } else { 0o600 }, "{index}");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_new_file_takes_one_stable_write_and_no_commit() {
     let fixture = Fixture::new().await;

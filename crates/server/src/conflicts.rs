@@ -26,6 +26,9 @@ pub trait Conflicts: Send + Sync + 'static {
     /// False when nobody holds anything on any object: the fast path, which must cost next to nothing.
     fn any(&self) -> bool;
 
+    /// True when somebody may know better what the size and the times are: a reply that need not tell them leaves them out.
+    fn is_known_better(&self, object: ObjectId) -> bool;
+
     /// Before the size or the times are told: write delegations, whose holder may know better.
     fn before_attributes(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
 
@@ -66,6 +69,10 @@ impl Conflicts for NoConflicts {
         false
     }
 
+    fn is_known_better(&self, _: ObjectId) -> bool {
+        false
+    }
+
     async fn before_attributes(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }
@@ -94,6 +101,10 @@ impl<C: Conflicts> Conflicts for Arc<C> {
 
     fn any(&self) -> bool {
         (**self).any()
+    }
+
+    fn is_known_better(&self, object: ObjectId) -> bool {
+        (**self).is_known_better(object)
     }
 
     fn before_attributes(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {

@@ -1,12 +1,12 @@
 //! What a handler is given: the exports, the caller, and the way from a handle to an object.
 
-use proto::nfs3::{FileHandle, Request, Status};
+use proto::nfs3::{FileHandle, PostOpAttributes, Request, Status};
 use rpc::{Call, Refusal};
 use vfs::{FileSystem, ObjectId};
 use xdr::Decode;
 
 use super::object::Object;
-use super::status;
+use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
 use crate::exports::{Caller, Denied, ExportSet, Unreachable, Version};
 use crate::metrics::Seen;
@@ -59,6 +59,18 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
             Some(_) => Err(Status::AccessDenied),
             None => Ok(()),
         }
+    }
+
+    /// The attributes of what was found by its name, unless somebody may know better: a client that needs them asks for them,
+    /// and then it is waited for (RFC 1813 §2.6: attributes are optional).
+    pub(super) fn found(
+        &self,
+        dir: &Object<'_, F>,
+        node: &F::Node,
+        found: &vfs::Attributes,
+    ) -> PostOpAttributes {
+        let is_known = self.conflicts.any() && self.conflicts.is_known_better(dir.fs().object_id(node));
+        (!is_known).then(|| attributes::to_wire(found))
     }
 
     /// Waits until nobody knows better what the size and the times are.

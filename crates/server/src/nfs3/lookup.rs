@@ -5,7 +5,7 @@ use vfs::{Access, Attributes, Error, FileKind, FileSystem};
 
 use super::context::{Context, Outcome, bare};
 use super::object::{Object, to_wire};
-use super::{attributes, names, status};
+use super::{names, status};
 use crate::conflicts::Conflicts;
 
 pub(super) async fn run<F: FileSystem, C: Conflicts>(
@@ -21,7 +21,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     match found {
         Ok((node, now)) => Ok(LookupOk {
             object: to_wire(&dir.fs().handle(&node)),
-            attributes: Some(attributes::to_wire(&now)),
+            attributes: context.found(&dir, &node, &now),
             dir: dir.post_op().await,
         }),
         Err(status) => Err((status, LookupFail { dir: dir.post_op().await })),

@@ -44,13 +44,13 @@ async fn answer<F: FileSystem, C: Conflicts>(
     let plan = Plan { cookie: arguments.cookie, objects: true, entry_bytes: ENTRY_BYTES };
     let writer = EntryListWriter::new(reply, body, count).with_directory_bytes_max(arguments.dir_count);
     listing::fill(&dir, plan, writer, |writer, entry| {
-        let (object, attributes) = entry.object.unzip();
+        let attributes = entry.object.as_ref().and_then(|(node, found)| context.found(&dir, node, found));
         writer.push_plus(&EntryPlus {
             fileid: entry.fileid,
             name: entry.name,
             cookie: entry.cookie,
-            attributes: attributes.map(|now| attributes::to_wire(&now)),
-            object: object.map(|node| to_wire(&dir.fs().handle(&node))),
+            attributes,
+            object: entry.object.map(|(node, _)| to_wire(&dir.fs().handle(&node))),
         })
     })
     .await

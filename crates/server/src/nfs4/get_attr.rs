@@ -10,7 +10,7 @@ use super::{attributes, status};
 use crate::recall::Holder;
 
 /// Change when data is written: the holder of a write delegation may know better than the file system.
-const OF_DATA: Bitmap = Bitmap::of(&[
+pub(crate) const OF_DATA: Bitmap = Bitmap::of(&[
     AttributeId::Change,
     AttributeId::Size,
     AttributeId::SpaceUsed,
@@ -44,9 +44,15 @@ pub(crate) async fn newest<F: FileSystem>(
     wanted: Bitmap,
 ) -> Result<Attributes, Status> {
     let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
-    if !wanted.intersects(OF_DATA) {
-        return Ok(found);
-    }
+    if wanted.intersects(OF_DATA) { newer(context, object, found).await } else { Ok(found) }
+}
+
+/// What the file system has found, or newer if somebody else knows it.
+pub(crate) async fn newer<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    found: Attributes,
+) -> Result<Attributes, Status> {
     match context.server.recaller().ask_holder(object.file(), context.client_id(), found.size).await? {
         Holder::Nobody => Ok(found),
         Holder::Returned => object.fs().attributes(&object.node).await.map_err(status::of),

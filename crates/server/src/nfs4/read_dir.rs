@@ -2,24 +2,30 @@
 //!
 //! The back end is read a page at a time, so a directory of any size takes no more memory than one page, and other requests
 //! of the connection get their turn in between.
+//!
+//! What an entry says of its file's data is what GETATTR says: where another client has a write delegation, that client is asked
+//! (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many, the reply ends early.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::future::join_all;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::{ReadDirArgs, Status, Verifier};
-use vfs::{DirEntry, FileKind, FileSystem, Identity, Name};
+use vfs::{Attributes, DirEntry, FileKind, FileSystem, Identity, Name};
 use xdr::Encoder;
 
 use super::context::{Context, Object, refused};
-use super::{attributes, status};
+use super::{attributes, get_attr, status};
 use crate::exports::{Denied, Leads};
 
 /// The most entries taken from the back end at a time.
 const PAGE_ENTRIES_MAX: usize = 256;
 /// Entries that are written in one go, before others get their turn.
 const TURN_ENTRIES: usize = 1024;
+/// The most holders of write delegations that are asked for one reply.
+const ASKED_MAX: usize = 32;
 /// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
 const ENTRY_BYTES: [usize; 2] = [48, 160];
 /// Bytes that follow the last entry: the end of the list and `eof`.
@@ -49,6 +55,7 @@ pub(crate) async fn run<F: FileSystem>(
         identity: context.identity(directory)?,
         wanted: arguments.wanted,
         room: Room::new(context.reply_room, &arguments, reply.len())?,
+        asked: 0,
     };
     reply.put(&VERIFIER);
     let eof = listing.fill(from_wire(arguments.cookie), reply).await?;
@@ -141,6 +148,18 @@ struct Listing<'a, 'b, F: FileSystem> {
     identity: Identity,
     wanted: Bitmap,
     room: Room,
+    /// Holders of write delegations that were asked.
+    asked: usize,
+}
+
+/// What somebody else knows of an entry's file.
+enum Known {
+    /// Nothing that the file system does not know.
+    Nothing,
+    /// These attributes, or why they cannot be had.
+    Newer(Result<Attributes, Status>),
+    /// Its holder was not asked, for enough were.
+    Unasked,
 }
 
 impl<F: FileSystem> Listing<'_, '_, F> {
@@ -162,13 +181,18 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 .map_err(status::of)?;
             // A back end that says neither "more" nor "end" must not keep us here.
             let ended = page.eof || page.entries.is_empty();
-            for entry in page.entries {
+            let known = self.ask_holders(&page.entries).await;
+            for (entry, known) in page.entries.into_iter().zip(known) {
+                // The first that comes is asked, for those before it may have gone.
+                if matches!(known, Known::Unasked) && self.room.entries > 0 {
+                    return Ok(false);
+                }
                 cookie = entry.cookie;
                 if &entry.name[..] == b"." || &entry.name[..] == b".." {
                     continue;
                 }
                 let values = match self.crossing(&entry.name) {
-                    None => self.values(&entry, with_objects).await?,
+                    None => self.values(&entry, with_objects, known).await?,
                     Some(crossing) => self.values_across(crossing, entry.fileid).await?,
                 };
                 let Some(values) = values else { continue };
@@ -188,11 +212,40 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
+    /// What other clients know of the files of these entries.
+    async fn ask_holders(&mut self, entries: &[DirEntry<F::Node>]) -> Vec<Known> {
+        let state = self.context.server.state();
+        let are_asked = self.wanted.intersects(get_attr::OF_DATA) && state.delegation_count() > 0;
+        let (client, now) = (self.context.client_id(), self.context.server.recaller().now());
+        let mut asks = Vec::new();
+        for entry in entries {
+            let held = entry.object.as_ref().filter(|_| are_asked).map(|(node, found)| {
+                let export = self.directory.export.clone();
+                (Object { export, node: node.clone() }, *found)
+            });
+            let held =
+                held.filter(|(object, _)| state.write_delegation(object.file(), client, now).is_some());
+            let is_asked = held.is_some() && self.asked < ASKED_MAX;
+            self.asked += usize::from(is_asked);
+            asks.push((held, is_asked));
+        }
+        let context = self.context;
+        join_all(asks.into_iter().map(|(held, is_asked)| async move {
+            match held {
+                None => Known::Nothing,
+                Some(_) if !is_asked => Known::Unasked,
+                Some((object, found)) => Known::Newer(get_attr::newer(context, &object, found).await),
+            }
+        }))
+        .await
+    }
+
     /// The attributes of an entry; `None` when it has gone since it was listed.
     async fn values(
         &self,
         entry: &DirEntry<F::Node>,
         with_object: bool,
+        known: Known,
     ) -> Result<Option<AttributeValues>, Status> {
         if !with_object {
             return Ok(Some(AttributeValues {
@@ -202,7 +255,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 ..AttributeValues::default()
             }));
         }
-        match self.values_of_object(entry).await {
+        match self.values_of_object(entry, known).await {
             Ok(values) => Ok(Some(values)),
             Err(Status::NoEntry | Status::Stale) => Ok(None),
             // Said in its place where that was asked for (RFC 8881 §18.23.3).
@@ -243,7 +296,11 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         Ok(Some(AttributeValues { mounted_on_fileid: Some(covered), ..values }))
     }
 
-    async fn values_of_object(&self, entry: &DirEntry<F::Node>) -> Result<AttributeValues, Status> {
+    async fn values_of_object(
+        &self,
+        entry: &DirEntry<F::Node>,
+        known: Known,
+    ) -> Result<AttributeValues, Status> {
         let fs = self.directory.fs();
         let (node, found) = match &entry.object {
             Some((node, found)) => (node.clone(), *found),
@@ -254,6 +311,11 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             }
         };
         let object = Object { export: self.directory.export.clone(), node };
+        let found = match known {
+            Known::Newer(newer) => newer?,
+            Known::Unasked => get_attr::newer(self.context, &object, found).await?,
+            Known::Nothing => found,
+        };
         attributes::of(self.context, &object, &found, self.wanted).await
     }
 }

@@ -35,8 +35,12 @@ impl Conflicts for Recaller {
         self.state().has_seen_clients()
     }
 
+    fn is_known_better(&self, object: ObjectId) -> bool {
+        self.state().write_delegation(key(object), None, self.now()).is_some()
+    }
+
     async fn before_attributes(&self, object: ObjectId) -> Result<(), Conflict> {
-        if self.state().write_delegation(key(object), None, self.now()).is_none() {
+        if !self.is_known_better(object) {
             return Ok(());
         }
         // NFSv3 has no words for what a client has not written yet (RFC 8881 §10.4.3 allows to recall instead).

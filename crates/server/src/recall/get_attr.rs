@@ -1,10 +1,13 @@
 //! CB_GETATTR: what the holder of a write delegation knows of its file (RFC 8881 §10.4.3, §20.1).
 
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::{CallbackOperation, CbGetAttrArgs, CbGetAttrResult, ClientId, Status};
 use state::FileId;
 
-use super::Recaller;
+use super::{HOLD, Recaller};
 
 /// Who knows the newest size and times of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,12 @@ impl Recaller {
             let wanted = Bitmap::of(&[AttributeId::Change, AttributeId::Size]);
             let arguments = CbGetAttrArgs { object: granted.object(), wanted };
             let referring = granted.referring_calls();
-            let answer = self.callback(held.client, CallbackOperation::GetAttr, &arguments, referring).await;
+            let asking = pin!(self.callback(held.client, CallbackOperation::GetAttr, &arguments, referring));
+            // Whoever asks for attributes waits for a silent holder no longer than for a recall.
+            let answer = match select(asking, self.world().sleep(HOLD)).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right(_) => None,
+            };
             let told = answer.filter(|answer| answer.status == Status::Ok);
             if let Some(told) = told.and_then(|mut answer| answer.body.get::<CbGetAttrResult>().ok()) {
                 let told = told.attributes;

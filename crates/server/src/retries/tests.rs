@@ -38,6 +38,10 @@ impl Conflicts for Gate {
         true
     }
 
+    fn is_known_better(&self, _: ObjectId) -> bool {
+        false
+    }
+
     async fn before_attributes(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
     }

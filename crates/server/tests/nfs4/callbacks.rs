@@ -208,3 +208,93 @@ fn those_who_hold_many_are_asked_to_return_half_when_the_table_is_nearly_full() 
     server.at(3_000);
     assert_eq!(a.callbacks.keep.lock().len(), 1, "it needs time to return them");
 }
+
+/// What READDIR says of size and change in the root, a reply at a time.
+fn listed(peer: &mut Peer, wanted: Bitmap) -> Vec<Vec<(String, AttributeValues)>> {
+    let (mut replies, mut cookie) = (Vec::new(), 0);
+    loop {
+        let list =
+            ReadDirArgs { cookie, verifier: Verifier([0; 8]), directory_count: 0, count_max: 60_000, wanted };
+        let mut results = peer
+            .compound(|c| {
+                c.push(Operation::PutRootFh, &()).push(Operation::ReadDir, &list);
+            })
+            .sequenced();
+        results.ok(Operation::PutRootFh);
+        let page: ReadDirResult = results.body(Operation::ReadDir);
+        cookie = page.entries.last().map_or(cookie, |entry| entry.cookie);
+        let name = |entry: &DirectoryEntry| String::from_utf8(entry.name.to_vec()).unwrap();
+        replies.push(page.entries.into_iter().map(|entry| (name(&entry), entry.attributes)).collect());
+        if page.eof {
+            return replies;
+        }
+    }
+}
+
+#[test]
+fn a_listing_says_what_the_holders_of_write_delegations_know() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (held, _) = write_delegated(&mut a, "held");
+    let (plain, state_id) = a.create("plain");
+    assert_eq!(a.close(&plain, state_id), Status::Ok);
+    let before = attributes(&mut a.on(&held, Operation::GetAttr, &change_and_size()));
+    *a.callbacks.attributes.lock() = Some((before.change.unwrap() + 1, 9));
+    let wanted = change_and_size().wanted;
+    let own = listed(&mut a, wanted).concat();
+    assert_eq!(own.iter().find(|(name, _)| name == "held").unwrap().1, before, "it knows best itself");
+    let seen = listed(&mut b, wanted).concat();
+    assert_eq!(seen.len(), 2);
+    let of = |name: &str| seen.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    assert_eq!((of("held").size, of("plain").size), (Some(9), Some(0)));
+    assert!(of("held").change > before.change);
+    let now = attributes(&mut b.on(&held, Operation::GetAttr, &change_and_size()));
+    assert!(now.change > of("held").change && now.size == Some(9), "never back");
+    let asked = a.callbacks.called.lock().len();
+    listed(&mut b, Bitmap::of(&[AttributeId::FileId, AttributeId::Mode, AttributeId::FileHandle]));
+    assert_eq!(a.callbacks.called.lock().len(), asked, "what it does not know better is not asked");
+    assert!(a.callbacks.recalled.lock().is_empty());
+}
+
+#[test]
+fn a_listing_asks_a_bounded_number_of_holders_for_each_reply() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    for index in 0..80 {
+        write_delegated(&mut a, &format!("f{index}"));
+    }
+    *a.callbacks.attributes.lock() = Some((u64::MAX, 9));
+    let mut asked = a.callbacks.called.lock().len();
+    let replies = listed(&mut b, size_only());
+    assert_eq!(replies.iter().map(Vec::len).collect::<Vec<_>>(), [32, 32, 16]);
+    asked = a.callbacks.called.lock().len() - asked;
+    assert_eq!(asked, 80, "each once");
+    assert!(replies.concat().iter().all(|(_, found)| found.size == Some(9)));
+}
+
+#[test]
+fn a_listing_recalls_from_a_holder_that_does_not_tell_and_goes_on_when_it_has_returned() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, state_id) = write_delegated(&mut a, "f");
+    let list = ReadDirArgs {
+        cookie: 0,
+        verifier: Verifier([0; 8]),
+        directory_count: 0,
+        count_max: 1000,
+        wanted: size_only(),
+    };
+    let mut listing = b.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::ReadDir, &list);
+    });
+    assert!((&mut listing).now_or_never().is_none());
+    server.world.run();
+    assert_eq!(*a.callbacks.recalled.lock(), [state_id]);
+    let write = WriteArgs { state_id, offset: 4, stable: StableHow::FileSync, data: "more".into() };
+    assert_eq!(a.on(&file, Operation::Write, &write).status, Status::Ok);
+    assert_eq!(a.on(&file, Operation::DelegReturn, &DelegReturnArgs { state_id }).status, Status::Ok);
+    let mut listed = listing.now_or_never().expect("nothing is in the way").sequenced();
+    listed.ok(Operation::PutRootFh);
+    let page: ReadDirResult = listed.body(Operation::ReadDir);
+    assert_eq!((page.entries.len(), page.entries[0].attributes.size), (1, Some(8)));
+}

@@ -16,6 +16,7 @@ struct Asked {
     any: AtomicBool,
     answer: Mutex<Option<Conflict>>,
     questions: Mutex<Vec<(&'static str, u64)>>,
+    known_better: Mutex<Option<u64>>,
 }
 
 impl Asked {
@@ -34,6 +35,10 @@ impl Conflicts for Asked {
 
     fn any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
+    }
+
+    fn is_known_better(&self, object: ObjectId) -> bool {
+        *self.known_better.lock() == Some(object.fileid)
     }
 
     async fn before_attributes(&self, object: ObjectId) -> Result<(), Conflict> {
@@ -108,6 +113,32 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     assert_eq!(asked.take(), [("entry", r), ("entry", r)]);
     server.ok(&LookupArgs { what: place(root, "d") });
     assert_eq!(asked.take(), []);
+}
+
+#[test]
+fn what_somebody_else_knows_better_is_left_out_where_it_may_be() {
+    let (server, asked, file, f) = server();
+    let other = server.file(server.root, "g", 0o644);
+    *asked.known_better.lock() = Some(f);
+    let found = server.ok(&LookupArgs { what: place(server.root, "f") });
+    assert_eq!((found.object, found.attributes), (file, None));
+    let list = ReadDirPlusArgs {
+        dir: server.root,
+        cookie: 0,
+        verifier: CookieVerifier::default(),
+        dir_count: 1000,
+        max_count: 4000,
+    };
+    let told = |name: &[u8]| {
+        let entries = server.ok(&list).entries;
+        let entry = entries.0.into_iter().find(|entry| &entry.name[..] == name).unwrap();
+        (entry.object, entry.attributes)
+    };
+    assert_eq!(told(b"f"), (Some(file), None));
+    let now = server.attributes(other);
+    assert_eq!(told(b"g"), (Some(other), Some(now)));
+    *asked.known_better.lock() = None;
+    assert!(server.ok(&LookupArgs { what: place(server.root, "f") }).attributes.is_some());
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use proto::nfs4::{DelegationType, Status};
+use proto::nfs4::{DelegationType, FileHandle, Status};
 
 use crate::action::{Action, Outcome, Request};
 use crate::history::{History, What};
+use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 21] = [
+pub const ALL: [&str; 22] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -31,11 +32,14 @@ pub const ALL: [&str; 21] = [
     "a delegation was revoked",
     "an open waited for a recall in vain",
     "a name was taken",
+    "a file was used that somebody else had removed",
 ];
 
 pub fn reached(history: &History) -> BTreeSet<&'static str> {
     let mut reached = BTreeSet::new();
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    // The file of the name that everybody makes and removes, as it was answered last.
+    let mut named = None;
     // By the present server.
     let mut arrived = BTreeSet::new();
     for entry in &history.entries {
@@ -56,6 +60,9 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
             What::Answered { tag, outcome, .. } => {
                 let again = !answered.insert(*tag) && matches!(outcome, Outcome::Done(_));
                 reached.extend(again.then_some("a reply was repeated"));
+                if !again {
+                    reached.extend(of_removed(&mut named, &history.requests[tag].1, outcome));
+                }
                 of_answer(&history.requests[tag].1, outcome)
             }
             _ => None,
@@ -63,6 +70,21 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
         reached.extend(what);
     }
     reached
+}
+
+fn of_removed(named: &mut Option<FileHandle>, request: &Request, outcome: &Outcome) -> Option<&'static str> {
+    let (Request::InSession { action, .. }, Outcome::Done(done)) = (request, outcome) else { return None };
+    match action {
+        Action::Open { file, .. } if file == TOKEN => named.clone_from(&done.handle),
+        Action::Remove { name: file } | Action::Rename { from: file, .. } if file == TOKEN => *named = None,
+        Action::Write { cell, handle, .. } | Action::Read { cell, handle, .. }
+            if cell.file == object(handle) && named.as_ref() != Some(handle) =>
+        {
+            return Some("a file was used that somebody else had removed");
+        }
+        _ => {}
+    }
+    None
 }
 
 fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {

@@ -70,6 +70,12 @@ impl<'a> Checker<'a> {
         if self.answered.contains(&tag) {
             return;
         }
+        if let Action::Write { job, .. } = action {
+            // The times that hold the verifier change with the data (RFC 8881 §18.16.3).
+            for name in self.names.values_mut().filter(|name| **name == Name::Present(Some(*job))) {
+                *name = Name::Unknown;
+            }
+        }
         for name in touched(action) {
             let under_way = self.under_way.entry(name).or_default();
             under_way.insert(tag);

@@ -40,8 +40,14 @@ pub enum Kind {
     Reads,
     /// Reads, or changes attributes, without an open.
     Peeks,
-    /// Makes a file that others want to make as well, renames and removes it.
+    /// Makes a file that others want to make as well, writes to it, whether or not somebody removes it meanwhile, renames and
+    /// removes it.
     Names,
+}
+
+/// What a file is called in the history that is told apart by its handle.
+pub fn object(handle: &FileHandle) -> String {
+    format!("object {:?}", handle.0)
 }
 
 #[derive(Debug, Clone)]
@@ -105,9 +111,9 @@ impl Job {
 
     pub fn share(&self) -> (u32, u32) {
         match self.kind {
-            Kind::Locks => (share::BOTH, 0),
+            Kind::Locks | Kind::Names => (share::BOTH, 0),
             Kind::Denies => (share::BOTH, share::WRITE),
-            Kind::Shares | Kind::Reads | Kind::Peeks | Kind::Names => (share::READ, 0),
+            Kind::Shares | Kind::Reads | Kind::Peeks => (share::READ, 0),
         }
     }
 
@@ -116,6 +122,14 @@ impl Job {
             Kind::Names if self.id.is_multiple_of(2) => Create::Exclusive(self.id),
             Kind::Names => Create::Guarded,
             _ => Create::Unchecked,
+        }
+    }
+
+    /// The number that it reads and writes: in the file that it has made, whatever has its name by now.
+    fn io_cell(&self) -> Cell {
+        match self.kind {
+            Kind::Names => Cell { file: object(&self.handle()), offset: self.cell.offset },
+            _ => self.cell.clone(),
         }
     }
 
@@ -148,10 +162,10 @@ impl Job {
                 reclaim: false,
             },
             Step::Read => {
-                Action::Read { cell: self.cell.clone(), handle: self.handle(), state_id: self.io_id() }
+                Action::Read { cell: self.io_cell(), handle: self.handle(), state_id: self.io_id() }
             }
             Step::Write => Action::Write {
-                cell: self.cell.clone(),
+                cell: self.io_cell(),
                 handle: self.handle(),
                 state_id: self.io_id(),
                 value: self.value + 1,

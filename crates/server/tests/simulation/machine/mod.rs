@@ -18,12 +18,15 @@ use crate::host::{Clock, LIMITS};
 use crate::random::Random;
 use crate::wire;
 use delegations::{Chore, Delegation};
+pub use job::object;
 use recovery::Claim;
 use slots::Slot;
 use transport::Pending;
 
 /// Slots that do jobs; the last one of the session is for everything else.
 pub const JOB_SLOTS: usize = wire::SLOTS as usize - 1;
+/// The name that machines want to make, and remove from each other.
+pub const TOKEN: &str = "token";
 /// How often a lease is renewed: more than twice while it lasts.
 const RENEW_MS: u64 = LIMITS.lease_seconds as u64 * 400;
 

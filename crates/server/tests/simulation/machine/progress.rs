@@ -43,7 +43,8 @@ impl Job {
                 match self.kind {
                     Kind::Locks | Kind::Shares => Step::Lock,
                     Kind::Denies | Kind::Reads => Step::Read,
-                    Kind::Peeks | Kind::Names => Step::Close,
+                    Kind::Peeks => Step::Close,
+                    Kind::Names => Step::Write,
                 }
             }
             Step::Lock => {
@@ -53,12 +54,13 @@ impl Job {
             Step::Read => {
                 self.value = done.value;
                 match self.kind {
-                    Kind::Reads => Step::Close,
+                    Kind::Reads | Kind::Names => Step::Close,
                     Kind::Shares => Step::Unlock,
                     _ => Step::Write,
                 }
             }
             Step::Write if self.kind == Kind::Locks => Step::Unlock,
+            Step::Write if self.kind == Kind::Names => Step::Read,
             Step::Write => Step::Close,
             // Some lock once more, as the same owner.
             Step::Unlock if self.unlocked.is_none() && self.id.is_multiple_of(3) => {
@@ -84,8 +86,6 @@ impl Job {
         self.step = match (self.kind, self.step, status) {
             (Kind::Names, Step::Open, Status::Exists) => Step::Steal,
             (Kind::Names, Step::Rename | Step::Remove | Step::Steal, Status::NoEntry) => Step::Finished,
-            // Removed by somebody: whoever has it open cannot name it any more.
-            (Kind::Names, Step::Close, Status::Stale) => Step::Rename,
             _ => return false,
         };
         true

@@ -5,7 +5,7 @@ use proto::nfs4::{Status, share};
 
 use super::job::{Job, Kind, Step};
 use super::transport::Pending;
-use super::{JOB_SLOTS, Machine, Out, Phase, Wake};
+use super::{JOB_SLOTS, Machine, Out, Phase, TOKEN, Wake};
 use crate::action::{Action, Cell, Outcome, Place, Request};
 use crate::history::What;
 use crate::wire;
@@ -137,7 +137,7 @@ impl Machine {
         let locked = matches!(kind, Kind::Locks | Kind::Shares)
             || matches!(kind, Kind::Reads | Kind::Peeks) && out.random.chance(500);
         let cell = match kind {
-            Kind::Names => Cell { file: "token".into(), offset: 0 },
+            Kind::Names => Cell { file: TOKEN.into(), offset: 0 },
             _ if locked => Cell { file: "locked".into(), offset: 8 * out.random.below(2) },
             _ => Cell { file: "denied".into(), offset: 0 },
         };

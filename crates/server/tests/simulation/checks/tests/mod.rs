@@ -103,6 +103,28 @@ fn a_recall_that_leads_to_nothing_is_found() {
 }
 
 #[test]
+fn a_holder_that_flushes_without_end_is_found() {
+    let flushes = |times: u32, action: fn() -> Action| {
+        told(recalls::check, |s| {
+            s.delegated(0, 1);
+            s.log(What::Recalled { hold: 1 });
+            for _ in 0..times {
+                s.wait(LIMITS.recall_ms * 9 / 10);
+                s.done(0, action(), Done::default());
+            }
+            s.wait(LIMITS.recall_ms * 9 / 10);
+            s.done(0, give_back(id(1)), Done::default());
+        })
+    };
+    for action in [|| read(id(1)), || write(id(101), 1, 1), lock] {
+        assert_eq!(flushes(0, action), "fine");
+        assert_eq!(flushes(3, action), "fine");
+        assert_told(&flushes(5, action), "still good");
+    }
+    assert_told(&flushes(1, || read(id(101))), "still good");
+}
+
+#[test]
 fn what_a_client_does_not_expect_is_found() {
     assert_eq!(told(expected::check, |_| ()), "fine");
     let what = told(expected::check, |s| s.log(What::Unexpected("a surprise".into())));

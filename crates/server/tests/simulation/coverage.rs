@@ -10,7 +10,7 @@ use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 22] = [
+pub const ALL: [&str; 24] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -33,6 +33,8 @@ pub const ALL: [&str; 22] = [
     "an open waited for a recall in vain",
     "a name was taken",
     "a file was used that somebody else had removed",
+    "a session died with its server",
+    "a request was answered that the server before had carried out",
 ];
 
 pub fn reached(history: &History) -> BTreeSet<&'static str> {
@@ -40,11 +42,11 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     // The file of the name that everybody makes and removes, as it was answered last.
     let mut named = None;
-    // By the present server.
-    let mut arrived = BTreeSet::new();
+    // By the present server, and by those before.
+    let (mut arrived, mut interrupted) = (BTreeSet::new(), BTreeSet::new());
     for entry in &history.entries {
         if matches!(entry.what, What::Boot { .. }) {
-            arrived.clear();
+            interrupted.append(&mut arrived);
         }
         let what = match &entry.what {
             What::Sent { tag } if !sent.insert(*tag) => Some("a request was sent again"),
@@ -60,6 +62,10 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
             What::Answered { tag, outcome, .. } => {
                 let again = !answered.insert(*tag) && matches!(outcome, Outcome::Done(_));
                 reached.extend(again.then_some("a reply was repeated"));
+                let is_late = interrupted.contains(tag) && matches!(outcome, Outcome::Done(_));
+                reached.extend(
+                    is_late.then_some("a request was answered that the server before had carried out"),
+                );
                 if !again {
                     reached.extend(of_removed(&mut named, &history.requests[tag].1, outcome));
                 }
@@ -92,6 +98,7 @@ fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
     let Request::InSession { action, .. } = request else { return None };
     Some(match (action, outcome) {
         (_, Refused(Status::BadSession)) => "a client lost its session",
+        (_, Refused(Status::DeadSession)) => "a session died with its server",
         (_, Failed(Status::RetryUncachedReply)) => "a reply was not kept",
         (_, Failed(Status::NoGrace)) => "a reclaim came too late",
         (Action::ReclaimOpen { delegation, .. }, Done(done)) => {

@@ -40,6 +40,8 @@ pub struct Plan {
     pub delegations: bool,
     /// The server has stable storage.
     pub with_disk: bool,
+    /// Sessions are persistent, where there is stable storage.
+    pub keeps_sessions: bool,
     pub weather: Weather,
     /// With the time of each.
     pub faults: Vec<(u64, Fault)>,
@@ -71,6 +73,7 @@ impl Plan {
             weather: Self::weather(random),
             faults,
             calm_from_ms,
+            keeps_sessions: random.chance(500),
         }
     }
 

@@ -5,7 +5,7 @@
 //! gone. A lease lasts from the arrival of a request of the client's session; it outlasts a restart of a server that remembers
 //! its clients, for these may reclaim. A delegation also ends when somebody else has wanted the file for long enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proto::nfs4::{ClientId, SessionId, StateId, Status};
 
@@ -52,6 +52,8 @@ struct Checker<'a> {
     given: BTreeMap<[u8; 12], Given>,
     clients: BTreeMap<SessionId, ClientId>,
     renewed: BTreeMap<ClientId, u64>,
+    /// Requests that arrived before a server ended: what is answered of them later was done then.
+    interrupted: BTreeSet<u64>,
     /// When requests arrived first since the server's start. All times are those of the server's clock.
     arrived: BTreeMap<u64, u64>,
     /// The same as positions in the history.
@@ -84,6 +86,7 @@ impl<'a> Checker<'a> {
     fn step(&mut self, history: &'a History, entry: &'a Entry, now: u64) -> Result<(), String> {
         match &entry.what {
             What::Boot { remembers } => {
+                self.interrupted.extend(self.arrived.keys());
                 self.arrived.clear();
                 self.arrived_at.clear();
                 // What was being written may have been written.
@@ -131,6 +134,9 @@ impl<'a> Checker<'a> {
 
     /// What was carried out renews a lease, may give something, and may have used what is void.
     fn executed(&mut self, executed: &Executed<'a>, now: u64) -> Result<(), String> {
+        if self.interrupted.contains(&executed.tag) && matches!(executed.request, Request::InSession { .. }) {
+            return Ok(());
+        }
         let arrived = self.arrived.get(&executed.tag).copied().unwrap_or(now);
         match (executed.request, executed.outcome) {
             (Request::CreateSession { client, .. }, Outcome::Done(done)) => {

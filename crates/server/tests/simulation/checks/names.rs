@@ -26,6 +26,8 @@ struct Checker<'a> {
     under_way: BTreeMap<&'a str, BTreeSet<u64>>,
     /// Requests that were not alone.
     overlapping: BTreeSet<u64>,
+    /// Requests that were under way when a server ended.
+    interrupted: BTreeSet<u64>,
     answered: BTreeSet<u64>,
 }
 
@@ -35,8 +37,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
     for entry in &history.entries {
         match &entry.what {
             What::Boot { .. } => {
-                for name in std::mem::take(&mut checker.under_way).into_keys() {
+                for (name, tags) in std::mem::take(&mut checker.under_way) {
                     checker.names.insert(name, Name::Unknown);
+                    // Of a persistent session they may have been carried out then, and are answered now.
+                    checker.interrupted.extend(tags);
                 }
             }
             What::Arrived { tag } => checker.arrived(*tag, &history.requests[tag].1),
@@ -91,7 +95,7 @@ impl<'a> Checker<'a> {
         for name in &names {
             self.under_way.entry(name).or_default().remove(&tag);
         }
-        if self.overlapping.contains(&tag) {
+        if self.overlapping.contains(&tag) || self.interrupted.contains(&tag) {
             names.into_iter().for_each(|name| self.set(name, Name::Unknown));
             return Ok(());
         }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::ClientId;
+use proto::nfs4::{ClientId, SessionId, SlotId};
 use rpc::BoxFuture;
 use server::runtime::Runtime;
-use server::stable::StableRecords;
+use server::stable::{StableRecords, StoredSession};
 
 use super::world::{Clock, World};
 use crate::random::Random;
@@ -20,6 +20,17 @@ enum Change {
     Add(ClientId, Bytes, bool),
     Remove(ClientId, Bytes),
     EndGrace,
+    AddSession(SessionId, Bytes),
+    SetSlot(SessionId, SlotId, Bytes),
+    RemoveSession(SessionId),
+}
+
+/// A session on the platter.
+#[derive(Debug, Default)]
+struct Session {
+    restarts: u32,
+    record: Bytes,
+    slots: BTreeMap<SlotId, Bytes>,
 }
 
 /// What is on the platter, and what is on its way there.
@@ -27,6 +38,7 @@ enum Change {
 struct Platter {
     current: BTreeMap<Bytes, (ClientId, bool)>,
     recovery: BTreeMap<Bytes, bool>,
+    sessions: BTreeMap<SessionId, Session>,
     /// In the order in which they were asked for.
     pending: Vec<Change>,
     /// When the last pending change will be done.
@@ -43,6 +55,7 @@ impl Disk {
         let platter = Platter {
             current: BTreeMap::new(),
             recovery: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             pending: Vec::new(),
             busy_until: 0,
             random,
@@ -73,9 +86,30 @@ impl Disk {
         platter.recovery.clone().into_iter().collect()
     }
 
-    /// The records as one incarnation of the server uses them.
-    pub fn records(&self, world: &Arc<World>, clock: &Arc<Clock>) -> Arc<dyn StableRecords> {
-        Arc::new(Records { disk: self.clone(), world: Arc::downgrade(world), clock: Arc::clone(clock) })
+    /// The sessions that the server finds when it starts.
+    pub fn open_sessions(&self) -> Vec<StoredSession> {
+        let platter = &mut *self.0.lock();
+        let found = platter.sessions.iter_mut().map(|(id, session)| {
+            session.restarts += 1;
+            StoredSession {
+                id: *id,
+                restarts: session.restarts,
+                record: session.record.clone(),
+                slots: session.slots.iter().map(|(slot, record)| (*slot, record.clone())).collect(),
+            }
+        });
+        found.collect()
+    }
+
+    /// The records as one incarnation of the server uses them, with sessions or without.
+    pub fn records(
+        &self,
+        world: &Arc<World>,
+        clock: &Arc<Clock>,
+        keeps_sessions: bool,
+    ) -> Arc<dyn StableRecords> {
+        let (disk, world, clock) = (self.clone(), Arc::downgrade(world), Arc::clone(clock));
+        Arc::new(Records { disk, world, clock, keeps_sessions })
     }
 }
 
@@ -91,6 +125,18 @@ impl Platter {
                 }
             }
             Change::EndGrace => self.recovery.clear(),
+            Change::AddSession(id, record) => {
+                let session = Session { record: record.clone(), ..Session::default() };
+                self.sessions.insert(*id, session);
+            }
+            Change::SetSlot(id, slot, record) => {
+                if let Some(session) = self.sessions.get_mut(id) {
+                    session.slots.insert(*slot, record.clone());
+                }
+            }
+            Change::RemoveSession(id) => {
+                self.sessions.remove(id);
+            }
         }
     }
 }
@@ -99,6 +145,7 @@ struct Records {
     disk: Disk,
     world: Weak<World>,
     clock: Arc<Clock>,
+    keeps_sessions: bool,
 }
 
 impl Records {
@@ -141,5 +188,21 @@ impl StableRecords for Records {
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
         self.change(Change::EndGrace)
+    }
+
+    fn keeps_sessions(&self) -> bool {
+        self.keeps_sessions
+    }
+
+    fn add_session(&self, id: SessionId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::AddSession(id, record))
+    }
+
+    fn set_slot(&self, session: SessionId, slot: SlotId, record: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::SetSlot(session, slot, record))
+    }
+
+    fn remove_session(&self, id: SessionId) -> BoxFuture<io::Result<()>> {
+        self.change(Change::RemoveSession(id))
     }
 }

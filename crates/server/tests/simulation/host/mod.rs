@@ -7,7 +7,7 @@ mod slow;
 mod world;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -71,8 +71,11 @@ pub struct Host {
     running: Option<Running>,
 }
 
+type Service4 = Arc<Programs<Slow, Recaller, Recaller>>;
+
 struct Running {
-    programs: Arc<Programs<Slow, Recaller, Recaller>>,
+    /// Once it is ready for requests.
+    programs: Arc<OnceLock<Service4>>,
     world: Arc<World>,
     lines: BTreeMap<u64, Arc<Line>>,
 }
@@ -106,15 +109,15 @@ impl Host {
         }
     }
 
-    /// Starts the server, with its stable storage or without.
-    pub fn start(&mut self, with_disk: bool, random: Random) {
+    /// Starts the server, with its stable storage or without, and with sessions on it or without.
+    pub fn start(&mut self, with_disk: bool, keeps_sessions: bool, random: Random) {
         self.boot += 1;
         let world = World::new(Arc::clone(&self.clock), random);
         self.pace.set_world(&world);
         let state = Arc::new(State::new(LIMITS, self.boot));
         let stable: Arc<dyn StableRecords> = if with_disk {
             state.begin_grace(self.disk.open(), Now(world.now_ms()));
-            self.disk.records(&world, &self.clock)
+            self.disk.records(&world, &self.clock, keeps_sessions)
         } else {
             Arc::new(Forgetful)
         };
@@ -126,16 +129,20 @@ impl Host {
             owner_names: OwnerNames::Numeric,
         };
         let nfs4 = Nfs4::new(Arc::clone(&self.exports), recaller.clone(), options);
-        let programs =
-            Programs::new(Arc::clone(&self.exports), recaller.clone(), recaller.clone()).with_nfs4(nfs4);
-        let ticking = Arc::clone(&runtime);
+        let sessions = if with_disk && keeps_sessions { self.disk.open_sessions() } else { Vec::new() };
+        let programs = Arc::new(OnceLock::new());
+        let (ticking, exports, ready) =
+            (Arc::clone(&runtime), Arc::clone(&self.exports), Arc::clone(&programs));
         world.spawn(Box::pin(async move {
+            nfs4.bring_back(sessions).await;
+            let serving = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+            assert!(ready.set(Arc::new(serving)).is_ok(), "it starts once");
             loop {
                 recaller.tick().await;
                 ticking.sleep(Duration::from_secs(1)).await;
             }
         }));
-        self.running = Some(Running { programs: Arc::new(programs), world, lines: BTreeMap::new() });
+        self.running = Some(Running { programs, world, lines: BTreeMap::new() });
     }
 
     pub fn is_up(&self) -> bool {
@@ -154,6 +161,8 @@ impl Host {
     /// A request arrives; its reply comes out of [`Host::run`] under the same tag.
     pub fn request(&mut self, connection: u64, open: bool, tag: u64, bytes: Bytes) {
         let Some(running) = &mut self.running else { return };
+        // Nobody listens yet.
+        let Some(programs) = running.programs.get().cloned() else { return };
         let line = match running.lines.get(&connection) {
             Some(line) => Arc::clone(line),
             None => {
@@ -164,7 +173,7 @@ impl Host {
                 line
             }
         };
-        let (programs, outbox) = (Arc::clone(&running.programs), self.outbox.clone());
+        let outbox = self.outbox.clone();
         running.world.spawn(Box::pin(async move {
             let sys =
                 AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 1000, gid: 1000, gids: Vec::new() };
@@ -201,7 +210,9 @@ impl Host {
         let Some(running) = &mut self.running else { return };
         if let Some(line) = running.lines.remove(&connection) {
             line.close();
-            running.programs.disconnected(connection);
+            if let Some(programs) = running.programs.get() {
+                programs.disconnected(connection);
+            }
         }
     }
 

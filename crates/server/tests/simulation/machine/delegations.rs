@@ -105,7 +105,7 @@ impl Machine {
     }
 
     pub(super) fn do_chore(&mut self, out: &mut Out<'_>) {
-        while self.phase == Phase::Working && self.slots[KEEPER].pending.is_none() {
+        while self.phase == Phase::Working && !self.dead && self.slots[KEEPER].pending.is_none() {
             let Some(chore) = self.chores.pop_front() else { return };
             let action = match chore {
                 Chore::Return(hold) => self.held(hold).filter(|held| !held.returning).map(|held| {

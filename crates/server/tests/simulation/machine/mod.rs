@@ -110,6 +110,8 @@ pub struct Machine {
     /// Of the next CREATE_SESSION.
     next_create: SequenceId,
     session: SessionId,
+    /// The session is one of a server's life before: what was sent on it may be answered, and then there is a new one.
+    dead: bool,
     /// EXCHANGE_ID or CREATE_SESSION.
     control: Option<Pending>,
     /// BIND_CONN_TO_SESSION.
@@ -143,6 +145,7 @@ impl Machine {
             client: ClientId(0),
             next_create: SequenceId(0),
             session: SessionId([0; 16]),
+            dead: false,
             control: None,
             bind: None,
             slots: Vec::new(),

@@ -25,8 +25,16 @@ impl Machine {
             slot.pending = None;
         }
         self.bind = None;
+        self.dead = false;
         self.suspend_delegations();
         self.create_session(out);
+    }
+
+    /// The session is dead (RFC 8881 §2.10.6.5): when all that was sent on it is answered, it is left.
+    pub(super) fn leave_dead_session(&mut self, out: &mut Out<'_>) {
+        if self.dead && self.slots.iter().all(|slot| slot.pending.is_none()) {
+            self.lose_session(out);
+        }
     }
 
     pub(super) fn begin_session(&mut self, out: &mut Out<'_>) {
@@ -59,7 +67,7 @@ impl Machine {
     }
 
     pub(super) fn claim_next(&mut self, out: &mut Out<'_>) {
-        if self.phase != Phase::Reclaiming || self.slots[KEEPER].pending.is_some() {
+        if self.phase != Phase::Reclaiming || self.dead || self.slots[KEEPER].pending.is_some() {
             return;
         }
         let Some(claim) = self.claims.last() else {

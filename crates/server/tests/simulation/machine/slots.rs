@@ -38,7 +38,7 @@ impl Machine {
     }
 
     pub(super) fn renew(&mut self, out: &mut Out<'_>) {
-        if self.phase == Phase::Working && self.slots[KEEPER].pending.is_none() {
+        if self.phase == Phase::Working && !self.dead && self.slots[KEEPER].pending.is_none() {
             self.submit(KEEPER, Action::Nothing, out);
         }
     }
@@ -57,6 +57,7 @@ impl Machine {
                 self.wake(out, 300, Wake::Impatient { tag, attempt });
             }
             Outcome::Refused(Status::BadSession) => self.lose_session(out),
+            Outcome::Refused(Status::DeadSession) => self.dead = true,
             Outcome::Refused(status) => {
                 out.log(What::Unexpected(format!("{:?}: {:?}: {status}", self.life, pending.request)));
             }
@@ -73,6 +74,7 @@ impl Machine {
                 self.on_flags(flags, out);
             }
         }
+        self.leave_dead_session(out);
     }
 
     fn on_kept(&mut self, action: &Action, outcome: &Outcome, out: &mut Out<'_>) {
@@ -85,7 +87,7 @@ impl Machine {
 
     /// Takes the next step of the slot's job, or a new job.
     pub(super) fn go_on(&mut self, index: usize, out: &mut Out<'_>) {
-        if self.phase != Phase::Working || self.slots[index].pending.is_some() {
+        if self.phase != Phase::Working || self.dead || self.slots[index].pending.is_some() {
             return;
         }
         if self.slots[index].job.is_none() {

@@ -134,7 +134,7 @@ impl Simulation {
     fn boot(&mut self) {
         if !self.host.is_up() {
             let random = self.random.fork();
-            self.host.start(self.plan.with_disk, random);
+            self.host.start(self.plan.with_disk, self.plan.keeps_sessions, random);
             self.log(What::Boot { remembers: self.plan.with_disk });
         }
     }

@@ -30,7 +30,7 @@ pub fn encode(request: &Request) -> Bytes {
             let arguments = CreateSessionArgs {
                 client: *client,
                 sequence: *sequence,
-                flags: session_flags::CONN_BACK_CHAN,
+                flags: session_flags::CONN_BACK_CHAN | session_flags::PERSIST,
                 fore_channel: channel(),
                 back_channel: channel(),
                 callback_program: 0x4000_0000,
@@ -92,7 +92,10 @@ fn open(
     let create = create.map(|create| match create {
         Create::Unchecked => CreateHow::Unchecked(AttributeValues::default()),
         Create::Guarded => CreateHow::Guarded(AttributeValues::default()),
-        Create::Exclusive(verifier) => CreateHow::Exclusive(Verifier(verifier.to_be_bytes())),
+        // EXCLUSIVE4 is not to be had on a persistent session (RFC 8881 §18.16.3).
+        Create::Exclusive(verifier) => {
+            CreateHow::Exclusive41(Verifier(verifier.to_be_bytes()), AttributeValues::default())
+        }
     });
     OpenArgs { sequence: 0, share_access, share_deny, owner: owner(number), create, claim }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proto::nfs4::{DelegationType, FileHandle, Status};
+use proto::nfs4::{ClientId, DelegationType, FileHandle, Status};
 
 use crate::action::{Action, Outcome, Request};
 use crate::history::{History, What};
@@ -10,7 +10,7 @@ use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 24] = [
+pub const ALL: [&str; 25] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -33,6 +33,7 @@ pub const ALL: [&str; 24] = [
     "an open waited for a recall in vain",
     "a name was taken",
     "a file was used that somebody else had removed",
+    "a client had several sessions",
     "a session died with its server",
     "a request was answered that the server before had carried out",
 ];
@@ -40,8 +41,7 @@ pub const ALL: [&str; 24] = [
 pub fn reached(history: &History) -> BTreeSet<&'static str> {
     let mut reached = BTreeSet::new();
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
-    // The file of the name that everybody makes and removes, as it was answered last.
-    let mut named = None;
+    let mut seen = Seen::default();
     // By the present server, and by those before.
     let (mut arrived, mut interrupted) = (BTreeSet::new(), BTreeSet::new());
     for entry in &history.entries {
@@ -67,7 +67,7 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
                     is_late.then_some("a request was answered that the server before had carried out"),
                 );
                 if !again {
-                    reached.extend(of_removed(&mut named, &history.requests[tag].1, outcome));
+                    reached.extend(of_first_answer(&mut seen, &history.requests[tag].1, outcome));
                 }
                 of_answer(&history.requests[tag].1, outcome)
             }
@@ -78,13 +78,31 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
     reached
 }
 
-fn of_removed(named: &mut Option<FileHandle>, request: &Request, outcome: &Outcome) -> Option<&'static str> {
-    let (Request::InSession { action, .. }, Outcome::Done(done)) = (request, outcome) else { return None };
+/// What answers have said.
+#[derive(Default)]
+struct Seen {
+    /// That have a session.
+    clients: BTreeSet<ClientId>,
+    /// The file of the name that everybody makes and removes.
+    named: Option<FileHandle>,
+}
+
+fn of_first_answer(seen: &mut Seen, request: &Request, outcome: &Outcome) -> Option<&'static str> {
+    let Outcome::Done(done) = outcome else { return None };
+    let action = match request {
+        Request::CreateSession { client, .. } => {
+            return (!seen.clients.insert(*client)).then_some("a client had several sessions");
+        }
+        Request::InSession { action, .. } => action,
+        _ => return None,
+    };
     match action {
-        Action::Open { file, .. } if file == TOKEN => named.clone_from(&done.handle),
-        Action::Remove { name: file } | Action::Rename { from: file, .. } if file == TOKEN => *named = None,
+        Action::Open { file, .. } if file == TOKEN => seen.named.clone_from(&done.handle),
+        Action::Remove { name: file } | Action::Rename { from: file, .. } if file == TOKEN => {
+            seen.named = None;
+        }
         Action::Write { cell, handle, .. } | Action::Read { cell, handle, .. }
-            if cell.file == object(handle) && named.as_ref() != Some(handle) =>
+            if cell.file == object(handle) && seen.named.as_ref() != Some(handle) =>
         {
             return Some("a file was used that somebody else had removed");
         }

@@ -40,6 +40,8 @@ pub struct Plan {
     pub delegations: bool,
     /// The server has stable storage.
     pub with_disk: bool,
+    /// Of each client.
+    pub sessions: usize,
     /// Sessions are persistent, where there is stable storage.
     pub keeps_sessions: bool,
     pub weather: Weather,
@@ -74,6 +76,7 @@ impl Plan {
             faults,
             calm_from_ms,
             keeps_sessions: random.chance(500),
+            sessions: random.between(1, 3) as usize,
         }
     }
 

@@ -213,10 +213,10 @@ impl Machine {
 
     fn on_recall(&mut self, bytes: &Bytes, out: &mut Out<'_>) -> Bytes {
         let (sequence, recall) = wire::decode_recall(bytes);
-        if sequence.session != self.session {
+        if !self.sessions.contains(&sequence.session) {
             return wire::recall_reply(&sequence, Err(Status::BadSession));
         }
-        let last = self.callback_slots.entry(sequence.slot.0).or_default();
+        let last = self.callback_slots.entry((sequence.session, sequence.slot.0)).or_default();
         if sequence.sequence.0 == *last {
             return wire::recall_reply(&sequence, Ok(Status::RetryUncachedReply));
         }

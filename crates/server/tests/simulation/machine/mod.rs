@@ -109,13 +109,15 @@ pub struct Machine {
     client: ClientId,
     /// Of the next CREATE_SESSION.
     next_create: SequenceId,
-    session: SessionId,
-    /// The session is one of a server's life before: what was sent on it may be answered, and then there is a new one.
+    /// Of which each slot uses one.
+    sessions: Vec<SessionId>,
+    sessions_wanted: usize,
+    /// A session is one of a server's life before: what was sent on it may be answered, and then there is a new one.
     dead: bool,
     /// EXCHANGE_ID or CREATE_SESSION.
     control: Option<Pending>,
-    /// BIND_CONN_TO_SESSION.
-    bind: Option<Pending>,
+    /// BIND_CONN_TO_SESSION, of each session.
+    binds: Vec<Pending>,
     slots: Vec<Slot>,
     /// Still to be claimed, the next one last.
     claims: Vec<Claim>,
@@ -125,8 +127,8 @@ pub struct Machine {
     chores: VecDeque<Chore>,
     /// Changes when what is being read must not be remembered.
     epoch: u64,
-    /// Sequence numbers of the server's last callbacks by slot.
-    callback_slots: BTreeMap<u32, u32>,
+    /// Sequence numbers of the server's last callbacks by session and slot.
+    callback_slots: BTreeMap<(SessionId, u32), u32>,
     /// No job is begun before.
     rests_until: u64,
     /// It wants delegations.
@@ -137,17 +139,18 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn new(machine: usize, jobs_after: u32, delegates: bool) -> Self {
+    pub fn new(machine: usize, jobs_after: u32, delegates: bool, sessions_wanted: usize) -> Self {
         Self {
             life: Life { machine, life: 0 },
             phase: Phase::Dead,
             connection: 0,
             client: ClientId(0),
             next_create: SequenceId(0),
-            session: SessionId([0; 16]),
+            sessions: Vec::new(),
+            sessions_wanted,
             dead: false,
             control: None,
-            bind: None,
+            binds: Vec::new(),
             slots: Vec::new(),
             claims: Vec::new(),
             handles: BTreeMap::new(),
@@ -193,8 +196,8 @@ impl Machine {
         (0..self.slots.len()).for_each(|index| self.release_all(index, out));
         let delegations: Vec<StateId> = self.delegations.iter().map(|held| held.state_id).collect();
         delegations.iter().for_each(|id| self.forget_delegation(id, out));
-        let Self { life, jobs_after, jobs_left, delegates, .. } = *self;
-        *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after, delegates) };
+        let Self { life, jobs_after, jobs_left, delegates, sessions_wanted, .. } = *self;
+        *self = Self { life, jobs_left, ..Self::new(life.machine, jobs_after, delegates, sessions_wanted) };
     }
 
     fn exchange_id(&mut self, out: &mut Out<'_>) {
@@ -217,11 +220,16 @@ impl Machine {
                 self.create_session(out);
             }
             (Request::CreateSession { .. }, Outcome::Done(done)) => {
-                self.session = done.session.expect("CREATE_SESSION gives it");
+                self.sessions.push(done.session.expect("CREATE_SESSION gives it"));
                 self.next_create = self.next_create.next();
-                self.begin_session(out);
+                if self.sessions.len() < self.sessions_wanted {
+                    self.create_session(out);
+                } else {
+                    self.begin_session(out);
+                }
             }
             (Request::CreateSession { .. }, Outcome::Refused(Status::StaleClientId)) => {
+                self.sessions.clear();
                 self.exchange_id(out);
             }
             (Request::ExchangeId { .. }, Outcome::Refused(Status::Delay)) => {

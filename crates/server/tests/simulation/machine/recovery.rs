@@ -24,7 +24,8 @@ impl Machine {
         for slot in &mut self.slots {
             slot.pending = None;
         }
-        self.bind = None;
+        self.binds.clear();
+        self.sessions.clear();
         self.dead = false;
         self.suspend_delegations();
         self.create_session(out);

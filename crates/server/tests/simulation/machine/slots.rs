@@ -30,7 +30,11 @@ impl Machine {
         slot.sequence += 1;
         self.epoch += u64::from(matches!(action, Action::Write { .. }));
         slot.epoch = self.epoch;
-        let place = Place { session: self.session, slot: index as u32, sequence: slot.sequence };
+        let place = Place {
+            session: self.sessions[index % self.sessions.len()],
+            slot: index as u32,
+            sequence: slot.sequence,
+        };
         // What changes nothing may be asked for again when its reply is lost.
         let cache_this = !matches!(action, Action::Nothing | Action::Read { .. }) || out.random.chance(500);
         let pending = self.send(Request::InSession { place, cache_this, action }, out);

@@ -43,7 +43,7 @@ impl Machine {
     /// What was not answered yet.
     fn unanswered(&mut self) -> impl Iterator<Item = &mut Pending> {
         let slots = self.slots.iter_mut().filter_map(|slot| slot.pending.as_mut());
-        self.bind.iter_mut().chain(&mut self.control).chain(slots)
+        self.binds.iter_mut().chain(&mut self.control).chain(slots)
     }
 
     pub(super) fn on_impatient(&mut self, tag: u64, attempt: u64, out: &mut Out<'_>) {
@@ -67,13 +67,19 @@ impl Machine {
     /// A new connection: for callbacks too, and for everything that was not answered.
     fn reconnect(&mut self, out: &mut Out<'_>) {
         self.connect(out);
-        self.bind = None;
+        self.binds.clear();
         let (life, connection) = (self.life, self.connection);
         for pending in self.unanswered() {
             transmit(life, connection, pending, out);
         }
         if matches!(self.phase, Phase::Reclaiming | Phase::Completing | Phase::Working) {
-            self.bind = Some(self.send(Request::Bind { session: self.session }, out));
+            let sessions = self.sessions.clone();
+            self.binds.extend(
+                sessions
+                    .into_iter()
+                    .map(|session| self.send(Request::Bind { session }, out))
+                    .collect::<Vec<_>>(),
+            );
         }
     }
 
@@ -83,7 +89,9 @@ impl Machine {
             out.log(What::Received { tag });
             let outcome = wire::decode(&pending.request, reply);
             self.on_control(&pending.request, outcome, out);
-        } else if self.bind.take_if(|pending| pending.tag == tag).is_none() {
+        } else if let Some(index) = self.binds.iter().position(|pending| pending.tag == tag) {
+            self.binds.remove(index);
+        } else {
             self.on_slot_reply(tag, reply, out);
         }
     }

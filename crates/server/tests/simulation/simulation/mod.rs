@@ -92,7 +92,7 @@ impl Simulation {
             random,
             network: Network::new(plan.weather),
             machines: (0..plan.machines)
-                .map(|index| Machine::new(index, plan.jobs_after, plan.delegations))
+                .map(|index| Machine::new(index, plan.jobs_after, plan.delegations, plan.sessions))
                 .collect(),
             plan,
             queue: BTreeMap::new(),

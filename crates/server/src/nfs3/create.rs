@@ -47,6 +47,6 @@ async fn create<F: FileSystem, C: Conflicts>(
     dir.fs().create(&dir.who, &dir.node, name, &mode).await.map_err(|error| match error {
         // The name is taken by something that is no file.
         Error::IsDirectory | Error::IsSymlink | Error::WrongType => Status::Exists,
-        other => status::of(other),
+        other => status::of_making(other),
     })
 }

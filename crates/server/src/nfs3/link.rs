@@ -13,7 +13,13 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: LinkArgs,
 ) -> Outcome<LinkArgs> {
     let file = context.object(&arguments.file).await.map_err(bare)?;
-    let dir = context.object(&arguments.link.dir).await.map_err(bare)?;
+    let dir = match context.object(&arguments.link.dir).await {
+        Ok(dir) => dir,
+        Err(status) => {
+            let attributes = file.post_op().await;
+            return Err((status, LinkFail { attributes, ..LinkFail::default() }));
+        }
+    };
     let before = dir.before().await;
     let linked = link(context, &file, &dir, &arguments).await;
     let (attributes, dir) = (file.post_op().await, dir.around(before).await);
@@ -37,8 +43,9 @@ async fn link<F: FileSystem, C: Conflicts>(
     let _entry = context.before_entry_change(dir).await?;
     let _changing = context.before_remove(file).await?;
     dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {
-        // LINK knows no NFS3ERR_ISDIR (RFC 1813 §3.3.15).
+        // LINK knows neither NFS3ERR_ISDIR nor NFS3ERR_NOENT (RFC 1813 §3.3.15): one of the two is gone.
         vfs::Error::IsDirectory => Status::Invalid,
+        vfs::Error::NotFound => Status::Stale,
         other => status::of(other),
     })
 }

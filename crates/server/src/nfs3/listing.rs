@@ -40,8 +40,12 @@ pub(super) async fn fill<F: FileSystem>(
     let mut cookie = plan.cookie;
     let eof = 'pages: loop {
         let count = page_entries(&writer, plan.entry_bytes);
-        let page =
-            dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects).await.map_err(status::of)?;
+        let page = dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects).await;
+        let page = page.map_err(|error| match error {
+            // The cookie is all that can be wrong with the question.
+            vfs::Error::Invalid => Status::BadCookie,
+            other => status::of_finding(other),
+        })?;
         // A back end that says neither "more" nor "end" must not keep us here.
         let ended = page.eof || page.entries.is_empty();
         for entry in page.entries {

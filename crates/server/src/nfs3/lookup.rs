@@ -30,7 +30,11 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 
 async fn child<F: FileSystem>(dir: &Object<'_, F>, name: &[u8]) -> Result<(F::Node, Attributes), Status> {
     let name = names::checked(name, Status::AccessDenied)?;
-    dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(status::of)
+    dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(|error| match error {
+        Error::Invalid => Status::AccessDenied,
+        Error::IsSymlink => Status::NotDirectory,
+        other => status::of_finding(other),
+    })
 }
 
 /// `.` is the directory itself, for who may search it (RFC 1813 §3.2 item 2).
@@ -51,6 +55,6 @@ async fn parent<F: FileSystem>(dir: &Object<'_, F>) -> Result<(F::Node, Attribut
             Ok((above, now))
         }
         Err(Error::NotFound) => itself(dir).await,
-        Err(error) => Err(status::of(error)),
+        Err(error) => Err(status::of_finding(error)),
     }
 }

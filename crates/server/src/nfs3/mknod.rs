@@ -42,5 +42,5 @@ async fn make<F: FileSystem, C: Conflicts>(
     };
     let set = attributes::from_wire(set);
     let _entry = context.before_entry_change(dir).await?;
-    dir.fs().make_node(&dir.who, &dir.node, name, kind, &set).await.map_err(status::of)
+    dir.fs().make_node(&dir.who, &dir.node, name, kind, &set).await.map_err(status::of_making)
 }

@@ -16,6 +16,6 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     let attributes = link.post_op().await;
     match target {
         Ok(target) => Ok(ReadLinkOk { attributes, target }),
-        Err(error) => Err((status::of(error), ReadLinkFail { attributes })),
+        Err(error) => Err((status::of_finding(error), ReadLinkFail { attributes })),
     }
 }

@@ -27,11 +27,12 @@ async fn remove<F: FileSystem, C: Conflicts>(
     dir: &Object<'_, F>,
     object: &DirOpArgs,
 ) -> Result<(), Status> {
-    let name = names::checked(&object.name, Status::Invalid)?;
+    // REMOVE knows no NFS3ERR_INVAL (RFC 1813 §3.3.12).
+    let name = names::checked(&object.name, Status::AccessDenied)?;
     dir.writable()?;
     let _entry = context.before_entry_change(dir).await?;
     let removing = context.before_remove_name(dir, name).await?;
     let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;
     context.after_remove(dir, removing).await;
-    removed.map_err(status::of)
+    removed.map_err(status::of_name)
 }

@@ -13,8 +13,15 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: RenameArgs,
 ) -> Outcome<RenameArgs> {
     let from = context.object(&arguments.from.dir).await.map_err(bare)?;
-    let to = context.object(&arguments.to.dir).await.map_err(bare)?;
-    let (from_before, to_before) = (from.before().await, to.before().await);
+    let from_before = from.before().await;
+    let to = match context.object(&arguments.to.dir).await {
+        Ok(to) => to,
+        Err(status) => {
+            let from_dir = from.around(from_before).await;
+            return Err((status, RenameFail { from_dir, ..RenameFail::default() }));
+        }
+    };
+    let to_before = to.before().await;
     let renamed = rename(context, &from, &to, &arguments).await;
     let (from_dir, to_dir) = (from.around(from_before).await, to.around(to_before).await);
     match renamed {

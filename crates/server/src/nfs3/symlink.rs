@@ -34,5 +34,5 @@ async fn make<F: FileSystem, C: Conflicts>(
     let set = attributes::from_wire(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
     let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;
-    made.map_err(status::of)
+    made.map_err(status::of_making)
 }

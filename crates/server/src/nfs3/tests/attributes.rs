@@ -47,7 +47,7 @@ fn a_guard_lets_only_the_expected_state_be_changed() {
 fn a_directory_has_no_size_to_set() {
     let server = Server::new();
     let attributes = SetAttributes { size: Some(0), ..SetAttributes::default() };
-    assert_eq!(server.fail(&set(server.root, attributes)).0, Status::IsDirectory);
+    assert_eq!(server.fail(&set(server.root, attributes)).0, Status::Invalid);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 const SHARDS: usize = 16;
 /// A shard's ring and map are cleaned when they hold this many dead entries beside the live ones.
-const SLACK: usize = 1024;
+const SLACK: usize = 64;
 
 /// All known objects.
 pub(super) struct Cache {

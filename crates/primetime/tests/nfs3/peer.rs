@@ -33,6 +33,13 @@ impl Peer {
         }
     }
 
+    /// Tells the server that the export is not mounted any more.
+    pub fn unmount(&mut self) {
+        let path = DirPath(Bytes::from_static(b"/"));
+        let number = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Umnt.number());
+        self.results(number, &path).finish().unwrap();
+    }
+
     /// Calls a procedure until it has an answer.
     pub fn call<R: Request>(&mut self, arguments: &R) -> Reply<R::Ok, R::Fail> {
         let number = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());

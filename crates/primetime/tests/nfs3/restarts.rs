@@ -75,4 +75,5 @@ fn the_write_verifier_stays_while_the_server_lives_and_changes_when_it_is_killed
     let verifier = again.into_result().unwrap().verifier;
     assert_ne!(verifier, written.verifier, "the handle is the same, the server is not");
     assert_eq!(peer.ok(&commit).verifier, verifier);
+    peer.unmount();
 }

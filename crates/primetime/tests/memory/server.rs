@@ -1,0 +1,74 @@
+//! A server process, and how much memory it holds.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Tables that are full of what was last need not grow; here they are full soon.
+const CONFIGURATION: &str =
+    "async = true\nno_root_squash = true\nlisten = \"127.0.0.1:0\"\n[limits]\nv3_replies_max = 100\n";
+
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    _place: tempfile::TempDir,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let (export, config) = (place.path().join("export"), place.path().join("primetime.toml"));
+        fs::create_dir(&export).unwrap();
+        fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::write(&config, CONFIGURATION).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_primetime"))
+            .arg("serve")
+            .arg(export)
+            .arg("--config")
+            .arg(config)
+            .arg("--state-dir")
+            .arg(place.path().join("state"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
+        Self { address: address.parse().unwrap(), child, _place: place }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Anonymous memory in bytes, when it does not change any more: what clients have left is cleared away a little later.
+    pub fn settled_bytes(&self) -> i64 {
+        let mut bytes = self.anonymous_bytes();
+        loop {
+            thread::sleep(Duration::from_millis(100));
+            let now = self.anonymous_bytes();
+            if now == bytes {
+                return now;
+            }
+            bytes = now;
+        }
+    }
+
+    fn anonymous_bytes(&self) -> i64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<i64>().unwrap() * 1024
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be dead already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

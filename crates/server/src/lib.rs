@@ -1,6 +1,6 @@
 //! An NFS server as a library: the RPC programs over any [`vfs::FileSystem`].
 //!
-//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
+//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `portmap`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
 //! clock, no files, so that a simulator can poll it on its own executor.
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ pub mod nfs3;
 pub mod nfs4;
 pub mod nlm4;
 mod persistent;
+pub mod portmap;
 pub mod recall;
 pub mod retries;
 pub mod runtime;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proto::{mount3, nfs3, nlm4};
+use proto::{mount3, nfs3, nlm4, nsm1};
 use rpc::{Call, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::Encoder;
@@ -14,9 +14,10 @@ use crate::mount3::Mount3;
 use crate::nfs3::Nfs3;
 use crate::nfs4::Nfs4;
 use crate::nlm4::{LockTable, Nlm4};
+use crate::nsm1::Nsm1;
 use crate::retries::{Retries, Turn, runs_once};
 
-/// All programs of the server on one port: NFS, MOUNT and the lock manager.
+/// All programs of the server on one port: NFS, MOUNT, the lock manager and the status monitor.
 #[derive(Debug)]
 pub struct Programs<F, C, L> {
     nfs3: Nfs3<F, C>,
@@ -24,6 +25,7 @@ pub struct Programs<F, C, L> {
     mount3: Mount3<F>,
     nlm4: Nlm4<F, L>,
     retries: Option<Retries>,
+    nsm1: Option<Nsm1<L>>,
 }
 
 impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
@@ -35,6 +37,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
             mount3: Mount3::new(Arc::clone(&exports)),
             nlm4: Nlm4::new(exports, locks),
             retries: None,
+            nsm1: None,
         }
     }
 
@@ -84,6 +87,12 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         self
     }
 
+    /// Hears of hosts that restart.
+    #[must_use]
+    pub fn with_nsm1(self, nsm1: Nsm1<L>) -> Self {
+        Self { nsm1: Some(nsm1), ..self }
+    }
+
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
     /// their own, the latter with the lowest and highest version that is there.
     async fn route(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
@@ -100,8 +109,26 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
             }
             (nlm4::PROGRAM, nlm4::VERSION) => self.nlm4.call(call, reply).await,
             (nlm4::PROGRAM, _) => Err(Refusal::ProgramMismatch { low: nlm4::VERSION, high: nlm4::VERSION }),
+            (nsm1::PROGRAM, version) => match &self.nsm1 {
+                Some(nsm) if version == nsm1::VERSION => nsm.call(call, reply),
+                Some(_) => Err(Refusal::ProgramMismatch { low: nsm1::VERSION, high: nsm1::VERSION }),
+                None => Err(Refusal::ProgramUnavailable),
+            },
             _ => Err(Refusal::ProgramUnavailable),
         }
+    }
+}
+
+/// What of the programs is offered by datagrams: all but NFS, whose requests and replies are large.
+#[derive(Debug)]
+pub struct WithoutNfs<S>(pub Arc<S>);
+
+impl<S: rpc::Service> rpc::Service for WithoutNfs<S> {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        if call.header.program == nfs3::PROGRAM {
+            return Err(Refusal::ProgramUnavailable);
+        }
+        self.0.call(call, reply).await
     }
 }
 
@@ -148,7 +175,7 @@ mod tests {
     #[test]
     fn every_program_answers_null_in_its_version() {
         let server = Server::new();
-        for (program, version) in [(100_003, 3), (100_005, 3), (100_021, 4)] {
+        for (program, version) in [(100_003, 3), (100_005, 3), (100_021, 4), (100_024, 1)] {
             let outcome = server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new());
             assert_eq!(outcome, Ok(Bytes::new()), "{program}");
         }
@@ -163,6 +190,7 @@ mod tests {
         assert_eq!(refusal(100_003, 2), Refusal::ProgramMismatch { low: 3, high: 3 });
         assert_eq!(refusal(100_005, 1), Refusal::ProgramMismatch { low: 3, high: 3 });
         assert_eq!(refusal(100_021, 3), Refusal::ProgramMismatch { low: 4, high: 4 });
+        assert_eq!(refusal(100_024, 2), Refusal::ProgramMismatch { low: 1, high: 1 });
         assert_eq!(refusal(100_000, 2), Refusal::ProgramUnavailable);
     }
 }

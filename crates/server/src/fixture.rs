@@ -18,6 +18,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use crate::conflicts::{Conflicts, NoConflicts};
 use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
+use crate::nsm1::Nsm1;
 use crate::recall::Recaller;
 use crate::retries::{Retries, RetryLimits};
 use crate::runtime::Runtime;
@@ -135,13 +136,19 @@ impl Server {
 impl<C: Conflicts> Server<C> {
     /// The given exports.
     pub(crate) fn with(exports: Vec<Export<Memory>>, conflicts: C) -> Self {
+        Self::with_recaller(exports, conflicts, recaller())
+    }
+
+    /// The given exports, and locks in the state of `recaller`.
+    pub(crate) fn with_recaller(exports: Vec<Export<Memory>>, conflicts: C, recaller: Recaller) -> Self {
         let exports = Arc::new(Exports::new(exports).unwrap());
         let set = exports.load();
         let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
         drop(set);
-        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller())
-            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld)));
+        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller.clone())
+            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld)))
+            .with_nsm1(Nsm1::new(recaller, 7));
         Self { programs, exports, xids: AtomicU32::new(1), root }
     }
 
@@ -161,10 +168,21 @@ impl<C: Conflicts> Server<C> {
         peer: &str,
         arguments: impl Into<Bytes>,
     ) -> Result<Bytes, Refusal> {
+        let peer = SocketAddr::new(peer.parse().unwrap(), 900);
+        self.raw_from(number, credential, peer, arguments)
+    }
+
+    /// Calls any procedure from an address and port; yields the results.
+    pub(crate) fn raw_from(
+        &self,
+        number: (u32, u32, u32),
+        credential: Credential,
+        peer: SocketAddr,
+        arguments: impl Into<Bytes>,
+    ) -> Result<Bytes, Refusal> {
         let (program, version, procedure) = number;
         let xid = self.xids.fetch_add(1, Ordering::Relaxed);
         let header = CallHeader { xid, program, version, procedure, credential };
-        let peer = SocketAddr::new(peer.parse().unwrap(), 900);
         self.send(&header, peer, arguments.into()).now_or_never().expect("memory answers at once")
     }
 

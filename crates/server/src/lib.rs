@@ -1,6 +1,6 @@
 //! An NFS server as a library: the RPC programs over any [`vfs::FileSystem`].
 //!
-//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `portmap`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
+//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `nsm1`, `portmap`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
 //! clock, no files, so that a simulator can poll it on its own executor.
 
 #![forbid(unsafe_code)]
@@ -11,11 +11,13 @@ pub mod dispatch;
 pub mod exports;
 #[cfg(test)]
 mod fixture;
+pub mod hosts;
 pub mod metrics;
 pub mod mount3;
 pub mod nfs3;
 pub mod nfs4;
 pub mod nlm4;
+pub mod nsm1;
 mod persistent;
 pub mod portmap;
 pub mod recall;

@@ -1,5 +1,6 @@
 //! What a server has on stable storage: the names of clients that hold state (RFC 8881 §8.4.3), who may reclaim after a
-//! restart, and the reply caches of persistent sessions (§2.10.6.5).
+//! restart, the hosts that hold locks through NLM and must be told of it, and the reply caches of persistent sessions
+//! (§2.10.6.5).
 //!
 //! The order is what matters: a name is added before its client is given anything, removed before what it held is
 //! given to others, and the grace period is written down as over before anything new is given. Of a request on a persistent
@@ -10,6 +11,7 @@ use std::io;
 use bytes::Bytes;
 use proto::nfs4::{ClientId, SessionId, SlotId};
 
+use crate::hosts::HostRoute;
 use crate::runtime::BoxFuture;
 
 /// A persistent session as a server finds it that starts.
@@ -25,6 +27,15 @@ pub struct StoredSession {
     pub slots: Vec<(SlotId, Bytes)>,
 }
 
+/// A host that locks through NLM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredHost {
+    /// Its address, a space, and what it calls itself: as the table of locks has it.
+    pub name: Bytes,
+    /// How it is reached.
+    pub route: HostRoute,
+}
+
 /// Keeps names and sessions. Every change is on stable storage when its future ends, and changes take effect in the order in
 /// which they were asked for.
 pub trait StableRecords: Send + Sync + 'static {
@@ -38,6 +49,26 @@ pub trait StableRecords: Send + Sync + 'static {
 
     /// Forgets those who could have reclaimed and did not.
     fn end_grace(&self) -> BoxFuture<io::Result<()>>;
+
+    /// True when hosts can be kept. Otherwise none is told of a restart, and the methods about hosts do nothing.
+    fn keeps_hosts(&self) -> bool {
+        false
+    }
+
+    /// Adds a host that is about to hold locks, or replaces what was kept of it.
+    fn add_host(&self, _host: StoredHost) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
+
+    /// Removes a host that holds nothing; one that is not there is no error.
+    fn remove_host(&self, _name: Bytes) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
+
+    /// A host has been told of the restart, or cannot be.
+    fn host_told(&self, _name: Bytes) -> BoxFuture<io::Result<()>> {
+        nothing()
+    }
 
     /// True when sessions can be kept. Otherwise no session is persistent, and the methods below do nothing.
     fn keeps_sessions(&self) -> bool {

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use crate::kept::own;
 
 /// Ranges and shares of all hosts of one address.
-const PER_ADDRESS_MAX: usize = 1 << 18;
+const PER_ADDRESS_MAX: usize = 1 << 17;
 /// Ranges and shares of all hosts.
-const TOTAL_MAX: usize = 1 << 20;
+const TOTAL_MAX: usize = 1 << 19;
 
 /// Ranges and shares by host. A host is its address, a space and its name, so that those of one address stand together.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use vfs::FileSystem;
 
 use super::context::{Context, Object};
 use super::regular;
-use crate::recall::Waiter;
+use crate::recall::{Waiter, Who};
 
 /// A lock in the way, or another reason.
 pub(crate) enum Refused {
@@ -64,9 +64,7 @@ fn note_waiter<F: FileSystem>(
         recaller.waits_no_more(request.file, client.id(), &owner);
     } else {
         let waiter = Waiter {
-            client: client.id(),
-            owner,
-            handle: object.fs().handle(&object.node),
+            who: Who::Nfs4 { client: client.id(), owner, handle: object.fs().handle(&object.node) },
             range: request.range,
             exclusive: request.exclusive,
             asked: recaller.now(),

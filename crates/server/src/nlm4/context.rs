@@ -1,5 +1,7 @@
 //! What a handler is given: the exports, the locks, the caller, and the way from a request's lock to the file and owner.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use proto::nlm4::{Lock, NetObject, Status};
 use rpc::{Call, Refusal};
@@ -8,7 +10,11 @@ use xdr::Decode;
 
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
 use crate::exports::{Caller, Denied, Export, ExportSet, Unreachable, Version};
+use crate::hosts::HostRoute;
 use crate::metrics::Seen;
+
+/// The longest name of a host in bytes, as everywhere but in the protocol (RFC 1123 §2.1).
+pub(super) const HOST_NAME_BYTES_MAX: usize = 255;
 
 /// One call.
 pub(super) struct Context<'a, F, L> {
@@ -38,6 +44,9 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
 
     /// The file and owner of a lock that the caller may only take with `wanted`, and its range.
     pub(super) async fn lock(&self, lock: &Lock, wanted: Access) -> Result<(Target, ByteRange), Status> {
+        if lock.caller_name.len() > HOST_NAME_BYTES_MAX {
+            return Err(Status::Failed);
+        }
         // RFC 1813 §6.3.1: a range beyond the last offset is NLM4_FBIG.
         let range = ByteRange::new(lock.offset, lock.length).ok_or(Status::FileTooBig)?;
         let target = self.target(&lock.file, wanted).await?;
@@ -66,10 +75,20 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
         Ok(FileKey { export: export.id(), object: export.file_system().object_id(&node) })
     }
 
+    /// The address that the call came from.
+    pub(super) fn client(&self) -> IpAddr {
+        self.call.peer.ip().to_canonical()
+    }
+
+    /// The way back to the caller.
+    pub(super) fn route(&self) -> HostRoute {
+        HostRoute::of(self.call)
+    }
+
     pub(super) fn owner(&self, host: &Bytes, owner: &NetObject, process: i32) -> Owner {
         // Copied: a slice would keep the whole record for as long as the lock is held.
         let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
-        Owner { client: self.call.peer.ip(), host: copy(host), owner: copy(&owner.0), process }
+        Owner { client: self.client(), host: copy(host), owner: copy(&owner.0), process }
     }
 }
 
@@ -92,6 +111,7 @@ pub(super) fn needed(exclusive: bool) -> Access {
 pub(super) fn denied(denied: &LockDenied) -> Status {
     match denied {
         LockDenied::Conflict(_) => Status::Denied,
+        LockDenied::Waits => Status::Blocked,
         LockDenied::Full => Status::DeniedNoLocks,
         LockDenied::Grace => Status::DeniedGracePeriod,
     }

@@ -1,33 +1,57 @@
 //! LOCK and NM_LOCK: take a lock.
 
-use proto::nlm4::{LockArgs, Response, Status};
+use bytes::Bytes;
+use proto::nlm4::{Lock, LockArgs, NetObject, Response, Status};
 use vfs::FileSystem;
 
 use super::context::{Context, denied, needed};
-use super::lock_table::LockTable;
+use super::lock_table::{LockCall, LockTable};
+
+/// Whether a host is told of a restart of this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Monitored {
+    Yes,
+    /// It has asked by NM_LOCK: it has no status monitor that could be told.
+    No,
+}
 
 pub(super) async fn run<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: LockArgs,
+    monitored: Monitored,
 ) -> Response {
-    let status = take(context, &arguments).await.err().unwrap_or(Status::Granted);
+    let status = take(context, &arguments, monitored).await.err().unwrap_or(Status::Granted);
     Response { cookie: arguments.cookie, status }
 }
 
-/// A conflict is NLM4_DENIED even for a request that would wait: NLM4_BLOCKED promises a call back (RFC 1813 §6.1.4)
-/// that the server does not make. Clients then ask again.
 async fn take<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: &LockArgs,
+    monitored: Monitored,
 ) -> Result<(), Status> {
     // In the grace period only what was held may be had; outside of it, what was lost may be held by others by now.
     if arguments.reclaim != context.locks.in_grace() {
         return Err(Status::DeniedGracePeriod);
     }
     let (target, range) = context.lock(&arguments.lock, needed(arguments.exclusive)).await?;
-    if !arguments.reclaim {
-        context.locks.before_lock(target.file, arguments.exclusive).await.map_err(|why| denied(&why))?;
-    }
-    let taken = context.locks.lock(target.file, &target.owner, range, arguments.exclusive).await;
+    let call = LockCall {
+        route: context.route(),
+        is_monitored: monitored == Monitored::Yes,
+        reclaim: arguments.reclaim,
+        waits_for: (arguments.block && !arguments.reclaim).then(|| own(&arguments.lock)),
+    };
+    let asked = (range, arguments.exclusive);
+    let taken = context.locks.lock(target.file, &target.owner, asked, call).await;
     taken.map_err(|why| denied(&why))
+}
+
+/// A copy that does not keep the whole record.
+fn own(lock: &Lock) -> Lock {
+    let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
+    Lock {
+        caller_name: copy(&lock.caller_name),
+        file: NetObject(copy(&lock.file.0)),
+        owner: NetObject(copy(&lock.owner.0)),
+        ..*lock
+    }
 }

@@ -4,9 +4,11 @@ use std::future::Future;
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use proto::nlm4::{self, Procedure, Status};
 use vfs::ObjectId;
 
 use crate::exports::ExportId;
+use crate::hosts::HostRoute;
 
 /// A file among all exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +78,8 @@ pub struct Held {
 pub enum LockDenied {
     /// This one stands in the way.
     Conflict(Box<Held>),
+    /// Another stands in the way; when it has gone, the lock is taken and its host called.
+    Waits,
     /// There is no room for more locks.
     Full,
     /// Locks of before a restart are being reclaimed; come back later.
@@ -95,18 +99,21 @@ pub struct Shares {
     pub deny_write: bool,
 }
 
-/// Byte-range locks and share reservations of all files. But for delegations, nothing waits here.
-pub trait LockTable: Send + Sync + 'static {
-    /// Waits until nobody's delegation, under which locks may be held unseen, stands in the way.
-    ///
-    /// # Errors
-    /// `Full` when that takes too long; the client may try again.
-    fn before_lock(
-        &self,
-        file: FileKey,
-        exclusive: bool,
-    ) -> impl Future<Output = Result<(), LockDenied>> + Send;
+/// How a lock is asked for.
+#[derive(Debug, Clone)]
+pub struct LockCall {
+    /// The way to the host.
+    pub route: HostRoute,
+    /// The host is told when this server restarts.
+    pub is_monitored: bool,
+    /// The lock was held before this server restarted.
+    pub reclaim: bool,
+    /// What is called back with, as the host knows the lock; `None` to be denied a lock that is not free.
+    pub waits_for: Option<nlm4::Lock>,
+}
 
+/// Byte-range locks and share reservations of all files.
+pub trait LockTable: Send + Sync + 'static {
     /// True while locks of before a restart may be taken back, and no others taken.
     fn in_grace(&self) -> bool;
 
@@ -122,7 +129,8 @@ pub trait LockTable: Send + Sync + 'static {
         exclusive: bool,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
-    /// Takes a lock. What `owner` already holds of the range changes to the new kind, as POSIX has it.
+    /// Takes a lock, when nobody's delegation is in the way under which locks may be held unseen. What `owner` already holds of
+    /// the range changes to the new kind, as POSIX has it.
     ///
     /// # Errors
     /// When it cannot be had now.
@@ -130,9 +138,12 @@ pub trait LockTable: Send + Sync + 'static {
         &self,
         file: FileKey,
         owner: &Owner,
-        range: ByteRange,
-        exclusive: bool,
+        lock: (ByteRange, bool),
+        call: LockCall,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
+
+    /// Takes back a request that waits; false when there is none.
+    fn cancel(&self, file: FileKey, owner: &Owner, lock: (ByteRange, bool)) -> bool;
 
     /// Gives back what `owner` holds of the range.
     ///
@@ -149,11 +160,21 @@ pub trait LockTable: Send + Sync + 'static {
         file: FileKey,
         owner: &Owner,
         shares: Shares,
+        call: LockCall,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
     /// Gives back the owner's share reservation on the file.
     fn unshare(&self, file: FileKey, owner: &Owner);
 
-    /// Gives back everything that `host` at `client` holds.
+    /// Gives back everything that `host` at `client` holds and waits for.
     fn free_all(&self, client: IpAddr, host: &[u8]);
+
+    /// A host has restarted that calls itself `name` and has said so from `client`: gives back everything that it holds.
+    fn host_restarted(&self, client: IpAddr, name: &[u8]);
+
+    /// A host has answered a message that gave it a lock.
+    fn granted_message(&self, client: IpAddr, cookie: &[u8], status: Status);
+
+    /// Sends the result of a message to the host that sent it.
+    fn send_result(&self, route: HostRoute, procedure: Procedure, result: Vec<u8>);
 }

@@ -1,14 +1,14 @@
 //! NLM version 4 (X/Open C702, RFC 1813 appendix II): byte-range locks and share reservations of NFSv3 clients.
 //!
-//! Which locks exist is the [`LockTable`]'s to know. A lock that conflicts is denied and never waited for: the server
-//! does not call clients back, so it may not answer NLM4_BLOCKED. The one-way messages are not offered for the same reason:
-//! their results are calls to the client.
+//! Which locks exist is the [`LockTable`]'s to know. A request that waits for a lock is answered NLM4_BLOCKED, and the host is
+//! called when it has the lock. The one-way messages are answered by calls to the host, too.
 
 mod cancel;
 mod context;
 mod free_all;
 mod lock;
 mod lock_table;
+mod message;
 mod share;
 mod state_table;
 mod test;
@@ -27,7 +27,8 @@ use xdr::Encoder;
 use crate::exports::Exports;
 use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
-pub use lock_table::{ByteRange, FileKey, Held, LockDenied, LockTable, Owner, Shares};
+use lock::Monitored;
+pub use lock_table::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
 
 /// The program.
 #[derive(Debug)]
@@ -57,7 +58,8 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §6.1.1).
         let exports = self.exports.load();
-        if procedure != Procedure::Null {
+        // Nor does an answer to a call of ours, which says its secret.
+        if !matches!(procedure, Procedure::Null | Procedure::GrantedRes) {
             exports.check_flavor(&call.header.credential)?;
         }
         let context = Context::new(&exports, &self.locks, call);
@@ -65,26 +67,25 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
         match procedure {
             Procedure::Null => {}
             Procedure::Test => reply.put(&test::run(&context, context.arguments()?).await),
-            // NM_LOCK only differs in that the server need not watch for the client's restart.
-            Procedure::Lock | Procedure::NmLock => {
-                reply.put(&lock::run(&context, context.arguments()?).await);
-            }
+            Procedure::Lock => reply.put(&lock::run(&context, context.arguments()?, Monitored::Yes).await),
+            Procedure::NmLock => reply.put(&lock::run(&context, context.arguments()?, Monitored::No).await),
             Procedure::Cancel => reply.put(&cancel::run(&context, context.arguments()?).await),
             Procedure::Unlock => reply.put(&unlock::run(&context, context.arguments()?).await),
             Procedure::Share => reply.put(&share::take(&context, context.arguments()?).await),
             Procedure::Unshare => reply.put(&share::give_back(&context, context.arguments()?).await),
             Procedure::FreeAll => free_all::run(&context, &context.arguments()?),
+            Procedure::TestMsg => message::test(&context, context.arguments()?).await,
+            Procedure::LockMsg => message::lock(&context, context.arguments()?).await,
+            Procedure::CancelMsg => message::cancel(&context, context.arguments()?).await,
+            Procedure::UnlockMsg => message::unlock(&context, context.arguments()?).await,
+            Procedure::GrantedRes => message::granted(&context, &context.arguments()?),
+            // What a client's lock manager is called with: this host asks nobody for locks.
             Procedure::Granted
-            | Procedure::TestMsg
-            | Procedure::LockMsg
-            | Procedure::CancelMsg
-            | Procedure::UnlockMsg
             | Procedure::GrantedMsg
             | Procedure::TestRes
             | Procedure::LockRes
             | Procedure::CancelRes
-            | Procedure::UnlockRes
-            | Procedure::GrantedRes => return Err(Refusal::ProcedureUnavailable),
+            | Procedure::UnlockRes => return Err(Refusal::ProcedureUnavailable),
         }
         counting.end(OperationIndex::nlm4(procedure), context.seen.get(), || {
             results::of_nlm4(procedure, &reply.as_slice()[start..])

@@ -4,8 +4,8 @@
 use proto::nlm4::{Share, ShareAccess, ShareArgs, ShareMode, ShareResponse, Status};
 use vfs::{Access, FileSystem};
 
-use super::context::{Context, Target, denied};
-use super::lock_table::{LockTable, Shares};
+use super::context::{Context, HOST_NAME_BYTES_MAX, Target, denied};
+use super::lock_table::{LockCall, LockTable, Shares};
 
 /// SHARE.
 pub(super) async fn take<F: FileSystem, L: LockTable>(
@@ -48,7 +48,9 @@ async fn reserve<F: FileSystem, L: LockTable>(
         wanted.0 |= Access::MODIFY.0;
     }
     let target = target(context, &arguments.share, wanted).await?;
-    context.locks.share(target.file, &target.owner, shares).await.map_err(|why| denied(&why))
+    let call =
+        LockCall { route: context.route(), is_monitored: true, reclaim: arguments.reclaim, waits_for: None };
+    context.locks.share(target.file, &target.owner, shares, call).await.map_err(|why| denied(&why))
 }
 
 async fn target<F: FileSystem, L: LockTable>(
@@ -56,6 +58,9 @@ async fn target<F: FileSystem, L: LockTable>(
     share: &Share,
     wanted: Access,
 ) -> Result<Target, Status> {
+    if share.caller_name.len() > HOST_NAME_BYTES_MAX {
+        return Err(Status::Failed);
+    }
     let file = context.target(&share.file, wanted).await?;
     Ok(Target { file, owner: context.owner(&share.caller_name, &share.owner, 0) })
 }

@@ -4,11 +4,13 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use proto::nfs4::{Status, share};
+use proto::nlm4;
 use state::{Denied, FileId, LockOwner, Range, ShareOwner};
 
-use super::{ByteRange, FileKey, Held, LockDenied, LockTable, Owner, Shares};
+use super::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
+use crate::hosts::HostRoute;
 use crate::nfs4::lock_outcome as outcome;
-use crate::recall::Recaller;
+use crate::recall::{NlmWaiter, Recaller, TooMany};
 
 fn file(key: FileKey) -> FileId {
     FileId(key.object.fileid, key.object.generation)
@@ -62,18 +64,33 @@ fn refused(status: Status) -> LockDenied {
     }
 }
 
+/// Host names are the same in any case, and when one is the other without its domain.
+fn is_same_name(one: &[u8], other: &[u8]) -> bool {
+    let first = |name: &[u8]| name.iter().position(|byte| *byte == b'.').unwrap_or(name.len());
+    let has_domain = |name: &[u8]| first(name) < name.len();
+    if has_domain(one) && has_domain(other) {
+        one.eq_ignore_ascii_case(other)
+    } else {
+        one[..first(one)].eq_ignore_ascii_case(&other[..first(other)])
+    }
+}
+
+impl Recaller {
+    /// Checks that a host may take back what it held, and that it will be told when this server restarts.
+    async fn may_be_given(&self, host: &Bytes, call: &LockCall) -> Result<(), LockDenied> {
+        if call.reclaim && !self.may_host_reclaim(host) {
+            return Err(LockDenied::Grace);
+        }
+        if call.is_monitored {
+            self.record_host(host, call.route).await.map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
 impl LockTable for Recaller {
     fn in_grace(&self) -> bool {
         self.state().in_grace()
-    }
-
-    async fn before_lock(&self, key: FileKey, exclusive: bool) -> Result<(), LockDenied> {
-        let ended = if exclusive {
-            self.begin_change(file(key), None).await.map(|_| ())
-        } else {
-            self.before_read(file(key), None).await
-        };
-        ended.map_err(refused)
     }
 
     async fn test(
@@ -93,22 +110,57 @@ impl LockTable for Recaller {
         &self,
         key: FileKey,
         asking: &Owner,
-        bytes: ByteRange,
-        exclusive: bool,
+        (bytes, exclusive): (ByteRange, bool),
+        call: LockCall,
     ) -> Result<(), LockDenied> {
-        let (owner, asked) = (owner(asking), (range(bytes), exclusive));
-        let locked = self.hold(|| outcome(self.state().nlm_lock(file(key), &owner, asked, self.now()))).await;
-        locked.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
+        let (file, owner, asked) = (file(key), owner(asking), (range(bytes), exclusive));
+        let host = host(asking.client, &asking.host);
+        self.may_be_given(&host, &call).await?;
+        let attempt = || outcome(self.try_nlm_lock(file, &owner, asked, call.reclaim));
+        let mut locked = self.hold(attempt).await.map_err(refused)?;
+        if locked.is_err()
+            && let Some(lock) = &call.waits_for
+            && self.can_call_hosts()
+        {
+            let waiter = NlmWaiter::new(owner.clone(), call.route, lock.clone());
+            self.wait_for_nlm_lock(file, waiter, asked).map_err(|TooMany| LockDenied::Full)?;
+            // What was in the way may have gone before the waiter was noted.
+            locked = match attempt() {
+                Ok(locked) => locked,
+                Err(_) => return Err(LockDenied::Waits),
+            };
+            if locked.is_err() {
+                return Err(LockDenied::Waits);
+            }
+        }
+        let before = locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
+        self.nlm_waits_no_more(file, &owner, asked);
+        if call.is_monitored && self.record_host(&host, call.route).await.is_err() {
+            // It was forgotten in between, and cannot be recorded again.
+            self.state().nlm_undo(file, &owner, asked.0, &before);
+            return Err(LockDenied::Full);
+        }
+        // It may be less than what was held before.
+        self.locks_released(file);
         Ok(())
+    }
+
+    fn cancel(&self, key: FileKey, asking: &Owner, (bytes, exclusive): (ByteRange, bool)) -> bool {
+        self.nlm_cancel(file(key), &owner(asking), (range(bytes), exclusive))
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
-        self.state().nlm_unlock(file(key), &owner(asking), range(bytes), &[]).map_err(refused)?;
-        self.locks_released(file(key));
-        Ok(())
+        self.nlm_unlock(file(key), &owner(asking), range(bytes)).map_err(refused)
     }
 
-    async fn share(&self, key: FileKey, asking: &Owner, shares: Shares) -> Result<(), LockDenied> {
+    async fn share(
+        &self,
+        key: FileKey,
+        asking: &Owner,
+        shares: Shares,
+        call: LockCall,
+    ) -> Result<(), LockDenied> {
+        self.may_be_given(&host(asking.client, &asking.host), &call).await?;
         let bits = |read: bool, write: bool| u32::from(read) * share::READ + u32::from(write) * share::WRITE;
         let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
         let attempt = || self.state().share(file(key), share_owner(asking), asked, self.now());
@@ -127,6 +179,52 @@ impl LockTable for Recaller {
     }
 
     fn free_all(&self, client: IpAddr, name: &[u8]) {
-        self.state().nlm_free_all(&host(client, name));
+        self.nlm_free_all(&host(client, name));
+    }
+
+    fn host_restarted(&self, client: IpAddr, name: &[u8]) {
+        let prefix = host(client, b"");
+        let mut hosts = self.state().nlm_hosts(&prefix);
+        hosts.extend(self.waiting_hosts().into_iter().filter(|host| host.starts_with(&prefix)));
+        hosts.sort();
+        hosts.dedup();
+        let is_named = |host: &&Bytes| is_same_name(&host[prefix.len()..], name);
+        let restarted: Vec<_> = match hosts.iter().filter(is_named).cloned().collect::<Vec<_>>() {
+            // A status monitor may know its host by another name than a lock manager: there is only one that it can be.
+            none if none.is_empty() && hosts.len() == 1 => hosts,
+            named => named,
+        };
+        for host in &restarted {
+            tracing::info!(host = %String::from_utf8_lossy(host), "a host has restarted: its locks are free");
+            self.nlm_free_all(host);
+        }
+    }
+
+    fn granted_message(&self, client: IpAddr, cookie: &[u8], status: nlm4::Status) {
+        Recaller::granted_message(self, client, cookie, status);
+    }
+
+    fn send_result(&self, route: HostRoute, procedure: nlm4::Procedure, result: Vec<u8>) {
+        Recaller::send_result(self, route, procedure, result);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_far_as_both_go() {
+        for (one, other, same) in [
+            ("ann", "ann", true),
+            ("ann", "Ann.example.org", true),
+            ("ann.example.org", "ANN", true),
+            ("ann.example.org", "ann.example.net", false),
+            ("ann.example.org", "ann.example.org", true),
+            ("ann", "anna", false),
+            ("", "ann", false),
+        ] {
+            assert_eq!(is_same_name(one.as_bytes(), other.as_bytes()), same, "{one} {other}");
+        }
     }
 }

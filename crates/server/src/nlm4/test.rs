@@ -10,6 +10,11 @@ pub(super) async fn run<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: TestArgs,
 ) -> TestResponse {
+    // What is free now may be taken back.
+    if context.locks.in_grace() {
+        let result = TestResult::Other(Status::DeniedGracePeriod);
+        return TestResponse { cookie: arguments.cookie, result };
+    }
     let result = match context.lock(&arguments.lock, needed(arguments.exclusive)).await {
         Err(status) => TestResult::Other(status),
         Ok((target, range)) => {

@@ -1,32 +1,33 @@
-//! Clients that poll for a byte-range lock, told when it may be free: CB_NOTIFY_LOCK (RFC 8881 §9.6, §20.11).
+//! Who waits for byte-range locks, of both protocols in one order. An NFSv4 client polls, and is told when its lock may be free:
+//! CB_NOTIFY_LOCK (RFC 8881 §9.6, §20.11). A host that locks through NLM is given the lock and told so: see [`super::nlm_grants`].
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::{CallbackOperation, CbNotifyLockArgs, ClientId, FileHandle, StateOwner};
 use state::{FileId, LockError, LockOwner, Now, Range};
 use vfs::Handle;
 
 use super::Recaller;
+use super::nlm_grants::NlmWaiter;
 
-/// Waiters of one file that are told; the others find out by polling.
+/// Waiters of one file. More NFSv4 clients find out by polling; more hosts are refused.
 const WAITERS_PER_FILE_MAX: usize = 1024;
 /// Waiters of all files.
 const WAITERS_MAX: usize = 65_536;
-/// How long a client may not have asked again before it is taken to have given up: the Linux client polls every 30 s.
+/// Waiters of all hosts of one address.
+const WAITERS_PER_ADDRESS_MAX: usize = 1024;
+/// How long who polls may not have asked again before it is taken to have given up: Linux polls every 30 s.
 const PATIENCE_MS: u64 = 60_000;
 
-/// A lock-owner that asked for a range and was denied it.
+/// Who asked for a range and was denied it.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter {
-    /// Whose.
-    pub(crate) client: ClientId,
-    /// The lock-owner.
-    pub(crate) owner: Bytes,
-    /// How the client knows the file.
-    pub(crate) handle: Handle,
+    /// Who.
+    pub(crate) who: Who,
     /// Where.
     pub(crate) range: Range,
     /// How.
@@ -35,21 +36,70 @@ pub(crate) struct Waiter {
     pub(crate) asked: Now,
 }
 
+/// Who waits.
+#[derive(Debug, Clone)]
+pub(crate) enum Who {
+    /// An NFSv4 lock-owner.
+    Nfs4 {
+        /// Whose.
+        client: ClientId,
+        /// The lock-owner.
+        owner: Bytes,
+        /// How the client knows the file.
+        handle: Handle,
+    },
+    /// A process on a host that locks through NLM.
+    Nlm(NlmWaiter),
+}
+
 impl Waiter {
-    fn is(&self, client: ClientId, owner: &Bytes) -> bool {
-        self.client == client && self.owner == *owner
+    fn is(&self, wanted_by: ClientId, name: &Bytes) -> bool {
+        matches!(&self.who, Who::Nfs4 { client, owner, .. } if *client == wanted_by && owner == name)
     }
 
-    fn lock_owner(&self) -> LockOwner {
-        LockOwner::Nfs4 { client: self.client, owner: self.owner.clone() }
+    fn ask_again(&mut self, again: Self) {
+        match &self.who {
+            // What is being given to it is already its own.
+            Who::Nlm(waiter) if waiter.is_being_granted() => self.asked = again.asked,
+            _ => *self = again,
+        }
+    }
+
+    /// True when both can be told of a free range.
+    fn goes_with(&self, other: &Self) -> bool {
+        !(self.exclusive || other.exclusive) || !self.range.overlaps(&other.range)
+    }
+
+    /// True for who is forgotten when it does not ask again.
+    fn polls(&self) -> bool {
+        match &self.who {
+            Who::Nfs4 { .. } => true,
+            Who::Nlm(waiter) => waiter.is_silent(),
+        }
     }
 }
+
+/// Why a waiter was not noted: there are too many.
+#[derive(Debug)]
+pub(crate) struct TooMany;
 
 /// In the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct LockWaiters {
     count: AtomicUsize,
-    by_file: Mutex<BTreeMap<FileId, Vec<Waiter>>>,
+    queues: Mutex<Queues>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    pub(super) by_file: BTreeMap<FileId, Vec<Waiter>>,
+    by_address: BTreeMap<IpAddr, usize>,
+}
+
+impl Queues {
+    pub(super) fn of(&mut self, file: FileId) -> &mut [Waiter] {
+        self.by_file.get_mut(&file).map_or(&mut [], Vec::as_mut_slice)
+    }
 }
 
 impl LockWaiters {
@@ -57,42 +107,88 @@ impl LockWaiters {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    fn add(&self, file: FileId, waiter: Waiter) {
-        let mut by_file = self.by_file.lock();
-        let waiters = by_file.entry(file).or_default();
-        if let Some(known) = waiters.iter_mut().find(|known| known.is(waiter.client, &waiter.owner)) {
-            // Keeps its place.
-            *known = waiter;
-        } else if waiters.len() < WAITERS_PER_FILE_MAX && self.count.load(Ordering::Relaxed) < WAITERS_MAX {
-            waiters.push(waiter);
-            self.count.fetch_add(1, Ordering::Relaxed);
-        }
+    pub(super) fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock()
     }
 
-    fn retain(&self, file: FileId, mut keep: impl FnMut(&Waiter) -> bool) {
-        let mut by_file = self.by_file.lock();
-        let Some(waiters) = by_file.get_mut(&file) else { return };
-        let before = waiters.len();
-        waiters.retain(|waiter| keep(waiter));
-        self.count.fetch_sub(before - waiters.len(), Ordering::Relaxed);
-        if waiters.is_empty() {
-            by_file.remove(&file);
+    /// Notes a waiter, or that a known one, of which `is_same` says so, has asked again: it keeps its place.
+    pub(super) fn add(
+        &self,
+        file: FileId,
+        waiter: Waiter,
+        is_same: impl Fn(&Waiter) -> bool,
+    ) -> Result<(), TooMany> {
+        let mut queues = self.queues.lock();
+        let queues = &mut *queues;
+        let waiters = queues.by_file.entry(file).or_default();
+        if let Some(known) = waiters.iter_mut().find(|known| is_same(known)) {
+            known.ask_again(waiter);
+            return Ok(());
         }
+        let address = address_of(&waiter);
+        let of_address = address.map_or(0, |address| queues.by_address.get(&address).copied().unwrap_or(0));
+        let full = waiters.len() >= WAITERS_PER_FILE_MAX
+            || of_address >= WAITERS_PER_ADDRESS_MAX
+            || self.count.load(Ordering::Relaxed) >= WAITERS_MAX;
+        if full {
+            if waiters.is_empty() {
+                queues.by_file.remove(&file);
+            }
+            return Err(TooMany);
+        }
+        waiters.push(waiter);
+        if let Some(address) = address {
+            queues.by_address.insert(address, of_address + 1);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes waiters, and yields them.
+    pub(super) fn remove(&self, file: FileId, gone: impl FnMut(&mut Waiter) -> bool) -> Vec<Waiter> {
+        let mut queues = self.queues.lock();
+        let queues = &mut *queues;
+        let Some(waiters) = queues.by_file.get_mut(&file) else { return Vec::new() };
+        let removed: Vec<_> = waiters.extract_if(.., gone).collect();
+        if waiters.is_empty() {
+            queues.by_file.remove(&file);
+        }
+        for address in removed.iter().filter_map(address_of) {
+            let left = queues.by_address.get(&address).map_or(0, |count| count - 1);
+            if left == 0 {
+                queues.by_address.remove(&address);
+            } else {
+                queues.by_address.insert(address, left);
+            }
+        }
+        self.count.fetch_sub(removed.len(), Ordering::Relaxed);
+        removed
     }
 
     fn of(&self, file: FileId) -> Vec<Waiter> {
-        self.by_file.lock().get(&file).cloned().unwrap_or_default()
+        self.queues.lock().by_file.get(&file).cloned().unwrap_or_default()
     }
 
-    fn files(&self) -> Vec<FileId> {
-        self.by_file.lock().keys().copied().collect()
+    pub(super) fn files(&self) -> Vec<FileId> {
+        self.queues.lock().by_file.keys().copied().collect()
+    }
+}
+
+fn address_of(waiter: &Waiter) -> Option<IpAddr> {
+    match &waiter.who {
+        Who::Nfs4 { .. } => None,
+        Who::Nlm(waiter) => Some(waiter.address()),
     }
 }
 
 impl Recaller {
-    /// Notes who waits for a lock.
+    /// Notes an NFSv4 lock-owner that waits for a lock.
     pub(crate) fn wait_for_lock(&self, file: FileId, waiter: Waiter) {
-        self.inner.lock_waiters.add(file, waiter);
+        if let Who::Nfs4 { client, owner, .. } = &waiter.who {
+            let (client, owner) = (*client, owner.clone());
+            // One more than is noted polls as well.
+            let _ = self.inner.lock_waiters.add(file, waiter, |known| known.is(client, &owner));
+        }
         // What was in the way may have gone before the waiter was noted.
         self.locks_released(file);
     }
@@ -104,7 +200,7 @@ impl Recaller {
 
     /// A lock-owner has got a lock: it waits no more.
     pub(crate) fn waits_no_more(&self, file: FileId, client: ClientId, owner: &Bytes) {
-        self.inner.lock_waiters.retain(file, |waiter| !waiter.is(client, owner));
+        self.inner.lock_waiters.remove(file, |waiter| waiter.is(client, owner));
     }
 
     /// Locks of a file may have gone: tells who waited longest, and whoever can have a lock beside it.
@@ -114,10 +210,7 @@ impl Recaller {
         }
         let mut told: Vec<Waiter> = Vec::new();
         for waiter in self.inner.lock_waiters.of(file) {
-            let in_the_way =
-                |other: &Waiter| (waiter.exclusive || other.exclusive) && waiter.range.overlaps(&other.range);
-            if !told.iter().any(in_the_way) && self.is_free_for(file, &waiter) {
-                self.notify(waiter.clone());
+            if told.iter().all(|other| other.goes_with(&waiter)) && self.tell(file, &waiter) {
                 told.push(waiter);
             }
         }
@@ -129,31 +222,87 @@ impl Recaller {
             return;
         }
         for file in self.inner.lock_waiters.files() {
-            self.inner.lock_waiters.retain(file, |waiter| now.since_ms(waiter.asked) < PATIENCE_MS);
+            let has_given_up =
+                |waiter: &mut Waiter| waiter.polls() && now.since_ms(waiter.asked) >= PATIENCE_MS;
+            self.inner.lock_waiters.remove(file, has_given_up);
             for waiter in self.inner.lock_waiters.of(file) {
-                if self.is_free_for(file, &waiter) {
-                    self.notify(waiter);
-                }
+                self.tell(file, &waiter);
             }
         }
     }
 
-    fn is_free_for(&self, file: FileId, waiter: &Waiter) -> bool {
-        let wanted = (waiter.range, waiter.exclusive);
-        let tested = self.state().test_lock(file, &waiter.lock_owner(), wanted, self.now());
-        // A silent client's lock is as good as free.
-        !matches!(tested, Err(LockError::Denied(_)))
+    /// Tells a waiter that its lock is free, or gives it; false when it is not free.
+    fn tell(&self, file: FileId, waiter: &Waiter) -> bool {
+        match &waiter.who {
+            Who::Nlm(_) => self.grant(file, waiter),
+            Who::Nfs4 { client, owner, handle } => {
+                let lock_owner = LockOwner::Nfs4 { client: *client, owner: owner.clone() };
+                let wanted = (waiter.range, waiter.exclusive);
+                let tested = self.state().test_lock(file, &lock_owner, wanted, self.now());
+                // A silent client's lock is as good as free.
+                let is_free = !matches!(tested, Err(LockError::Denied(_)));
+                if is_free {
+                    self.notify(*client, owner.clone(), handle);
+                }
+                is_free
+            }
+        }
     }
 
-    fn notify(&self, waiter: Waiter) {
+    fn notify(&self, client: ClientId, owner: Bytes, handle: &Handle) {
         let recaller = self.clone();
+        let object = FileHandle(Bytes::copy_from_slice(handle.as_bytes()));
         self.world().spawn(Box::pin(async move {
-            let arguments = CbNotifyLockArgs {
-                object: FileHandle(Bytes::copy_from_slice(waiter.handle.as_bytes())),
-                owner: StateOwner { client: waiter.client, owner: waiter.owner },
-            };
+            let arguments = CbNotifyLockArgs { object, owner: StateOwner { client, owner } };
             // A hint: a client that does not get it polls (RFC 8881 §20.11.4).
-            recaller.callback(waiter.client, CallbackOperation::NotifyLock, &arguments, Vec::new()).await;
+            recaller.callback(client, CallbackOperation::NotifyLock, &arguments, Vec::new()).await;
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::HostRoute;
+    use rpc::Transport;
+
+    fn host(address: [u8; 4], process: i32) -> Waiter {
+        let route = HostRoute { address: address.into(), local: None, transport: Transport::Tcp };
+        let owner = LockOwner::Nlm { host: "h".into(), process, handle: Bytes::new() };
+        let lock = proto::nlm4::Lock {
+            caller_name: Bytes::new(),
+            file: proto::nlm4::NetObject::default(),
+            owner: proto::nlm4::NetObject::default(),
+            process,
+            offset: 0,
+            length: 0,
+        };
+        let who = Who::Nlm(NlmWaiter::new(owner, route, lock));
+        Waiter { who, range: Range::ALL, exclusive: true, asked: Now(0) }
+    }
+
+    #[test]
+    fn waiters_have_a_bound_for_each_file_and_each_address_and_leave_nothing_behind() {
+        let waiters = LockWaiters::default();
+        let add = |file: u64, waiter| waiters.add(FileId(file, 0), waiter, |_| false);
+        for number in 0..WAITERS_PER_ADDRESS_MAX as u64 {
+            add(number, host([10, 0, 0, 1], 1)).unwrap();
+        }
+        add(5000, host([10, 0, 0, 1], 1)).unwrap_err();
+        assert!(!waiters.files().contains(&FileId(5000, 0)));
+        for number in 0..WAITERS_PER_FILE_MAX {
+            add(6000, host([10, 1, (number >> 8) as u8, number as u8], 1)).unwrap();
+        }
+        add(6000, host([10, 2, 0, 1], 1)).unwrap_err();
+        waiters.remove(FileId(0, 0), |_| true);
+        add(5000, host([10, 0, 0, 1], 1)).unwrap();
+        for file in waiters.files() {
+            waiters.remove(file, |_| true);
+        }
+        let queues = waiters.queues();
+        assert_eq!(
+            (waiters.count.load(Ordering::Relaxed), queues.by_file.len(), queues.by_address.len()),
+            (0, 0, 0)
+        );
     }
 }

@@ -8,12 +8,15 @@ mod backchannels;
 mod conflicts;
 mod get_attr;
 mod granted;
+mod hosts;
 mod lock_waiters;
 mod nameless;
+mod nlm_grants;
 mod recall_any;
 mod records;
 mod revoke;
 mod sessions;
+mod tell_hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,8 +34,11 @@ pub use backchannel::{Backchannel, CallbackTarget};
 pub(crate) use backchannels::Backchannels;
 pub(crate) use get_attr::Holder;
 pub(crate) use granted::Granted;
+use hosts::Hosts;
 use lock_waiters::LockWaiters;
-pub(crate) use lock_waiters::Waiter;
+pub(crate) use lock_waiters::{TooMany, Waiter, Who};
+pub(crate) use nlm_grants::NlmWaiter;
+pub use tell_hosts::Restart;
 
 use crate::metrics::Events;
 use crate::runtime::Runtime;
@@ -58,6 +64,7 @@ struct Inner {
     backchannels: Backchannels,
     granted: Mutex<BTreeMap<[u8; 12], Granted>>,
     lock_waiters: LockWaiters,
+    hosts: Hosts,
     /// Clients that are gone and whose state still stands.
     undone: Mutex<Vec<Arc<Client>>>,
     returned: Event,
@@ -85,6 +92,7 @@ impl Recaller {
             backchannels: Backchannels::default(),
             granted: Mutex::default(),
             lock_waiters: LockWaiters::default(),
+            hosts: Hosts::default(),
             undone: Mutex::default(),
             returned: Event::new(),
             trimmed: Mutex::default(),
@@ -156,6 +164,7 @@ impl Recaller {
         }
         self.end_grace_if_due().await;
         self.forget_ended_sessions().await;
+        self.forget_idle_hosts(now).await;
         self.inner.backchannels.retain(|session| self.inner.state.session(session).is_ok());
         // Those of clients that are gone.
         let mut granted = self.inner.granted.lock();

@@ -1,5 +1,9 @@
 //! The rules of the lock manager, each through the whole path of a call.
 
+mod hosts;
+mod lab;
+mod waiting;
+
 use bytes::Bytes;
 use proto::nfs3::{self, FileHandle, RemoveArgs};
 use proto::nlm4::*;
@@ -109,7 +113,7 @@ fn test_names_the_lock_in_the_way() {
 }
 
 #[test]
-fn a_request_that_would_wait_is_denied_and_leaves_nothing_to_cancel() {
+fn where_no_host_can_be_called_a_request_that_would_wait_is_denied_and_leaves_nothing_to_cancel() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o644);
     take(&server, lock(file, 1, 0, 0), true);
@@ -121,6 +125,18 @@ fn a_request_that_would_wait_is_denied_and_leaves_nothing_to_cancel() {
     assert_eq!((response.status, response.cookie), (Status::Denied, cookie()));
     give_back(&server, lock(file, 1, 0, 0));
     assert_eq!(take(&server, lock(file, 3, 0, 0), true), Status::Granted, "nobody waits in front");
+}
+
+#[test]
+fn a_name_longer_than_that_of_any_host_is_refused() {
+    let server = Server::new();
+    let file = server.file(server.root, "f", 0o644);
+    let named = |length: usize| Lock { caller_name: vec![b'x'; length].into(), ..lock(file, 1, 0, 0) };
+    assert_eq!(take(&server, named(256), true), Status::Failed);
+    assert_eq!(take(&server, named(255), true), Status::Granted);
+    let mut args = share_args(file, 1, ShareAccess::Read, ShareMode::DenyNone);
+    args.share.caller_name = vec![b'x'; 256].into();
+    assert_eq!(share(&server, Procedure::Share, &args), Status::Failed);
 }
 
 #[test]
@@ -213,9 +229,9 @@ fn a_share_denies_others_what_it_says() {
 }
 
 #[test]
-fn one_way_messages_and_unknown_procedures_are_unavailable() {
+fn what_a_client_is_called_with_and_unknown_procedures_are_unavailable() {
     let server = Server::new();
-    for procedure in (5..=19).chain([24]) {
+    for procedure in [5, 10, 11, 12, 13, 14, 16, 17, 18, 19, 24] {
         let outcome = server.raw((PROGRAM, VERSION, procedure), user(0), "::1", Bytes::new());
         assert_eq!(outcome, Err(Refusal::ProcedureUnavailable), "{procedure}");
     }

@@ -1,0 +1,178 @@
+//! The hosts that lock through NLM and are to be told when this server restarts: each is on stable storage before it is given
+//! its first lock, and removed some time after it has given back its last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::Status;
+use state::Now;
+
+use super::Recaller;
+use crate::hosts::{CallHosts, HostRoute, NoHosts};
+use crate::stable::StoredHost;
+
+/// Hosts that are recorded.
+const HOSTS_MAX: usize = 16_384;
+/// Hosts of one address that are recorded: names are the client's choice.
+const HOSTS_PER_ADDRESS_MAX: usize = 64;
+/// Addresses of which it is known that nobody answers there.
+const SILENT_MAX: usize = 4096;
+/// How long a host holds nothing before it is forgotten.
+const IDLE_MS: u64 = 30_000;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Hosts {
+    caller: OnceLock<Arc<dyn CallHosts>>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    known: BTreeMap<Bytes, Known>,
+    /// Those that held locks before the restart.
+    may_reclaim: BTreeSet<Bytes>,
+    silent: BTreeSet<IpAddr>,
+    looked: Now,
+}
+
+struct Known {
+    recorded: bool,
+    /// Since when it has been seen without locks.
+    idle_since: Option<Now>,
+}
+
+impl Hosts {
+    /// Who calls hosts; nobody as long as none was named.
+    pub(super) fn caller(&self) -> &dyn CallHosts {
+        self.caller.get().map_or(&NoHosts, |caller| &**caller)
+    }
+
+    /// Notes that nobody answers at an address; true when that is news.
+    pub(super) fn does_not_answer(&self, address: IpAddr) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.silent.len() >= SILENT_MAX {
+            inner.silent.clear();
+        }
+        inner.silent.insert(address)
+    }
+
+    pub(super) fn has_answered(&self, address: IpAddr) {
+        self.inner.lock().silent.remove(&address);
+    }
+
+    fn is_recorded(&self, host: &Bytes) -> bool {
+        self.inner.lock().known.get(host).is_some_and(|known| known.recorded)
+    }
+
+    /// Makes room for a host; false when there is none.
+    fn reserve(&self, host: &Bytes) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.known.contains_key(host) {
+            return true;
+        }
+        let end = host.iter().position(|byte| *byte == b' ').map_or(host.len(), |space| space + 1);
+        let address = host.slice(..end);
+        let of_address =
+            inner.known.range(address.clone()..).take_while(|(name, _)| name.starts_with(&address));
+        if inner.known.len() >= HOSTS_MAX || of_address.count() >= HOSTS_PER_ADDRESS_MAX {
+            return false;
+        }
+        inner.known.insert(host.clone(), Known { recorded: false, idle_since: None });
+        true
+    }
+
+    fn recorded(&self, host: &Bytes) {
+        if let Some(known) = self.inner.lock().known.get_mut(host) {
+            known.recorded = true;
+        }
+    }
+}
+
+impl Recaller {
+    /// From now on hosts can be called, and so wait for locks.
+    pub fn call_hosts_by(&self, caller: Arc<dyn CallHosts>) {
+        // Only the first counts: it is named once, before the first request.
+        let _ = self.inner.hosts.caller.set(caller);
+    }
+
+    /// True when hosts can be called.
+    pub(crate) fn can_call_hosts(&self) -> bool {
+        self.inner.hosts.caller().can_call()
+    }
+
+    /// Hosts that held locks before the restart may take them back in the grace period.
+    pub fn let_hosts_reclaim(&self, hosts: impl IntoIterator<Item = Bytes>) {
+        self.inner.hosts.inner.lock().may_reclaim.extend(hosts);
+    }
+
+    /// True for a host that held locks before the restart, as far as that is known.
+    pub(crate) fn may_host_reclaim(&self, host: &Bytes) -> bool {
+        !self.inner.stable.keeps_hosts() || self.inner.hosts.inner.lock().may_reclaim.contains(host)
+    }
+
+    /// Makes sure that a host is on stable storage, so that it is told of a restart and may take back what it is about to be
+    /// given.
+    ///
+    /// # Errors
+    /// DELAY when there are too many, or when it cannot be written.
+    pub(crate) async fn record_host(&self, host: &Bytes, route: HostRoute) -> Result<(), Status> {
+        if !self.inner.stable.keeps_hosts() || self.inner.hosts.is_recorded(host) {
+            return Ok(());
+        }
+        if !self.inner.hosts.reserve(host) {
+            tracing::debug!(host = %String::from_utf8_lossy(host), "too many hosts hold locks");
+            return Err(Status::Delay);
+        }
+        match self.inner.stable.add_host(StoredHost { name: host.clone(), route }).await {
+            Ok(()) => {
+                self.inner.hosts.recorded(host);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, "a host could not be recorded, and is given no lock");
+                Err(Status::Delay)
+            }
+        }
+    }
+
+    /// Removes the records of hosts that have held nothing for a while.
+    pub(super) async fn forget_idle_hosts(&self, now: Now) {
+        for removal in self.begin_forgetting(now) {
+            if let Err(error) = removal.await {
+                // It may be told of a restart for nothing, and finds nothing to take back.
+                tracing::error!(%error, "the record of a host could not be removed");
+            }
+        }
+    }
+
+    fn begin_forgetting(&self, now: Now) -> Vec<crate::runtime::BoxFuture<std::io::Result<()>>> {
+        {
+            let mut inner = self.inner.hosts.inner.lock();
+            if inner.known.is_empty() || now.since_ms(inner.looked) < IDLE_MS / 3 {
+                return Vec::new();
+            }
+            inner.looked = now;
+        }
+        let waiting = self.waiting_hosts();
+        let mut inner = self.inner.hosts.inner.lock();
+        let mut removals = Vec::new();
+        inner.known.retain(|host, known| {
+            if self.state().nlm_holds(host) || waiting.binary_search(host).is_ok() {
+                known.idle_since = None;
+                return true;
+            }
+            let since = *known.idle_since.get_or_insert(now);
+            let is_idle = now.since_ms(since) >= IDLE_MS;
+            if is_idle {
+                // Asked for before anybody can find that the host is not recorded, and records it again.
+                removals.push(self.inner.stable.remove_host(host.clone()));
+            }
+            !is_idle
+        });
+        removals
+    }
+}

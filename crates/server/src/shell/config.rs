@@ -8,7 +8,7 @@ use rpc::net::ServerOptions;
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
-use super::{ExportSpec, ServeOptions};
+use super::{ExportSpec, PortMapMode, ServeOptions};
 use crate::exports::{Rule, Squash};
 use crate::retries::RetryLimits;
 
@@ -41,6 +41,11 @@ pub struct Config {
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idmap_domain: Option<String>,
+    /// How clients of NFSv3 find the programs: `none`, `register` with a running rpcbind, or `builtin`.
+    pub portmap: PortMapMode,
+    /// What clients that lock over NFSv3 call this server, besides by its address; without it the host's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// The bounds.
     pub limits: ConfigLimits,
 }
@@ -119,6 +124,11 @@ pub enum ConfigError {
     /// A domain is none.
     #[error("the domain `{0}` is none; a domain has 1 to 255 letters, digits, dots, hyphens and underscores")]
     Domain(String),
+    /// A host name is none.
+    #[error(
+        "the host name `{0}` is none; a name has 1 to 255 letters, digits, dots, hyphens and underscores"
+    )]
+    HostName(String),
     /// A bound is out of bounds.
     #[error("limits.{name} is {value}; it must be {least} to {most}")]
     Limit {
@@ -146,6 +156,8 @@ impl Default for Config {
             persistent_sessions: false,
             metrics: None,
             idmap_domain: None,
+            portmap: PortMapMode::None,
+            host_name: None,
             limits: ConfigLimits::default(),
         }
     }
@@ -214,6 +226,9 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         match &self.idmap_domain {
             Some(domain) if !is_domain(domain) => Err(ConfigError::Domain(domain.clone())),
+            _ if self.host_name.as_deref().is_some_and(|name| !is_domain(name)) => {
+                Err(ConfigError::HostName(self.host_name.clone().unwrap_or_default()))
+            }
             _ => self.limits.check(),
         }
     }
@@ -234,6 +249,8 @@ impl Config {
             persistent_sessions: self.persistent_sessions,
             metrics: self.metrics,
             idmap_domain: self.idmap_domain.clone(),
+            portmap: self.portmap,
+            host_name: self.host_name.clone(),
             limits: self.limits.state(),
             net: self.limits.net(),
             retries: self.limits.retries(),

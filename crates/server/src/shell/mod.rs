@@ -2,12 +2,16 @@
 
 mod config;
 mod exports;
+mod host_caller;
 mod identity;
 mod metrics;
 mod names;
 mod observe;
 mod options;
+mod port_map_mode;
 mod records;
+mod rpcbind;
+mod side_listeners;
 mod start;
 mod state_directory;
 mod world;
@@ -15,6 +19,8 @@ mod world;
 pub use config::{Config, ConfigError, ConfigLimits};
 pub use exports::{ExportSpec, ExportsError, Reloaded};
 pub use options::ServeOptions;
+pub use port_map_mode::PortMapMode;
+pub use side_listeners::SideError;
 pub use start::{Running, StartError};
 pub use state_directory::default_state_directory;
 

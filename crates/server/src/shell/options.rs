@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rpc::net::ServerOptions;
 use state::Limits;
 
-use super::ExportSpec;
+use super::{ExportSpec, PortMapMode};
 use crate::retries::RetryLimits;
 
 /// What to serve, and how.
@@ -33,6 +33,10 @@ pub struct ServeOptions {
     pub metrics: Option<SocketAddr>,
     /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881 §5.9).
     pub idmap_domain: Option<String>,
+    /// How clients of NFSv3 find the programs.
+    pub portmap: PortMapMode,
+    /// What hosts that lock through NLM call this server, besides by its address; the host's name when `None`.
+    pub host_name: Option<String>,
 }
 
 impl ServeOptions {
@@ -49,6 +53,8 @@ impl ServeOptions {
             retries: RetryLimits::default(),
             metrics: None,
             idmap_domain: None,
+            portmap: PortMapMode::None,
+            host_name: None,
         }
     }
 
@@ -61,6 +67,8 @@ impl ServeOptions {
             ("persistent_sessions", self.persistent_sessions == other.persistent_sessions),
             ("metrics", self.metrics == other.metrics),
             ("idmap_domain", self.idmap_domain == other.idmap_domain),
+            ("portmap", self.portmap == other.portmap),
+            ("host_name", self.host_name == other.host_name),
             ("limits", self.limits == other.limits && self.net == other.net),
         ];
         all.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()

@@ -15,17 +15,20 @@ use tokio::task::JoinHandle;
 
 use super::ServeOptions;
 use super::exports::{Exported, ExportsError, Keeper, Reloaded, check_state_is_outside};
+use super::host_caller::HostCaller;
 use super::identity;
 use super::metrics::MetricsServer;
 use super::names::SystemNames;
-use super::records::Records;
+use super::records::{Found, Records};
+use super::side_listeners::{SideError, SideListeners};
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
-use crate::recall::Recaller;
+use crate::nsm1::Nsm1;
+use crate::recall::{Recaller, Restart};
 use crate::retries::Retries;
 use crate::runtime::Runtime;
-use crate::stable::{Forgetful, StableRecords, StoredSession};
+use crate::stable::{Forgetful, StableRecords};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -54,6 +57,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// Clients of NFSv3 cannot find the programs.
+    #[error(transparent)]
+    Side(#[from] SideError),
 }
 
 /// A server that accepts connections. Dropped, it goes on until the runtime ends.
@@ -66,6 +72,7 @@ pub struct Running {
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
     records: Option<Arc<Records>>,
+    side: SideListeners,
 }
 
 impl Running {
@@ -78,7 +85,8 @@ impl Running {
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
-        let Prepared { mut programs, keeper, recaller, records } = programs(options, identity).await?;
+        let Prepared { mut programs, keeper, recaller, records, restart } =
+            programs(options, identity).await?;
         let listener = listen(options.listen)
             .map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
@@ -93,6 +101,9 @@ impl Running {
             None => None,
         };
         let metrics_address = metrics.as_ref().map(MetricsServer::address);
+        let programs = Arc::new(programs);
+        let side = SideListeners::start(options.portmap, address, &programs).await?;
+        tell_hosts(&recaller, restart);
         let (stop, stopped) = oneshot::channel();
         let net = options.net;
         let task = tokio::spawn(async move {
@@ -110,11 +121,12 @@ impl Running {
             };
             tokio::select! {
                 never = metrics => match never {},
-                ended = rpc::net::serve(listener, Arc::new(programs), net, stopped) => ended,
+                ended = rpc::net::serve(listener, programs, net, stopped) => ended,
                 never = tick_forever(recaller) => match never {},
             }
         });
-        Ok(Self { address, metrics: metrics_address, options: options.clone(), keeper, stop, task, records })
+        let options = options.clone();
+        Ok(Self { address, metrics: metrics_address, options, keeper, stop, task, records, side })
     }
 
     /// Where it listens.
@@ -143,6 +155,7 @@ impl Running {
     /// # Errors
     /// What ended the server before.
     pub async fn stop(self) -> io::Result<()> {
+        self.side.stop().await;
         // A server that has ended takes no message.
         let _ = self.stop.send(());
         let ended = self.task.await.map_err(io::Error::other)?;
@@ -190,6 +203,7 @@ struct Prepared {
     keeper: Arc<Keeper>,
     recaller: Recaller,
     records: Option<Arc<Records>>,
+    restart: Restart,
 }
 
 async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
@@ -198,7 +212,8 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));
-    let (records, sessions) = open_records(options, &state, Now(world.now_ms()))?;
+    let (records, Found { sessions, mut restart, .. }) = open_records(options, &state, Now(world.now_ms()))?;
+    restart.name = Some(options.host_name.clone().map_or_else(host_name, Into::into));
     let stable: Arc<dyn StableRecords> = match &records {
         Some(records) => Arc::clone(records) as _,
         None => Arc::new(Forgetful),
@@ -216,9 +231,13 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
     )
     .with_names(Arc::new(SystemNames::new()));
     nfs4.bring_back(sessions).await;
-    let programs =
-        Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4).with_retries(retries);
-    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records })
+    recaller.call_hosts_by(Arc::new(HostCaller::new(proto::portmap::PORT)));
+    recaller.let_hosts_reclaim(restart.may_reclaim.iter().map(|host| host.name.clone()));
+    let programs = Programs::new(exports, recaller.clone(), recaller.clone())
+        .with_nfs4(nfs4)
+        .with_retries(retries)
+        .with_nsm1(Nsm1::new(recaller.clone(), restart.state_number));
+    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records, restart })
 }
 
 /// Opens the records of clients, and begins the grace period for those who held state.
@@ -226,16 +245,32 @@ fn open_records(
     options: &ServeOptions,
     state: &State,
     now: Now,
-) -> Result<(Option<Arc<Records>>, Vec<StoredSession>), StartError> {
-    let Some(directory) = &options.state_directory else { return Ok((None, Vec::new())) };
-    let (records, found) = Records::open(directory, options.persistent_sessions)
+) -> Result<(Option<Arc<Records>>, Found), StartError> {
+    let Some(directory) = &options.state_directory else { return Ok((None, Found::default())) };
+    let (records, mut found) = Records::open(directory, options.persistent_sessions)
         .map_err(|source| ExportsError::StateDirectory { path: directory.clone(), source })?;
-    let owners = found.owners;
+    let owners = std::mem::take(&mut found.owners);
     if !owners.is_empty() {
         tracing::info!(clients = owners.len(), "clients may take back what they held before the restart");
     }
     state.begin_grace(owners, now);
-    Ok((Some(Arc::new(records)), found.sessions))
+    let hosts = found.restart.may_reclaim.len();
+    if hosts > 0 {
+        tracing::info!(hosts, "hosts may take back the locks that they held over NFSv3");
+        state.begin_grace_of_hosts(now);
+    }
+    Ok((Some(Arc::new(records)), found))
+}
+
+/// Tells hosts that held locks of the restart, beside the requests.
+fn tell_hosts(recaller: &Recaller, restart: Restart) {
+    let recaller = recaller.clone();
+    tokio::spawn(async move { recaller.tell_hosts(restart).await });
+}
+
+/// The name of this host.
+fn host_name() -> bytes::Bytes {
+    bytes::Bytes::copy_from_slice(rustix::system::uname().nodename().to_bytes())
 }
 
 async fn tick_forever(recaller: Recaller) -> Infallible {

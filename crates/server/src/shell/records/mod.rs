@@ -1,8 +1,9 @@
-//! The names of clients and the persistent sessions in a file of the state directory, see [`crate::stable`].
+//! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state directory, see [`crate::stable`].
 //!
 //! Of clients there are two tables: those that hold state now, and those that held some before the restart and may still
 //! reclaim. A thread of its own writes all tables; changes that come while it writes share the next commit.
 
+mod hosts;
 mod sessions;
 
 use std::io;
@@ -17,8 +18,9 @@ use proto::nfs4::{ClientId, SessionId, SlotId};
 use redb::{AccessGuard, Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use tokio::sync::oneshot;
 
+use crate::recall::Restart;
 use crate::runtime::BoxFuture;
-use crate::stable::{StableRecords, StoredSession};
+use crate::stable::{StableRecords, StoredHost, StoredSession};
 
 /// The file in the state directory.
 const FILE: &str = "clients.redb";
@@ -50,6 +52,8 @@ pub(super) struct Found {
     pub(super) owners: Vec<(Bytes, bool)>,
     /// The persistent sessions of all servers before.
     pub(super) sessions: Vec<StoredSession>,
+    /// The hosts that lock through NLM.
+    pub(super) restart: Restart,
 }
 
 /// A change, and whom to tell when it is on stable storage.
@@ -60,6 +64,9 @@ enum Change {
     Add(ClientId, Bytes, bool),
     Remove(ClientId, Bytes),
     EndGrace,
+    AddHost(StoredHost),
+    RemoveHost(Bytes),
+    HostTold(Bytes),
     AddSession(SessionId, Bytes),
     SetSlot(SessionId, SlotId, Bytes),
     SetSlotSoon(SessionId, SlotId, Bytes),
@@ -75,11 +82,12 @@ impl Records {
         let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
         let owners = begin(&database).map_err(io::Error::other)?;
         let sessions = sessions::begin(&database).map_err(io::Error::other)?;
+        let restart = hosts::begin(&database).map_err(io::Error::other)?;
         let (changes, receiver) = channel();
         let writer =
             thread::Builder::new().name("records".into()).spawn(move || write_all(&database, &receiver))?;
         let (changes, writer) = (Mutex::new(Some(changes)), Mutex::new(Some(writer)));
-        Ok((Self { changes, writer, keeps_sessions }, Found { owners, sessions }))
+        Ok((Self { changes, writer, keeps_sessions }, Found { owners, sessions, restart }))
     }
 
     /// Waits until what was asked for is written and the file is closed: another server may open it then. Later changes fail.
@@ -121,6 +129,22 @@ impl StableRecords for Records {
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
         self.change(Change::EndGrace)
+    }
+
+    fn keeps_hosts(&self) -> bool {
+        true
+    }
+
+    fn add_host(&self, host: StoredHost) -> BoxFuture<io::Result<()>> {
+        self.change(Change::AddHost(host))
+    }
+
+    fn remove_host(&self, name: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::RemoveHost(name))
+    }
+
+    fn host_told(&self, name: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::HostTold(name))
     }
 
     fn keeps_sessions(&self) -> bool {
@@ -218,7 +242,13 @@ fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Er
                 current.remove(&owner[..])?;
             }
         }
-        Change::EndGrace => transaction.open_table(RECOVERY)?.retain(|_, _| false)?,
+        Change::EndGrace => {
+            transaction.open_table(RECOVERY)?.retain(|_, _| false)?;
+            hosts::end_grace(transaction)?;
+        }
+        Change::AddHost(host) => hosts::add(transaction, host)?,
+        Change::RemoveHost(name) => hosts::remove(transaction, name)?,
+        Change::HostTold(name) => hosts::told(transaction, name)?,
         Change::AddSession(id, record) => sessions::add(transaction, *id, record)?,
         Change::SetSlot(session, slot, record) | Change::SetSlotSoon(session, slot, record) => {
             sessions::set_slot(transaction, *session, *slot, record)?;

@@ -1,0 +1,202 @@
+//! Telling a running rpcbind where the programs of this server listen (RFC 1833 §2.2.1), and taking that back.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use proto::portmap::rpcbind::{Binding, Procedure, VERSION_4};
+use proto::portmap::{self, universal_address};
+use rpc::net::{Destination, OneCall, call_once};
+use rpc::{CallError, Credential, Transport};
+
+use crate::portmap::Registration;
+
+/// Where rpcbind takes registrations; it knows there who registers.
+const SOCKETS: [&str; 2] = ["/run/rpcbind.sock", "/var/run/rpcbind.sock"];
+/// How long one call may take.
+const CALL: Duration = Duration::from_secs(5);
+
+/// What was registered. It is taken back by [`Registered::remove`], not by dropping.
+#[derive(Debug)]
+pub(super) struct Registered {
+    rpcbind: Destination,
+    bindings: Vec<Binding>,
+}
+
+/// The socket of a running rpcbind, or its port on this host.
+pub(super) fn destination() -> Destination {
+    match SOCKETS.into_iter().map(Path::new).find(|path| path.exists()) {
+        Some(path) => Destination::Local(path.to_owned()),
+        None => Destination::Network {
+            transport: Transport::Tcp,
+            local: None,
+            to: SocketAddr::from((Ipv4Addr::LOCALHOST, portmap::PORT)),
+        },
+    }
+}
+
+/// Registers the programs that listen at `address`: all or none.
+///
+/// # Errors
+/// When rpcbind cannot be asked, or a program is registered by somebody else.
+pub(super) async fn register(
+    rpcbind: Destination,
+    programs: &[Registration],
+    address: IpAddr,
+) -> io::Result<Registered> {
+    let mut registered = Registered { rpcbind, bindings: Vec::new() };
+    for binding in programs.iter().flat_map(|program| bindings(program, address)) {
+        let outcome = ask(&registered.rpcbind, Procedure::Set, &binding).await;
+        let refused = match outcome {
+            Ok(true) => {
+                registered.bindings.push(binding);
+                continue;
+            }
+            Ok(false) => io::Error::new(
+                io::ErrorKind::AddrInUse,
+                format!("it has program {} already, or does not let this user register it", binding.program),
+            ),
+            Err(CallError::Connect(error)) => error,
+            Err(error) => io::Error::other(error.to_string()),
+        };
+        registered.remove().await;
+        return Err(refused);
+    }
+    Ok(registered)
+}
+
+impl Registered {
+    /// Takes back what was registered.
+    pub(super) async fn remove(&self) {
+        for binding in &self.bindings {
+            if let Err(error) = ask(&self.rpcbind, Procedure::Unset, binding).await {
+                tracing::warn!(%error, program = binding.program, "rpcbind could not be told that a program has ended");
+            }
+        }
+    }
+}
+
+async fn ask(rpcbind: &Destination, procedure: Procedure, binding: &Binding) -> Result<bool, CallError> {
+    let call = OneCall {
+        program: portmap::PROGRAM,
+        version: VERSION_4,
+        procedure: procedure.number(),
+        credential: Credential::None,
+        arguments: xdr::to_bytes(binding).to_vec(),
+    };
+    let results = call_once(rpcbind, call, CALL).await?;
+    xdr::from_bytes(results).map_err(CallError::Protocol)
+}
+
+/// A program as rpcbind has it: a socket for any address of IPv6 is one for those of IPv4 as well.
+fn bindings(program: &Registration, address: IpAddr) -> Vec<Binding> {
+    let names = match program.transport {
+        Transport::Tcp => ["tcp", "tcp6"],
+        Transport::Udp => ["udp", "udp6"],
+    };
+    let binding = |address: IpAddr| {
+        let network_id = names[usize::from(address.is_ipv6())];
+        Binding {
+            program: program.program,
+            version: program.version,
+            network_id: Bytes::from_static(network_id.as_bytes()),
+            address: universal_address(SocketAddr::new(address, program.port)).into(),
+            owner: Bytes::new(),
+        }
+    };
+    if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        return vec![binding(address), binding(Ipv4Addr::UNSPECIFIED.into())];
+    }
+    vec![binding(address)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use rpc::net::{ServerOptions, serve};
+    use rpc::{Call, Disposition, Refusal, Service};
+    use tokio::net::TcpListener;
+    use xdr::Encoder;
+
+    use super::*;
+
+    /// An rpcbind that refuses one program.
+    #[derive(Default)]
+    struct Fake {
+        list: Mutex<Vec<(u32, String, String)>>,
+        refused: u32,
+    }
+
+    impl Service for Fake {
+        async fn call(&self, mut call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+            assert_eq!((call.header.program, call.header.version), (100_000, 4));
+            let asked: Binding = call.arguments.get().map_err(|_| Refusal::GarbageArguments)?;
+            let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+            let entry = (asked.program, text(&asked.network_id), text(&asked.address));
+            let accepted = asked.program != self.refused;
+            match call.header.procedure {
+                1 if accepted => self.list.lock().push(entry),
+                2 => self.list.lock().retain(|known| *known != entry),
+                _ => {}
+            }
+            reply.put(&accepted);
+            Ok(Disposition::Reply)
+        }
+    }
+
+    async fn start(refused: u32) -> (Arc<Fake>, Destination) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let to = listener.local_addr().unwrap();
+        let fake = Arc::new(Fake { refused, ..Fake::default() });
+        tokio::spawn(serve(listener, Arc::clone(&fake), ServerOptions::default(), std::future::pending()));
+        (fake, Destination::Network { transport: Transport::Tcp, local: None, to })
+    }
+
+    fn programs() -> [Registration; 2] {
+        [(100_021, Transport::Tcp), (100_024, Transport::Udp)].map(|(program, transport)| Registration {
+            program,
+            version: 4,
+            transport,
+            port: 2049,
+        })
+    }
+
+    #[tokio::test]
+    async fn programs_are_registered_for_the_addresses_they_listen_at_and_taken_back() {
+        for (address, expected) in [
+            ("10.0.0.1", vec![(100_021, "tcp", "10.0.0.1.8.1"), (100_024, "udp", "10.0.0.1.8.1")]),
+            (
+                "::",
+                vec![
+                    (100_021, "tcp6", "::.8.1"),
+                    (100_021, "tcp", "0.0.0.0.8.1"),
+                    (100_024, "udp6", "::.8.1"),
+                    (100_024, "udp", "0.0.0.0.8.1"),
+                ],
+            ),
+        ] {
+            let (fake, rpcbind) = start(0).await;
+            let registered = register(rpcbind, &programs(), address.parse().unwrap()).await.unwrap();
+            let expected: Vec<_> =
+                expected.into_iter().map(|(p, id, at)| (p, id.to_owned(), at.to_owned())).collect();
+            assert_eq!(*fake.list.lock(), expected);
+            registered.remove().await;
+            assert_eq!(*fake.list.lock(), []);
+        }
+    }
+
+    #[tokio::test]
+    async fn when_one_program_is_refused_none_stays_registered() {
+        let (fake, rpcbind) = start(100_024).await;
+        let error = register(rpcbind, &programs(), Ipv4Addr::LOCALHOST.into()).await.unwrap_err();
+        assert!(error.to_string().contains("program 100024"), "{error}");
+        assert_eq!(*fake.list.lock(), []);
+        let nobody = Destination::Local("/nonexistent/rpcbind.sock".into());
+        let error = register(nobody, &programs(), Ipv4Addr::LOCALHOST.into()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use server::shell::{Config, Running, ServeOptions, default_state_directory};
+use server::shell::{Config, PortMapMode, Running, ServeOptions, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ use crate::log::{self, LogOptions};
 #[command(after_help = "\
 Mount it (NFSv4.1): mount -t nfs -o vers=4.1,port=2049 ADDR:/ /mnt
 Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt
+With --portmap builtin or register, clients find the ports, and locks are shared: mount -t nfs -o vers=3 ADDR:/ /mnt
 
 `primetime serve DIR --check` prints a configuration file with every key and its value.")]
 pub(crate) struct Arguments {
@@ -61,6 +62,10 @@ pub(crate) struct Arguments {
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
     #[arg(long, value_name = "DOMAIN")]
     idmap_domain: Option<String>,
+    /// How clients of NFSv3 find the ports: `none`, they are told; `register` with a running rpcbind; `builtin`, this server
+    /// answers at port 111. Without it they cannot share locks [default: none]
+    #[arg(long, value_name = "HOW")]
+    portmap: Option<PortMapMode>,
     #[command(flatten)]
     log: LogOptions,
 }
@@ -88,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
     // Whoever started us may have closed its end; the check is still worth its exit code.
     let _ = std::io::stdout().write_all(config.to_toml().as_bytes());
-    let mut options = ServeOptions { state_directory: None, ..options.clone() };
+    let mut options = ServeOptions { state_directory: None, portmap: PortMapMode::None, ..options.clone() };
     options.listen.set_port(0);
     if let Some(metrics) = &mut options.metrics {
         metrics.set_port(0);
@@ -132,6 +137,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
     config.metrics = arguments.metrics.or(config.metrics);
     config.idmap_domain = arguments.idmap_domain.clone().or(config.idmap_domain);
+    config.portmap = arguments.portmap.unwrap_or(config.portmap);
     config.read_only |= arguments.read_only;
     config.no_root_squash |= arguments.no_root_squash;
     config.asynchronous |= arguments.asynchronous;

@@ -28,6 +28,12 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
 /// Prints what clap has to say: help and version are no failure, wrong usage is exit code 3.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let failed = error.use_stderr();

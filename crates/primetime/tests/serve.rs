@@ -123,3 +123,78 @@ fn two_servers_do_not_share_their_state() {
     first.wait().unwrap();
     assert!(text.contains("state") && text.contains("--state-dir"), "{text}");
 }
+
+#[test]
+fn a_table_of_exports_is_printed_as_it_will_be_applied() {
+    let place = Place::new();
+    let export = place.path("export").display().to_string();
+    fs::write(place.path("exports"), format!("{export} *(ro) 10.0.0.0/8(rw,insecure) 10.1.2.3\n")).unwrap();
+    let output = place.output(&["--exports", "exports", "--state-dir", "state", "--check"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let hosts: Vec<_> = text.lines().filter(|line| line.starts_with("hosts = ")).collect();
+    assert_eq!(hosts, ["hosts = [\"10.1.2.3\"]", "hosts = [\"10.0.0.0/8\"]", "hosts = [\"*\"]"], "{text}");
+    let secure: Vec<_> = text.lines().filter(|line| line.starts_with("secure = ")).collect();
+    assert_eq!(secure, ["secure = true", "secure = false", "secure = true"]);
+    fs::write(place.path("primetime.toml"), &text).unwrap();
+    let second = place.output(&["--config", "primetime.toml", "--check"]);
+    assert_eq!(String::from_utf8(second.stdout).unwrap(), text);
+}
+
+#[test]
+fn exports_that_cannot_be_served_are_one_sentence() {
+    let place = Place::new();
+    fs::create_dir(place.path("export/sub")).unwrap();
+    let refusal = |text: &str| {
+        fs::write(place.path("exports"), text.replace('~', &place.0.path().display().to_string())).unwrap();
+        place.refusal(&["--exports", "exports", "--listen", "127.0.0.1:0", "--state-dir", "state"])
+    };
+    assert!(refusal("~/export *(rw)\n~/export/sub *(ro,rooot_squash)\n").contains("line 2: `rooot_squash`"));
+    assert!(refusal("~/export *\n~/export/sub *\n").contains("is in"));
+    assert!(refusal("~/export *\n~/missing *\n").contains("missing"));
+    fs::write(place.path("file"), "").unwrap();
+    assert!(refusal("~/file *\n").contains("file"));
+    fs::write(place.path("both.toml"), "[[export]]\npath = \"/tmp\"\n").unwrap();
+    assert!(
+        place.refusal(&["export", "--config", "both.toml", "--forget"]).contains("both say what to serve")
+    );
+}
+
+#[test]
+fn a_hangup_replaces_the_exports_whole_or_not_at_all() {
+    let place = Place::new();
+    fs::create_dir(place.path("more")).unwrap();
+    let write = |names: &[&str]| {
+        let path = |name: &&str| place.path(name).display().to_string();
+        let text: String = names.iter().map(|name| format!("{} *(rw,insecure)\n", path(name))).collect();
+        fs::write(place.path("exports"), text).unwrap();
+    };
+    write(&["export"]);
+    let mut command =
+        place.serve(&["--exports", "exports", "--listen", "127.0.0.1:0", "--state-dir", "state"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut hang_up = || {
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        line
+    };
+    let at = |name: &str| place.path(name).display().to_string();
+    write(&["export", "more"]);
+    let expected =
+        format!("primetime: the exports were reloaded: added {}; kept {}\n", at("more"), at("export"));
+    assert_eq!(hang_up(), expected);
+    write(&["export", "nothing"]);
+    let text = hang_up();
+    assert!(text.starts_with("primetime: nothing was reloaded: ") && text.contains("nothing"), "{text}");
+    write(&["export"]);
+    let expected =
+        format!("primetime: the exports were reloaded: removed {}; kept {}\n", at("more"), at("export"));
+    assert_eq!(hang_up(), expected, "the reload before changed nothing");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,4 +1,4 @@
-//! `primetime serve`: a directory over NFSv3 and NFSv4.1, without kernel module, rpcbind or root.
+//! `primetime serve`: directories over NFSv3 and NFSv4.1, without kernel module, rpcbind or root.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -18,7 +18,9 @@ Mount it (NFSv4.1): mount -t nfs -o vers=4.1,port=2049 ADDR:/ /mnt
 Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt
 With --portmap builtin or register, clients find the ports, and locks are shared: mount -t nfs -o vers=3 ADDR:/ /mnt
 
-`primetime serve DIR --check` prints a configuration file with every key and its value.")]
+`primetime serve DIR --check` prints a configuration file with every key and its value. Several directories, each with
+rules for its clients, stand in such a file or in a table like /etc/exports; both are read again at SIGHUP, and applied as a
+whole or not at all. docs/exports.md has every key and option.")]
 pub(crate) struct Arguments {
     /// The directory that becomes `/`
     directory: Option<PathBuf>,
@@ -28,6 +30,9 @@ pub(crate) struct Arguments {
     /// Read the configuration from this file (TOML)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Export what this table says, which is written as exports(5) has it
+    #[arg(long, value_name = "FILE", conflicts_with = "directory")]
+    exports: Option<PathBuf>,
     /// Print what the server would run with, see whether directory and address can be used, and end
     #[arg(long)]
     check: bool,
@@ -86,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.check {
         return runtime.block_on(check(&config, &options));
     }
-    runtime.block_on(serve(&options))
+    runtime.block_on(serve(arguments, &options))
 }
 
 /// Starts the server on a free port of its address and without its state, which a running server may have in use.
@@ -105,18 +110,22 @@ async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
         .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
 }
 
-async fn serve(options: &ServeOptions) -> Result<(), Failure> {
+async fn serve(arguments: &Arguments, options: &ServeOptions) -> Result<(), Failure> {
     let cannot_wait = |error| Failure::set_up(format_args!("cannot wait for signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot_wait)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_wait)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(cannot_wait)?;
     let mut running = Running::start(options).await.map_err(Failure::set_up)?;
     announce(&running);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        ended = running.ended() => {
-            let reason = ended.err().map_or_else(|| "it stopped".to_owned(), |error| error.to_string());
-            return Err(Failure::invalid_run(format_args!("the server ended by itself: {reason}")));
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => reload(arguments, &running).await,
+            ended = running.ended() => {
+                let reason = ended.err().map_or_else(|| "it stopped".to_owned(), |error| error.to_string());
+                return Err(Failure::invalid_run(format_args!("the server ended by itself: {reason}")));
+            }
         }
     }
     running
@@ -125,13 +134,32 @@ async fn serve(options: &ServeOptions) -> Result<(), Failure> {
         .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
 }
 
+/// Reads the configuration again and replaces the exports, or says why not; the server goes on either way.
+async fn reload(arguments: &Arguments, running: &Running) {
+    let options = match config(arguments).and_then(|config| options(arguments, &config)) {
+        Ok(options) => options,
+        Err(failure) => return eprintln!("primetime: nothing was reloaded: {failure}"),
+    };
+    match running.reload(&options).await {
+        Ok(reloaded) => eprintln!("primetime: the exports were reloaded: {reloaded}"),
+        Err(error) => eprintln!("primetime: nothing was reloaded: {error}"),
+    }
+}
+
 /// The configuration with the command line's changes.
 fn config(arguments: &Arguments) -> Result<Config, Failure> {
     let mut config = match &arguments.config {
         Some(path) => Config::read(path).map_err(Failure::set_up)?,
         None => Config::default(),
     };
-    config.directory = arguments.directory.clone().or(config.directory);
+    // What is named here goes before what the file says is to be served.
+    if arguments.directory.is_some() {
+        config.directory.clone_from(&arguments.directory);
+    }
+    if arguments.exports.is_some() {
+        config.exports.clone_from(&arguments.exports);
+        config.read_exports().map_err(Failure::set_up)?;
+    }
     config.state_dir = arguments.state_dir.clone().or(config.state_dir);
     config.listen = arguments.listen.unwrap_or(config.listen);
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
@@ -144,19 +172,21 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.persistent_sessions |= arguments.persistent_sessions;
     config.delegations &= !arguments.no_delegations;
     if !arguments.forget && config.state_dir.is_none() {
-        config.state_dir = config.directory.as_deref().and_then(default_state_directory);
+        let named = [&config.directory, &config.exports, &arguments.config];
+        let named = named.into_iter().flatten().next();
+        config.state_dir = named.and_then(|path| default_state_directory(path));
     }
     config.check().map_err(Failure::set_up)?;
     Ok(config)
 }
 
 fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failure> {
-    let Some(directory) = &config.directory else {
+    if config.directory.is_none() && !config.has_exports() {
         return Err(Failure::set_up("there is no directory to serve; name one: primetime serve DIR"));
-    };
+    }
     let state_directory = config.state_dir.clone().filter(|_| !arguments.forget);
     let missing = state_directory.is_none() && !arguments.forget;
-    if missing && directory.is_dir() {
+    if missing && config.directory.as_ref().is_none_or(|directory| directory.is_dir()) {
         return Err(Failure::set_up(
             "there is no place to keep state, since no home directory is known; name one with --state-dir, or give --forget",
         ));
@@ -164,7 +194,7 @@ fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failu
     if config.persistent_sessions && state_directory.is_none() {
         return Err(Failure::set_up("persistent sessions need a place to keep state; leave out --forget"));
     }
-    Ok(config.options(directory, state_directory))
+    Ok(config.options(state_directory))
 }
 
 /// The lines that programs wait for; `ready` is the last. Whoever started us may have closed its end; that is no reason to stop.

@@ -103,4 +103,7 @@ pub enum Denied {
     /// Its flavour of authentication is not accepted.
     #[error("the flavour of authentication is not accepted")]
     Flavor,
+    /// Whether there is a rule for it, or who it is, is not known yet.
+    #[error("the name or the groups of the client are not known yet")]
+    Later,
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use super::HostDirectory;
+
 /// All addresses that share the first `prefix_bits` with `address`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
@@ -29,9 +31,39 @@ impl Network {
     }
 }
 
+impl Network {
+    /// True when every address of `other` is one of this network.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.prefix_bits <= other.prefix_bits && self.contains(other.address)
+    }
+
+    /// The prefix length of a single address.
+    pub fn host_bits(address: IpAddr) -> u8 {
+        if address.is_ipv4() { 32 } else { 128 }
+    }
+}
+
+impl fmt::Display for Clients {
+    /// As it is written in a configuration.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Networks(networks) => {
+                let all: Vec<_> = networks.iter().map(Network::to_string).collect();
+                f.write_str(&all.join(", "))
+            }
+            Self::Named(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix_bits)
+        if self.prefix_bits == Self::host_bits(self.address) {
+            write!(f, "{}", self.address)
+        } else {
+            write!(f, "{}/{}", self.address, self.prefix_bits)
+        }
     }
 }
 
@@ -43,14 +75,86 @@ pub enum Clients {
     All,
     /// Clients of these networks.
     Networks(Vec<Network>),
+    /// Hosts with such a name.
+    Named(NamePattern),
+}
+
+/// Names of hosts. Case does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamePattern {
+    /// The host whose addresses this name has.
+    Host(String),
+    /// Hosts whose name, by their address, matches this pattern, and has that address: `*` stands for any letters, dots too,
+    /// and `?` for any one.
+    Wildcard(String),
+}
+
+impl NamePattern {
+    /// True for a name that matches.
+    pub fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Host(host) => host.eq_ignore_ascii_case(name),
+            Self::Wildcard(pattern) => matches(pattern.as_bytes(), name.as_bytes()),
+        }
+    }
+}
+
+/// Compares letter by letter. At a mismatch the last `*` takes one more: the time is the product of the lengths at most.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n, mut star) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(letter) if *letter == b'?' || letter.eq_ignore_ascii_case(&name[n]) => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, n) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|letter| *letter == b'*')
+}
+
+impl fmt::Display for NamePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Host(name) | Self::Wildcard(name)) = self;
+        f.write_str(name)
+    }
 }
 
 impl Clients {
-    /// True when a client with this address may use the export.
-    pub fn allow(&self, address: IpAddr) -> bool {
+    /// Whether a client with this address is one of them; `None` while its name is not known.
+    pub fn contain(&self, address: IpAddr, directory: Option<&dyn HostDirectory>) -> Option<bool> {
         match self {
-            Self::All => true,
-            Self::Networks(networks) => networks.iter().any(|network| network.contains(address)),
+            Self::All => Some(true),
+            Self::Networks(networks) => Some(networks.iter().any(|network| network.contains(address))),
+            Self::Named(pattern) => match directory {
+                Some(directory) => directory.is_named(address.to_canonical(), pattern),
+                None => Some(false),
+            },
+        }
+    }
+
+    /// True when everybody whom `other` holds is one of them, as far as that can be told without asking for names.
+    pub fn cover(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (_, Self::All) => false,
+            (Self::Networks(these), Self::Networks(those)) => {
+                those.iter().all(|network| these.iter().any(|wider| wider.covers(network)))
+            }
+            (Self::Named(NamePattern::Wildcard(_)), Self::Named(NamePattern::Host(_))) => false,
+            (Self::Named(this), Self::Named(that)) => this == that,
+            (Self::Networks(_), Self::Named(_)) | (Self::Named(_), Self::Networks(_)) => false,
         }
     }
 }
@@ -73,6 +177,34 @@ mod tests {
         assert!(of(network("2001:db8::", 32), "2001:db8:ffff::1"));
         assert!(!of(network("2001:db8::", 32), "2001:db9::1"));
         assert!(of(network("::", 0), "2001:db8::1"));
+    }
+
+    #[test]
+    fn patterns_match_whole_names_dots_included() {
+        let wildcard = |pattern: &str, name| NamePattern::Wildcard(pattern.into()).matches(name);
+        assert!(wildcard("*.example.org", "a.example.org") && wildcard("*.example.org", "a.b.Example.ORG"));
+        assert!(
+            !wildcard("*.example.org", "example.org") && !wildcard("*.example.org", "a.example.org.evil")
+        );
+        assert!(wildcard("lab??.x", "lab17.x") && !wildcard("lab??.x", "lab7.x"));
+        assert!(wildcard("*a*b*", "xxaxxbxx") && !wildcard("*a*b", "xxaxxbxx"));
+        assert!(wildcard("*", "") && !wildcard("?", "") && wildcard("", ""));
+        assert!(!wildcard(&"*a".repeat(50), &"b".repeat(1000)));
+        assert!(NamePattern::Host("Host.x".into()).matches("host.X"));
+    }
+
+    #[test]
+    fn a_rule_covers_one_whose_clients_are_all_its_own() {
+        let networks = |list: &[(&str, u8)]| {
+            Clients::Networks(list.iter().map(|(address, bits)| network(address, *bits)).collect())
+        };
+        let host = |name: &str| Clients::Named(NamePattern::Host(name.into()));
+        assert!(Clients::All.cover(&host("a")) && !host("a").cover(&Clients::All));
+        assert!(networks(&[("10.0.0.0", 8)]).cover(&networks(&[("10.1.0.0", 16), ("10.2.3.4", 32)])));
+        assert!(!networks(&[("10.0.0.0", 8)]).cover(&networks(&[("10.1.0.0", 16), ("11.0.0.0", 16)])));
+        assert!(!networks(&[("10.1.0.0", 16)]).cover(&networks(&[("10.0.0.0", 8)])));
+        assert!(!networks(&[("0.0.0.0", 0)]).cover(&networks(&[("::", 0)])));
+        assert!(host("a").cover(&host("a")) && !host("a").cover(&host("b")));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! One export: a back end, where it appears, and its rules.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rpc::Credential;
 use vfs::{FileSystem, Identity};
 
-use super::{Caller, Denied, ExportPath, Rule, Versions};
+use super::directory::Needs;
+use super::{Caller, Clients, Denied, ExportPath, HostDirectory, NamePattern, Rule, Versions};
 
 /// Tells exports apart. The same for as long as the export lives, over restarts too: locks and handles are bound to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +19,8 @@ pub struct ExportOptions {
     pub rules: Vec<Rule>,
     /// In other versions it is not there.
     pub versions: Versions,
+    /// The supplementary groups of a user are those that this host knows, and not those that the client claims.
+    pub manage_gids: bool,
     /// NFSv4 clients are granted delegations, where the server grants any.
     pub delegations: bool,
 }
@@ -30,7 +33,7 @@ impl Default for ExportOptions {
 
 impl From<Rule> for ExportOptions {
     fn from(rule: Rule) -> Self {
-        Self { rules: vec![rule], versions: Versions::ALL, delegations: true }
+        Self { rules: vec![rule], versions: Versions::ALL, manage_gids: false, delegations: true }
     }
 }
 
@@ -41,6 +44,8 @@ pub struct Export<F> {
     path: ExportPath,
     file_system: F,
     options: ExportOptions,
+    directory: Option<Arc<dyn HostDirectory>>,
+    mount_path: Option<ExportPath>,
     /// The file id of the directory that its root covers, where there is one.
     mounted_on: OnceLock<u64>,
 }
@@ -48,13 +53,44 @@ pub struct Export<F> {
 impl<F: FileSystem> Export<F> {
     /// Exports `file_system` as `path`.
     pub fn new(id: ExportId, path: ExportPath, file_system: F, options: impl Into<ExportOptions>) -> Self {
-        Self { id, path, file_system, options: options.into(), mounted_on: OnceLock::new() }
+        let options = options.into();
+        Self {
+            id,
+            path,
+            file_system,
+            options,
+            directory: None,
+            mount_path: None,
+            mounted_on: OnceLock::new(),
+        }
     }
 
     /// The same with another back end.
     pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Export<G> {
-        let Self { id, path, file_system, options, mounted_on } = self;
-        Export { id, path, file_system: to(file_system), options, mounted_on }
+        let Self { id, path, file_system, options, directory, mount_path, mounted_on } = self;
+        Export { id, path, file_system: to(file_system), options, directory, mount_path, mounted_on }
+    }
+
+    /// Knows names of hosts and groups of users from `directory`. Without one no host has a name, and nobody is in a group that
+    /// this host would have to know.
+    #[must_use]
+    pub fn with_directory(self, directory: Arc<dyn HostDirectory>) -> Self {
+        Self { directory: Some(directory), ..self }
+    }
+
+    /// Under which path NFSv3 clients may mount it as well.
+    #[must_use]
+    pub fn with_mount_path(self, mount_path: Option<ExportPath>) -> Self {
+        Self { mount_path, ..self }
+    }
+
+    /// The path that NFSv3 clients are told to mount.
+    pub fn mount_path(&self) -> &ExportPath {
+        self.mount_path.as_ref().unwrap_or(&self.path)
+    }
+
+    pub(super) fn directory(&self) -> Option<&Arc<dyn HostDirectory>> {
+        self.directory.as_ref()
     }
 
     /// Tells it apart.
@@ -95,16 +131,25 @@ impl<F: FileSystem> Export<F> {
     /// The rule for a caller, whatever its flavour of authentication is.
     ///
     /// # Errors
-    /// `Client` when there is none or the version is not served, `Port` when the rule does not accept that.
+    /// `Client` when there is none or the version is not served, `Port` when the rule does not accept that, `Later` when it
+    /// depends on what is not known yet.
     pub fn rule(&self, caller: &Caller<'_>) -> Result<&Rule, Denied> {
         if !self.options.versions.contains(caller.version) {
             return Err(Denied::Client);
         }
-        let address = caller.peer.ip();
-        let rule =
-            self.options.rules.iter().find(|rule| rule.clients.allow(address)).ok_or(Denied::Client)?;
-        rule.check_port(caller)?;
-        Ok(rule)
+        let (address, directory) = (caller.peer.ip(), self.directory.as_deref());
+        for rule in &self.options.rules {
+            match rule.clients.contain(address, directory) {
+                Some(false) => {}
+                Some(true) => {
+                    rule.check_port(caller)?;
+                    return Ok(rule);
+                }
+                // A later rule might allow what this one denies.
+                None => return Err(Denied::Later),
+            }
+        }
+        Err(Denied::Client)
     }
 
     /// Whose rights a caller has here. Allocates nothing for a caller without supplementary groups.
@@ -112,6 +157,31 @@ impl<F: FileSystem> Export<F> {
     /// # Errors
     /// As [`Export::rule`], and `Flavor` when that is not accepted.
     pub fn identity(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
-        self.rule(caller)?.identity(caller.credential)
+        let rule = self.rule(caller)?;
+        let groups = self.directory.as_deref().filter(|_| self.options.manage_gids);
+        rule.identity(caller.credential, groups)
+    }
+
+    /// As [`Export::identity`], but nobody where the flavour of authentication is not accepted.
+    ///
+    /// # Errors
+    /// As [`Export::rule`], and `Later` when the caller's groups are not known.
+    pub(crate) fn identity_or_nobody(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
+        match self.identity(caller) {
+            Err(Denied::Flavor) => Ok(self.rule(caller)?.squash.anonymous()),
+            identity => identity,
+        }
+    }
+
+    /// What the rules look at besides the call.
+    pub(super) fn add_needs(&self, needs: &mut Needs) {
+        needs.groups |= self.options.manage_gids;
+        for rule in &self.options.rules {
+            match &rule.clients {
+                Clients::Named(NamePattern::Host(host)) => needs.hosts.push(host.clone()),
+                Clients::Named(NamePattern::Wildcard(_)) => needs.names = true,
+                Clients::All | Clients::Networks(_) => {}
+            }
+        }
     }
 }

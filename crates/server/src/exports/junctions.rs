@@ -46,7 +46,11 @@ impl<F: FileSystem> Junction<F> {
             None => Err(Denied::Client),
         };
         match here {
-            Err(_) if self.below.iter().any(|export| export.rule(caller).is_ok()) => Ok(Leads::On),
+            Err(Denied::Client | Denied::Port)
+                if self.below.iter().any(|export| export.rule(caller).is_ok()) =>
+            {
+                Ok(Leads::On)
+            }
             here => here,
         }
     }

@@ -3,6 +3,7 @@
 mod back_end;
 mod caller;
 mod clients;
+mod directory;
 mod export;
 mod junctions;
 mod live;
@@ -14,7 +15,8 @@ mod squash;
 
 pub use back_end::{BackEnd, BackEndNode};
 pub use caller::{Caller, Denied, Version, Versions};
-pub use clients::{Clients, Network};
+pub use clients::{Clients, NamePattern, Network};
+pub use directory::{HostDirectory, Question};
 pub use export::{Export, ExportId, ExportOptions};
 pub(crate) use junctions::Leads;
 pub use junctions::NoPlace;

@@ -3,7 +3,7 @@
 use rpc::Credential;
 use vfs::Identity;
 
-use super::{Caller, Clients, Denied, Squash};
+use super::{Caller, Clients, Denied, HostDirectory, Squash};
 
 /// Ports below this are for the superuser of the client's host.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
@@ -82,15 +82,27 @@ impl Rule {
         Flavor::of(credential).is_some_and(|flavor| self.flavors.contains(&flavor))
     }
 
-    /// Whose rights a caller with this credential has. Allocates nothing for a caller without supplementary groups.
+    /// Whose rights a caller with this credential has. `groups` tells the groups of a user, where not the caller's word counts
+    /// for them. Allocates nothing for a caller without supplementary groups.
     ///
     /// # Errors
-    /// `Flavor`.
-    pub fn identity(&self, credential: &Credential) -> Result<Identity, Denied> {
-        match credential {
-            _ if !self.accepts(credential) => Err(Denied::Flavor),
-            Credential::Sys(claim) => Ok(self.squash.apply(claim.uid, claim.gid, &claim.gids)),
-            Credential::None | Credential::Other { .. } => Ok(self.squash.anonymous()),
+    /// `Flavor`; `Later` when the groups are not known.
+    pub(super) fn identity(
+        &self,
+        credential: &Credential,
+        groups: Option<&dyn HostDirectory>,
+    ) -> Result<Identity, Denied> {
+        let claim = match credential {
+            _ if !self.accepts(credential) => return Err(Denied::Flavor),
+            Credential::Sys(claim) => claim,
+            Credential::None | Credential::Other { .. } => return Ok(self.squash.anonymous()),
+        };
+        match groups {
+            None => Ok(self.squash.apply(claim.uid, claim.gid, &claim.gids)),
+            Some(directory) => {
+                let groups = directory.groups(claim.uid).ok_or(Denied::Later)?;
+                Ok(self.squash.apply(claim.uid, claim.gid, &groups))
+            }
         }
     }
 }

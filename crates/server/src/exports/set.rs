@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rpc::{AuthStatus, Credential, Refusal};
 use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
 
+use super::directory::Needs;
 use super::junctions::{Above, Junction, Junctions, NoPlace};
 use super::pseudo::PseudoTree;
 use super::{BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, Rule, Version};
@@ -20,6 +21,7 @@ pub struct ExportSet<F> {
     junctions: Junctions<F>,
     /// There were others before.
     has_former: bool,
+    needs: Needs,
 }
 
 /// The number of the directories that lead to exports.
@@ -66,14 +68,31 @@ impl<F: FileSystem> ExportSet<F> {
         list.sort_by_key(|export| std::cmp::Reverse(export.path().components().count()));
         let root = list.iter().find(|export| *export.path() == ExportPath::root());
         let root = Arc::clone(root.ok_or(InvalidExports::NoRoot)?);
-        Ok(Self { list, root, way: None, junctions: Junctions::default(), has_former: false })
+        Ok(Self::of(list, root))
     }
 
     /// Exactly one export; its path should be `/`.
     pub fn single(export: Export<F>) -> Self {
         let root = Arc::new(export);
-        let list = vec![Arc::clone(&root)];
-        Self { list, root, way: None, junctions: Junctions::default(), has_former: false }
+        Self::of(vec![Arc::clone(&root)], root)
+    }
+
+    fn of(list: Vec<Arc<Export<F>>>, root: Arc<Export<F>>) -> Self {
+        let mut needs = Needs::default();
+        list.iter().for_each(|export| export.add_needs(&mut needs));
+        Self { list, root, way: None, junctions: Junctions::default(), has_former: false, needs }
+    }
+
+    /// Waits, but not for long, until what the rules look at is known of a caller. To be called once for a request; where the
+    /// rules look at nothing but the call, this is nothing.
+    pub async fn prepare(&self, caller: &Caller<'_>) {
+        if self.needs.is_empty() {
+            return;
+        }
+        let directory = self.list.iter().find_map(|export| export.directory());
+        if let Some(directory) = directory {
+            directory.learn(&self.needs.question(caller)).await;
+        }
     }
 
     /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of theirs, and is
@@ -166,9 +185,13 @@ impl<F: FileSystem> ExportSet<F> {
         Err(if self.has_former { Error::Stale } else { Error::BadHandle })
     }
 
-    /// The export that holds `path`, and the components below its root.
+    /// The export that holds `path` for an NFSv3 client, and the components below its root.
     pub fn at<'p>(&self, path: &'p ExportPath) -> (&Arc<Export<F>>, impl Iterator<Item = Name<'p>>) {
-        let holder = self.list.iter().find_map(|export| Some((export, export.path().depth_above(path)?)));
+        let depth = |export: &Arc<Export<F>>| {
+            export.mount_path().depth_above(path).max(export.path().depth_above(path))
+        };
+        let holders = self.mountable().filter_map(|export| Some((export, depth(export)?)));
+        let holder = holders.max_by_key(|(_, depth)| *depth);
         let (export, depth) = holder.unwrap_or((&self.root, 0));
         (export, path.components().skip(depth))
     }
@@ -206,7 +229,11 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
         let Some(way) = &self.way else { return Ok(self) };
         let others = || self.list.iter().filter(|export| export.id() != WAY);
         let mut junctions = Junctions::default();
-        for child in others().filter(|export| *export.path() != ExportPath::root()) {
+        let is_seen = |export: &&Arc<Export<_>>| {
+            let versions = export.options().versions;
+            versions.iter().any(|version| version != Version::V3) && *export.path() != ExportPath::root()
+        };
+        for child in others().filter(is_seen) {
             let is_above = |export: &&Arc<Export<_>>| {
                 export.id() != child.id() && export.path().depth_above(child.path()).is_some()
             };

@@ -10,7 +10,7 @@ use crate::exports::{Clients, ExportOptions, ExportSet};
 /// All exports with the networks that may use them.
 pub(super) fn list<F: FileSystem>(exports: &ExportSet<F>) -> ExportList {
     let exports = exports.mountable().map(|export| Export {
-        dir: export.path().as_bytes().clone(),
+        dir: export.mount_path().as_bytes().clone(),
         groups: List(groups(export.options())),
     });
     ExportList(List(exports.collect()))
@@ -18,11 +18,13 @@ pub(super) fn list<F: FileSystem>(exports: &ExportSet<F>) -> ExportList {
 
 /// Who may use an export; nobody in particular is everybody.
 fn groups(options: &ExportOptions) -> Vec<Group> {
-    let networks = options.rules.iter().map(|rule| match &rule.clients {
-        Clients::All => None,
-        Clients::Networks(networks) => Some(networks),
-    });
-    let networks: Option<Vec<_>> = networks.collect();
-    let groups = networks.unwrap_or_default().into_iter().flatten();
-    groups.map(|network| Group(Bytes::from(network.to_string()))).collect()
+    let mut groups = Vec::new();
+    for rule in &options.rules {
+        match &rule.clients {
+            Clients::All => return Vec::new(),
+            Clients::Networks(networks) => groups.extend(networks.iter().map(ToString::to_string)),
+            Clients::Named(pattern) => groups.push(pattern.to_string()),
+        }
+    }
+    groups.into_iter().map(|group| Group(Bytes::from(group))).collect()
 }

@@ -26,6 +26,7 @@ pub(super) async fn run<F: FileSystem>(
     let (export, components) = exports.at(&path);
     let rule = export.rule(caller).map_err(|denied| match denied {
         Denied::Client | Denied::Port | Denied::Flavor => Status::AccessDenied,
+        Denied::Later => Status::ServerFault,
     })?;
     let fs = export.file_system();
     let who = Identity::root();

@@ -46,8 +46,10 @@ impl<F: FileSystem> Mount3<F> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §5.1.1).
         let exports = self.exports.load();
+        let caller = Caller::of(call, Version::V3);
         if procedure != Procedure::Null {
             exports.check_flavor(&call.header.credential)?;
+            exports.prepare(&caller).await;
         }
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
         let client = call.peer.ip();
@@ -55,7 +57,7 @@ impl<F: FileSystem> Mount3<F> {
             Procedure::Null => {}
             Procedure::Mnt => {
                 let path: DirPath = arguments(call)?;
-                let outcome = mnt::run(&exports, &Caller::of(call, Version::V3), &path).await;
+                let outcome = mnt::run(&exports, &caller, &path).await;
                 if let Ok((path, _)) = &outcome {
                     self.mounts.add(client, path);
                 }

@@ -49,7 +49,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
             })?;
         self.seen.set(export.id());
         let rule = export.rule(&caller).map_err(refused)?;
-        let who = rule.identity(caller.credential).map_err(refused)?;
+        let who = export.identity(&caller).map_err(refused)?;
         Ok(Object::new(export, node, (who, rule.read_only)))
     }
 
@@ -170,6 +170,7 @@ fn refused(denied: Denied) -> Status {
     match denied {
         Denied::Client => Status::Stale,
         Denied::Port | Denied::Flavor => Status::AccessDenied,
+        Denied::Later => Status::Jukebox,
     }
 }
 

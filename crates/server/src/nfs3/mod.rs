@@ -43,7 +43,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
-use crate::exports::Exports;
+use crate::exports::{Caller, Exports, Version};
 use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 
@@ -76,6 +76,7 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
         let exports = self.exports.load();
         if procedure != Procedure::Null {
             exports.check_flavor(&call.header.credential)?;
+            exports.prepare(&Caller::of(call, Version::V3)).await;
         }
         let context = Context::new(&exports, &self.conflicts, call);
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());

@@ -38,6 +38,7 @@ impl<F: FileSystem> Nfs4<F> {
         };
         let exports = self.exports.load();
         let caller = Caller::of(call, version);
+        exports.prepare(&caller).await;
         let mut context = Context::new(self, &exports, (call, caller), &header);
         let mut status = Status::Ok;
         for index in 0..header.operations {

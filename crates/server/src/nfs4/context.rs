@@ -241,5 +241,6 @@ pub(crate) fn refused(denied: Denied) -> Status {
         Denied::Client => Status::Stale,
         Denied::Port => Status::AccessDenied,
         Denied::Flavor => Status::WrongSecurity,
+        Denied::Later => Status::Delay,
     }
 }

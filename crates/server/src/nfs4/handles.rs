@@ -10,7 +10,7 @@ use xdr::Decoder;
 
 use super::context::{Context, Object, refused};
 use super::status;
-use crate::exports::Unreachable;
+use crate::exports::{Denied, Unreachable};
 
 /// `rest` stands behind the arguments, at the next operation.
 pub(crate) async fn put<F: FileSystem>(
@@ -35,7 +35,10 @@ pub(crate) async fn put<F: FileSystem>(
 
 /// PUTROOTFH, and PUTPUBFH: the public file handle is the root (RFC 8881 §4.1.2 leaves it to the server).
 pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decoder) -> Result<(), Status> {
-    let (export, node) = context.exports.root_for(&context.caller).map_err(|_| Status::AccessDenied)?;
+    let (export, node) = context.exports.root_for(&context.caller).map_err(|denied| match denied {
+        Denied::Later => Status::Delay,
+        _ => Status::AccessDenied,
+    })?;
     let object = Object { export: Arc::clone(export), node };
     check_flavor(context, &object, rest)?;
     context.set_current(object);

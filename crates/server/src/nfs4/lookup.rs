@@ -60,8 +60,7 @@ pub(crate) async fn find<F: FileSystem>(
 /// What leads out of a directory is only for those who may search it. Where their flavour of authentication is not the
 /// directory's they count as nobody.
 async fn may_search<F: FileSystem>(context: &Context<'_, F>, directory: &Object<F>) -> Result<(), Status> {
-    let rule = directory.export.rule(&context.caller).map_err(refused)?;
-    let identity = rule.identity(context.caller.credential).unwrap_or_else(|_| rule.squash.anonymous());
+    let identity = directory.export.identity_or_nobody(&context.caller).map_err(refused)?;
     let granted = directory.fs().access(&identity, &directory.node, Access::LOOKUP).await;
     if granted.map_err(status::of)?.contains(Access::LOOKUP) { Ok(()) } else { Err(Status::AccessDenied) }
 }

@@ -24,8 +24,7 @@ pub(crate) async fn parent<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<F>,
 ) -> Result<Object<F>, Status> {
-    let rule = object.export.rule(&context.caller).map_err(refused)?;
-    let identity = rule.identity(context.caller.credential).unwrap_or_else(|_| rule.squash.anonymous());
+    let identity = object.export.identity_or_nobody(&context.caller).map_err(refused)?;
     match object.fs().lookup_parent(&identity, &object.node).await {
         Ok(node) => Ok(Object { export: Arc::clone(&object.export), node }),
         Err(vfs::Error::NotFound) => {

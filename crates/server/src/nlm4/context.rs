@@ -68,7 +68,7 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
         if wanted.contains(Access::MODIFY) && rule.read_only {
             return Err(Status::ReadOnly);
         }
-        let who = rule.identity(caller.credential).map_err(|_| Status::Failed)?;
+        let who = export.identity(&caller).map_err(|_| Status::Failed)?;
         if !may_lock(export, &node, &who, wanted).await {
             return Err(Status::Failed);
         }

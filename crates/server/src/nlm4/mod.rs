@@ -24,7 +24,7 @@ use rpc::{Call, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::Encoder;
 
-use crate::exports::Exports;
+use crate::exports::{Caller, Exports, Version};
 use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 use lock::Monitored;
@@ -61,6 +61,7 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
         // Nor does an answer to a call of ours, which says its secret.
         if !matches!(procedure, Procedure::Null | Procedure::GrantedRes) {
             exports.check_flavor(&call.header.credential)?;
+            exports.prepare(&Caller::of(call, Version::V3)).await;
         }
         let context = Context::new(&exports, &self.locks, call);
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());

@@ -8,7 +8,8 @@ use rpc::net::ServerOptions;
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
-use super::{ExportSpec, PortMapMode, ServeOptions};
+use super::exports::{nearest, parse_classic, specs};
+use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions};
 use crate::exports::{Rule, Squash};
 use crate::retries::RetryLimits;
 
@@ -46,8 +47,17 @@ pub struct Config {
     /// What clients that lock over NFSv3 call this server, besides by its address; without it the host's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_name: Option<String>,
+    /// A table of exports as in exports(5), instead of a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exports: Option<PathBuf>,
     /// The bounds.
     pub limits: ConfigLimits,
+    /// Directories with their rules, instead of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub export: Vec<ExportTable>,
+    /// What `export` and `exports` come to.
+    #[serde(skip)]
+    specs: Vec<ExportSpec>,
 }
 
 /// The bound of everything that clients can make the server hold. What happens at a bound is said at each.
@@ -113,14 +123,22 @@ pub enum ConfigError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is no TOML, or has keys or values that are none.
-    #[error("the configuration {} is wrong: {message}", path.display())]
-    Parse {
+    /// It is no TOML, or has keys, options or values that are none.
+    #[error("{}, line {line}: {message}", path.display())]
+    Wrong {
         /// Which.
         path: PathBuf,
-        /// Where and why.
+        /// Where, counted from 1.
+        line: usize,
+        /// Why.
         message: String,
     },
+    /// What to serve is said more than once.
+    #[error("{0} and {1} both say what to serve; leave one out")]
+    Twice(&'static str, &'static str),
+    /// Something is said of one directory that is not there.
+    #[error("`{0}` is for a server of one directory; say it of each export")]
+    NotOne(&'static str),
     /// A domain is none.
     #[error("the domain `{0}` is none; a domain has 1 to 255 letters, digits, dots, hyphens and underscores")]
     Domain(String),
@@ -158,7 +176,10 @@ impl Default for Config {
             idmap_domain: None,
             portmap: PortMapMode::None,
             host_name: None,
+            exports: None,
             limits: ConfigLimits::default(),
+            export: Vec::new(),
+            specs: Vec::new(),
         }
     }
 }
@@ -193,6 +214,16 @@ impl Default for ConfigLimits {
     }
 }
 
+/// What serde says of a word that is none, with the word that was probably meant instead of all that there are.
+fn with_nearest(message: &str) -> String {
+    let Some((start, list)) = message.split_once(", expected") else { return message.to_owned() };
+    let words: Vec<_> = list.split('`').skip(1).step_by(2).collect();
+    match start.split('`').nth(1) {
+        Some(word) if !words.is_empty() => format!("{start}{}", nearest(word, &words)),
+        _ => message.to_owned(),
+    }
+}
+
 /// A DNS name, as far as a name of an owner depends on it.
 fn is_domain(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
@@ -211,19 +242,36 @@ impl Config {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::Parse {
-            path: path.to_owned(),
-            message: error.to_string().trim_end().to_owned(),
+        let line_of = |place: usize| 1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count();
+        let wrong = |line, message| ConfigError::Wrong { path: path.to_owned(), line, message };
+        let mut config: Self = toml::from_str(&text).map_err(|error| {
+            wrong(line_of(error.span().map_or(0, |span| span.start)), with_nearest(error.message()))
         })?;
+        config.specs = specs(&config.export, &line_of).map_err(|(line, message)| wrong(line, message))?;
+        config.read_exports()?;
         config.check()?;
         Ok(config)
+    }
+
+    /// Reads the table of exports that `exports` names, if it names one.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn read_exports(&mut self) -> Result<(), ConfigError> {
+        let Some(path) = &self.exports else { return Ok(()) };
+        let text = std::fs::read(path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        let read = parse_classic(&text);
+        self.specs =
+            read.map_err(|(line, message)| ConfigError::Wrong { path: path.clone(), line, message })?;
+        Ok(())
     }
 
     /// Checks what is more than a matter of form.
     ///
     /// # Errors
-    /// A bound that is out of bounds, or a domain that is none.
+    /// A bound that is out of bounds, a domain that is none, or more than one thing that says what to serve.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_one_source()?;
         match &self.idmap_domain {
             Some(domain) if !is_domain(domain) => Err(ConfigError::Domain(domain.clone())),
             _ if self.host_name.as_deref().is_some_and(|name| !is_domain(name)) => {
@@ -233,16 +281,45 @@ impl Config {
         }
     }
 
-    /// As it would stand in a file that says everything.
-    pub fn to_toml(&self) -> String {
-        // Every value is of a kind that TOML has.
-        toml::to_string(self).unwrap_or_default()
+    fn check_one_source(&self) -> Result<(), ConfigError> {
+        let sources = [
+            ("`directory`", self.directory.is_some()),
+            ("`[[export]]`", !self.export.is_empty()),
+            ("`exports`", self.exports.is_some()),
+        ];
+        let mut given = sources.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name);
+        if let (Some(one), Some(other)) = (given.next(), given.next()) {
+            return Err(ConfigError::Twice(one, other));
+        }
+        let of_one = [
+            ("read_only", self.read_only),
+            ("no_root_squash", self.no_root_squash),
+            ("async", self.asynchronous),
+        ];
+        match of_one.into_iter().find(|(_, is_said)| *is_said && self.has_exports()) {
+            Some((name, _)) => Err(ConfigError::NotOne(name)),
+            None => Ok(()),
+        }
     }
 
-    /// To serve `directory`, with state kept in `state_directory`.
-    pub fn options(&self, directory: &Path, state_directory: Option<PathBuf>) -> ServeOptions {
+    /// True when not one directory is served, but what `exports` or `export` says.
+    pub fn has_exports(&self) -> bool {
+        self.exports.is_some() || !self.export.is_empty()
+    }
+
+    /// As it would stand in a file that says everything, with the rules in the order in which they are tried.
+    pub fn to_toml(&self) -> String {
+        let export = self.specs.iter().map(ExportTable::from).collect();
+        let whole = Self { exports: None, export, ..self.clone() };
+        // Every value is of a kind that TOML has.
+        toml::to_string(&whole).unwrap_or_default()
+    }
+
+    /// To serve this, with state kept in `state_directory`.
+    pub fn options(&self, state_directory: Option<PathBuf>) -> ServeOptions {
+        let one = self.directory.as_deref().map(|directory| self.export(directory));
         ServeOptions {
-            exports: vec![self.export(directory)],
+            exports: if self.has_exports() { self.specs.clone() } else { one.into_iter().collect() },
             listen: self.listen,
             state_directory,
             delegations: self.delegations,
@@ -358,7 +435,7 @@ mod tests {
     fn an_empty_file_has_all_defaults_and_the_defaults_are_within_their_bounds() {
         assert_eq!(parsed("").unwrap(), Config::default());
         assert_eq!(parsed(&Config::default().to_toml()).unwrap(), Config::default());
-        let options = Config::default().options(Path::new("/srv"), None);
+        let options = Config::default().options(None);
         assert_eq!((options.limits, options.net), (Limits::default(), ServerOptions::default()));
         assert_eq!(options.retries, RetryLimits::default());
     }
@@ -378,9 +455,89 @@ mod tests {
         let config =
             parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = 99\n")
                 .unwrap();
-        let options = config.options(Path::new("/srv"), None);
+        let options = Config { directory: Some("/srv".into()), ..config }.options(None);
         assert!(options.exports[0].asynchronous);
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
         assert_eq!(options.retries.replies_max, 99);
+    }
+
+    fn wrong(text: &str) -> String {
+        parsed(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_first_rule_that_is_for_a_client_says_what_is_different_for_it() {
+        let config = parsed(
+            r#"
+            [[export]]
+            path = "/srv/a"
+            squash = "all"
+            anonuid = 7
+            [[export.client]]
+            hosts = ["10.0.0.0/8", "*.example.org"]
+            read_only = true
+            [[export.client]]
+            hosts = ["*"]
+            squash = "none"
+            security = ["none"]
+            secure = true
+            [[export]]
+            path = "/srv/b"
+            pseudo = "/x/b"
+            async = true
+            versions = ["3", "4.1"]
+            manage_gids = true
+            delegations = false
+            "#,
+        )
+        .unwrap();
+        let options = config.options(None);
+        let [a, b] = &options.exports[..] else { panic!("{options:?}") };
+        let shown: Vec<_> =
+            a.options.rules.iter().map(|rule| (rule.clients.to_string(), rule.read_only)).collect();
+        assert_eq!(shown, [("10.0.0.0/8".into(), true), ("*.example.org".into(), true), ("*".into(), false)]);
+        assert_eq!(a.options.rules[0].squash, Squash::All { anonymous: (7, Squash::NOBODY.1) });
+        assert_eq!(a.options.rules[2].squash, Squash::None { anonymous: (7, Squash::NOBODY.1) });
+        assert!(a.options.rules[2].privileged_port && !a.options.rules[0].privileged_port);
+        assert_eq!(
+            (a.path.to_string(), a.asynchronous, a.options.delegations),
+            ("/srv/a".into(), false, true)
+        );
+        assert_eq!((b.path.to_string(), b.asynchronous, b.options.delegations), ("/x/b".into(), true, false));
+        assert!(b.options.manage_gids && b.options.rules == [Rule::default()]);
+        let again = parsed(&config.to_toml()).unwrap();
+        assert_eq!(again.options(None), options, "what is printed says the same:\n{}", config.to_toml());
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_export_is_said_with_its_line() {
+        for (text, line, reason) in [
+            ("[[export]]\npath = \"/a\"\nreadonly = true\n", 3, "did you mean `read_only`?"),
+            ("[[export]]\npath = \"/a\"\nsquash = \"al\"\n", 3, "did you mean `all`?"),
+            ("[[export]]\npath = \"a\"\n", 2, "does not begin with /"),
+            ("[[export]]\npath = \"/a\"\npseudo = \"b/../c\"\n", 3, "such as /data"),
+            ("[[export]]\npath = \"/a\"\nanonuid = -1\n", 3, "is no id"),
+            ("[[export]]\npath = \"/a\"\nsecurity = [\"krb5\"]\n", 3, "Kerberos"),
+            ("[[export]]\npath = \"/a\"\nversions = [\"5\"]\n", 3, "is no version"),
+            ("[[export]]\npath = \"/a\"\nsync = true\nasync = true\n", 4, "opposite"),
+            (
+                "[[export]]\npath = \"/a\"\n[[export.client]]\nhosts = [\"*\",\n\"10.0.0.1\"]\n",
+                5,
+                "never applies",
+            ),
+            ("[[export]]\npath = \"/a\"\n[[export.client]]\nhosts = [\"@x\"]\n", 4, "netgroup"),
+            ("[[export]]\npseudo = \"/a\"\n", 1, "path"),
+        ] {
+            let text = wrong(text);
+            assert!(text.contains(&format!("line {line}: ")) && text.contains(reason), "{text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_to_serve_is_said_once() {
+        let text = wrong("directory = \"/a\"\n[[export]]\npath = \"/b\"\n");
+        assert!(text.contains("`directory`") && text.contains("`[[export]]`"), "{text}");
+        assert!(wrong("read_only = true\n[[export]]\npath = \"/b\"\n").contains("say it of each export"));
     }
 }

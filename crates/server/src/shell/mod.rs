@@ -17,7 +17,7 @@ mod state_directory;
 mod world;
 
 pub use config::{Config, ConfigError, ConfigLimits};
-pub use exports::{ExportSpec, ExportsError, Reloaded};
+pub use exports::{ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey};
 pub use options::ServeOptions;
 pub use port_map_mode::PortMapMode;
 pub use side_listeners::SideError;

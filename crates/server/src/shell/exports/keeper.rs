@@ -10,8 +10,8 @@ use tokio::sync::Mutex;
 use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions};
 
-use super::ExportSpec;
 use super::ids::ExportIds;
+use super::{ExportSpec, overlap};
 use crate::exports::{BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, InvalidExports};
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
@@ -39,6 +39,9 @@ pub enum ExportsError {
         /// Why.
         source: io::Error,
     },
+    /// Two of the directories overlap.
+    #[error("{0}")]
+    Overlap(String),
     /// They cannot stand together.
     #[error("{reason}; {mend}", reason = .0, mend = mend(.0))]
     Invalid(#[from] InvalidExports),
@@ -57,6 +60,30 @@ pub struct Reloaded {
     pub kept: Vec<ExportPath>,
     /// What else is different in the new configuration, and waits for the next start.
     pub needs_restart: Vec<&'static str>,
+}
+
+impl std::fmt::Display for Reloaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lists = [
+            ("added", &self.added),
+            ("removed", &self.removed),
+            ("changed", &self.changed),
+            ("kept", &self.kept),
+        ];
+        let mut said = false;
+        for (what, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+            let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
+            write!(f, "{}{what} {}", if said { "; " } else { "" }, paths.join(" "))?;
+            said = true;
+        }
+        if !said {
+            f.write_str("there are none")?;
+        }
+        if !self.needs_restart.is_empty() {
+            write!(f, "; changes of {} wait for the next start", self.needs_restart.join(", "))?;
+        }
+        Ok(())
+    }
 }
 
 /// What is behind an export.
@@ -138,6 +165,7 @@ impl Kept {
             );
         }
         let directories = found.iter().map(|(directory, _)| directory.as_path());
+        overlap::check(&directories.clone().collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
         let ids = self.ids.of(directories).map_err(|source| unkept(state_directory, source))?;
         let mut opened = Vec::with_capacity(specs.len());
         for ((spec, (_, inode)), id) in specs.iter().zip(found).zip(ids) {
@@ -162,7 +190,8 @@ impl Opened {
     }
 
     fn export(&self) -> Export<Local> {
-        Export::new(self.id, self.spec.path.clone(), self.local.clone(), self.spec.options.clone())
+        let (path, options) = (self.spec.path.clone(), self.spec.options.clone());
+        Export::new(self.id, path, self.local.clone(), options).with_mount_path(self.spec.mount_path.clone())
     }
 }
 

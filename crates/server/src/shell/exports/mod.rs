@@ -1,12 +1,21 @@
 //! What is exported: opening the directories, and replacing the exports of a running server.
 
+mod classic;
 mod ids;
 mod keeper;
+mod overlap;
 mod spec;
+mod tables;
+mod terms;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use classic::parse as parse_classic;
 pub(super) use keeper::{Exported, Keeper, check_state_is_outside};
 pub use keeper::{ExportsError, Reloaded};
 pub use spec::ExportSpec;
+pub(super) use tables::specs;
+pub use tables::{ClientTable, ExportTable, SquashKey};
+pub(super) use terms::nearest;

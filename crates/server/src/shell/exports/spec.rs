@@ -11,6 +11,8 @@ pub struct ExportSpec {
     pub directory: PathBuf,
     /// Where clients see it.
     pub path: ExportPath,
+    /// Under which path NFSv3 clients may mount it as well.
+    pub mount_path: Option<ExportPath>,
     /// Changes are acknowledged before they are on disk.
     pub asynchronous: bool,
     /// Who may do what.
@@ -23,6 +25,7 @@ impl ExportSpec {
         Self {
             directory: directory.into(),
             path: ExportPath::root(),
+            mount_path: None,
             asynchronous: false,
             options: ExportOptions::default(),
         }

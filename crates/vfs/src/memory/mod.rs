@@ -171,6 +171,7 @@ impl FileSystem for Memory {
 
     fn object_id(&self, node: &Node) -> ObjectId {
         // File ids count up and are never used again; another file system has its own.
+        // File ids count up and are never used again; other file systems count as well.
         ObjectId { fileid: node.0.fileid, generation: self.fsid }
     }
 

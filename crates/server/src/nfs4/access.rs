@@ -1,4 +1,4 @@
-//! ACCESS (RFC 8881 §18.1).
+//! ACCESS (RFC 8881 §18.1; RFC 8276 §8.5).
 
 use proto::nfs4::{AccessArgs, AccessResult, Status};
 use vfs::{Access, FileSystem};
@@ -12,11 +12,32 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<AccessResult, Status> {
     let object = context.object()?;
     let identity = context.identity(object)?;
-    let supported = arguments.access & Access::ALL.0;
-    let mut granted =
-        object.fs().access(&identity, &object.node, Access(supported)).await.map_err(status::of)?;
+    let has_xattrs = context.minor_version >= 2 && object.fs().limits().xattrs;
+    let known =
+        if has_xattrs { Access::ALL.0 | xattr::READ | xattr::WRITE | xattr::LIST } else { Access::ALL.0 };
+    let supported = arguments.access & known;
+    let asked = Access(supported & Access::ALL.0 | of_data(supported));
+    let mut granted = object.fs().access(&identity, &object.node, asked).await.map_err(status::of)?;
     if context.writable(object).is_err() {
         granted.0 &= !(Access::MODIFY.0 | Access::EXTEND.0 | Access::DELETE.0);
     }
-    Ok(AccessResult { supported, access: granted.0 })
+    let xattrs = [xattr::READ, xattr::WRITE, xattr::LIST].into_iter();
+    let access = xattrs
+        .filter(|right| granted.contains(Access(of_data(*right))))
+        .fold(granted.0, |all, right| all | right);
+    Ok(AccessResult { supported, access: access & supported })
+}
+
+/// Rights to extended attributes (RFC 8276 §8.5).
+mod xattr {
+    pub(super) const READ: u32 = 0x40;
+    pub(super) const WRITE: u32 = 0x80;
+    pub(super) const LIST: u32 = 0x100;
+}
+
+/// The rights to data that are those to extended attributes as well.
+fn of_data(rights: u32) -> u32 {
+    let reads = if rights & (xattr::READ | xattr::LIST) != 0 { Access::READ.0 } else { 0 };
+    let writes = if rights & xattr::WRITE != 0 { Access::MODIFY.0 } else { 0 };
+    reads | writes
 }

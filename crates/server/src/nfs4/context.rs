@@ -196,6 +196,15 @@ impl<'a, F: FileSystem> Context<'a, F> {
         }
     }
 
+    /// As [`Context::resolve_state`] for the saved file handle, with which the current stateid of then was saved.
+    pub(crate) fn resolve_saved_state(&self, state_id: StateId) -> Result<StateId, Status> {
+        match &self.saved {
+            Some((_, saved)) if state_id == StateId::CURRENT && *saved != StateId::ANONYMOUS => Ok(*saved),
+            _ if state_id == StateId::CURRENT => Err(Status::BadStateId),
+            _ => Ok(state_id),
+        }
+    }
+
     /// Who the caller is on the export of `object`.
     pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
         object.export.identity(&self.caller).map_err(refused)

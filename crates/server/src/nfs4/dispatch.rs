@@ -4,14 +4,17 @@ use proto::nfs4::{Operation, SetAttrResult, Status};
 use vfs::FileSystem;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
+use super::allocate::Space;
 use super::compound::{answer, refuse};
 use super::context::Context;
 use super::lock::Refused;
 use super::verify::bad_attributes;
 use super::{
-    access, backchannel_ctl, bind_conn_to_session, close, commit, create, create_session, destroy_session,
-    exchange_id, get_attr, get_dir_delegation, handles, link, lock, lock_t, lock_u, lookup, lookup_parent,
-    open, read, read_dir, read_link, remove, rename, sec_info, set_attr, state_ids, status, verify, write,
+    access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, create,
+    create_session, destroy_session, exchange_id, get_attr, get_dir_delegation, get_xattr, handles,
+    io_advise, link, list_xattrs, lock, lock_t, lock_u, lookup, lookup_parent, open, read, read_dir,
+    read_link, read_plus, remove, remove_xattr, rename, sec_info, seek, set_attr, set_xattr, state_ids,
+    status, verify, write,
 };
 
 /// Runs one operation and appends its result.
@@ -102,6 +105,30 @@ async fn body<F: FileSystem>(
         O::Link => put(reply, &link::run(context, decode(arguments)?).await?),
         O::SecInfo => put(reply, &sec_info::by_name(context, decode(arguments)?).await?),
         O::SecInfoNoName => put(reply, &sec_info::without_name(context, decode(arguments)?).await?),
+        other => body_since_2(context, other, arguments, reply).await,
+    }
+}
+
+/// The operations of minor version 2 and its extensions.
+async fn body_since_2<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    operation: Operation,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Result<(), Failure> {
+    use Operation as O;
+    match operation {
+        O::Allocate => Ok(allocate::run(context, decode(arguments)?, Space::Reserved).await?),
+        O::Deallocate => Ok(allocate::run(context, decode(arguments)?, Space::GivenBack).await?),
+        O::Copy => put(reply, &copy::run(context, decode(arguments)?).await?),
+        O::Clone => Ok(clone::run(context, decode(arguments)?).await?),
+        O::IoAdvise => put(reply, &io_advise::run(context, decode(arguments)?).await?),
+        O::ReadPlus => Ok(read_plus::run(context, decode(arguments)?, reply).await?),
+        O::Seek => put(reply, &seek::run(context, decode(arguments)?).await?),
+        O::GetXattr => put(reply, &get_xattr::run(context, decode(arguments)?).await?),
+        O::SetXattr => put(reply, &set_xattr::run(context, decode(arguments)?).await?),
+        O::ListXattrs => Ok(list_xattrs::run(context, decode(arguments)?, reply).await?),
+        O::RemoveXattr => put(reply, &remove_xattr::run(context, decode(arguments)?).await?),
         other => state_body(context, other, arguments, reply).await,
     }
 }

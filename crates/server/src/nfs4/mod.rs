@@ -1,19 +1,22 @@
-//! NFS version 4, minor version 1 (RFC 8881): one file per operation.
+//! NFS version 4, minor versions 1 and 2 (RFC 8881, RFC 7862, with RFC 8276): one file per operation.
 //!
 //! [`Nfs4`] runs COMPOUNDs over the exports and [`state`]. It knows no sockets, clock or runtime: those come through
 //! [`crate::runtime::Runtime`].
 
 mod access;
+mod allocate;
 mod attributes;
 mod backchannel_ctl;
 mod bind_conn_to_session;
 mod bring_back;
 mod change;
+mod clone;
 mod close;
 mod commit;
 mod compound;
 mod conflict;
 mod context;
+mod copy;
 mod create;
 mod create_session;
 mod destroy_session;
@@ -21,8 +24,11 @@ mod dispatch;
 mod exchange_id;
 mod get_attr;
 mod get_dir_delegation;
+mod get_xattr;
 mod handles;
+mod io_advise;
 mod link;
+mod list_xattrs;
 mod lock;
 mod lock_t;
 mod lock_u;
@@ -36,18 +42,23 @@ mod owners;
 mod read;
 mod read_dir;
 mod read_link;
+mod read_plus;
 mod regular;
 mod remove;
+mod remove_xattr;
 mod rename;
 mod repeat;
 mod sec_info;
+mod seek;
 mod sequence;
 mod set_attr;
+mod set_xattr;
 mod state_ids;
 mod status;
 mod transfer;
 mod verify;
 mod write;
+mod xattrs;
 
 use std::sync::Arc;
 

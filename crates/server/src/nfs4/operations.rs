@@ -42,6 +42,8 @@ const BITMAP: usize = 16;
 const HANDLE: usize = STATUS + 4 + vfs::Handle::MAX;
 /// The longest result of OPEN: a delegation with its limit and its entry for access.
 const OPENED: usize = STATUS + STATE_ID + CHANGE_INFO + 4 + BITMAP + 4 + STATE_ID + 4 + 12 + 12 + 36;
+/// What COPY has written, without the name of a copy under way, and how.
+const COPIED: usize = 4 + 8 + 4 + 8 + 8;
 /// READ and READDIR are cut to the room that there is; with less than this they would bring nothing.
 const SOME_DATA: usize = 1024;
 
@@ -64,14 +66,23 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         O::Close | O::Lock | O::LockU | O::OpenDowngrade | O::SetAttr => (InSession, STATUS + STATE_ID),
         O::GetDirDelegation => (InSession, STATUS + 4 + 8 + STATE_ID + 3 * BITMAP),
         O::Write => (InSession, STATUS + 16),
+        O::Copy => (InSession, STATUS + COPIED),
+        O::SetXattr | O::RemoveXattr => (InSession, STATUS + CHANGE_INFO),
         O::Read | O::ReadDir => (InSession, SOME_DATA),
+        O::ReadPlus => (InSession, 2 * SOME_DATA),
         O::Access
+        | O::Allocate
         | O::BackchannelCtl
+        | O::Clone
         | O::Commit
+        | O::Deallocate
         | O::DelegReturn
         | O::FreeStateId
         | O::GetAttr
         | O::GetFh
+        | O::GetXattr
+        | O::IoAdvise
+        | O::ListXattrs
         | O::LockT
         | O::Lookup
         | O::LookupParent
@@ -85,6 +96,7 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         | O::SaveFh
         | O::SecInfo
         | O::SecInfoNoName
+        | O::Seek
         | O::TestStateId
         | O::Verify => (InSession, STATUS),
         _ => return None,

@@ -321,7 +321,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
 }
 
 /// Is ready at the second poll, which it asks for.
-async fn give_way() {
+pub(super) async fn give_way() {
     let mut given = false;
     poll_fn(|context| {
         if std::mem::replace(&mut given, true) {

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::{
     ChangeInfo, CreateArgs, CreateResult, LinkArgs, LinkResult, Operation, RemoveArgs, RemoveResult,
-    RenameArgs, RenameResult, SetAttrArgs, SetAttrResult, Status,
+    RemoveXattrArgs, RemoveXattrResult, RenameArgs, RenameResult, SetAttrArgs, SetAttrResult, SetXattrArgs,
+    SetXattrResult, Status,
 };
 use vfs::FileSystem;
 use xdr::{Decoder, Encode, Encoder, Xdr};
@@ -93,6 +94,16 @@ pub(crate) async fn answer<F: FileSystem>(
             let _: SetAttrArgs = arguments.get().ok()?;
             let attributes_set = AttributeValues::decode(arguments).ok()?.present();
             Ok(put(reply, Operation::SetAttr, &SetAttrResult { attributes_set }))
+        }
+        Change::SetXattr(_) => {
+            let _: SetXattrArgs = arguments.get().ok()?;
+            let change = changed(context.object().ok()?).await;
+            change.map(|change| put(reply, Operation::SetXattr, &SetXattrResult { change }))
+        }
+        Change::RemoveXattr(_) => {
+            let _: RemoveXattrArgs = arguments.get().ok()?;
+            let change = changed(context.object().ok()?).await;
+            change.map(|change| put(reply, Operation::RemoveXattr, &RemoveXattrResult { change }))
         }
         // Its stateid is gone.
         Change::Open(_) => return None,

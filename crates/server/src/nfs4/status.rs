@@ -49,12 +49,21 @@ pub(crate) fn listed(operation: Operation, status: Status) -> Status {
     match (operation, status) {
         (O::Lock | O::LockT | O::PutFh | O::SecInfo | O::SecInfoNoName, Status::Io) => Status::ServerFault,
         (O::Create | O::Open | O::SetAttr | O::ExchangeId, Status::NotPermitted) => status,
+        (O::GetXattr | O::SetXattr | O::ListXattrs | O::RemoveXattr, Status::NotPermitted) => status,
         (_, Status::NotPermitted) => Status::AccessDenied,
         (O::Open | O::SetAttr | O::Write, Status::FileOpen) => Status::AccessDenied,
+        (O::Allocate | O::Deallocate | O::Copy | O::Clone, Status::FileOpen) => Status::AccessDenied,
+        (O::SetXattr | O::RemoveXattr, Status::FileOpen) => Status::AccessDenied,
+        // To give space back may take some, and so may the removal of an attribute.
+        (O::Deallocate, Status::NoSpace | Status::QuotaExceeded) => Status::Io,
+        (O::RemoveXattr, Status::XattrTooBig) => Status::Io,
+        // A delegation may still be reclaimed: the client is to come again.
+        (O::SetXattr | O::RemoveXattr, Status::Grace) => Status::Delay,
+        (O::GetXattr, Status::BadCharacter) => Status::Invalid,
         (O::SetAttr, Status::IsDirectory | Status::Symlink) => Status::WrongType,
         (O::Remove | O::SecInfo, Status::Symlink) => Status::NotDirectory,
         // What the file system cannot do; only LINK has a status for that.
-        (O::Commit | O::Write, Status::NotSupported) | (O::Commit, Status::Invalid) => Status::Io,
+        (O::Commit | O::Copy | O::Write, Status::NotSupported) | (O::Commit, Status::Invalid) => Status::Io,
         (O::Create, Status::NotSupported) => Status::BadType,
         (O::Open | O::Rename | O::SetAttr, Status::NotSupported) => Status::Invalid,
         // The directory was removed, or the object that gets another name.

@@ -16,6 +16,8 @@ mod record;
 mod repetitions;
 mod resolve;
 
-pub(crate) use record::{Change, Entry, Intent, Moved, Named, SessionRecord, Setting, SlotKept, SlotRecord};
+pub(crate) use record::{
+    Change, Entry, Intent, Moved, Named, SessionRecord, Setting, SlotKept, SlotRecord, Xattr, XattrSetting,
+};
 pub(crate) use repetitions::{Place, Repetition, Repetitions};
 pub(crate) use resolve::{Resolved, resolve};

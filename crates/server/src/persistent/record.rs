@@ -1,7 +1,7 @@
 //! The records, in XDR. Objects are named by their handles, of which each has one, for ever.
 
 use bytes::Bytes;
-use proto::nfs4::COMPONENT_BYTES_MAX;
+use proto::nfs4::{COMPONENT_BYTES_MAX, XATTR_BYTES_MAX};
 use vfs::{SetAttributes, SetTime};
 use xdr::Xdr;
 
@@ -77,6 +77,29 @@ pub(crate) enum Change {
     Open(Entry),
     #[xdr(case = 5)]
     SetAttributes(Setting),
+    /// The attribute has another value, or none, until it has this one.
+    #[xdr(case = 6)]
+    SetXattr(XattrSetting),
+    /// There is such an attribute, until it is removed.
+    #[xdr(case = 7)]
+    RemoveXattr(Xattr),
+}
+
+/// An extended attribute of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Xdr)]
+pub(crate) struct Xattr {
+    #[xdr(max = HANDLE_BYTES_MAX)]
+    pub(crate) object: Bytes,
+    #[xdr(max = COMPONENT_BYTES_MAX)]
+    pub(crate) name: Bytes,
+}
+
+/// An extended attribute with its new value.
+#[derive(Debug, Clone, PartialEq, Eq, Xdr)]
+pub(crate) struct XattrSetting {
+    pub(crate) xattr: Xattr,
+    #[xdr(max = XATTR_BYTES_MAX)]
+    pub(crate) value: Bytes,
 }
 
 /// A name in a directory.
@@ -153,7 +176,7 @@ impl Change {
             Self::Remove(named) | Self::Link(named) => (Some(&named.at), None),
             Self::Rename(moved) => (Some(&moved.from), Some(&moved.to)),
             Self::Create(entry) | Self::Open(entry) => (Some(entry), None),
-            Self::SetAttributes(_) => (None, None),
+            Self::SetAttributes(_) | Self::SetXattr(_) | Self::RemoveXattr(_) => (None, None),
         };
         first.into_iter().chain(second)
     }
@@ -168,6 +191,8 @@ impl std::fmt::Display for Change {
             Self::Create(_) => "CREATE",
             Self::Open(_) => "OPEN",
             Self::SetAttributes(_) => return f.write_str("SETATTR"),
+            Self::SetXattr(_) => return f.write_str("SETXATTR"),
+            Self::RemoveXattr(_) => return f.write_str("REMOVEXATTR"),
         };
         f.write_str(operation)?;
         self.entries().try_for_each(|entry| write!(f, " {:?}", entry.name.escape_ascii().to_string()))

@@ -1,8 +1,9 @@
 //! What became of an intent without a result: the file system tells, before the first request.
 
-use vfs::{Error, FileSystem, Identity, Name};
+use bytes::Bytes;
+use vfs::{Error, FileSystem, Identity, Name, XattrName};
 
-use super::record::{Change, Entry, Moved, Named, Setting};
+use super::record::{Change, Entry, Moved, Named, Setting, Xattr};
 use crate::exports::ExportSet;
 
 /// How an intent ended.
@@ -24,6 +25,12 @@ pub(crate) async fn resolve<F: FileSystem>(exports: &ExportSet<F>, change: &Chan
         Change::Link(linked) => link(exports, linked).await,
         Change::Create(entry) | Change::Open(entry) => create(exports, entry).await,
         Change::SetAttributes(setting) => set_attributes(exports, setting).await,
+        Change::SetXattr(set) => {
+            get_xattr(exports, &set.xattr).await.map(|found| done_if(found.as_ref() == Some(&set.value)))
+        }
+        Change::RemoveXattr(removed) => {
+            get_xattr(exports, removed).await.map(|found| done_if(found.is_none()))
+        }
     };
     outcome.unwrap_or(Resolved::Ambiguous)
 }
@@ -66,6 +73,17 @@ async fn set_attributes<F: FileSystem>(exports: &ExportSet<F>, setting: &Setting
         (false, true) => Resolved::Done(None),
         (false, false) => Resolved::Ambiguous,
     })
+}
+
+/// The value of an extended attribute, if there is one.
+async fn get_xattr<F: FileSystem>(exports: &ExportSet<F>, xattr: &Xattr) -> vfs::Result<Option<Bytes>> {
+    let (export, node) = exports.find(&xattr.object).await?;
+    let name = XattrName::new(&xattr.name)?;
+    match export.file_system().get_xattr(&Identity::root(), &node, name).await {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NoXattr) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {

@@ -251,6 +251,11 @@ impl TestServer {
         Self::of(Setup { limits, ..Setup::default() })
     }
 
+    /// Whose peers speak minor version 2.
+    pub fn of_minor_version_2() -> Arc<Self> {
+        Self::of(Setup { minor_version: 2, ..Setup::default() })
+    }
+
     pub fn with_records(stable: Arc<dyn StableRecords>) -> Arc<Self> {
         Self::of(Setup { stable, ..Setup::default() })
     }
@@ -728,6 +733,48 @@ impl Peer {
             .sequenced();
         results.ok(Operation::PutFh);
         results
+    }
+
+    /// Runs one operation from one object to another.
+    pub fn between(
+        &mut self,
+        (source, target): (&FileHandle, &FileHandle),
+        operation: Operation,
+        arguments: &impl Encode,
+    ) -> Results {
+        let mut results = self
+            .compound(|c| {
+                c.push(Operation::PutFh, &PutFhArgs { object: source.clone() })
+                    .push(Operation::SaveFh, &())
+                    .push(Operation::PutFh, &PutFhArgs { object: target.clone() })
+                    .push(operation, arguments);
+            })
+            .sequenced();
+        for before in [Operation::PutFh, Operation::SaveFh, Operation::PutFh] {
+            results.ok(before);
+        }
+        results
+    }
+
+    /// Writes at an offset; all must be written.
+    pub fn write(&mut self, object: &FileHandle, state_id: StateId, offset: u64, data: &[u8]) {
+        let data = Bytes::copy_from_slice(data);
+        let count = data.len();
+        let write = WriteArgs { state_id, offset, stable: StableHow::FileSync, data };
+        let written: WriteResult = self.on(object, Operation::Write, &write).body(Operation::Write);
+        assert_eq!(written.count as usize, count);
+    }
+
+    /// What is at an offset.
+    pub fn read(&mut self, object: &FileHandle, state_id: StateId, offset: u64, count: u32) -> Bytes {
+        let read = ReadArgs { state_id, offset, count };
+        self.on(object, Operation::Read, &read).body::<ReadResult>(Operation::Read).data
+    }
+
+    /// Some attributes of an object.
+    pub fn attributes(&mut self, object: &FileHandle, wanted: &[AttributeId]) -> AttributeValues {
+        let wanted = GetAttrArgs { wanted: Bitmap::of(wanted) };
+        self.on(object, Operation::GetAttr, &wanted).body(Operation::GetAttr)
     }
 
     pub fn close(&mut self, object: &FileHandle, state_id: StateId) -> Status {

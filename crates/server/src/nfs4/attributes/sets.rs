@@ -9,7 +9,11 @@ pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
     let creation =
         if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
     let all = SUPPORTED | creation;
-    if minor_version < 2 { all } else { all | SUPPORTED_SINCE_2 }
+    if minor_version < 2 {
+        return all;
+    }
+    let clones = fs.limits().clone_block_bytes.map_or(Bitmap::EMPTY, |_| CLONES);
+    all | SUPPORTED_SINCE_2 | clones
 }
 
 /// Checks that all of these are supported.
@@ -36,7 +40,10 @@ pub(crate) fn not_supported(number: u32, minor_version: u32) -> Status {
 const FIRST_OF_2: u32 = AttributeId::CloneBlksize as u32;
 
 /// Those of minor version 2 and its extensions that every back end has.
-const SUPPORTED_SINCE_2: Bitmap = Bitmap::of(&[AttributeId::ChangeAttrType]);
+const SUPPORTED_SINCE_2: Bitmap = Bitmap::of(&[AttributeId::ChangeAttrType, AttributeId::XattrSupport]);
+
+/// Where it is known in what pieces files are cloned.
+const CLONES: Bitmap = Bitmap::of(&[AttributeId::CloneBlksize]);
 
 /// Those that every back end has.
 const SUPPORTED: Bitmap = Bitmap::of(&[

@@ -149,6 +149,8 @@ fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
 
 /// What minor version 2 and its extensions add (RFC 7862 §12.2).
 fn add_since_2<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
+    values.clone_blksize = fs.limits().clone_block_bytes;
+    values.xattr_support = Some(fs.limits().xattrs);
     values.change_attr_type = Some(match fs.limits().change {
         ChangeKind::Increasing => ChangeAttrType::Increasing,
         ChangeKind::Time => ChangeAttrType::TimeMetadata,

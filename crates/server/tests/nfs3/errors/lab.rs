@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proto::nfs3::{self, *};
 use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Refusal};
 use server::conflicts::{Conflict, Conflicts};
-use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Squash};
+use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use server::nfs3::Nfs3;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
@@ -82,6 +82,10 @@ impl Conflicts for Obstacle {
         self.0.is_some()
     }
 
+    fn is_known_better(&self, _: ObjectId) -> bool {
+        false
+    }
+
     async fn before_attributes(&self, _: ObjectId) -> Result<(), Conflict> {
         // Locks hide no attributes.
         self.answer().or_else(|conflict| if conflict == Conflict::Later { Err(conflict) } else { Ok(()) })
@@ -102,6 +106,8 @@ impl Conflicts for Obstacle {
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         self.answer()
     }
+
+    async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
 }
 
 struct Nowhere;
@@ -133,9 +139,9 @@ impl Connection for Nowhere {
 }
 
 fn exports<F: FileSystem>(fs: F, other: F, options: &Options) -> Arc<Exports<F>> {
-    let squash = Squash::None { anonymous: Squash::NOBODY };
     let clients = if options.closed { Clients::Networks(vec![]) } else { Clients::All };
-    let export = ExportOptions { squash, read_only: options.read_only, clients };
+    let rule = Rule { clients, read_only: options.read_only, squash: Squash::NONE, ..Rule::default() };
+    let export = ExportOptions::from(rule);
     let path = ExportPath::new(b"/elsewhere").unwrap();
     let list = vec![
         Export::new(ExportId(1), ExportPath::root(), fs, export.clone()),

@@ -80,3 +80,34 @@ pub fn read_dir(wanted: Bitmap) -> ReadDirArgs {
 pub fn write(state_id: StateId, offset: u64) -> WriteArgs {
     WriteArgs { state_id, offset, stable: StableHow::Unstable, data: Bytes::from_static(b"more") }
 }
+
+/// The arguments of a COPY under the stateids of source and target.
+pub fn copy((source, target): (StateId, StateId), (from, to, count): (u64, u64, u64)) -> CopyArgs {
+    CopyArgs {
+        source_state_id: source,
+        target_state_id: target,
+        source_offset: from,
+        target_offset: to,
+        count,
+        consecutive: true,
+        synchronous: true,
+        sources: vec![],
+    }
+}
+
+/// The arguments of a CLONE under the stateids of source and target.
+pub fn clone((source, target): (StateId, StateId), (from, to, count): (u64, u64, u64)) -> CloneArgs {
+    CloneArgs {
+        source_state_id: source,
+        target_state_id: target,
+        source_offset: from,
+        target_offset: to,
+        count,
+    }
+}
+
+/// SETXATTR of a value of so many bytes.
+pub fn set_xattr(name: &str, value_bytes: usize) -> Step {
+    let (option, value) = (SetXattrOption::Either, vec![7; value_bytes].into());
+    step(Operation::SetXattr, &SetXattrArgs { option, name: bytes(name), value })
+}

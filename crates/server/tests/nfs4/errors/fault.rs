@@ -8,8 +8,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use vfs::memory::{Memory, Node};
 use vfs::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Limits, Name,
-    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
+    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Span, Stability, StatFs,
+    Written, XattrMode, XattrName,
 };
 
 use super::kinds::Kind;
@@ -26,12 +27,22 @@ struct Plan {
     calls: Vec<&'static str>,
     /// Writes do not end.
     stuck: bool,
+    without_xattrs: bool,
 }
 
 impl Trigger {
     /// Of the calls that may meet an error of this kind, the one after the next `skip` does.
     pub fn arm(&self, kind: &'static Kind, skip: usize) {
         self.0.lock().armed = Some((kind, skip));
+    }
+
+    /// From now on objects have no extended attributes.
+    pub fn take_xattrs_away(&self) {
+        self.0.lock().without_xattrs = true;
+    }
+
+    fn is_without_xattrs(&self) -> bool {
+        self.0.lock().without_xattrs
     }
 
     /// True once a call has failed.
@@ -237,12 +248,64 @@ impl FileSystem for Faulty {
         self.memory.read_dir(who, dir, cookie, entries_max, objects).await
     }
 
+    async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Content) -> Result<Option<u64>> {
+        self.trigger.check("seek")?;
+        self.memory.seek(who, node, offset, what).await
+    }
+
+    async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.trigger.check("allocate")?;
+        self.memory.allocate(who, node, offset, length).await
+    }
+
+    async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.trigger.check("deallocate")?;
+        self.memory.deallocate(who, node, offset, length).await
+    }
+
+    async fn copy(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<Written> {
+        self.trigger.check("copy")?;
+        self.memory.copy(who, source, target, span).await
+    }
+
+    async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
+        self.trigger.check("clone_range")?;
+        self.memory.clone_range(who, source, target, span).await
+    }
+
+    async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
+        self.trigger.check("get_xattr")?;
+        self.memory.get_xattr(who, node, name).await
+    }
+
+    async fn set_xattr(
+        &self,
+        who: &Identity,
+        node: &Node,
+        name: XattrName<'_>,
+        value: &[u8],
+        mode: XattrMode,
+    ) -> Result<()> {
+        self.trigger.check("set_xattr")?;
+        self.memory.set_xattr(who, node, name, value, mode).await
+    }
+
+    async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
+        self.trigger.check("list_xattrs")?;
+        self.memory.list_xattrs(who, node).await
+    }
+
+    async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
+        self.trigger.check("remove_xattr")?;
+        self.memory.remove_xattr(who, node, name).await
+    }
+
     async fn stat_fs(&self, node: &Node) -> Result<StatFs> {
         self.trigger.check("stat_fs")?;
         self.memory.stat_fs(node).await
     }
 
     fn limits(&self) -> Limits {
-        self.memory.limits()
+        Limits { xattrs: !self.trigger.is_without_xattrs(), ..self.memory.limits() }
     }
 }

@@ -4,7 +4,8 @@ use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::*;
 
 use super::arguments::{
-    bytes, create, exchange, lock, lookup, put, read_dir, root, set, test_lock, unlock, write,
+    bytes, clone, copy, create, exchange, lock, lookup, put, read_dir, root, set, set_xattr, test_lock,
+    unlock, write,
 };
 use super::ledger::{Step, step};
 use super::scene::Scene;
@@ -101,6 +102,40 @@ impl Scene {
                 last(&|| step(operation, &TestStateIdArgs { state_ids: vec![self.open, self.lock] }))
             }
             O::Write => on(&self.file, &|| step(operation, &write(self.open, 0))),
+            other => self.good_since_2(other),
+        }
+    }
+
+    /// The same for the operations of minor version 2 and its extensions.
+    fn good_since_2(&self, operation: Operation) -> Vec<Step> {
+        use Operation as O;
+        let on = |last: Step| vec![put(&self.file), last];
+        let between = |last: Step| vec![put(&self.locked), step(O::SaveFh, &()), put(&self.file), last];
+        let state_id = self.open;
+        match operation {
+            O::Allocate | O::Deallocate => {
+                on(step(operation, &AllocateArgs { state_id, offset: 0, length: 2 }))
+            }
+            O::Clone => between(step(operation, &clone((self.locked_open, state_id), (0, 0, 0)))),
+            O::Copy => between(step(operation, &copy((self.locked_open, state_id), (0, 0, 4)))),
+            O::IoAdvise => {
+                let hints = Bitmap::from_word(io_hint::SEQUENTIAL);
+                on(step(operation, &IoAdviseArgs { state_id, offset: 0, count: 4, hints }))
+            }
+            O::ReadPlus => on(step(operation, &ReadPlusArgs { state_id, offset: 0, count: 4 })),
+            O::Seek => on(step(operation, &SeekArgs { state_id, offset: 0, what: DataContent::Hole })),
+            O::GetXattr => {
+                vec![put(&self.file), set_xattr("a", 5), step(operation, &GetXattrArgs { name: bytes("a") })]
+            }
+            O::SetXattr => on(set_xattr("b", 5)),
+            O::ListXattrs => {
+                let list = ListXattrsArgs { cookie: 0, count_max: 1000 };
+                vec![put(&self.file), set_xattr("a", 5), step(operation, &list)]
+            }
+            O::RemoveXattr => {
+                let remove = step(operation, &RemoveXattrArgs { name: bytes("a") });
+                vec![put(&self.file), set_xattr("a", 5), remove]
+            }
             other => panic!("{other}"),
         }
     }

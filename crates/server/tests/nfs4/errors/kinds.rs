@@ -22,28 +22,96 @@ const MAKING: &[&str] = &["create", "make_dir", "make_symlink", "make_node"];
 const MOVING: &[&str] = &["link", "rename"];
 const LEAVING: &[&str] = &["remove", "rename"];
 const WRITING: &[&str] = &["write", "set_attributes"];
+const SHAPING: &[&str] = &["allocate", "deallocate", "copy", "clone_range"];
+const XATTRS: &[&str] = &["get_xattr", "list_xattrs"];
+const SETTING_XATTRS: &[&str] = &["set_xattr", "remove_xattr"];
 const USING_DATA: &[&str] = &["read", "write", "commit"];
 
 /// All of them. Each meets each of its calls in turn.
 pub const KINDS: &[Kind] = &[
     Kind {
         error: || Error::Io(std::io::ErrorKind::Other.into()),
-        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+        calls: &[
+            FINDING,
+            LOOKING,
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            XATTRS,
+            SETTING_XATTRS,
+            &["commit", "seek"],
+        ],
     },
     Kind {
         error: || Error::TryAgain,
-        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+        calls: &[
+            FINDING,
+            LOOKING,
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            XATTRS,
+            SETTING_XATTRS,
+            &["commit", "seek"],
+        ],
     },
     Kind {
         error: || Error::Stale,
-        calls: &[FINDING, LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+        calls: &[
+            FINDING,
+            LOOKING,
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            XATTRS,
+            SETTING_XATTRS,
+            &["commit", "seek"],
+        ],
     },
-    Kind { error: || Error::AccessDenied, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
-    Kind { error: || Error::NotPermitted, calls: &[LOOKING, MAKING, MOVING, LEAVING, WRITING, &["commit"]] },
-    Kind { error: || Error::ReadOnly, calls: &[MAKING, MOVING, LEAVING, WRITING] },
-    Kind { error: || Error::NoSpace, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
-    Kind { error: || Error::QuotaExceeded, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
-    Kind { error: || Error::FileTooBig, calls: &[WRITING, &["create"]] },
+    Kind {
+        error: || Error::AccessDenied,
+        calls: &[
+            LOOKING,
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            XATTRS,
+            SETTING_XATTRS,
+            &["commit", "seek"],
+        ],
+    },
+    Kind {
+        error: || Error::NotPermitted,
+        calls: &[
+            LOOKING,
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            XATTRS,
+            SETTING_XATTRS,
+            &["commit", "seek"],
+        ],
+    },
+    Kind { error: || Error::ReadOnly, calls: &[MAKING, MOVING, LEAVING, WRITING, SHAPING, SETTING_XATTRS] },
+    Kind {
+        error: || Error::NoSpace,
+        calls: &[MAKING, MOVING, WRITING, SHAPING, SETTING_XATTRS, &["commit"]],
+    },
+    Kind {
+        error: || Error::QuotaExceeded,
+        calls: &[MAKING, MOVING, WRITING, SHAPING, SETTING_XATTRS, &["commit"]],
+    },
+    Kind { error: || Error::FileTooBig, calls: &[WRITING, SHAPING, &["create"]] },
     Kind { error: || Error::TooManyLinks, calls: &[MOVING, &["make_dir"]] },
     Kind { error: || Error::NameTooLong, calls: &[MAKING, MOVING, LEAVING, &["lookup"]] },
     Kind { error: || Error::InvalidName, calls: &[MAKING, MOVING, LEAVING, &["lookup"]] },
@@ -56,13 +124,28 @@ pub const KINDS: &[Kind] = &[
     Kind { error: || Error::IsDirectory, calls: &[MOVING, USING_DATA] },
     Kind { error: || Error::IsSymlink, calls: &[USING_DATA, &["lookup", "create"]] },
     Kind { error: || Error::CrossDevice, calls: &[MOVING] },
-    Kind { error: || Error::Busy, calls: &[MOVING, LEAVING, WRITING] },
+    Kind { error: || Error::Busy, calls: &[MOVING, LEAVING, WRITING, SHAPING, SETTING_XATTRS] },
     Kind {
         error: || Error::Invalid,
-        calls: &[&["lookup", "read_dir", "read_link", "read"], MAKING, MOVING, LEAVING, WRITING, &["commit"]],
+        calls: &[
+            &["lookup", "read_dir", "read_link", "read"],
+            MAKING,
+            MOVING,
+            LEAVING,
+            WRITING,
+            SHAPING,
+            SETTING_XATTRS,
+            &["commit"],
+        ],
     },
     Kind { error: || Error::BadType, calls: &[&["make_node"]] },
-    Kind { error: || Error::NotSupported, calls: &[MAKING, MOVING, WRITING, &["commit"]] },
+    Kind {
+        error: || Error::NotSupported,
+        calls: &[MAKING, MOVING, WRITING, SHAPING, XATTRS, SETTING_XATTRS, &["commit", "seek"]],
+    },
+    Kind { error: || Error::NoXattr, calls: &[&["get_xattr"], SETTING_XATTRS] },
+    Kind { error: || Error::XattrTooBig, calls: &[SETTING_XATTRS] },
+    Kind { error: || Error::BeyondEnd, calls: &[&["seek"]] },
     Kind { error: || Error::NotEmpty, calls: &[LEAVING] },
     Kind { error: || Error::BadCookie, calls: &[&["read_dir"]] },
 ];

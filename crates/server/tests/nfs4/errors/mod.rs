@@ -1,4 +1,4 @@
-//! Every status that RFC 8881 §15.2 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
+//! Every status that RFC 8881 §15.2, RFC 7862 §11.2 or RFC 8276 §8.4.5 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
 
 mod anything;
 mod arguments;
@@ -14,6 +14,7 @@ mod page;
 mod permits;
 mod scene;
 mod sessions;
+mod since_2;
 mod stateids;
 mod table;
 mod values;
@@ -55,6 +56,7 @@ fn operations_end_as_the_standard_and_the_page_list_it() {
         stateids::run,
         grace::run,
         sessions::run,
+        since_2::run,
         anything::run,
     ] {
         cases(&ledger);

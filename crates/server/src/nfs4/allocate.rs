@@ -1,0 +1,36 @@
+//! ALLOCATE and DEALLOCATE (RFC 7862 §15.1, §15.4).
+
+use proto::nfs4::{AllocateArgs, Status};
+use vfs::FileSystem;
+
+use super::context::Context;
+use super::{conflict, regular, status};
+
+/// What becomes of the space of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
+    Reserved,
+    GivenBack,
+}
+
+pub(crate) async fn run<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: AllocateArgs,
+    space: Space,
+) -> Result<(), Status> {
+    let AllocateArgs { state_id, offset, length } = arguments;
+    let state_id = context.resolve_state(state_id)?;
+    let object = context.object()?;
+    context.writable(object)?;
+    regular::check_only(object).await?;
+    let _writing = conflict::before_write(context, object, &state_id).await?;
+    if length == 0 || offset.checked_add(length).is_none() {
+        return Err(Status::Invalid);
+    }
+    let identity = context.identity(object)?;
+    match space {
+        Space::Reserved => object.fs().allocate(&identity, &object.node, offset, length).await,
+        Space::GivenBack => object.fs().deallocate(&identity, &object.node, offset, length).await,
+    }
+    .map_err(status::of)
+}

@@ -24,7 +24,7 @@ struct Cli {
 enum Command {
     /// Compare NFS versions on the same server, with the same workloads, over the same network
     Bench(commands::bench::Arguments),
-    /// Export a directory over NFSv3 and NFSv4.1
+    /// Export a directory over NFSv3, NFSv4.1 and NFSv4.2
     Serve(commands::serve::Arguments),
     /// Write the completions of the command line for a shell to standard output
     Completions(commands::completions::Completions),

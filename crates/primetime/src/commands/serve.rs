@@ -1,4 +1,4 @@
-//! `primetime serve`: directories over NFSv3 and NFSv4.1, without kernel module, rpcbind or root.
+//! `primetime serve`: directories over NFSv3, NFSv4.1 and NFSv4.2, without kernel module, rpcbind or root.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::log::{self, LogOptions};
 /// The arguments of `serve`. What is given here goes before what stands in the configuration.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Mount it (NFSv4.1): mount -t nfs -o vers=4.1,port=2049 ADDR:/ /mnt
+Mount it (NFSv4.2): mount -t nfs -o port=2049 ADDR:/ /mnt
 Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt
 With --portmap builtin or register, clients find the ports, and locks are shared: mount -t nfs -o vers=3 ADDR:/ /mnt
 

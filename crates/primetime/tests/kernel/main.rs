@@ -8,6 +8,7 @@ mod death;
 mod failures;
 mod guests;
 mod many_files;
+mod minor_version_2;
 mod one_guest;
 mod partition;
 mod removed;

@@ -131,6 +131,10 @@ impl Runtime for FuzzWorld {
         1
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        vfs::Timestamp::default()
+    }
+
     fn sleep(&self, _: Duration) -> rpc::BoxFuture<()> {
         Box::pin(std::future::ready(()))
     }

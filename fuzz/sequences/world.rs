@@ -52,6 +52,10 @@ impl Runtime for World {
         self.now_ms.load(Ordering::Relaxed)
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        vfs::Timestamp { seconds: (self.now_ms() / 1000) as i64, nanoseconds: 0 }
+    }
+
     fn sleep(&self, duration: Duration) -> BoxFuture<()> {
         let clock = Arc::clone(&self.now_ms);
         let until = self.now_ms() + duration.as_millis() as u64;

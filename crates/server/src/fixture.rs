@@ -72,6 +72,10 @@ impl Runtime for StillWorld {
         0
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        vfs::Timestamp::default()
+    }
+
     fn sleep(&self, _: Duration) -> BoxFuture<()> {
         Box::pin(std::future::ready(()))
     }

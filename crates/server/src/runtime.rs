@@ -6,6 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use vfs::Timestamp;
+
 /// A boxed future, for the rare paths that need one.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -13,6 +15,9 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait Runtime: Send + Sync + 'static {
     /// Milliseconds on a clock that never goes back; where it starts does not matter.
     fn now_ms(&self) -> u64;
+
+    /// The time of day, by the clock that the file system gives its times by.
+    fn wall_clock(&self) -> Timestamp;
 
     /// Ends after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<()>;

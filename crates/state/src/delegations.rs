@@ -38,6 +38,8 @@ pub struct WriteHeld {
     pub state_id: StateId,
     /// It is neither recalled nor lapsed: its holder can say what it has changed.
     pub may_be_asked: bool,
+    /// Its holder keeps the times.
+    pub timestamps: bool,
 }
 
 impl State {
@@ -109,7 +111,7 @@ impl State {
         state: &mut FileState,
         shard: &Shard,
         client: &Arc<Client>,
-        (file, kind): (FileId, DelegationKind),
+        (file, kind, timestamps): (FileId, DelegationKind, bool),
         now: Now,
     ) -> Option<StateId> {
         let contended = state.recalled.is_some_and(|at| now.since_ms(at) <= self.limits.recall_pause_ms);
@@ -128,7 +130,7 @@ impl State {
         }
         self.files.delegations.fetch_add(1, Ordering::Relaxed);
         let (client, uses) = (Arc::clone(client), Arc::default());
-        state.delegations.push(Delegation { other, client, kind, recall: None, uses });
+        state.delegations.push(Delegation { other, client, kind, timestamps, recall: None, uses });
         Some(StateId { sequence: 1, other })
     }
 
@@ -194,7 +196,7 @@ impl State {
             return Ok(None);
         }
         let granted = self.files.with(directory, |state, shard| {
-            self.delegate(state, shard, client, (directory, DelegationKind::Read), now)
+            self.delegate(state, shard, client, (directory, DelegationKind::Read, false), now)
         });
         Ok(granted)
     }
@@ -211,6 +213,7 @@ impl State {
             client: held.client.id(),
             state_id: StateId { sequence: 1, other: held.other },
             may_be_asked: held.recall.is_none() && !self.has_lapsed(&held.client, now),
+            timestamps: held.timestamps,
         })
     }
 
@@ -251,6 +254,24 @@ impl State {
         if let Some(held) = state.delegations.iter_mut().find(|d| d.client.id() == client) {
             held.give_time(now, self.limits.recall_ms);
         }
+    }
+
+    /// Checks that `id` is a delegation of `client` for `file` under which it keeps the times (RFC 9754).
+    ///
+    /// # Errors
+    /// BAD_STATEID and its kin.
+    pub fn check_timestamps(
+        &self,
+        client: &Client,
+        file: FileId,
+        id: &StateId,
+        now: Now,
+    ) -> Result<(), Status> {
+        self.check_delegation(client, file, id, now)?;
+        let keeps = |state: &mut FileState| {
+            state.delegations.iter().any(|held| held.other == id.other && held.timestamps)
+        };
+        if self.files.with(file, |state, _| keeps(state)) { Ok(()) } else { Err(Status::BadStateId) }
     }
 
     /// Clients that have not returned delegations in time: before these are revoked it must be written down, see

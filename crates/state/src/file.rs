@@ -64,6 +64,8 @@ pub(crate) struct Delegation {
     pub(crate) other: [u8; 12],
     pub(crate) client: Arc<Client>,
     pub(crate) kind: DelegationKind,
+    /// Its holder keeps the times.
+    pub(crate) timestamps: bool,
     /// Set when it was recalled.
     pub(crate) recall: Option<Deadline>,
     /// Operations under way that use it.

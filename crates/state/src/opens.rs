@@ -34,15 +34,21 @@ pub struct Open {
     pub deny: u32,
     /// The delegation that may come with it: the callback path works and the client did not decline.
     pub delegate: Option<DelegationKind>,
+    /// The client would keep the times as well under a write delegation (RFC 9754).
+    pub timestamps: bool,
+    /// Where a delegation is granted no open is needed (RFC 9754).
+    pub delegation_alone: bool,
 }
 
 /// What OPEN answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
-    /// The open.
+    /// The open; the anonymous stateid where there is only a delegation.
     pub state_id: StateId,
     /// The delegation that comes with it.
     pub delegation: Option<(StateId, DelegationKind)>,
+    /// Under the delegation the client keeps the times.
+    pub timestamps: bool,
 }
 
 /// A place for an open that is about to be made: as long as it lives its client is neither at its bound nor idle.
@@ -107,12 +113,20 @@ impl State {
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }
+            let delegate = |state: &mut FileState| {
+                let kind = wanted?;
+                let timestamps = open.timestamps && kind == DelegationKind::Write;
+                let id = self.delegate(state, shard, client, (open.file, kind, timestamps), now)?;
+                Some(Opened { state_id: StateId::ANONYMOUS, delegation: Some((id, kind)), timestamps })
+            };
+            if stands_alone(state, client, open)
+                && let Some(delegated) = delegate(state)
+            {
+                return Ok(delegated);
+            }
             let state_id = self.add_open(state, client, open)?;
-            let delegation = wanted.and_then(|kind| {
-                let id = self.delegate(state, shard, client, (open.file, kind), now)?;
-                Some((id, kind))
-            });
-            Ok(Opened { state_id, delegation })
+            let delegated = delegate(state).map(|delegated| Opened { state_id, ..delegated });
+            Ok(delegated.unwrap_or(Opened { state_id, delegation: None, timestamps: false }))
         })
     }
 
@@ -204,6 +218,13 @@ impl State {
             work(open, file)
         })
     }
+}
+
+/// True when a delegation may take the place of the open. One that denies others something would deny nobody anything, and an
+/// open-owner's stateid that is there already has to be told (RFC 9754).
+fn stands_alone(state: &FileState, client: &Client, open: &Open) -> bool {
+    let is_open = state.opens.iter().any(|o| o.client.id() == client.id() && o.owner == open.owner);
+    open.delegation_alone && open.claim == OpenClaim::New && open.deny == 0 && !is_open
 }
 
 /// RFC 8881 §18.16.3: some access, and no unknown bits.

@@ -76,7 +76,17 @@ fn client(state: &State, owner: &str) -> Arc<Client> {
 
 fn open_as(access: u32, deny: u32, owner: &'static str) -> Open {
     let owner = Bytes::from_static(owner.as_bytes());
-    Open { file: FILE, owner, claim: OpenClaim::New, access, deny, delegate: None }
+    let (timestamps, delegation_alone) = (false, false);
+    Open {
+        file: FILE,
+        owner,
+        claim: OpenClaim::New,
+        access,
+        deny,
+        delegate: None,
+        timestamps,
+        delegation_alone,
+    }
 }
 
 fn status(blocked: &Blocked) -> Status {
@@ -752,4 +762,49 @@ fn what_is_kept_does_not_keep_the_request_that_it_came_in() {
     );
     drop(asked);
     assert!(record.is_unique(), "neither the open nor the lock shares its memory");
+}
+
+#[test]
+fn a_delegation_takes_the_place_of_an_open_where_nothing_else_is_told_or_denied() {
+    let state = state();
+    let (a, b) = (client(&state, "a"), client(&state, "b"));
+    let alone = |access, deny, owner| Open {
+        delegate: Some(DelegationKind::Write),
+        timestamps: true,
+        delegation_alone: true,
+        ..open_as(access, deny, owner)
+    };
+    let denying = state.open(&a, &alone(share::BOTH, share::WRITE, "d"), T0).unwrap();
+    assert_ne!(denying.state_id, StateId::ANONYMOUS, "a delegation denies nobody anything");
+    let (id, _) = denying.delegation.unwrap();
+    state.return_delegation(&a, &id).unwrap();
+    state.close(&a, &denying.state_id).unwrap();
+    let opened = state.open(&a, &alone(share::BOTH, 0, "o"), T0).unwrap();
+    let (id, kind) = opened.delegation.unwrap();
+    assert_eq!((opened.state_id, kind, opened.timestamps), (StateId::ANONYMOUS, DelegationKind::Write, true));
+    state.check_io(&a, FILE, &id, Io::Write, T0).unwrap();
+    state.check_timestamps(&a, FILE, &id, T0).unwrap();
+    assert_eq!(state.check_timestamps(&b, FILE, &id, T0), Err(Status::BadStateId));
+    // It has one: then there is an open, and no second delegation.
+    let again = state.open(&a, &alone(share::BOTH, 0, "o"), T0).unwrap();
+    assert_ne!(again.state_id, StateId::ANONYMOUS);
+    assert_eq!((again.delegation, again.timestamps), (None, false));
+    assert_eq!(state.check_timestamps(&a, FILE, &again.state_id, T0), Err(Status::BadStateId), "an open");
+    state.return_delegation(&a, &id).unwrap();
+    // The owner has it open: both are told.
+    let both = state.open(&a, &alone(share::BOTH, 0, "o"), T0).unwrap();
+    assert_eq!((both.state_id.other, both.state_id.sequence), (again.state_id.other, 2));
+    assert!(both.delegation.is_some());
+}
+
+#[test]
+fn times_are_kept_under_write_delegations_alone() {
+    let state = state();
+    let a = client(&state, "a");
+    let reads =
+        Open { timestamps: true, delegate: Some(DelegationKind::Read), ..open_as(share::READ, 0, "o") };
+    let opened = state.open(&a, &reads, T0).unwrap();
+    let (id, kind) = opened.delegation.unwrap();
+    assert_eq!((kind, opened.timestamps), (DelegationKind::Read, false));
+    assert_eq!(state.check_timestamps(&a, FILE, &id, T0), Err(Status::BadStateId));
 }

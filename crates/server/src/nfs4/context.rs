@@ -171,16 +171,21 @@ impl<'a, F: FileSystem> Context<'a, F> {
         channel.is_some_and(|channel| channel.works())
     }
 
-    /// Notes what the callbacks about a new delegation will need; `change` is the attribute as its holder is told it.
+    /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the file, where it may
+    /// change it. With `timestamps` it keeps the times.
     pub(crate) fn note_delegation(
         &self,
         object: &Object<F>,
         id: &StateId,
-        change: u64,
+        told: Option<Attributes>,
+        timestamps: bool,
     ) -> Result<(), Status> {
         let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
         let handle = object.fs().handle(&object.node);
-        self.server.recaller().delegated(id, Granted { file: object.file(), handle, change, call });
+        // Where the attributes cannot be had, the holder is never found unmodified, and its times are not taken: that is safe.
+        let change = told.map_or(0, |told| told.change);
+        let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
+        self.server.recaller().delegated(id, Granted { file: object.file(), handle, change, times, call });
         Ok(())
     }
 

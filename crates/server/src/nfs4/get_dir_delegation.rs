@@ -31,7 +31,7 @@ pub(crate) async fn run<F: FileSystem>(
     let Some(id) = recaller.state().delegate_directory(client, directory.file(), recaller.now())? else {
         return Ok(unavailable);
     };
-    context.note_delegation(directory, &id, 0)?;
+    context.note_delegation(directory, &id, None, false)?;
     context.current_state = id;
     Ok(GetDirDelegationResult::Ok(DirDelegation {
         cookie_verifier: read_dir::VERIFIER,

@@ -17,6 +17,13 @@ use super::{lookup, open_create, regular, status};
 /// `ACE4_ACCESS_ALLOWED_ACE_TYPE` is 0; this ACE grants nothing, so that clients ask ACCESS.
 const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() };
 
+/// The bits of `share_access` that are known.
+const SHARE_FLAGS: u32 = share::ACCESS_MASK
+    | share::WANT_MASK
+    | share::WANT_SIGNAL_WHEN_AVAILABLE
+    | share::WANT_PUSH_WHEN_UNCONTENDED;
+const SHARE_FLAGS_SINCE_2: u32 = share::WANT_DELEGATED_TIMESTAMPS | share::WANT_OPEN_XOR_DELEGATION;
+
 /// The file that is opened, and what had to be done to have it.
 pub(super) struct Target<F: FileSystem> {
     pub(super) object: Object<F>,
@@ -56,14 +63,23 @@ pub(crate) async fn run<F: FileSystem>(
     let result = OpenResult {
         state_id: opened.state_id,
         change: target.change,
-        flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK,
+        flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK | without_open(&opened),
         attributes_set: target.attributes_set,
         delegation: delegation(context, &opened, &arguments),
     };
     context.set_current(target.object);
     context.fresh = target.created;
-    context.current_state = opened.state_id;
+    // Where there is no open, what the client goes on with is the delegation.
+    context.current_state = match opened.delegation {
+        Some((delegation, _)) if without_open(&opened) != 0 => delegation,
+        _ => opened.state_id,
+    };
     Ok(result)
+}
+
+/// The flag for an OPEN that has brought a delegation alone.
+fn without_open(opened: &Opened) -> u32 {
+    if opened.state_id == StateId::ANONYMOUS { open_result::NO_OPEN_STATE_ID } else { 0 }
 }
 
 fn check_arguments<F: FileSystem>(
@@ -72,6 +88,14 @@ fn check_arguments<F: FileSystem>(
     access: u32,
 ) -> Result<(), Status> {
     context.object()?;
+    // RFC 8178 §8.2: a flag that the minor version does not know.
+    let since_2 = if context.minor_version < 2 { 0 } else { SHARE_FLAGS_SINCE_2 };
+    if arguments.share_access & !(SHARE_FLAGS | since_2) != 0 {
+        return Err(Status::Invalid);
+    }
+    if context.minor_version < 2 && is_of_2(&arguments.claim) {
+        return Err(Status::BadXdr);
+    }
     if access == 0 || access & !share::BOTH != 0 || arguments.share_deny & !share::BOTH != 0 {
         return Err(Status::Invalid);
     }
@@ -80,6 +104,12 @@ fn check_arguments<F: FileSystem>(
         return Err(Status::Invalid);
     }
     Ok(())
+}
+
+/// A switch case that minor version 1 does not know (RFC 8178 §8.2).
+fn is_of_2(claim: &OpenClaim) -> bool {
+    let kinds = [DelegationType::ReadAttributes, DelegationType::WriteAttributes];
+    matches!(claim, OpenClaim::Previous(kind) if kinds.contains(kind))
 }
 
 /// What keeps the client from being given state is found out before a file is made: a guarded create that has to be tried
@@ -189,6 +219,8 @@ async fn open<F: FileSystem>(
         access,
         deny: arguments.share_deny,
         delegate: wanted_delegation(context, arguments),
+        timestamps: keeps_times(context, object, arguments),
+        delegation_alone: arguments.share_access & share::WANT_OPEN_XOR_DELEGATION != 0,
     };
     // A client that seemed to be idle may have been forgotten while the file was found.
     recaller.record(client).await?;
@@ -198,20 +230,23 @@ async fn open<F: FileSystem>(
     };
     let opened = recaller.hold(attempt).await?;
     if let Some((id, kind)) = &opened.delegation {
-        // Where the attributes cannot be had, the holder is never found unmodified: that is safe.
-        let change = match kind {
-            DelegationKind::Write => object.fs().attributes(&object.node).await.map_or(0, |now| now.change),
-            DelegationKind::Read => 0,
+        let told = match kind {
+            DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
+            DelegationKind::Read => None,
         };
-        context.note_delegation(object, id, change)?;
+        context.note_delegation(object, id, told, opened.timestamps)?;
     }
     Ok(opened)
 }
 
 fn claim(arguments: &OpenArgs) -> state::OpenClaim {
     match arguments.claim {
-        OpenClaim::Previous(DelegationType::Read) => state::OpenClaim::Reclaim(Some(DelegationKind::Read)),
-        OpenClaim::Previous(DelegationType::Write) => state::OpenClaim::Reclaim(Some(DelegationKind::Write)),
+        OpenClaim::Previous(DelegationType::Read | DelegationType::ReadAttributes) => {
+            state::OpenClaim::Reclaim(Some(DelegationKind::Read))
+        }
+        OpenClaim::Previous(DelegationType::Write | DelegationType::WriteAttributes) => {
+            state::OpenClaim::Reclaim(Some(DelegationKind::Write))
+        }
         OpenClaim::Previous(_) => state::OpenClaim::Reclaim(None),
         _ => state::OpenClaim::New,
     }
@@ -226,9 +261,14 @@ async fn truncate<F: FileSystem>(
     let set = SetAttributes { size: Some(0), ..SetAttributes::default() };
     let cut = object.fs().set_attributes(identity, &object.node, &set).await;
     cut.map(|_| ()).map_err(|error| {
-        // The client gets an error and will never close what it does not know.
+        // The client gets an error and will never give back what it does not know.
+        let state = context.server.state();
         if let Ok(client) = context.client() {
-            let _ = context.server.state().close(client, &opened.state_id);
+            let _ = state.close(client, &opened.state_id);
+            if let Some((delegation, _)) = &opened.delegation {
+                let _ = state.return_delegation(client, delegation);
+                context.server.recaller().delegation_ended(delegation);
+            }
         }
         status::of(error)
     })
@@ -257,6 +297,14 @@ fn wanted_delegation<F: FileSystem>(
     }
 }
 
+/// True for a client that would keep the times under a write delegation, where those may change, or has kept them before the
+/// server restarted (RFC 9754).
+fn keeps_times<F: FileSystem>(context: &Context<'_, F>, object: &Object<F>, arguments: &OpenArgs) -> bool {
+    let wanted = arguments.share_access & share::WANT_DELEGATED_TIMESTAMPS != 0;
+    let had = matches!(arguments.claim, OpenClaim::Previous(DelegationType::WriteAttributes));
+    context.minor_version >= 2 && (wanted || had) && context.writable(object).is_ok()
+}
+
 /// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
@@ -272,12 +320,17 @@ fn delegation<F: FileSystem>(
             });
         }
         Some((state_id, DelegationKind::Write)) => {
-            return OpenDelegation::Write(WriteDelegation {
+            let granted = WriteDelegation {
                 state_id,
                 recall: false,
                 space_limit: SpaceLimit::Size(u64::MAX),
                 permissions: NO_PERMISSIONS,
-            });
+            };
+            return if opened.timestamps {
+                OpenDelegation::WriteAttributes(granted)
+            } else {
+                OpenDelegation::Write(granted)
+            };
         }
         None => {}
     }

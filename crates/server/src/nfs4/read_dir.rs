@@ -48,7 +48,7 @@ pub(crate) async fn run<F: FileSystem>(
     reply: &mut Encoder,
 ) -> Result<(), Status> {
     let directory = context.object()?;
-    check(directory, &arguments).await?;
+    check(context, directory, &arguments).await?;
     let mut listing = Listing {
         context,
         directory,
@@ -64,12 +64,16 @@ pub(crate) async fn run<F: FileSystem>(
     Ok(())
 }
 
-async fn check<F: FileSystem>(directory: &Object<F>, arguments: &ReadDirArgs) -> Result<(), Status> {
+async fn check<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &Object<F>,
+    arguments: &ReadDirArgs,
+) -> Result<(), Status> {
     let found = directory.fs().attributes(&directory.node).await.map_err(status::of)?;
     if found.kind != FileKind::Directory {
         return Err(Status::NotDirectory);
     }
-    if arguments.wanted.intersects(attributes::WRITE_ONLY) {
+    if arguments.wanted.intersects(attributes::write_only(context.minor_version)) {
         return Err(Status::Invalid);
     }
     match arguments.cookie {
@@ -229,12 +233,12 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             self.asked += usize::from(is_asked);
             asks.push((held, is_asked));
         }
-        let context = self.context;
+        let (context, wanted) = (self.context, self.wanted);
         join_all(asks.into_iter().map(|(held, is_asked)| async move {
             match held {
                 None => Known::Nothing,
                 Some(_) if !is_asked => Known::Unasked,
-                Some((object, found)) => Known::Newer(get_attr::newer(context, &object, found).await),
+                Some((object, found)) => Known::Newer(get_attr::newer(context, &object, found, wanted).await),
             }
         }))
         .await
@@ -313,7 +317,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let object = Object { export: self.directory.export.clone(), node };
         let found = match known {
             Known::Newer(newer) => newer?,
-            Known::Unasked => get_attr::newer(self.context, &object, found).await?,
+            Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,
             Known::Nothing => found,
         };
         attributes::of(self.context, &object, &found, self.wanted).await

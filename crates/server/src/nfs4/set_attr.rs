@@ -1,12 +1,12 @@
 //! SETATTR (RFC 8881 §18.30).
 
-use proto::nfs4::attributes::Bitmap;
-use proto::nfs4::{SetAttrArgs, Status};
-use vfs::FileSystem;
+use proto::nfs4::attributes::{AttributeValues, Bitmap};
+use proto::nfs4::{SetAttrArgs, StateId, Status, Time};
+use vfs::{FileSystem, SetAttributes, Timestamp};
 use xdr::Decoder;
 
-use super::context::Context;
-use super::{attributes, conflict, regular, status, verify};
+use super::context::{Context, Object};
+use super::{attributes, conflict, get_attr, regular, status, verify};
 use crate::persistent::{Change, Setting};
 
 /// Returns the attributes that were set: all or none.
@@ -21,6 +21,10 @@ pub(crate) async fn run<F: FileSystem>(
     context.writable(object)?;
     let set = attributes::to_set(context, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
+    if values.present().intersects(attributes::DELEGATED_TIMES) {
+        let now = context.server.recaller().now();
+        context.server.state().check_timestamps(context.client()?, object.file(), &state_id, now)?;
+    }
     let _using = match set.size {
         Some(_) => {
             regular::check(object).await?;
@@ -29,14 +33,34 @@ pub(crate) async fn run<F: FileSystem>(
         None => None,
     };
     let _changing = conflict::before_change(context, object).await?;
-    if context.is_persistent() {
-        let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;
-        context.intend(Change::SetAttributes(Setting::new(object.handle(), before, &set))).await?;
+    let of_holder = values.present().intersects(attributes::DELEGATED_TIMES);
+    if !of_holder || set != SetAttributes::default() {
+        if context.is_persistent() {
+            let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;
+            context.intend(Change::SetAttributes(Setting::new(object.handle(), before, &set))).await?;
+        }
+        object.fs().set_attributes(&identity, &object.node, &set).await.map_err(|error| match error {
+            // The object has no such attribute: a symbolic link has no mode.
+            vfs::Error::NotSupported => Status::AttributeNotSupported,
+            error => status::of(error),
+        })?;
     }
-    object.fs().set_attributes(&identity, &object.node, &set).await.map_err(|error| match error {
-        // The object has no such attribute: a symbolic link has no mode.
-        vfs::Error::NotSupported => Status::AttributeNotSupported,
-        error => status::of(error),
-    })?;
+    set_delegated_times(context, object, &state_id, &values).await?;
     Ok(values.present())
+}
+
+/// Sets the time of modification that the holder of a delegation has kept (RFC 9754). Its own writes have moved it since, to when
+/// they came here. That it was read is not written down: no host lets a server set that time without a change of the object.
+async fn set_delegated_times<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    state_id: &StateId,
+    values: &AttributeValues,
+) -> Result<(), Status> {
+    let Some(Time { seconds, nanoseconds }) = values.time_deleg_modify else { return Ok(()) };
+    let told = Timestamp { seconds, nanoseconds };
+    let Some(modified) = context.server.recaller().modified_by_holder(state_id, told) else {
+        return Ok(());
+    };
+    get_attr::touch(object, Some(modified)).await.map(drop).map_err(status::of)
 }

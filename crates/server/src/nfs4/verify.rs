@@ -9,9 +9,6 @@ use super::context::Context;
 use super::owners::{Owners, PrincipalKind};
 use super::{attributes, get_attr};
 
-/// Cannot be compared (RFC 8881 §18.31.3).
-const NOT_COMPARABLE: Bitmap = attributes::WRITE_ONLY.with(AttributeId::RdattrError);
-
 /// Fails unless the attributes are the same, or, `negated`, unless they differ.
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -21,10 +18,11 @@ pub(crate) async fn run<F: FileSystem>(
     let mut given = decode(arguments, context.minor_version)?;
     let object = context.object()?;
     let compared = given.present();
-    if compared.intersects(NOT_COMPARABLE) {
+    // What cannot be compared (RFC 8881 §18.31.3).
+    if compared.intersects(attributes::write_only(context.minor_version).with(AttributeId::RdattrError)) {
         return Err(Status::Invalid);
     }
-    attributes::check_supported(object.fs(), context.minor_version, compared)?;
+    attributes::check_supported(context, object.fs(), compared)?;
     let found = get_attr::newest(context, object, compared).await?;
     let values = attributes::of(context, object, &found, compared).await?;
     let owners = context.server.owners();

@@ -4,8 +4,9 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use proto::nfs4::attributes::{AttributeId, Bitmap};
-use proto::nfs4::{CallbackOperation, CbGetAttrArgs, CbGetAttrResult, ClientId, Status};
+use proto::nfs4::{CallbackOperation, CbGetAttrArgs, CbGetAttrResult, ClientId, StateId, Status, Time};
 use state::FileId;
+use vfs::Timestamp;
 
 use super::{HOLD, Recaller};
 
@@ -16,16 +17,39 @@ pub(crate) enum Holder {
     Nobody,
     /// The file system, since just now: a delegation was returned.
     Returned,
-    /// A client that has changes which it has not written yet.
-    Modified {
-        /// The size that the file will have.
-        size: u64,
-    },
+    /// A client that has told.
+    Told(Told),
+}
+
+/// What the holder of a write delegation tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// It has changes that it has not written yet.
+    pub(crate) modified: bool,
+    /// The size that the file will have.
+    pub(crate) size: u64,
+    /// When it has read it and written to it last, if it keeps the times (RFC 9754) and those can be.
+    pub(crate) times: (Option<Timestamp>, Option<Timestamp>),
+}
+
+const WITHOUT_TIMES: Bitmap = Bitmap::of(&[AttributeId::Change, AttributeId::Size]);
+const WITH_TIMES: Bitmap =
+    WITHOUT_TIMES.with(AttributeId::TimeDelegAccess).with(AttributeId::TimeDelegModify);
+
+fn timestamp(time: Time) -> Timestamp {
+    Timestamp { seconds: time.seconds, nanoseconds: time.nanoseconds.min(999_999_999) }
 }
 
 impl Recaller {
+    /// The time of modification that the holder of a delegation sets, as it may be taken: between the grant and now.
+    pub(crate) fn modified_by_holder(&self, id: &StateId, told: Timestamp) -> Option<Timestamp> {
+        let granted = self.inner.granted.lock().get(&id.other).copied();
+        granted?.modified(told, self.world().wall_clock())
+    }
+
     /// Asks the holder of a write delegation, if it is somebody else, for the size and for whether it has changed the file.
-    /// When it does not answer, the delegation is recalled.
+    /// When it does not answer, the delegation is recalled. `times_only` is for one who wants no more than the time of access: only a
+    /// holder that keeps it is asked.
     ///
     /// # Errors
     /// DELAY when the delegation does not come back in time.
@@ -34,13 +58,17 @@ impl Recaller {
         file: FileId,
         client: Option<ClientId>,
         size: u64,
+        times_only: bool,
     ) -> Result<Holder, Status> {
         let Some(held) = self.state().write_delegation(file, client, self.now()) else {
             return Ok(Holder::Nobody);
         };
+        if times_only && !held.timestamps {
+            return Ok(Holder::Nobody);
+        }
         let granted = self.inner.granted.lock().get(&held.state_id.other).copied();
         if let Some(granted) = granted.filter(|_| held.may_be_asked) {
-            let wanted = Bitmap::of(&[AttributeId::Change, AttributeId::Size]);
+            let wanted = if held.timestamps { WITH_TIMES } else { WITHOUT_TIMES };
             let arguments = CbGetAttrArgs { object: granted.object(), wanted };
             let referring = granted.referring_calls();
             let asking = pin!(self.callback(held.client, CallbackOperation::GetAttr, &arguments, referring));
@@ -54,11 +82,14 @@ impl Recaller {
                 let told = told.attributes;
                 let changed = told.change.is_some_and(|change| change != granted.change);
                 let new_size = told.size.unwrap_or(size);
-                return Ok(if changed || new_size != size {
-                    Holder::Modified { size: new_size }
-                } else {
-                    Holder::Nobody
-                });
+                let now = self.world().wall_clock();
+                let accessed = told.time_deleg_access.and_then(|time| granted.accessed(timestamp(time), now));
+                let modified = told.time_deleg_modify.and_then(|time| granted.modified(timestamp(time), now));
+                return Ok(Holder::Told(Told {
+                    modified: changed || new_size != size,
+                    size: new_size,
+                    times: (accessed, modified),
+                }));
             }
         }
         self.before_read(file, client).await?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proto::nfs4::{FileHandle, ReferringCallList, SequenceId, SessionId, SlotId};
 use state::FileId;
-use vfs::Handle;
+use vfs::{Handle, Timestamp};
 
 /// What the holder was told when a delegation was granted.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,8 @@ pub(crate) struct Granted {
     /// The change attribute then, for a write delegation: another one in CB_GETATTR's answer means that the client has
     /// modified the file (RFC 8881 §10.4.3).
     pub(crate) change: u64,
+    /// The times of access and modification then, for a delegation whose holder keeps them (RFC 9754).
+    pub(crate) times: Option<(Timestamp, Timestamp)>,
     /// The request that was answered with it.
     pub(crate) call: (SessionId, SlotId, SequenceId),
 }
@@ -24,10 +26,38 @@ impl Granted {
         FileHandle(Bytes::copy_from_slice(self.handle.as_bytes()))
     }
 
+    /// The time of modification that a holder tells, as it may be taken: not one before the delegation was granted, and not one in
+    /// the future (RFC 9754).
+    pub(crate) fn modified(&self, told: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        self.times.and_then(|(_, granted)| take(told, granted, now))
+    }
+
+    /// The same for the time of access.
+    pub(crate) fn accessed(&self, told: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        self.times.and_then(|(granted, _)| take(told, granted, now))
+    }
+
     /// The callback may overtake the reply that tells of the delegation: so the client knows which reply to wait for
     /// (RFC 8881 §2.10.6.3).
     pub(crate) fn referring_calls(&self) -> Vec<ReferringCallList> {
         let (session, slot, sequence) = self.call;
         vec![ReferringCallList { session, calls: vec![(sequence, slot)] }]
+    }
+}
+
+fn take(told: Timestamp, granted: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    (told >= granted).then(|| told.min(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_between_the_grant_and_now() {
+        let at = |seconds| Timestamp { seconds, nanoseconds: 5 };
+        for (told, taken) in [(9, None), (10, Some(10)), (15, Some(15)), (20, Some(20)), (21, Some(20))] {
+            assert_eq!(take(at(told), at(10), at(20)), taken.map(at), "{told}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The world around the service, on tokio.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use vfs::Timestamp;
 
 use crate::runtime::{BoxFuture, Runtime};
 
@@ -23,6 +25,11 @@ impl Runtime for TokioWorld {
     fn now_ms(&self) -> u64 {
         // A server that is up for 584 million years is not a case to handle.
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn wall_clock(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() }
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<()> {

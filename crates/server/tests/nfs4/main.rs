@@ -9,6 +9,7 @@ mod changes;
 mod connections;
 mod copies;
 mod create_session;
+mod delegated_times;
 mod delegations;
 mod directory_delegations;
 mod errors;

@@ -132,6 +132,25 @@ fn callbacks_are_of_the_clients_minor_version() {
 }
 
 #[test]
+fn what_is_supported_can_be_read_and_nothing_else() {
+    let write_only = Bitmap::of(&[
+        AttributeId::TimeAccessSet,
+        AttributeId::TimeModifySet,
+        AttributeId::ModeSetMasked,
+        AttributeId::TimeDelegAccess,
+        AttributeId::TimeDelegModify,
+    ]);
+    let [_, mut peer] = both(&TestServer::new());
+    let (file, _) = peer.create("f");
+    let supported = peer.attributes(&file, &[AttributeId::SupportedAttrs]).supported_attrs.unwrap();
+    let words = [u32::MAX; 3].to_vec();
+    let all: Bitmap = xdr::from_bytes(xdr::to_bytes(&words)).unwrap();
+    let wanted = GetAttrArgs { wanted: all.without(write_only) };
+    let values: AttributeValues = peer.on(&file, Operation::GetAttr, &wanted).body(Operation::GetAttr);
+    assert_eq!(values.present(), supported.without(write_only));
+}
+
+#[test]
 fn attributes_of_two_are_not_there_in_one() {
     let server = TestServer::new();
     let asked = Bitmap::of(&[AttributeId::SupportedAttrs, AttributeId::ChangeAttrType]);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -29,6 +29,8 @@ use xdr::{Decoder, Encode, Encoder};
 #[derive(Default)]
 pub struct World {
     now_ms: AtomicU64,
+    /// The time of day.
+    pub wall_seconds: AtomicI64,
     tasks: Mutex<Vec<Boxed<'static, ()>>>,
     random: AtomicU64,
     /// Sleeps that begin from now on are over at once; others never end.
@@ -58,6 +60,11 @@ impl Runtime for World {
         self.now_ms.load(Ordering::Relaxed)
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        let seconds = self.wall_seconds.load(Ordering::Relaxed);
+        vfs::Timestamp { seconds, nanoseconds: 0 }
+    }
+
     fn sleep(&self, _: Duration) -> rpc::BoxFuture<()> {
         if self.sleeps_end.load(Ordering::Relaxed) {
             return Box::pin(std::future::ready(()));
@@ -85,6 +92,8 @@ pub struct Callbacks {
     pub keep: Mutex<Vec<u32>>,
     /// Change and size for CB_GETATTR, which is refused without.
     pub attributes: Mutex<Option<(u64, u64)>>,
+    /// Times of access and modification, which a delegation must then have been granted with.
+    pub times: Mutex<Option<(Time, Time)>>,
     /// The calls that the last callback referred to.
     pub referred: Mutex<Vec<ReferringCallList>>,
     /// What CB_SEQUENCE fails with.
@@ -110,10 +119,16 @@ impl Callbacks {
             }
             CallbackOperation::GetAttr => {
                 let arguments: CbGetAttrArgs = from.get().unwrap();
-                assert_eq!(arguments.wanted, Bitmap::of(&[AttributeId::Change, AttributeId::Size]));
                 let Some((change, size)) = *self.attributes.lock() else { return Status::BadHandle };
-                let attributes =
-                    AttributeValues { change: Some(change), size: Some(size), ..Default::default() };
+                let times = *self.times.lock();
+                let attributes = AttributeValues {
+                    change: Some(change),
+                    size: Some(size),
+                    time_deleg_access: times.map(|(accessed, _)| accessed),
+                    time_deleg_modify: times.map(|(_, modified)| modified),
+                    ..Default::default()
+                };
+                assert_eq!(arguments.wanted, attributes.present());
                 to.put(&Status::Ok);
                 to.put(&CbGetAttrResult { attributes });
                 return Status::Ok;

@@ -88,6 +88,8 @@ pub fn open(state: &State, client: &Arc<Client>) -> Opened {
         access: share::READ,
         deny: 0,
         delegate: None,
+        timestamps: false,
+        delegation_alone: false,
     };
     state.open(client, &open, T0).unwrap()
 }

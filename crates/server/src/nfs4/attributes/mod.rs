@@ -6,6 +6,7 @@ mod values;
 
 pub(crate) use set::to_set;
 pub(crate) use sets::{
-    SETTABLE, SETTABLE_BY_SETATTR, SETTABLE_EXCLUSIVELY, WRITE_ONLY, check_supported, not_supported,
+    DELEGATED_TIMES, SETTABLE, SETTABLE_BY_SETATTR, SETTABLE_EXCLUSIVELY, check_supported, not_supported,
+    write_only,
 };
 pub(crate) use values::{of, of_error};

@@ -11,7 +11,8 @@ use crate::nfs4::owners::{Owners, PrincipalKind};
 /// Bits of a mode (RFC 8881 §6.2.4).
 const MODE_BITS: u32 = 0o7777;
 
-/// What a client wants set on `fs`, by an operation that can set `allowed`.
+/// What a client wants set on `fs`, by an operation that can set `allowed`. Times that the holder of a delegation has kept are
+/// checked, and not part of it.
 ///
 /// # Errors
 /// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY for a name
@@ -23,8 +24,12 @@ pub(crate) async fn to_set<F: FileSystem>(
     allowed: Bitmap,
 ) -> Result<SetAttributes, Status> {
     let given = values.present();
-    check_supported(fs, context.minor_version, given)?;
+    check_supported(context, fs, given)?;
     if !given.without(allowed).is_empty() {
+        return Err(Status::Invalid);
+    }
+    let delegated = [values.time_deleg_access, values.time_deleg_modify];
+    if delegated.into_iter().flatten().any(|time| time.nanoseconds >= 1_000_000_000) {
         return Err(Status::Invalid);
     }
     let (mode, mode_mask) = mode(values)?;

@@ -4,16 +4,19 @@ use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use vfs::FileSystem;
 
+use crate::nfs4::context::Context;
+
 /// The attributes that can be read from or set on `fs` in a minor version: what `supported_attrs` says (RFC 8881 §5.8.1.1).
-pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
+pub(crate) fn supported<F: FileSystem>(context: &Context<'_, F>, fs: &F) -> Bitmap {
     let creation =
         if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
     let all = SUPPORTED | creation;
-    if minor_version < 2 {
+    if context.minor_version < 2 {
         return all;
     }
+    let times = if context.server.delegations() { DELEGATED_TIMES } else { Bitmap::EMPTY };
     let clones = fs.limits().clone_block_bytes.map_or(Bitmap::EMPTY, |_| CLONES);
-    all | SUPPORTED_SINCE_2 | clones
+    all | SUPPORTED_SINCE_2 | clones | times
 }
 
 /// Checks that all of these are supported.
@@ -21,13 +24,13 @@ pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
 /// # Errors
 /// ATTRNOTSUPP; INVAL for one that the minor version does not know (RFC 8178 §8.2).
 pub(crate) fn check_supported<F: FileSystem>(
+    context: &Context<'_, F>,
     fs: &F,
-    minor_version: u32,
     given: Bitmap,
 ) -> Result<(), Status> {
-    match given.without(supported(fs, minor_version)).numbers().last() {
+    match given.without(supported(context, fs)).numbers().last() {
         None => Ok(()),
-        Some(number) => Err(not_supported(number, minor_version)),
+        Some(number) => Err(not_supported(number, context.minor_version)),
     }
 }
 
@@ -40,7 +43,12 @@ pub(crate) fn not_supported(number: u32, minor_version: u32) -> Status {
 const FIRST_OF_2: u32 = AttributeId::CloneBlksize as u32;
 
 /// Those of minor version 2 and its extensions that every back end has.
-const SUPPORTED_SINCE_2: Bitmap = Bitmap::of(&[AttributeId::ChangeAttrType, AttributeId::XattrSupport]);
+const SUPPORTED_SINCE_2: Bitmap =
+    Bitmap::of(&[AttributeId::ChangeAttrType, AttributeId::XattrSupport, AttributeId::OpenArguments]);
+
+/// The times that the holder of a delegation keeps (RFC 9754).
+pub(crate) const DELEGATED_TIMES: Bitmap =
+    Bitmap::of(&[AttributeId::TimeDelegAccess, AttributeId::TimeDelegModify]);
 
 /// Where it is known in what pieces files are cloned.
 const CLONES: Bitmap = Bitmap::of(&[AttributeId::CloneBlksize]);
@@ -108,13 +116,20 @@ pub(crate) const SETTABLE: Bitmap = Bitmap::of(&[
 ]);
 
 /// The attributes that SETATTR can set: a new object has no mode to change a part of (RFC 8881 §6.2.5).
-pub(crate) const SETTABLE_BY_SETATTR: Bitmap = SETTABLE.with(AttributeId::ModeSetMasked);
+pub(crate) const SETTABLE_BY_SETATTR: Bitmap = SETTABLE
+    .with(AttributeId::ModeSetMasked)
+    .with(AttributeId::TimeDelegAccess)
+    .with(AttributeId::TimeDelegModify);
 
 /// The attributes that an exclusive create can set: not the times, where the back end keeps the verifier
 /// (RFC 8881 §5.8.1.14).
 pub(crate) const SETTABLE_EXCLUSIVELY: Bitmap =
     Bitmap::of(&[AttributeId::Size, AttributeId::Mode, AttributeId::Owner, AttributeId::OwnerGroup]);
 
-/// The attributes that can only be set: to ask for them is an error (RFC 8881 §5.5).
-pub(crate) const WRITE_ONLY: Bitmap =
+/// The attributes that can only be set: to ask for them is an error (RFC 8881 §5.5, RFC 9754).
+pub(crate) fn write_only(minor_version: u32) -> Bitmap {
+    if minor_version < 2 { WRITE_ONLY } else { WRITE_ONLY | DELEGATED_TIMES }
+}
+
+const WRITE_ONLY: Bitmap =
     Bitmap::of(&[AttributeId::TimeAccessSet, AttributeId::TimeModifySet, AttributeId::ModeSetMasked]);

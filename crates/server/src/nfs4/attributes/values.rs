@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{
-    AttributeId, AttributeValues, Bitmap, ChangeAttrType, FileType, FsId, SpecData, charset,
+    AttributeId, AttributeValues, Bitmap, ChangeAttrType, FileType, FsId, OpenArguments, SpecData, charset,
 };
 use proto::nfs4::{FileHandle, Status, Time};
 use vfs::{Attributes, ChangeKind, FileKind, FileSystem, Timestamp};
@@ -45,9 +45,10 @@ pub(crate) async fn of<F: FileSystem>(
     let mut values = of_object(attributes);
     if context.minor_version >= 2 {
         add_since_2(&mut values, object.fs());
+        values.open_arguments = Some(open_arguments(server.delegations()));
     }
     if wanted.contains(AttributeId::SupportedAttrs) {
-        values.supported_attrs = Some(supported(object.fs(), context.minor_version));
+        values.supported_attrs = Some(supported(context, object.fs()));
     }
     if wanted.intersects(CONSTANTS) {
         add_constants(&mut values, server.lease_seconds());
@@ -156,6 +157,20 @@ fn add_since_2<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
         ChangeKind::Time => ChangeAttrType::TimeMetadata,
         ChangeKind::Undefined => ChangeAttrType::Undefined,
     });
+}
+
+/// What OPEN can be asked for (RFC 9754), as numbers of bits.
+fn open_arguments(delegations: bool) -> OpenArguments {
+    let bits = |numbers: &[u32]| Bitmap::from_word(numbers.iter().fold(0, |all, number| all | 1 << number));
+    OpenArguments {
+        access: bits(&[1, 2, 3]),
+        deny: bits(&[0, 1, 2, 3]),
+        // Any delegation, none, a wish withdrawn; timestamps, and a delegation alone. None is pushed or signalled later.
+        want: if delegations { bits(&[3, 4, 5, 20, 21]) } else { bits(&[4, 5]) },
+        // All but those after a restart of the client.
+        claim: bits(&[0, 1, 2, 4, 5]),
+        create_mode: bits(&[0, 1, 2, 3]),
+    }
 }
 
 fn add_limits<F: FileSystem>(values: &mut AttributeValues, fs: &F) {

@@ -51,6 +51,10 @@ impl Runtime for World {
         self.now_ms.load(Ordering::SeqCst)
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        vfs::Timestamp::default()
+    }
+
     fn sleep(&self, duration: Duration) -> BoxFuture<()> {
         let clock = Arc::clone(&self.now_ms);
         let end = clock.load(Ordering::SeqCst) + duration.as_millis() as u64;

@@ -134,6 +134,10 @@ impl Runtime for World {
         self.clock.server()
     }
 
+    fn wall_clock(&self) -> vfs::Timestamp {
+        vfs::Timestamp { seconds: (self.now_ms() / 1000) as i64, nanoseconds: 0 }
+    }
+
     fn sleep(&self, duration: Duration) -> BoxFuture<()> {
         let timer = Promise::new();
         let mut inner = self.inner.lock();

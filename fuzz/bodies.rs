@@ -48,7 +48,7 @@ fn round_trip<T: Decode + Encode>(data: &[u8]) {
 /// The wire types, chosen by the first byte.
 pub fn types(data: &[u8]) {
     let Some((which, data)) = data.split_first() else { return };
-    match which % 24 {
+    match which % 34 {
         0 => round_trip::<nfs4::ExchangeIdArgs>(data),
         1 => round_trip::<nfs4::ExchangeIdResult>(data),
         2 => round_trip::<nfs4::CreateSessionArgs>(data),
@@ -72,6 +72,16 @@ pub fn types(data: &[u8]) {
         20 => round_trip::<proto::nfs3::WriteArgs>(data),
         21 => round_trip::<proto::nlm4::LockArgs>(data),
         22 => round_trip::<proto::mount3::MountList>(data),
+        24 => round_trip::<nfs4::AllocateArgs>(data),
+        25 => round_trip::<nfs4::CopyArgs>(data),
+        26 => round_trip::<nfs4::CopyResult>(data),
+        27 => round_trip::<nfs4::CloneArgs>(data),
+        28 => round_trip::<nfs4::IoAdviseArgs>(data),
+        29 => round_trip::<nfs4::ReadPlusResult>(data),
+        30 => round_trip::<nfs4::SeekArgs>(data),
+        31 => round_trip::<nfs4::SetXattrArgs>(data),
+        32 => round_trip::<nfs4::ListXattrsResult>(data),
+        33 => round_trip::<nfs4::attributes::OpenArguments>(data),
         _ => round_trip::<proto::portmap::MappingList>(data),
     }
 }

@@ -28,6 +28,8 @@ use world::{Line, Served};
 const STEPS_MAX: usize = 256;
 /// Requests that may be held at a time.
 const PENDING_MAX: usize = 8;
+/// The one with the most operations.
+const MINOR_VERSION: u32 = 2;
 /// Longer than every lease, recall and courtesy.
 const LONG_MS: u64 = 48 * 3600 * 1000;
 
@@ -150,7 +152,7 @@ impl Play {
     /// Runs a COMPOUND of one operation, without a session. The decoder stands at the body of its success.
     fn alone(&mut self, machine: usize, operation: Operation, arguments: &impl Encode) -> Option<Decoder> {
         let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        let mut builder = CompoundBuilder::begin(&mut to, MINOR_VERSION);
         builder.push(operation, arguments);
         builder.finish();
         let from = &self.machines[machine];
@@ -225,7 +227,7 @@ impl Play {
         let from = &self.machines[machine];
         let sequence = from.sequence_args(slot, highest, input.below(2) == 0);
         let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        let mut builder = CompoundBuilder::begin(&mut to, MINOR_VERSION);
         builder.push(Operation::Sequence, &sequence);
         let mut operations = vec![Operation::Sequence];
         operations.extend(build(&self.known, input, &mut builder));

@@ -49,8 +49,12 @@ fn owner(input: &mut Input<'_>) -> StateOwner {
 
 fn attributes(input: &mut Input<'_>) -> AttributeValues {
     let number = input.byte().unwrap_or(0);
-    match number % 3 {
+    match number % 4 {
         0 => AttributeValues::default(),
+        3 => {
+            let modified = Some(Time { seconds: i64::from(number), nanoseconds: 0 });
+            AttributeValues { time_deleg_modify: modified, ..AttributeValues::default() }
+        }
         1 => AttributeValues { size: Some(u64::from(number)), ..AttributeValues::default() },
         _ => AttributeValues { mode: Some(0o600 | u32::from(number & 7)), ..AttributeValues::default() },
     }
@@ -99,9 +103,12 @@ impl Known {
             }),
             _ => OpenClaim::Null(name(input)),
         };
+        let alone = share::WANT_OPEN_XOR_DELEGATION | share::WANT_DELEGATED_TIMESTAMPS;
+        let flags = [0, 0, share::WANT_DELEGATED_TIMESTAMPS, alone][input.below(4)];
         OpenArgs {
             sequence: 0,
-            share_access: if bits & 3 == 0 { share::BOTH } else { u32::from(bits & 3) }
+            share_access: flags
+                | if bits & 3 == 0 { share::BOTH } else { u32::from(bits & 3) }
                 | wanted[usize::from(bits >> 6)],
             share_deny: if bits & 0x30 == 0 { u32::from(bits >> 2 & 3) } else { 0 },
             owner: owner(input),
@@ -132,8 +139,25 @@ impl Known {
     /// Adds an operation, mostly one that suits a file or else a directory; which.
     pub fn operation(&self, on_file: bool, input: &mut Input<'_>, to: &mut CompoundBuilder<'_>) -> Operation {
         use Operation as O;
-        let data = [O::Read, O::Write, O::SetAttr, O::GetAttr, O::Commit, O::Access, O::ReadDir];
-        let names = [O::Lookup, O::Remove, O::Rename, O::Link, O::Create];
+        let data = [
+            O::Read,
+            O::Write,
+            O::SetAttr,
+            O::GetAttr,
+            O::Commit,
+            O::Access,
+            O::ReadDir,
+            O::Allocate,
+            O::Deallocate,
+            O::Seek,
+            O::ReadPlus,
+            O::IoAdvise,
+            O::SetXattr,
+            O::GetXattr,
+            O::ListXattrs,
+            O::RemoveXattr,
+        ];
+        let names = [O::Lookup, O::Remove, O::Rename, O::Link, O::Create, O::Copy, O::Clone];
         let states = [O::Close, O::Lock, O::Lock, O::LockT, O::LockU, O::OpenDowngrade, O::DelegReturn];
         let others = [O::TestStateId, O::FreeStateId, O::ReclaimComplete, O::GetFh, O::SaveFh, O::RestoreFh];
         let operation = match input.below(8) {
@@ -168,9 +192,38 @@ impl Known {
                 let arguments = SetAttrArgs { state_id: self.state(input) };
                 to.push(operation, &(arguments, attributes(input)))
             }
+            O::Copy | O::Clone => self.between(operation, input, to),
             other => self.simple(other, input, to),
         };
         operation
+    }
+
+    /// COPY or CLONE, from whatever file is saved.
+    fn between<'a, 'b>(
+        &self,
+        operation: Operation,
+        input: &mut Input<'_>,
+        to: &'b mut CompoundBuilder<'a>,
+    ) -> &'b mut CompoundBuilder<'a> {
+        let (source_state_id, target_state_id) = (self.state(input), self.state(input));
+        let (source_offset, count) = range(input);
+        let target_offset = u64::from(input.byte().unwrap_or(0));
+        if operation == Operation::Clone {
+            let clone = CloneArgs { source_state_id, target_state_id, source_offset, target_offset, count };
+            return to.push(operation, &clone);
+        }
+        let (consecutive, synchronous, sources) = (true, false, vec![]);
+        let copy = CopyArgs {
+            source_state_id,
+            target_state_id,
+            source_offset,
+            target_offset,
+            count,
+            consecutive,
+            synchronous,
+            sources,
+        };
+        to.push(operation, &copy)
     }
 
     fn simple<'a, 'b>(
@@ -199,6 +252,30 @@ impl Known {
             O::Write => {
                 let (stable, data) = (StableHow::FileSync, vec![7; number as usize * 4].into());
                 to.push(operation, &WriteArgs { state_id, offset: number, stable, data })
+            }
+            O::Allocate | O::Deallocate => {
+                let (offset, length) = range(input);
+                to.push(operation, &AllocateArgs { state_id, offset: offset << 11, length })
+            }
+            O::Seek => {
+                let what = if number & 1 == 0 { DataContent::Data } else { DataContent::Hole };
+                to.push(operation, &SeekArgs { state_id, offset: number >> 1, what })
+            }
+            O::ReadPlus => to.push(operation, &ReadPlusArgs { state_id, offset: number, count: 4096 }),
+            O::IoAdvise => {
+                let hints = Bitmap::from_word(number as u32);
+                to.push(operation, &IoAdviseArgs { state_id, offset: number, count: 0, hints })
+            }
+            O::SetXattr => {
+                let options = [SetXattrOption::Either, SetXattrOption::Create, SetXattrOption::Replace];
+                let option = options[number as usize % 3];
+                let value = vec![7; number as usize].into();
+                to.push(operation, &SetXattrArgs { option, name: name(input), value })
+            }
+            O::GetXattr => to.push(operation, &GetXattrArgs { name: name(input) }),
+            O::RemoveXattr => to.push(operation, &RemoveXattrArgs { name: name(input) }),
+            O::ListXattrs => {
+                to.push(operation, &ListXattrsArgs { cookie: number & 1, count_max: number as u32 })
             }
             O::GetAttr => {
                 let wanted = Bitmap::of(&[AttributeId::Size, AttributeId::Change]);
@@ -276,7 +353,13 @@ impl Known {
             O::Commit => skip::<CommitResult>(from)?,
             O::ReadDir => skip::<ReadDirResult>(from)?,
             O::Create => skip::<CreateResult>(from)?,
-            O::Remove | O::Link => skip::<ChangeInfo>(from)?,
+            O::Remove | O::Link | O::SetXattr | O::RemoveXattr => skip::<ChangeInfo>(from)?,
+            O::Copy => skip::<CopyResult>(from)?,
+            O::Seek => skip::<SeekResult>(from)?,
+            O::ReadPlus => skip::<ReadPlusResult>(from)?,
+            O::IoAdvise => skip::<IoAdviseResult>(from)?,
+            O::GetXattr => skip::<GetXattrResult>(from)?,
+            O::ListXattrs => skip::<ListXattrsResult>(from)?,
             O::Rename => skip::<RenameResult>(from)?,
             O::SetAttr => skip::<SetAttrResult>(from)?,
             O::TestStateId => skip::<TestStateIdResult>(from)?,

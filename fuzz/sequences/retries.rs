@@ -6,7 +6,7 @@ use proto::nfs4::*;
 use xdr::Encoder;
 
 use super::machine::{SLOTS, Sent};
-use super::{Input, Play, status};
+use super::{Input, MINOR_VERSION, Play, status};
 
 impl Play {
     /// Sends a request again, over whatever connection there is now.
@@ -50,7 +50,7 @@ impl Play {
         let ahead = [0, 2, u32::MAX][input.below(3)];
         sequence.sequence = SequenceId(sequence.sequence.0.wrapping_sub(1).wrapping_add(ahead));
         let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
+        let mut builder = CompoundBuilder::begin(&mut to, MINOR_VERSION);
         builder.push(Operation::Sequence, &sequence).push(Operation::GetFh, &());
         builder.finish();
         let reply = self.served.call(from, to.into_inner().into()).now_or_never();

@@ -54,6 +54,15 @@ fn random_sequences_do_no_harm_and_reach_far() {
     assert!(has(Operation::Lock, Status::Denied));
     assert!(has(Operation::DelegReturn, Status::Ok));
     assert!(has(Operation::Close, Status::Ok) && has(Operation::Close, Status::LocksHeld));
+    for since_2 in [Operation::Allocate, Operation::Deallocate, Operation::ReadPlus, Operation::Seek] {
+        assert!(has(since_2, Status::Ok) && has(since_2, Status::BadStateId), "{since_2}");
+    }
+    for between in [Operation::Copy, Operation::Clone] {
+        assert!(has(between, Status::NoFileHandle) && has(between, Status::BadStateId), "{between}");
+    }
+    for xattrs in [Operation::SetXattr, Operation::GetXattr, Operation::ListXattrs, Operation::RemoveXattr] {
+        assert!(has(xattrs, Status::Ok), "{xattrs}");
+    }
     assert!(has(Operation::ExchangeId, Status::ClientIdInUse));
     assert!(has(Operation::Sequence, Status::SequenceFalseRetry));
     assert!(reached.len() > 100, "{} ways for operations to end", reached.len());

@@ -11,6 +11,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Something that was asked for and cannot be done (exit code 1).
+    pub(crate) fn refused(sentence: impl fmt::Display) -> Self {
+        Self { code: 1, sentence: sentence.to_string() }
+    }
+
     /// A measurement that cannot be trusted (exit code 2).
     pub(crate) fn invalid_run(sentence: impl fmt::Display) -> Self {
         Self { code: 2, sentence: sentence.to_string() }

@@ -1,5 +1,6 @@
 //! Which program and version answers a call.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use proto::{mount3, nfs3, nlm4, nsm1};
@@ -8,7 +9,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
-use crate::exports::Exports;
+use crate::exports::{ExportPath, Exports};
 use crate::metrics::Metrics;
 use crate::mount3::Mount3;
 use crate::nfs3::Nfs3;
@@ -91,6 +92,11 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
     #[must_use]
     pub fn with_nsm1(self, nsm1: Nsm1<L>) -> Self {
         Self { nsm1: Some(nsm1), ..self }
+    }
+
+    /// Who has mounted what through MOUNT, as far as clients have told.
+    pub fn mounts(&self) -> Vec<(IpAddr, ExportPath)> {
+        self.mount3.mounts()
     }
 
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of

@@ -58,6 +58,8 @@ fn state() -> State {
                 access: share::BOTH,
                 deny: 0,
                 delegate: (file > 0).then_some(DelegationKind::Write),
+                timestamps: false,
+                delegation_alone: false,
             };
             let opened = state.open(&client, &open, T0).unwrap();
             assert_eq!(opened.delegation.is_some(), file > 0);

@@ -674,7 +674,7 @@ fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
     let at = |ms: u64| Now(T0.0 + ms);
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
-    let Opened { state_id, delegation } = state.open(&a, &wish, T0).unwrap();
+    let Opened { state_id, delegation, .. } = state.open(&a, &wish, T0).unwrap();
     let (id, _) = delegation.unwrap();
     let overdue = |ms| state.overdue_holders(at(ms)).len();
     let begin = |id, io, ms| state.begin_io(&a, FILE, id, io, at(ms)).unwrap();

@@ -2,4 +2,5 @@
 
 pub(crate) mod bench;
 pub(crate) mod completions;
+pub(crate) mod ctl;
 pub(crate) mod serve;

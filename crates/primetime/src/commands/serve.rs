@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use server::shell::control::{Control, ReloadRequest, SOCKET_NAME, protocol};
 use server::shell::{Config, PortMapMode, Running, ServeOptions, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::log::{self, LogOptions};
@@ -61,6 +63,9 @@ pub(crate) struct Arguments {
     /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     lease: Option<u32>,
+    /// Take the commands of `primetime ctl` at this socket [default: control.sock in the state directory]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// Count what is done, and tell it to Prometheus at http://ADDR:PORT/metrics; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<SocketAddr>,
@@ -91,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.check {
         return runtime.block_on(check(&config, &options));
     }
-    runtime.block_on(serve(arguments, &options))
+    runtime.block_on(serve(arguments, &config, &options))
 }
 
 /// Starts the server on a free port of its address and without its state, which a running server may have in use.
@@ -110,40 +115,78 @@ async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
         .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
 }
 
-async fn serve(arguments: &Arguments, options: &ServeOptions) -> Result<(), Failure> {
+async fn serve(arguments: &Arguments, config: &Config, options: &ServeOptions) -> Result<(), Failure> {
     let cannot_wait = |error| Failure::set_up(format_args!("cannot wait for signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot_wait)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_wait)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(cannot_wait)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(cannot_wait)?;
     let mut running = Running::start(options).await.map_err(Failure::set_up)?;
+    let (reloads, mut asked) = mpsc::channel(1);
+    let control = control(config, options, &running, reloads)?;
     announce(&running);
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            _ = hangup.recv() => reload(arguments, &running).await,
+            _ = hang_up.recv() => {
+                // What is wrong was reported; nobody waits for an answer.
+                let _ = reload(arguments, &running).await;
+            }
+            Some(answer) = asked.recv() => {
+                // Whoever asked may be gone.
+                let _: Result<_, _> = answer.send(reload(arguments, &running).await);
+            }
             ended = running.ended() => {
                 let reason = ended.err().map_or_else(|| "it stopped".to_owned(), |error| error.to_string());
                 return Err(Failure::invalid_run(format_args!("the server ended by itself: {reason}")));
             }
         }
     }
+    drop(control);
     running
         .stop()
         .await
         .map_err(|error| Failure::invalid_run(format_args!("the server did not end well: {error}")))
 }
 
-/// Reads the configuration again and replaces the exports, or says why not; the server goes on either way.
-async fn reload(arguments: &Arguments, running: &Running) {
-    let options = match config(arguments).and_then(|config| options(arguments, &config)) {
-        Ok(options) => options,
-        Err(failure) => return eprintln!("primetime: nothing was reloaded: {failure}"),
-    };
-    match running.reload(&options).await {
-        Ok(reloaded) => eprintln!("primetime: the exports were reloaded: {reloaded}"),
-        Err(error) => eprintln!("primetime: nothing was reloaded: {error}"),
+/// Begins to take commands, where there is a place for their socket.
+fn control(
+    config: &Config,
+    options: &ServeOptions,
+    running: &Running,
+    reloads: mpsc::Sender<ReloadRequest>,
+) -> Result<Option<Control>, Failure> {
+    if let Some(path) = &config.socket {
+        let control = Control::start(path.clone(), running.controlled(), reloads);
+        return control.map(Some).map_err(Failure::set_up);
     }
+    let Some(directory) = &options.state_directory else { return Ok(None) };
+    match Control::start(directory.join(SOCKET_NAME), running.controlled(), reloads) {
+        Ok(control) => Ok(Some(control)),
+        Err(error) => {
+            // Nobody has asked for it.
+            tracing::warn!(%error, "no commands are taken");
+            Ok(None)
+        }
+    }
+}
+
+/// Reads the configuration again and applies it; one that is wrong changes nothing.
+async fn reload(arguments: &Arguments, running: &Running) -> Result<protocol::Reloaded, String> {
+    let reloaded = match read_again(arguments) {
+        Ok(options) => running.reload(&options).await.map_err(|error| error.to_string()),
+        Err(sentence) => Err(sentence),
+    };
+    match &reloaded {
+        Ok(reloaded) => tracing::info!(?reloaded, "the configuration was read again"),
+        Err(error) => tracing::error!(%error, "the new configuration is refused, and the old one stays"),
+    }
+    reloaded.map(protocol::Reloaded::from)
+}
+
+fn read_again(arguments: &Arguments) -> Result<ServeOptions, String> {
+    let config = config(arguments).map_err(|failure| failure.to_string())?;
+    options(arguments, &config).map_err(|failure| failure.to_string())
 }
 
 /// The configuration with the command line's changes.
@@ -163,6 +206,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.state_dir = arguments.state_dir.clone().or(config.state_dir);
     config.listen = arguments.listen.unwrap_or(config.listen);
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
+    config.socket = arguments.socket.clone().or(config.socket);
     config.metrics = arguments.metrics.or(config.metrics);
     config.idmap_domain = arguments.idmap_domain.clone().or(config.idmap_domain);
     config.portmap = arguments.portmap.unwrap_or(config.portmap);

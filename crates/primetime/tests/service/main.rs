@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub, reason = "a test that cannot go on fails")]
 
+mod ctl;
 mod metrics;
 mod peer;
 mod process;
+mod reload;

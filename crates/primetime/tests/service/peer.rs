@@ -120,7 +120,7 @@ impl Line {
             callback_security: vec![CallbackSecurity::None],
         };
         let created: CreateSessionResult = self.alone(Operation::CreateSession, &asked).get().unwrap();
-        let mut session = Session { id: created.session, sequence: 0 };
+        let mut session = Session { client: exchanged.client, id: created.session, sequence: 0 };
         let (status, _) = session.run(self, |c| {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         });
@@ -131,11 +131,47 @@ impl Line {
 
 /// A session with one slot.
 pub struct Session {
+    pub client: ClientId,
     id: SessionId,
     sequence: u32,
 }
 
 impl Session {
+    /// Opens a file of the root for reading and writing, which is made where it is missing.
+    pub fn open(&mut self, line: &mut Line, name: &'static str, owner: &'static str) -> OpenResult {
+        let open = OpenArgs {
+            sequence: 0,
+            share_access: share::BOTH | share::WANT_NO_DELEGATION,
+            share_deny: 0,
+            owner: StateOwner { client: self.client, owner: owner.into() },
+            create: Some(CreateHow::Unchecked(attributes::AttributeValues::default())),
+            claim: OpenClaim::Null(name.into()),
+        };
+        let (status, mut results) = self.run(line, |c| {
+            c.push(Operation::PutRootFh, &());
+            c.push(Operation::Open, &open);
+        });
+        assert_eq!(status, nfs4::Status::Ok, "OPEN");
+        for expected in [Operation::PutRootFh.number(), 0, Operation::Open.number(), 0] {
+            assert_eq!(results.u32(), Ok(expected));
+        }
+        results.get().unwrap()
+    }
+
+    /// Locks bytes 10 to 29 of a file that is open.
+    pub fn lock(&mut self, line: &mut Line, name: &'static str, open: StateId) -> nfs4::Status {
+        let owner = StateOwner { client: self.client, owner: "locker".into() };
+        let locker =
+            Locker::New(NewLockOwner { open_sequence: 0, open_state_id: open, lock_sequence: 0, owner });
+        let lock = LockArgs { kind: LockType::Write, reclaim: false, offset: 10, length: 20, locker };
+        let (status, _) = self.run(line, |c| {
+            c.push(Operation::PutRootFh, &());
+            c.push(Operation::Lookup, &LookupArgs { name: name.into() });
+            c.push(Operation::Lock, &lock);
+        });
+        status
+    }
+
     /// Runs operations behind SEQUENCE; the results begin behind that of SEQUENCE where that succeeded.
     pub fn run(
         &mut self,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 
 pub struct Place(tempfile::TempDir);
 
@@ -23,9 +23,19 @@ impl Place {
 
     /// `primetime serve` on a free port, with its state in `state`.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.command_of(&[&["--state-dir", "state"], arguments].concat())
+    }
+
+    /// `primetime serve` on a free port.
+    pub fn command_of(&self, arguments: &[&str]) -> Command {
+        let always = ["export", "--listen", "127.0.0.1:0", "--no-root-squash"];
+        self.command_alone(&[&always, arguments].concat())
+    }
+
+    /// `primetime serve` with these arguments only.
+    pub fn command_alone(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
-        command.args(["serve", "export", "--listen", "127.0.0.1:0", "--no-root-squash"]);
-        command.args(["--state-dir", "state"]).args(arguments).current_dir(self.0.path());
+        command.arg("serve").args(arguments).current_dir(self.0.path());
         command
     }
 
@@ -63,6 +73,11 @@ impl Process {
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// What it reports, where that was asked for.
+    pub fn stderr(&mut self) -> ChildStderr {
+        self.child.stderr.take().unwrap()
     }
 
     /// Waits for its end.

@@ -35,6 +35,11 @@ impl<F: FileSystem> Exports<F> {
         self.now.load()
     }
 
+    /// The exports now, for who works with them for longer than a request takes.
+    pub fn load_full(&self) -> Arc<ExportSet<F>> {
+        self.now.load_full()
+    }
+
     /// Requests that come from now on work with `set`.
     pub fn replace(&self, set: ExportSet<F>) {
         self.now.store(Arc::new(set));

@@ -8,6 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use proto::mount3::{DirPath, Procedure};
@@ -36,6 +37,11 @@ impl<F: FileSystem> Mount3<F> {
     /// Counts what is done.
     pub(crate) fn set_metrics(&mut self, metrics: Arc<Metrics>) {
         self.metrics = Some(metrics);
+    }
+
+    /// Who has mounted what, as far as clients have told: a bounded number.
+    pub fn mounts(&self) -> Vec<(IpAddr, ExportPath)> {
+        self.mounts.all()
     }
 
     /// Answers one call.

@@ -33,6 +33,10 @@ impl MountTable {
         self.0.lock().retain(|(other, _)| *other != client);
     }
 
+    pub(super) fn all(&self) -> Vec<(IpAddr, ExportPath)> {
+        self.0.lock().iter().cloned().collect()
+    }
+
     pub(super) fn list(&self) -> MountList {
         let mounts = self.0.lock();
         let mounts = mounts.iter().map(|(client, path)| Mount {

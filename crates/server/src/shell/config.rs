@@ -36,6 +36,9 @@ pub struct Config {
     pub delegations: bool,
     /// Let the replies to modifying requests of NFSv4.1 clients survive a crash of the server.
     pub persistent_sessions: bool,
+    /// Take the commands of `primetime ctl` at this socket; without it at one in the state directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
     /// Tell counters over HTTP at this address, as /metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,
@@ -172,6 +175,7 @@ impl Default for Config {
             state_dir: None,
             delegations: true,
             persistent_sessions: false,
+            socket: None,
             metrics: None,
             idmap_domain: None,
             portmap: PortMapMode::None,

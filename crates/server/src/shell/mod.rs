@@ -1,6 +1,7 @@
 //! A running server: sockets, clock, tasks and files, on tokio.
 
 mod config;
+pub mod control;
 mod exports;
 mod host_caller;
 mod identity;

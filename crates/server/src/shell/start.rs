@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::ServeOptions;
+use super::control::Controlled;
 use super::exports::{Exported, ExportsError, Keeper, Reloaded, check_state_is_outside};
 use super::host_caller::HostCaller;
 use super::identity;
@@ -69,6 +70,9 @@ pub struct Running {
     metrics: Option<SocketAddr>,
     options: ServeOptions,
     keeper: Arc<Keeper>,
+    recaller: Recaller,
+    programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    started: Instant,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
     records: Option<Arc<Records>>,
@@ -106,6 +110,7 @@ impl Running {
         tell_hosts(&recaller, restart);
         let (stop, stopped) = oneshot::channel();
         let net = options.net;
+        let (service, ticked) = (Arc::clone(&programs), recaller.clone());
         let task = tokio::spawn(async move {
             let stopped = async {
                 // A dropped sender is no reason to stop.
@@ -121,12 +126,23 @@ impl Running {
             };
             tokio::select! {
                 never = metrics => match never {},
-                ended = rpc::net::serve(listener, programs, net, stopped) => ended,
-                never = tick_forever(recaller) => match never {},
+                ended = rpc::net::serve(listener, service, net, stopped) => ended,
+                never = tick_forever(ticked) => match never {},
             }
         });
-        let options = options.clone();
-        Ok(Self { address, metrics: metrics_address, options, keeper, stop, task, records, side })
+        Ok(Self {
+            address,
+            metrics: metrics_address,
+            options: options.clone(),
+            keeper,
+            recaller,
+            programs,
+            started: Instant::now(),
+            stop,
+            task,
+            records,
+            side,
+        })
     }
 
     /// Where it listens.
@@ -137,6 +153,17 @@ impl Running {
     /// Where its counters are told, if anywhere.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics
+    }
+
+    /// What commands look at and work on.
+    pub fn controlled(&self) -> Controlled {
+        Controlled {
+            address: self.address,
+            started: self.started,
+            recaller: self.recaller.clone(),
+            keeper: Arc::clone(&self.keeper),
+            programs: Arc::clone(&self.programs),
+        }
     }
 
     /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their

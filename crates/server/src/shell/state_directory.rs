@@ -16,13 +16,23 @@ pub fn default_state_directory(directory: &Path) -> Option<PathBuf> {
     Some(base()?.join(name))
 }
 
-fn base() -> Option<PathBuf> {
+/// The place for the state of all servers of this user.
+pub(super) fn base() -> Option<PathBuf> {
     if geteuid().is_root() {
         return Some(PathBuf::from("/var/lib/primetime"));
     }
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("primetime"))
+}
+
+/// Where a service manager keeps what lives as long as the server.
+pub(super) fn runtime_directory() -> Option<PathBuf> {
+    if geteuid().is_root() {
+        return Some(PathBuf::from("/run/primetime"));
+    }
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    runtime.map(|path| path.join("primetime"))
 }
 
 /// A path as one name: `/` becomes `-`, and what could be mistaken for it is escaped.

@@ -49,5 +49,20 @@ pub fn client(state: &State, name: &'static str) -> Arc<Client> {
 pub fn open(state: &State, client: &Arc<Client>, file: FileId, delegate: Option<DelegationKind>) -> Opened {
     let owner = Bytes::from_static(b"o");
     let claim = OpenClaim::New;
-    state.open(client, &Open { file, owner, claim, access: share::READ, deny: 0, delegate }, T0).unwrap()
+    state
+        .open(
+            client,
+            &Open {
+                file,
+                owner,
+                claim,
+                access: share::READ,
+                deny: 0,
+                delegate,
+                timestamps: false,
+                delegation_alone: false,
+            },
+            T0,
+        )
+        .unwrap()
 }

@@ -26,7 +26,7 @@ fn setting() -> (Arc<State>, Arc<AtomicUsize>) {
 fn a_file_is_kept_until_its_last_open_and_its_last_delegation_end() {
     let (state, dropped) = setting();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
-    let Opened { state_id: first, delegation } = open(&state, &a, FILE, Some(DelegationKind::Read));
+    let Opened { state_id: first, delegation, .. } = open(&state, &a, FILE, Some(DelegationKind::Read));
     let second = open(&state, &b, FILE, None).state_id;
     assert!(state.name_removed(FILE));
     let noted = || Keeper::new(Noted(Arc::clone(&state), Arc::clone(&dropped)));

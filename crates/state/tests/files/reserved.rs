@@ -10,7 +10,16 @@ use crate::fixture::{FILE, T0, client, open};
 
 fn asked(file: FileId) -> Open {
     let owner = Bytes::from_static(b"o");
-    Open { file, owner, claim: OpenClaim::New, access: share::READ, deny: 0, delegate: None }
+    Open {
+        file,
+        owner,
+        claim: OpenClaim::New,
+        access: share::READ,
+        deny: 0,
+        delegate: None,
+        timestamps: false,
+        delegation_alone: false,
+    }
 }
 
 #[test]

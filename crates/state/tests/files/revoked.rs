@@ -29,7 +29,7 @@ fn nlm(host: &'static str) -> LockOwner {
 
 /// What a client holds of a file: an open, locks, a delegation.
 fn hold(state: &State, client: &Arc<Client>, file: FileId) -> [StateId; 3] {
-    let Opened { state_id, delegation } = open(state, client, file, Some(DelegationKind::Read));
+    let Opened { state_id, delegation, .. } = open(state, client, file, Some(DelegationKind::Read));
     [state_id, lock(state, client, file, state_id).unwrap(), delegation.unwrap().0]
 }
 
@@ -125,6 +125,8 @@ fn what_is_revoked_counts_until_it_is_freed() {
         access: proto::nfs4::share::READ,
         deny: 0,
         delegate: None,
+        timestamps: false,
+        delegation_alone: false,
     };
     assert!(matches!(state.open(&a, &another, T0), Err(Blocked::Status(Status::Delay))));
     state.free_state_id(&a, &opened).unwrap();

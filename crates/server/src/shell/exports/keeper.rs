@@ -135,6 +135,11 @@ impl Keeper {
         &self.exports
     }
 
+    /// The directories that are exported.
+    pub(in crate::shell) async fn directories(&self) -> Vec<(ExportId, PathBuf)> {
+        self.kept.lock().await.opened.iter().map(|open| (open.id, open.spec.directory.clone())).collect()
+    }
+
     /// Replaces the exports: all or none. Those whose directory stays carry on with their open files. Blocks on the disk.
     ///
     /// # Errors

@@ -60,13 +60,23 @@ enum Ask {
     Exports,
     /// Read the configuration again; a bad one is refused, and everything stays as it was
     Reload,
+    /// End a client with its sessions, and give away what it held; it may come back as a new one
+    Expire {
+        /// Its number, as `ctl clients` shows it
+        client: String,
+    },
+    /// Take away everything that is held of a file: opens, locks, delegations
+    Revoke {
+        /// Its path as clients see it, its number as lists show it, or its handle in hexadecimal digits
+        file: String,
+    },
 }
 
 /// Asks, and prints what is answered.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = socket(arguments.socket.as_deref())?;
     let print = Print { path: &path, json: arguments.json };
-    match arguments.ask {
+    match &arguments.ask {
         Ask::Status => print.one::<protocol::Status>(Command::Status),
         Ask::Clients => print.all::<protocol::Client>(Command::Clients),
         Ask::Sessions => print.all::<protocol::Session>(Command::Sessions),
@@ -76,6 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ask::Mounts => print.all::<protocol::Mount>(Command::Mounts),
         Ask::Exports => print.all::<protocol::Export>(Command::Exports),
         Ask::Reload => print.one::<protocol::Reloaded>(Command::Reload),
+        Ask::Expire { client } => print.one::<protocol::Expired>(Command::Expire { client: client.clone() }),
+        Ask::Revoke { file } => print.one::<protocol::Revoked>(Command::Revoke { file: file.clone() }),
     }
 }
 

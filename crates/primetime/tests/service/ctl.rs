@@ -228,3 +228,73 @@ fn a_socket_belongs_to_one_server_and_goes_with_it() {
     let _server = place.start(&[]);
     assert_eq!(rows(&socket, &["status"]).len(), 1);
 }
+
+#[test]
+fn an_expired_client_loses_everything_and_another_keeps_its_state() {
+    let place = Place::new();
+    let server = place.start(&[]);
+    let socket = place.path("state/control.sock");
+    let mut line = Line::new(server.address);
+    let (mut gone, mut stays) = (line.session("gone"), line.session("stays"));
+    gone.open(&mut line, "mine", "owner");
+    let opened = stays.open(&mut line, "yours", "owner");
+    let number = format!("{:016x}", gone.client.0);
+    assert_eq!(rows(&socket, &["expire", &number]), [json!({"client": number})]);
+    let lookup = |c: &mut nfs4::CompoundBuilder<'_>| {
+        c.push(nfs4::Operation::PutRootFh, &());
+    };
+    assert_eq!(gone.run(&mut line, lookup).0, nfs4::Status::BadSession);
+    assert_eq!(stays.lock(&mut line, "yours", opened.state_id), nfs4::Status::Ok);
+    let clients = rows(&socket, &["clients"]);
+    assert_eq!((clients.len(), &clients[0]["name"]), (1, &json!("stays")));
+    assert_eq!(rows(&socket, &["opens"]).len(), 1);
+    for (client, sentence) in [(&*number, "there is no client"), ("nobody", "is no client's number")] {
+        let (text, code) = refusal(&ctl(&socket, &["expire", client]));
+        assert!(code == 1 && text.contains(sentence) && text.contains("ctl clients"), "{text}");
+    }
+}
+
+#[test]
+fn a_revoked_file_is_free_for_others_however_it_is_named() {
+    let place = Place::new();
+    let server = place.start(&[]);
+    let socket = place.path("state/control.sock");
+    let mut line = Line::new(server.address);
+    fs::create_dir(place.path("export/directory")).unwrap();
+    let mut session = line.session("client");
+    let root = line.mount("/");
+    let other = session.open(&mut line, "other", "owner");
+    for named in ["by path", "by number", "by handle"] {
+        let opened = session.open(&mut line, "file", "owner");
+        assert_eq!(session.lock(&mut line, "file", opened.state_id), nfs4::Status::Ok);
+        let what = proto::nfs3::DirOpArgs { dir: root, name: "file".into() };
+        let proto::nfs3::Reply::Ok(found) = line.nfs3(&proto::nfs3::LookupArgs { what }) else {
+            panic!("LOOKUP fails")
+        };
+        nlm_lock(&mut line, &found.object);
+        let listed = rows(&socket, &["locks"])[0]["file"].as_str().unwrap().to_owned();
+        let name = match named {
+            "by path" => "/file".to_owned(),
+            "by number" => listed.clone(),
+            _ => found.object.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        let expected = json!({"file": listed, "opens": 1, "lock_owners": 1, "delegations": 0, "nlm": 1});
+        assert_eq!(rows(&socket, &["revoke", &name]), [expected], "{named}");
+        assert_eq!(rows(&socket, &["locks"]), [Value::Null; 0]);
+        assert_eq!(session.lock(&mut line, "file", opened.state_id), nfs4::Status::AdminRevoked);
+    }
+    assert_eq!(
+        session.lock(&mut line, "other", other.state_id),
+        nfs4::Status::Ok,
+        "another file is left alone"
+    );
+    for (name, sentence) in [
+        ("/missing", "there is no file /missing"),
+        ("/directory/missing", "there is no file /directory/missing"),
+        ("relative", "is no path, number or handle"),
+        ("abcdef0123", "is no handle"),
+    ] {
+        let (text, code) = refusal(&ctl(&socket, &["revoke", name]));
+        assert!(code == 1 && text.contains(sentence), "{text}");
+    }
+}

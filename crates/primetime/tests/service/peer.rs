@@ -8,20 +8,24 @@ use proto::nfs4::{self, *};
 use proto::{mount3, nfs3};
 use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
 
-pub struct Line(TcpStream);
+pub struct Line {
+    stream: TcpStream,
+    xid: u32,
+}
 
 impl Line {
     pub fn new(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        Self(stream)
+        Self { stream, xid: 0 }
     }
 
     /// The results of a call of the superuser.
     pub fn call(&mut self, (program, version, procedure): (u32, u32, u32), arguments: &[u8]) -> Decoder {
+        self.xid += 1;
         let mut to = Encoder::new();
         let mark = to.reserve_u32();
-        for word in [7, 0, 2, program, version, procedure] {
+        for word in [self.xid, 0, 2, program, version, procedure] {
             to.u32(word);
         }
         // AUTH_SYS of the superuser, and no verifier.
@@ -32,13 +36,13 @@ impl Line {
         to.buffer_mut().extend_from_slice(arguments);
         let length = u32::try_from(to.len() - 4).unwrap();
         to.fill_u32(mark, 0x8000_0000 | length);
-        self.0.write_all(&to.into_inner()).unwrap();
+        self.stream.write_all(&to.into_inner()).unwrap();
         let mut mark = [0; 4];
-        self.0.read_exact(&mut mark).unwrap();
+        self.stream.read_exact(&mut mark).unwrap();
         let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        self.0.read_exact(&mut record).unwrap();
+        self.stream.read_exact(&mut record).unwrap();
         let mut from = Decoder::new(record.into());
-        for expected in [7, 1, 0, 0, 0, 0] {
+        for expected in [self.xid, 1, 0, 0, 0, 0] {
             assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
         }
         from

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use server::shell::control::protocol::{
-    Client, ClientState, Delegation, Export, Lock, Mount, Open, Reloaded, Session, Status,
+    Client, ClientState, Delegation, Expired, Export, Lock, Mount, Open, Reloaded, Revoked, Session, Status,
 };
 
 /// A row that can be printed.
@@ -143,5 +143,23 @@ impl Listed for Reloaded {
         let lists = [&self.added, &self.removed, &self.changed, &self.kept, &self.needs_restart];
         let text = |list: &Vec<String>| if list.is_empty() { "–".to_owned() } else { list.join(", ") };
         lists.map(text).to_vec()
+    }
+}
+
+impl Listed for Expired {
+    const HEAD: &[&str] = &["expired"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.client.clone()]
+    }
+}
+
+impl Listed for Revoked {
+    const HEAD: &[&str] =
+        &["file", "opens revoked", "lock-owners revoked", "delegations revoked", "locks and shares of NLM"];
+
+    fn cells(&self) -> Vec<String> {
+        let counts = [self.opens, self.lock_owners, self.delegations, self.nlm];
+        std::iter::once(self.file.clone()).chain(counts.iter().map(u64::to_string)).collect()
     }
 }

@@ -2,10 +2,12 @@
 
 use std::io;
 
+use proto::nfs4::ClientId;
 use tokio::sync::oneshot;
 
-use super::protocol::{Command, Request, Status};
-use super::{Answers, Controlled, Shared};
+use super::lists::{client_text, file_text};
+use super::protocol::{Command, Expired, Request, Revoked, Status};
+use super::{Answers, Controlled, Shared, files};
 use crate::shell::observe;
 
 impl Answers {
@@ -37,6 +39,14 @@ impl Answers {
                     Err(sentence) => return Ok(Err(sentence)),
                 }
             }
+            Command::Expire { client } => match controlled.expire(&client).await {
+                Ok(expired) => self.row(&expired).await?,
+                Err(sentence) => return Ok(Err(sentence)),
+            },
+            Command::Revoke { file } => match controlled.revoke(&file).await {
+                Ok(revoked) => self.row(&revoked).await?,
+                Err(sentence) => return Ok(Err(sentence)),
+            },
         }
         Ok(Ok(()))
     }
@@ -67,5 +77,31 @@ impl Controlled {
             delegations_revoked: events.delegations_revoked(),
             clients_expired: events.clients_expired(),
         }
+    }
+
+    async fn expire(&self, client: &str) -> Result<Expired, String> {
+        let number = u64::from_str_radix(client, 16)
+            .map_err(|_| format!("`{client}` is no client's number; `primetime ctl clients` lists them"))?;
+        match self.recaller.expel_client(ClientId(number)).await {
+            true => Ok(Expired { client: client_text(ClientId(number)) }),
+            false => Err(format!("there is no client {client}; `primetime ctl clients` lists them")),
+        }
+    }
+
+    async fn revoke(&self, file: &str) -> Result<Revoked, String> {
+        let exports = self.keeper.exports().load_full();
+        let file = files::find(&exports, file).await?;
+        let revoked = self.recaller.revoke_file(file).await.map_err(|error| {
+            format!(
+                "not everything was revoked: that its holders may not reclaim it cannot be written down: {error}; see to the state directory, and try again"
+            )
+        })?;
+        Ok(Revoked {
+            file: file_text(file),
+            opens: revoked.opens as u64,
+            lock_owners: revoked.locks as u64,
+            delegations: revoked.delegations as u64,
+            nlm: revoked.nlm as u64,
+        })
     }
 }

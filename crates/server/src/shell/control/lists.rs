@@ -163,7 +163,7 @@ fn of_nlm(host: &[u8], owner: &[u8]) -> Holder {
 }
 
 /// A client's number as it is read by [`super::Command`]s.
-fn client_text(client: ClientId) -> String {
+pub(super) fn client_text(client: ClientId) -> String {
     format!("{:016x}", client.0)
 }
 
@@ -171,7 +171,7 @@ fn session_text(session: SessionId) -> String {
     session.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn file_text(FileId(number, generation): FileId) -> String {
+pub(super) fn file_text(FileId(number, generation): FileId) -> String {
     format!("{number}.{generation}")
 }
 

@@ -4,6 +4,7 @@
 //! Owns the socket and who may use it; what is asked and answered is in [`protocol`].
 
 mod actions;
+mod files;
 mod find;
 mod lists;
 pub mod protocol;

@@ -47,6 +47,16 @@ pub enum Command {
     Exports,
     /// Reads the configuration again. One row: [`Reloaded`].
     Reload,
+    /// Ends a client with its sessions, and gives away what it held. It may come back as a new one. One row: [`Expired`].
+    Expire {
+        /// Its number, as lists have it.
+        client: String,
+    },
+    /// Takes everything away that is held of a file. One row: [`Revoked`].
+    Revoke {
+        /// Its path as clients see it, its number and generation as lists have them, or its handle in hexadecimal digits.
+        file: String,
+    },
 }
 
 /// What is answered.
@@ -266,6 +276,28 @@ pub struct Reloaded {
     pub kept: Vec<String>,
     /// Keys whose change waits for the next start.
     pub needs_restart: Vec<String>,
+}
+
+/// A client that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expired {
+    /// Its number.
+    pub client: String,
+}
+
+/// What was taken away of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revoked {
+    /// The file's number and generation.
+    pub file: String,
+    /// Opens of NFSv4.
+    pub opens: u64,
+    /// Lock-owners of NFSv4 that had locked something, each counted once.
+    pub lock_owners: u64,
+    /// Delegations.
+    pub delegations: u64,
+    /// Ranges and share reservations of NLM.
+    pub nlm: u64,
 }
 
 impl From<crate::shell::Reloaded> for Reloaded {

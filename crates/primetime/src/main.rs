@@ -7,6 +7,7 @@
 mod commands;
 mod failure;
 mod log;
+mod service_manager;
 
 use std::process::ExitCode;
 

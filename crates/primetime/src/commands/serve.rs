@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::log::{self, LogOptions};
+use crate::service_manager;
 
 /// The arguments of `serve`. What is given here goes before what stands in the configuration.
 #[derive(Debug, Args)]
@@ -120,10 +121,17 @@ async fn serve(arguments: &Arguments, config: &Config, options: &ServeOptions) -
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot_wait)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_wait)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(cannot_wait)?;
-    let mut running = Running::start(options).await.map_err(Failure::set_up)?;
+    let mut running = match service_manager::listener()? {
+        Some(listener) => Running::start_on(listener, options).await,
+        None => Running::start(options).await,
+    }
+    .map_err(Failure::set_up)?;
     let (reloads, mut asked) = mpsc::channel(1);
     let control = control(config, options, &running, reloads)?;
     announce(&running);
+    let status = format!("serving at nfs://{}/", running.address());
+    service_manager::ready(&status);
+    service_manager::show_life();
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
@@ -142,6 +150,7 @@ async fn serve(arguments: &Arguments, config: &Config, options: &ServeOptions) -
             }
         }
     }
+    service_manager::stopping();
     drop(control);
     running
         .stop()
@@ -173,13 +182,22 @@ fn control(
 
 /// Reads the configuration again and applies it; one that is wrong changes nothing.
 async fn reload(arguments: &Arguments, running: &Running) -> Result<protocol::Reloaded, String> {
+    service_manager::reloading();
     let reloaded = match read_again(arguments) {
         Ok(options) => running.reload(&options).await.map_err(|error| error.to_string()),
         Err(sentence) => Err(sentence),
     };
     match &reloaded {
-        Ok(reloaded) => tracing::info!(?reloaded, "the configuration was read again"),
-        Err(error) => tracing::error!(%error, "the new configuration is refused, and the old one stays"),
+        Ok(reloaded) => {
+            tracing::info!(?reloaded, "the configuration was read again");
+            service_manager::ready(&format!("serving at nfs://{}/", running.address()));
+        }
+        Err(error) => {
+            tracing::error!(%error, "the new configuration is refused, and the old one stays");
+            service_manager::ready(&format!(
+                "serving by the old configuration, for the new one is refused: {error}"
+            ));
+        }
     }
     reloaded.map(protocol::Reloaded::from)
 }

@@ -88,11 +88,35 @@ impl Running {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
+        Self::start_with(options, || listen(options.listen)).await
+    }
+
+    /// Starts to serve on a socket that listens already, whatever the options say of an address.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start_on(
+        listener: std::net::TcpListener,
+        options: &ServeOptions,
+    ) -> Result<Self, StartError> {
+        Self::start_with(options, || {
+            listener.set_nonblocking(true)?;
+            TcpListener::from_std(listener)
+        })
+        .await
+    }
+
+    async fn start_with(
+        options: &ServeOptions,
+        listen: impl FnOnce() -> io::Result<TcpListener>,
+    ) -> Result<Self, StartError> {
         let identity = prepare_state(options)?;
         let Prepared { mut programs, keeper, recaller, records, restart } =
             programs(options, identity).await?;
-        let listener = listen(options.listen)
-            .map_err(|source| StartError::Listen { address: options.listen, source })?;
+        let listener = listen().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let metrics = match options.metrics {

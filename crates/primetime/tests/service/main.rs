@@ -8,3 +8,4 @@ mod metrics;
 mod peer;
 mod process;
 mod reload;
+mod units;

@@ -13,3 +13,4 @@ mod one_guest;
 mod partition;
 mod removed;
 mod server;
+mod watched;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use netlab::guest::Lab;
 use tempfile::TempDir;
 
 pub(crate) const PORT: u16 = 2049;
+const METRICS_PORT: u16 = 9049;
 
 /// Killed when dropped.
 pub(crate) struct Server {
@@ -36,6 +37,11 @@ impl Server {
         Self::with_options(lab, &["--lease", &lease_seconds.to_string(), "--persistent-sessions"])
     }
 
+    /// As [`Server::start`], with its counters told at [`Server::metrics`].
+    pub(crate) fn counting(lab: &Lab) -> Self {
+        Self::with_options(lab, &["--async", "--metrics", &Self::metrics(lab).to_string()])
+    }
+
     fn with_options(lab: &Lab, options: &[&str]) -> Self {
         let (export, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
@@ -53,6 +59,16 @@ impl Server {
 
     pub(crate) fn address(lab: &Lab) -> SocketAddr {
         SocketAddr::new(lab.host_address(), PORT)
+    }
+
+    /// Where a server tells its counters that does.
+    pub(crate) fn metrics(lab: &Lab) -> SocketAddr {
+        SocketAddr::new(lab.host_address(), METRICS_PORT)
+    }
+
+    /// Where the server takes commands.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.state.path().join("control.sock")
     }
 
     /// The directory that is exported.
@@ -82,8 +98,8 @@ fn spawn(lab: &Lab, export: &Path, state: &Path, options: &[String]) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut ready = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-    assert_eq!(ready, format!("ready nfs://{address}/\n"));
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let ready = lines.find(|line| !line.starts_with("metrics "));
+    assert_eq!(ready, Some(format!("ready nfs://{address}/")));
     process
 }

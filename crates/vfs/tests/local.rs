@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use pollster::block_on;
@@ -318,6 +319,40 @@ fn the_parent_of_the_root_is_not_shown() {
     let inode = fs::metadata(host.export()).unwrap().ino();
     assert_eq!(page.entries.len(), 2);
     assert!(page.entries.iter().all(|entry| entry.fileid == inode));
+}
+
+/// What clients are told is what the kernel does, wherever temporary files and shared memory are.
+#[test]
+fn limits_are_those_of_the_file_system() {
+    for place in [std::env::temp_dir(), PathBuf::from("/dev/shm")] {
+        let Ok(dir) = tempfile::tempdir_in(&place) else { continue };
+        let server = Local::open(dir.path(), &quick(HandleMode::Auto)).unwrap();
+        let limits = server.limits();
+        let made = |bytes: u32| fs::write(dir.path().join("n".repeat(bytes as usize)), "").is_ok();
+        assert!(made(limits.name_bytes_max) && !made(limits.name_bytes_max + 1), "{place:?}");
+
+        let path = dir.path().join("file");
+        let file = fs::File::create(&path).unwrap();
+        file.set_len(limits.file_bytes_max).unwrap();
+        if limits.file_bytes_max < i64::MAX as u64 {
+            assert_eq!(
+                file.set_len(limits.file_bytes_max + 1).unwrap_err().raw_os_error(),
+                Some(27),
+                "{place:?}"
+            );
+        }
+
+        let time = UNIX_EPOCH + Duration::from_nanos(1_000_000_000 + u64::from(limits.time_granularity_ns));
+        file.set_modified(time).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time, "{place:?}");
+
+        // What would take too long to count is taken for granted.
+        if limits.links_max <= 65_535 {
+            let links =
+                (1_u32..).find(|number| fs::hard_link(&path, dir.path().join(number.to_string())).is_err());
+            assert_eq!(links, Some(limits.links_max), "{place:?}");
+        }
+    }
 }
 
 #[test]

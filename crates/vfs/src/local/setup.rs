@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatFs, openat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -24,6 +24,7 @@ const EXT4_MAGIC: i64 = 0xef53;
 const XFS_MAGIC: i64 = 0x5846_5342;
 const BTRFS_MAGIC: i64 = 0x9123_683e;
 const TMPFS_MAGIC: i64 = 0x0102_1994;
+const FAT_MAGIC: i64 = 0x4d44;
 
 /// Descriptors that are left to the rest of the process.
 const DESCRIPTORS_RESERVED: usize = 64;
@@ -55,7 +56,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     cache.insert_held(&root);
 
     let creation = stat::birth_ns(&stat);
-    let magic = rustix::fs::fstatfs(&fd)?.f_type as i64;
+    let file_system = rustix::fs::fstatfs(&fd)?;
+    let magic = file_system.f_type as i64;
     let fine = has_fine_times(magic) && creation.is_some();
     Ok(Export {
         root,
@@ -71,7 +73,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         limits: Limits {
             change: if fine { ChangeKind::Time } else { ChangeKind::Undefined },
             xattrs: has_xattrs(&fd),
-            ..limits(magic, creation.is_some())
+            ..limits(&file_system, creation.is_some())
         },
         umask: umask(),
         all_in_memory: magic == TMPFS_MAGIC,
@@ -118,18 +120,29 @@ fn descriptor_bounds(wanted: Option<usize>) -> (usize, usize) {
     (target.clamp(1, max), max)
 }
 
-fn limits(magic: i64, records_creation: bool) -> Limits {
+/// What a file system can hold. Kernels tell processes only how long its names may be; the rest is known by its kind.
+fn limits(file_system: &StatFs, records_creation: bool) -> Limits {
+    let magic = file_system.f_type;
     let (links_max, file_bytes_max) = match magic {
-        EXT4_MAGIC => (65_000, (1 << 44) - 4096),
-        XFS_MAGIC => (i32::MAX as u32, i64::MAX as u64),
+        // Blocks have numbers of 32 bits.
+        EXT4_MAGIC => (65_000, u64::from(u32::MAX) * file_system.f_bsize as u64),
+        XFS_MAGIC | TMPFS_MAGIC => (i32::MAX as u32, i64::MAX as u64),
         BTRFS_MAGIC => (65_535, i64::MAX as u64),
+        FAT_MAGIC => (1, u32::MAX.into()),
         _ => (32_000, i64::MAX as u64),
     };
+    let time_granularity_ns = match magic {
+        // Inodes that are too small for nanoseconds.
+        EXT4_MAGIC if !records_creation => 1_000_000_000,
+        FAT_MAGIC => 2_000_000_000,
+        _ => 1,
+    };
+    let name_bytes_max = u32::try_from(file_system.f_namelen).unwrap_or(u32::MAX);
     Limits {
-        name_bytes_max: Name::MAX as u32,
+        name_bytes_max: name_bytes_max.min(Name::MAX as u32),
         links_max,
         file_bytes_max,
-        time_granularity_ns: 1,
+        time_granularity_ns,
         chown_restricted: true,
         records_creation,
         change: ChangeKind::Undefined,

@@ -41,6 +41,41 @@ fn nothing_is_found_in_a_directory_that_may_not_be_searched() {
     }
 }
 
+/// RFC 1813 §3.3.4: LOOKUP and DELETE are of directories, EXECUTE is of all else.
+#[test]
+fn every_bit_of_access_follows_from_the_kind_and_the_mode() {
+    let server = Server::new();
+    let (read, write, run) = (0o4, 0o2, 0o1);
+    for mode in 0..8 {
+        let has = |bits: u32| mode & bits == bits;
+        let all = |rules: &[(u32, u32)]| {
+            rules.iter().filter(|(_, bits)| has(*bits)).map(|(bit, _)| bit).sum::<u32>()
+        };
+        let file = server.file(server.root, &format!("file{mode}"), mode);
+        let dir = server.dir(server.root, &format!("dir{mode}"), mode);
+        let what = MkNodData::Fifo(SetAttributes { mode: Some(mode), ..SetAttributes::default() });
+        let fifo = server.ok(&MkNodArgs { place: place(server.root, &format!("fifo{mode}")), what });
+        let of_data =
+            [(ACCESS_READ, read), (ACCESS_MODIFY, write), (ACCESS_EXTEND, write), (ACCESS_EXECUTE, run)];
+        let of_entries = [
+            (ACCESS_READ, read),
+            (ACCESS_LOOKUP, run),
+            (ACCESS_MODIFY, write | run),
+            (ACCESS_EXTEND, write | run),
+            (ACCESS_DELETE, write | run),
+        ];
+        for (object, granted) in
+            [(file, all(&of_data)), (fifo.object.unwrap(), all(&of_data)), (dir, all(&of_entries))]
+        {
+            let asked = |access| server.ok_as(user(7), &AccessArgs { object, access }).access;
+            assert_eq!(asked(0x3f), granted, "mode {mode}");
+            for bit in (0..32).map(|bit| 1 << bit) {
+                assert_eq!(asked(bit), granted & bit, "mode {mode}, alone");
+            }
+        }
+    }
+}
+
 #[test]
 fn access_gives_what_the_mode_gives_of_what_was_asked() {
     let server = Server::new();

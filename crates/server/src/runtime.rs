@@ -2,8 +2,9 @@
 //!
 //! The shell implements it on tokio; a simulator implements it on its own executor.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use vfs::Timestamp;
@@ -27,4 +28,17 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Fills `bytes` with randomness that cannot be guessed.
     fn random(&self, bytes: &mut [u8]);
+}
+
+/// Lets others have their turn: is ready at the second poll, which it asks for.
+pub(crate) async fn give_way() {
+    let mut given = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -10,6 +10,10 @@
 mod peer;
 mod server;
 
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
 use client::{Client, OpenOptions, Url};
 use proto::nfs3::*;
 
@@ -100,4 +104,62 @@ fn nfsv4_1_sessions_leave_nothing_behind() {
         });
     });
     assert!(growth < 4096, "{growth} bytes of each session are left");
+}
+
+/// Lists a directory with attributes and handles, `bytes_max` at a time; yields all names.
+fn list(peer: &mut Peer, dir: FileHandle, bytes_max: u32) -> Vec<String> {
+    let (mut names, mut cookie, mut verifier) = (Vec::new(), 0, CookieVerifier([0; 8]));
+    loop {
+        let arguments = ReadDirPlusArgs { dir, cookie, verifier, dir_count: bytes_max, max_count: bytes_max };
+        let ok = peer.ok(&arguments);
+        assert!(xdr::to_bytes(&ok).len() <= bytes_max as usize, "RFC 1813 §3.3.17");
+        verifier = ok.verifier;
+        for entry in ok.entries.0 {
+            let is_parent = &entry.name[..] == b"..";
+            assert!(is_parent || (entry.attributes.is_some() && entry.object.is_some()));
+            cookie = entry.cookie;
+            names.push(String::from_utf8(entry.name.to_vec()).unwrap());
+        }
+        if ok.eof {
+            return names;
+        }
+    }
+}
+
+/// A reply is filled page by page, so that it makes no difference how many entries there are.
+#[test]
+fn a_large_directory_is_listed_in_little_memory() {
+    const ENTRIES: usize = 100_000;
+    let server = Server::start();
+    let place = server.export();
+    for number in 0..ENTRIES {
+        // Names of few files: as many as a file system allows would be slow to make.
+        let file = place.join(format!("file{}", number / 50_000));
+        if number % 50_000 == 0 {
+            std::fs::write(&file, "").unwrap();
+        } else {
+            std::fs::hard_link(file, place.join(format!("a name of some length {number}"))).unwrap();
+        }
+    }
+    let before = server.settled_bytes();
+    let most = thread::scope(|scope| {
+        let listings = [8 << 10, 32 << 10, 256 << 10, 1 << 20].map(|bytes_max| {
+            let address = server.address();
+            scope.spawn(move || {
+                let mut peer = Peer::new(address, bytes_max);
+                let root = peer.root();
+                let names = list(&mut peer, root, bytes_max);
+                assert_eq!(names.len(), ENTRIES + 2, "nothing twice, {bytes_max} bytes at a time");
+                assert_eq!(names.into_iter().collect::<BTreeSet<_>>().len(), ENTRIES + 2);
+            })
+        });
+        let mut most = before;
+        while listings.iter().any(|listing| !listing.is_finished()) {
+            most = most.max(server.anonymous_bytes());
+            thread::sleep(Duration::from_millis(5));
+        }
+        most
+    });
+    let bytes = most - before;
+    assert!(bytes < 32 << 20, "{bytes} bytes were needed");
 }

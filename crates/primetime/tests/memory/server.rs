@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,7 @@ const CONFIGURATION: &str =
 pub struct Server {
     child: Child,
     address: SocketAddr,
-    _place: tempfile::TempDir,
+    place: tempfile::TempDir,
 }
 
 impl Server {
@@ -38,11 +39,16 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        Self { address: address.parse().unwrap(), child, _place: place }
+        Self { address: address.parse().unwrap(), child, place }
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The directory that is exported.
+    pub fn export(&self) -> PathBuf {
+        self.place.path().join("export")
     }
 
     /// Anonymous memory in bytes, when it does not change any more: what clients have left is cleared away a little later.
@@ -58,7 +64,7 @@ impl Server {
         }
     }
 
-    fn anonymous_bytes(&self) -> i64 {
+    pub fn anonymous_bytes(&self) -> i64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<i64>().unwrap() * 1024

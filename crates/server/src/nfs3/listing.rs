@@ -5,11 +5,14 @@ use vfs::{DirEntry, FileSystem};
 
 use super::object::Object;
 use super::status;
+use crate::runtime::give_way;
 
 /// Back ends keep cookies valid while entries come and go, so one verifier serves always (RFC 1813 §3.3.16).
 pub(super) const VERIFIER: CookieVerifier = CookieVerifier([0; 8]);
 /// The most entries asked of the back end at once.
 const PAGE_ENTRIES_MAX: usize = 256;
+/// Entries that are written in one go, before others get their turn.
+const TURN_ENTRIES: usize = 1024;
 /// What an entry with a name of 16 bytes takes without attributes and handle.
 pub(super) const NAME_ENTRY_BYTES: usize = 40;
 
@@ -38,7 +41,12 @@ pub(super) async fn fill<F: FileSystem>(
     mut push: impl FnMut(&mut EntryListWriter<'_>, DirEntry<F::Node>) -> bool,
 ) -> Result<(), Status> {
     let mut cookie = plan.cookie;
+    let mut turn_end = TURN_ENTRIES;
     let eof = 'pages: loop {
+        if writer.entries() >= turn_end {
+            turn_end = writer.entries() + TURN_ENTRIES;
+            give_way().await;
+        }
         let count = page_entries(&writer, plan.entry_bytes);
         let page = dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects).await;
         let page = page.map_err(|error| match error {

@@ -6,8 +6,8 @@ use proto::nfs4::{CopyArgs, CopyRequirements, CopyResult, StableHow, Status, Ver
 use vfs::{FileSystem, Identity, Span, Stability};
 
 use super::context::{Context, Object};
-use super::read_dir::give_way;
 use super::{conflict, regular, status};
+use crate::runtime::give_way;
 
 /// The most that one COPY copies, in bytes.
 const COPY_BYTES_MAX: u64 = 16 << 20;

@@ -6,9 +6,7 @@
 //! What an entry says of its file's data is what GETATTR says: where another client has a write delegation, that client is asked
 //! (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many, the reply ends early.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 
 use futures_util::future::join_all;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
@@ -19,6 +17,7 @@ use xdr::Encoder;
 use super::context::{Context, Object, refused};
 use super::{attributes, get_attr, status};
 use crate::exports::{Denied, Leads};
+use crate::runtime::give_way;
 
 /// The most entries taken from the back end at a time.
 const PAGE_ENTRIES_MAX: usize = 256;
@@ -322,19 +321,6 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         };
         attributes::of(self.context, &object, &found, self.wanted).await
     }
-}
-
-/// Is ready at the second poll, which it asks for.
-pub(super) async fn give_way() {
-    let mut given = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut given, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 #[cfg(test)]

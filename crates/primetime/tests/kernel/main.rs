@@ -9,8 +9,14 @@ mod failures;
 mod guests;
 mod many_files;
 mod minor_version_2;
+mod mounts;
+mod one_guest;
 mod one_guest;
 mod partition;
+mod partition;
+#[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
+#[path = "../nfs3/peer.rs"]
+mod peer;
 mod removed;
 mod server;
 mod watched;

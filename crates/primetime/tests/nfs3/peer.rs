@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use proto::mount3::{self, DirPath, MntReply};
+use proto::mount3::{self, DirPath, MntReply, MountList};
 use proto::nfs3::{self, DirOpArgs, FileHandle, Reply, Request};
 use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
 
@@ -38,6 +38,14 @@ impl Peer {
         let path = DirPath(Bytes::from_static(b"/"));
         let number = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Umnt.number());
         self.results(number, &path).finish().unwrap();
+    }
+
+    /// Who has mounted what, as far as clients have told: hosts and paths.
+    pub fn mounts(&mut self) -> Vec<(String, String)> {
+        let number = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Dump.number());
+        let list: MountList = self.results(number, &()).get().unwrap();
+        let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+        list.0.0.iter().map(|mount| (text(&mount.host), text(&mount.dir))).collect()
     }
 
     /// Calls a procedure until it has an answer.

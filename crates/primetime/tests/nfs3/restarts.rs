@@ -61,6 +61,7 @@ fn the_write_verifier_stays_while_the_server_lives_and_changes_when_it_is_killed
     let mut process = dir.start(false);
     let mut peer = Peer::new(process.address(), 1);
     let root = peer.root();
+    assert_eq!(peer.mounts(), [("127.0.0.1".into(), "/".into())]);
     let how = CreateHow::Guarded(SetAttributes { mode: Some(0o644), ..SetAttributes::default() });
     let file = peer.ok(&CreateArgs { place: place(root, "file"), how }).object.unwrap();
     let write = WriteArgs { file, offset: 0, count: 4, stable: StableHow::Unstable, data: "data".into() };
@@ -75,5 +76,8 @@ fn the_write_verifier_stays_while_the_server_lives_and_changes_when_it_is_killed
     let verifier = again.into_result().unwrap().verifier;
     assert_ne!(verifier, written.verifier, "the handle is the same, the server is not");
     assert_eq!(peer.ok(&commit).verifier, verifier);
+    assert_eq!(peer.mounts(), [], "of mounts nothing is kept");
+    peer.root();
     peer.unmount();
+    assert_eq!(peer.mounts(), []);
 }

@@ -156,6 +156,12 @@ impl<C: Conflicts> Server<C> {
         Self { programs, exports, xids: AtomicU32::new(1), root }
     }
 
+    /// The same with other bounds for retries.
+    pub(crate) fn with_retry_limits(self, limits: RetryLimits) -> Self {
+        let retries = Retries::new(limits, Arc::new(StillWorld));
+        Self { programs: self.programs.with_retries(retries), ..self }
+    }
+
     /// The handle of the root of the export at `path`.
     pub(crate) fn root_of(&self, path: &str) -> FileHandle {
         let path = ExportPath::new(path.as_bytes()).unwrap();

@@ -13,7 +13,6 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use event_listener::Event;
 use parking_lot::Mutex;
 use rpc::Call;
@@ -42,13 +41,23 @@ impl Default for RetryLimits {
     }
 }
 
+/// The most tables, so that calls seldom wait for each other.
+const SHARDS_MAX: usize = 16;
+/// A table of fewer replies than these is not worth being one of several.
+const SHARD_REPLIES_MIN: usize = 256;
+
 /// The calls that ran last, and those that run.
 pub struct Retries {
-    table: Mutex<Table<Arc<Outcome>>>,
-    /// A place in a full table may be free.
-    freed: Event,
+    shards: Box<[Shard]>,
     keys: Keys,
     world: Arc<dyn Runtime>,
+}
+
+/// A part of the calls, by their digests.
+struct Shard {
+    table: Mutex<Table<Arc<Outcome>>>,
+    /// A place in the table, which was full, may be free.
+    freed: Event,
 }
 
 impl std::fmt::Debug for Retries {
@@ -57,11 +66,14 @@ impl std::fmt::Debug for Retries {
     }
 }
 
+/// What a call answered.
+type Results = Arc<[u8]>;
+
 /// What becomes of a call, for the retries that wait for it.
 #[derive(Debug, Default)]
 struct Outcome {
     /// `None` when the call left nothing that may be repeated.
-    results: OnceLock<Option<Bytes>>,
+    results: OnceLock<Option<Results>>,
     decided: Event,
 }
 
@@ -70,7 +82,7 @@ pub(crate) enum Turn<'a> {
     /// Run it, and [finish](Ticket::finish) the ticket.
     Run(Ticket<'a>),
     /// It has run: these are its results.
-    Repeat(Bytes),
+    Repeat(Results),
 }
 
 impl Retries {
@@ -78,25 +90,33 @@ impl Retries {
     pub fn new(limits: RetryLimits, world: Arc<dyn Runtime>) -> Self {
         let mut key = [0; 16];
         world.random(&mut key);
-        Self { table: Mutex::new(Table::new(limits)), freed: Event::new(), keys: Keys::new(key), world }
+        let shards = (limits.replies_max / SHARD_REPLIES_MIN).clamp(1, SHARDS_MAX);
+        let limits = RetryLimits {
+            replies_max: limits.replies_max / shards,
+            bytes_max: limits.bytes_max / shards,
+            ..limits
+        };
+        let shard = || Shard { table: Mutex::new(Table::new(limits)), freed: Event::new() };
+        Self { shards: (0..shards).map(|_| shard()).collect(), keys: Keys::new(key), world }
     }
 
     /// Decides about a call; waits while the same call is under way.
     pub(crate) async fn turn(&self, call: &Call<'_>) -> Turn<'_> {
         let key = self.keys.key(call);
+        let shard = &self.shards[(key.digest % self.shards.len() as u64) as usize];
         loop {
             // Before the look, so that nothing that happens after it is missed.
             let mut freed = None;
             let begun = {
-                let mut table = self.table.lock();
+                let mut table = shard.table.lock();
                 let begun = table.begin(key, self.world.now_ms());
                 if matches!(begun, Begun::Full) {
-                    freed = Some(self.freed.listen());
+                    freed = Some(shard.freed.listen());
                 }
                 begun
             };
             match begun {
-                Begun::New(outcome) => return Turn::Run(Ticket { retries: self, key, outcome, open: true }),
+                Begun::New => return Turn::Run(Ticket { world: &*self.world, shard, key, open: true }),
                 Begun::Kept(results) => return Turn::Repeat(results),
                 Begun::Running(outcome) => {
                     if let Some(results) = outcome.decided().await {
@@ -114,7 +134,7 @@ impl Retries {
 }
 
 impl Outcome {
-    async fn decided(&self) -> Option<Bytes> {
+    async fn decided(&self) -> Option<Results> {
         loop {
             let decided = self.decided.listen();
             if let Some(results) = self.results.get() {
@@ -127,26 +147,27 @@ impl Outcome {
 
 /// A call that runs. Dropped without an end, it is forgotten, and a retry runs.
 pub(crate) struct Ticket<'a> {
-    retries: &'a Retries,
+    world: &'a dyn Runtime,
+    shard: &'a Shard,
     key: Key,
-    outcome: Arc<Outcome>,
     open: bool,
 }
 
 impl Ticket<'_> {
     /// The call has run, and its retries get `results`; `None` says that it has done nothing and may run again.
     pub(crate) fn finish(mut self, results: Option<&[u8]>) {
-        self.end(results.map(Bytes::copy_from_slice));
+        self.end(results.map(Arc::from));
     }
 
-    fn end(&mut self, results: Option<Bytes>) {
+    fn end(&mut self, results: Option<Results>) {
         self.open = false;
-        let now_ms = self.retries.world.now_ms();
-        self.retries.table.lock().finish(self.key, results.clone(), now_ms);
-        // This is its only end.
-        let _ = self.outcome.results.set(results);
-        self.outcome.decided.notify(usize::MAX);
-        self.retries.freed.notify(1);
+        let waiting = self.shard.table.lock().finish(self.key, results.clone(), self.world.now_ms());
+        if let Some(outcome) = waiting {
+            // This is its only end.
+            let _ = outcome.results.set(results);
+            outcome.decided.notify(usize::MAX);
+        }
+        self.shard.freed.notify(1);
     }
 }
 

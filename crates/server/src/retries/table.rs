@@ -3,14 +3,11 @@
 //! A full table forgets the oldest reply of the client that has the most, so that a busy client does not take the place of
 //! one whose connection is lost just then. A call under way is never forgotten.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 
-use bytes::Bytes;
-
-use super::RetryLimits;
 use super::key::Key;
+use super::{Results, RetryLimits};
 
 /// What a call takes beside its reply, in bytes: its key in two maps, its number in two, and their slack.
 const CALL_BYTES: usize = 320;
@@ -20,18 +17,22 @@ const EXPIRED_AT_ONCE: usize = 4;
 /// What is known of a call that begins; `W` tells those who wait for it how it ends.
 pub(super) enum Begun<W> {
     /// Nothing: it runs now, and [`Table::finish`] must follow.
-    New(W),
+    New,
     /// It runs already.
     Running(W),
     /// It has run, and these are its results.
-    Kept(Bytes),
+    Kept(Results),
     /// Nothing, and there is no room: all others are under way.
     Full,
 }
 
 enum Known<W> {
-    Running(W),
-    Kept { number: u64, results: Bytes },
+    /// Somebody may wait for it.
+    Running(Option<W>),
+    Kept {
+        number: u64,
+        results: Results,
+    },
 }
 
 /// A reply in the order of their ends.
@@ -71,8 +72,10 @@ impl<W: Clone + Default> Table<W> {
     /// A call has come.
     pub(super) fn begin(&mut self, key: Key, now_ms: u64) -> Begun<W> {
         self.forget_expired(now_ms);
-        match self.calls.get(&key) {
-            Some(Known::Running(waiters)) => return Begun::Running(waiters.clone()),
+        match self.calls.get_mut(&key) {
+            Some(Known::Running(waiting)) => {
+                return Begun::Running(waiting.get_or_insert_default().clone());
+            }
             Some(Known::Kept { number, results }) => {
                 if self.kept.get(number).is_some_and(|kept| now_ms < kept.until_ms) {
                     return Begun::Kept(results.clone());
@@ -86,29 +89,29 @@ impl<W: Clone + Default> Table<W> {
                 return Begun::Full;
             }
         }
-        let waiters = W::default();
-        self.calls.insert(key, Known::Running(waiters.clone()));
+        self.calls.insert(key, Known::Running(None));
         self.bytes += CALL_BYTES;
-        Begun::New(waiters)
+        Begun::New
     }
 
-    /// A call that was new has ended, with results that may be repeated or without. What alone is too large is not kept.
-    pub(super) fn finish(&mut self, key: Key, results: Option<Bytes>, now_ms: u64) {
-        let Entry::Occupied(mut call) = self.calls.entry(key) else { return };
-        let fits = |results: &Bytes| results.len() + CALL_BYTES <= self.limits.bytes_max;
+    /// A call that was new has ended, with results that may be repeated or without; yields who is to be told. What alone is
+    /// too large is not kept.
+    pub(super) fn finish(&mut self, key: Key, results: Option<Results>, now_ms: u64) -> Option<W> {
+        let Some(Known::Running(waiting)) = self.calls.remove(&key) else { return None };
+        let fits = |results: &Results| results.len() + CALL_BYTES <= self.limits.bytes_max;
         let Some(results) = results.filter(fits) else {
-            call.remove();
             self.bytes -= CALL_BYTES;
-            return;
+            return waiting;
         };
         let number = self.next_number;
         self.next_number += 1;
         self.bytes += results.len();
-        call.insert(Known::Kept { number, results });
+        self.calls.insert(key, Known::Kept { number, results });
         let until_ms = now_ms.saturating_add(u64::from(self.limits.seconds) * 1000);
         self.kept.insert(number, Kept { key, until_ms });
         self.change_share(key.client, |numbers| numbers.push_back(number));
         while self.bytes > self.limits.bytes_max && self.forget_one() {}
+        waiting
     }
 
     /// Forgets the oldest reply of the client with the most; false when there is none.
@@ -173,7 +176,7 @@ mod tests {
     /// What is known, in a word.
     fn begin(table: &mut Table<u32>, key: Key, now_ms: u64) -> String {
         match table.begin(key, now_ms) {
-            Begun::New(_) => "new".into(),
+            Begun::New => "new".into(),
             Begun::Running(_) => "running".into(),
             Begun::Full => "full".into(),
             Begun::Kept(results) => format!("kept {}", String::from_utf8_lossy(&results)),
@@ -182,7 +185,7 @@ mod tests {
 
     fn run(table: &mut Table<u32>, key: Key, now_ms: u64, results: &'static str) {
         assert_eq!(begin(table, key, now_ms), "new", "{key:?}");
-        table.finish(key, Some(Bytes::from_static(results.as_bytes())), now_ms);
+        table.finish(key, Some(results.as_bytes().into()), now_ms);
     }
 
     fn check(table: &Table<u32>) {
@@ -203,7 +206,7 @@ mod tests {
         let mut table = table(LIMITS);
         assert_eq!(begin(&mut table, key(1, 7), 0), "new");
         assert_eq!(begin(&mut table, key(1, 7), 0), "running");
-        table.finish(key(1, 7), Some(Bytes::from_static(b"done")), 0);
+        table.finish(key(1, 7), Some(b"done"[..].into()), 0);
         assert_eq!(begin(&mut table, key(1, 7), 0), "kept done");
         check(&table);
     }
@@ -257,7 +260,7 @@ mod tests {
         }
         assert_eq!(begin(&mut table, key(1, 9), 0), "full");
         assert_eq!(begin(&mut table, key(1, 3), 0), "running");
-        table.finish(key(1, 2), Some(Bytes::from_static(b"two")), 0);
+        table.finish(key(1, 2), Some(b"two"[..].into()), 0);
         assert_eq!(begin(&mut table, key(1, 9), 0), "new");
         check(&table);
         assert!(!table.calls.contains_key(&key(1, 2)), "the only one that had ended made room");
@@ -273,7 +276,7 @@ mod tests {
         check(&table);
         assert_eq!(begin(&mut table, key(1, 3), 0), "kept three");
         assert_eq!(begin(&mut table, key(1, 4), 0), "new");
-        table.finish(key(1, 4), Some(Bytes::from(vec![0; bytes_max])), 0);
+        table.finish(key(1, 4), Some(vec![0; bytes_max].into()), 0);
         check(&table);
         assert_eq!(begin(&mut table, key(1, 4), 0), "new");
     }

@@ -12,6 +12,7 @@ use proto::nfs3::{self, *};
 use rpc::{CallHeader, Credential, Refusal};
 use vfs::{FileSystem, ObjectId};
 
+use super::RetryLimits;
 use crate::conflicts::{Conflict, Conflicts};
 use crate::fixture::{Server, export, place, unsquashed, user, write_args};
 
@@ -221,6 +222,28 @@ fn a_retry_runs_where_the_first_came_to_no_end() {
     gate.admit(2);
     let reply: Reply<MkDirOk, MkDirFail> = xdr::from_bytes(retry.now_or_never().unwrap().unwrap()).unwrap();
     assert_eq!((reply.status(), gate.came.load(Ordering::Relaxed)), (Status::Ok, 2));
+}
+
+#[test]
+fn a_call_waits_for_a_place_where_all_are_taken_by_calls_under_way() {
+    let gate = Arc::new(Gate::default());
+    let limits = RetryLimits { replies_max: 1, ..RetryLimits::default() };
+    let server =
+        Server::with(vec![export(1, "/", unsquashed())], Arc::clone(&gate)).with_retry_limits(limits);
+    let send = |name: &'static str, xid| {
+        let (server, arguments) = (&server, xdr::to_bytes(&make(server.root, name)));
+        async move { server.send(&header::<MkDirArgs>(xid, user(0)), at("10.0.0.1:700"), arguments).await }
+    };
+    let (mut first, mut second, mut third) = (pin!(send("a", 1)), pin!(send("b", 2)), pin!(send("c", 3)));
+    assert!(first.as_mut().now_or_never().is_none());
+    assert!(second.as_mut().now_or_never().is_none());
+    assert!(third.as_mut().now_or_never().is_none());
+    gate.admit(9);
+    assert!(second.as_mut().now_or_never().is_none(), "there is no place yet");
+    assert!(first.as_mut().now_or_never().is_some());
+    assert!(second.as_mut().now_or_never().is_some());
+    assert!(third.as_mut().now_or_never().is_some());
+    assert_eq!(gate.came.load(Ordering::Relaxed), 3);
 }
 
 #[test]

@@ -11,7 +11,22 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use netlab::guest::Lab;
+
+const SERVER: &str = env!("CARGO_BIN_EXE_primetime");
 const COMMANDS: [&str; 3] = ["nfs-ls", "nfs-cp", "nfs-cat"];
+
+/// Says why, where they are missing; on a machine of the continuous integration they may not be.
+fn commands_are_there() -> bool {
+    // Without arguments each says how it is used.
+    let Some(missing) = COMMANDS.iter().find(|command| Command::new(command).output().is_err()) else {
+        return true;
+    };
+    let reason = format!("libnfs needs {missing} (Debian package libnfs-utils)");
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{reason}");
+    eprintln!("skipped: {reason}");
+    false
+}
 
 /// A server process, its export, and a place beside it.
 struct Place {
@@ -21,25 +36,22 @@ struct Place {
 }
 
 impl Place {
-    /// `None`, and a word of why, where the commands are missing; on a machine of the continuous integration they may not be.
+    /// `None` where the commands are missing.
     fn for_test(options: &[&str]) -> Option<Self> {
-        for command in COMMANDS {
-            // Without arguments each says how it is used.
-            if Command::new(command).output().is_err() {
-                let reason = format!("libnfs needs {command} (Debian package libnfs-utils)");
-                assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{reason}");
-                eprintln!("skipped: {reason}");
-                return None;
-            }
-        }
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        commands_are_there().then(|| Self::start(Command::new(SERVER), address, options))
+    }
+
+    /// Starts a server by a command that may run it elsewhere.
+    fn start(mut command: Command, listen: SocketAddr, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let export = directory.path().join("export");
         fs::create_dir(&export).unwrap();
         fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
-        let mut server = Command::new(env!("CARGO_BIN_EXE_primetime"))
+        let mut server = command
             .arg("serve")
             .arg(&export)
-            .args(["--listen", "127.0.0.1:0", "--forget", "--no-root-squash", "--async"])
+            .args(["--listen", &listen.to_string(), "--forget", "--no-root-squash", "--async"])
             .args(options)
             .stdout(Stdio::piped())
             .spawn()
@@ -47,7 +59,7 @@ impl Place {
         let mut line = String::new();
         BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        Some(Self { directory, server, address: address.parse().unwrap() })
+        Self { directory, server, address: address.parse().unwrap() }
     }
 
     /// Below the export.
@@ -181,4 +193,24 @@ fn what_cannot_be_done_is_told_by_its_name() {
     }
     assert_eq!(fs::read(place.exported("f")).unwrap(), b"kept");
     assert!(!place.exported("new").exists());
+}
+
+/// An address without ports: the port mapper of the server's host is asked for both.
+#[test]
+fn the_port_mapper_tells_the_ports() {
+    if !commands_are_there() {
+        return;
+    }
+    let Some(lab) = Lab::for_test() else { return };
+    let listen = SocketAddr::new(lab.host_address(), 2050);
+    let place = Place::start(lab.command(SERVER), listen, &["--portmap", "builtin"]);
+    fs::create_dir(place.exported("below")).unwrap();
+    fs::write(place.exported("below/file"), "text\n").unwrap();
+    let url = |path| format!("nfs://{}/{path}?version=3", lab.host_address());
+    let read = lab.command("nfs-cat").arg(url("below/file")).output().unwrap();
+    assert_eq!(read.stdout, b"text\n", "{read:?}");
+    fs::write(place.beside("given"), "new\n").unwrap();
+    let copied = lab.command("nfs-cp").arg(place.beside("given")).arg(url("below/new")).output().unwrap();
+    assert!(copied.status.success(), "{copied:?}");
+    assert_eq!(fs::read(place.exported("below/new")).unwrap(), b"new\n");
 }

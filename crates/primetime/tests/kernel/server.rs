@@ -37,6 +37,11 @@ impl Server {
         Self::with_options(lab, &["--lease", &lease_seconds.to_string(), "--persistent-sessions"])
     }
 
+    /// As [`Server::start`], and the port mapper of its host.
+    pub(crate) fn mapping_ports(lab: &Lab) -> Self {
+        Self::with_options(lab, &["--async", "--portmap", "builtin"])
+    }
+
     /// As [`Server::start`], with its counters told at [`Server::metrics`].
     pub(crate) fn counting(lab: &Lab) -> Self {
         Self::with_options(lab, &["--async", "--metrics", &Self::metrics(lab).to_string()])

@@ -7,6 +7,7 @@ mod contention;
 mod death;
 mod failures;
 mod guests;
+mod locking;
 mod many_files;
 mod minor_version_2;
 mod mounts;

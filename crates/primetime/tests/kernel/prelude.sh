@@ -14,8 +14,19 @@ await() {
 }
 # Both guests of a pair come here before one goes on.
 meet() { tell "$1.$NAME"; await "$1.$PEER"; }
+# What a client of NFSv3 needs to lock: a port mapper and a status monitor of its own.
+start_lock_services() {
+    rpcbind || fail rpcbind
+    # It says in its log what it is told.
+    rpc.statd --no-notify --foreground --no-syslog >/tmp/statd.log 2>&1 &
+    until rpcinfo -T udp 127.0.0.1 status >/dev/null 2>&1; do busybox usleep 10000; done
+}
 mount_export() {
     mkdir -p /mnt/n
-    mount -t nfs -o "${MOUNT_OPTIONS:-vers=4.1},proto=tcp,port=$PORT" "$HOST:/" /mnt/n || fail mount
+    case "$MOUNT_OPTIONS" in
+        *vers=3*) start_lock_services; where="";;
+        *) where=",port=$PORT";;
+    esac
+    mount -t nfs -o "${MOUNT_OPTIONS:-vers=4.1},proto=tcp$where" "$HOST:/" /mnt/n || fail mount
     cd /mnt/n
 }

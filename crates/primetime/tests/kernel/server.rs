@@ -47,7 +47,7 @@ impl Server {
         Self::with_options(lab, &["--async", "--metrics", &Self::metrics(lab).to_string()])
     }
 
-    fn with_options(lab: &Lab, options: &[&str]) -> Self {
+    pub(crate) fn with_options(lab: &Lab, options: &[&str]) -> Self {
         let (export, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
         let process = spawn(lab, export.path(), state.path(), &options);

@@ -12,8 +12,6 @@ mod many_files;
 mod minor_version_2;
 mod mounts;
 mod one_guest;
-mod one_guest;
-mod partition;
 mod partition;
 #[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
 #[path = "../nfs3/peer.rs"]

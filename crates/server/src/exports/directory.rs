@@ -11,7 +11,7 @@ use crate::runtime::BoxFuture;
 
 /// Answers from what it has learnt.
 pub trait HostDirectory: fmt::Debug + Send + Sync {
-    /// Whether the host at an address has such a name; `None` while that is not known.
+    /// Whether the host at an address has such a name; `None` while that is not known. Asks for it then, and waits for nothing.
     fn is_named(&self, address: IpAddr, pattern: &NamePattern) -> Option<bool>;
 
     /// The groups that a user is in; none for somebody who is no user. `None` while that is not known.
@@ -41,9 +41,9 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// True when rules look at nothing but the call.
-    pub(super) fn is_empty(&self) -> bool {
-        self.hosts.is_empty() && !self.names && !self.groups
+    /// True when rules look at more of a caller than the call.
+    pub(super) fn of_a_caller(&self) -> bool {
+        self.names || self.groups
     }
 
     pub(super) fn question(&self, caller: &Caller<'_>) -> Question<'_> {
@@ -51,6 +51,6 @@ impl Needs {
             rpc::Credential::Sys(claim) if self.groups => Some(claim.uid),
             _ => None,
         };
-        Question { address: self.names.then(|| caller.peer.ip().to_canonical()), hosts: &self.hosts, uid }
+        Question { address: self.names.then(|| caller.peer.ip().to_canonical()), hosts: &[], uid }
     }
 }

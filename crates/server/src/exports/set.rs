@@ -8,7 +8,10 @@ use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
 use super::directory::Needs;
 use super::junctions::{Above, Junction, Junctions, NoPlace};
 use super::pseudo::PseudoTree;
-use super::{BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, Rule, Version};
+use super::{
+    BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, HostDirectory, Question, Rule,
+    Version,
+};
 
 /// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set from beginning to end.
 #[derive(Debug)]
@@ -86,13 +89,24 @@ impl<F: FileSystem> ExportSet<F> {
     /// Waits, but not for long, until what the rules look at is known of a caller. To be called once for a request; where the
     /// rules look at nothing but the call, this is nothing.
     pub async fn prepare(&self, caller: &Caller<'_>) {
-        if self.needs.is_empty() {
+        if !self.needs.of_a_caller() {
             return;
         }
-        let directory = self.list.iter().find_map(|export| export.directory());
-        if let Some(directory) = directory {
+        if let Some(directory) = self.directory() {
             directory.learn(&self.needs.question(caller)).await;
         }
+    }
+
+    /// Waits, but not for long, until the addresses of the hosts that the rules name are known.
+    pub async fn learn_hosts(&self) {
+        let question = Question { address: None, hosts: &self.needs.hosts, uid: None };
+        if let (false, Some(directory)) = (self.needs.hosts.is_empty(), self.directory()) {
+            directory.learn(&question).await;
+        }
+    }
+
+    fn directory(&self) -> Option<&Arc<dyn HostDirectory>> {
+        self.list.iter().find_map(|export| export.directory())
     }
 
     /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of theirs, and is

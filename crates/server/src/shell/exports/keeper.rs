@@ -10,9 +10,12 @@ use tokio::sync::Mutex;
 use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions};
 
+use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
 use super::{ExportSpec, overlap};
-use crate::exports::{BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, InvalidExports};
+use crate::exports::{
+    BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
+};
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +113,7 @@ pub(in crate::shell) struct Keeper {
 #[derive(Debug)]
 struct Kept {
     ids: ExportIds,
+    directory: Arc<dyn HostDirectory>,
     opened: Vec<Opened>,
 }
 
@@ -118,12 +122,16 @@ impl Keeper {
     ///
     /// # Errors
     /// See [`ExportsError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub(in crate::shell) async fn open(
         specs: &[ExportSpec],
         state_directory: Option<&Path>,
     ) -> Result<Self, ExportsError> {
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
-        let mut kept = Kept { ids, opened: Vec::new() };
+        let directory = Arc::new(SystemDirectory::new());
+        let mut kept = Kept { ids, directory, opened: Vec::new() };
         let (set, opened) = kept.open(specs, state_directory).await?;
         kept.opened = opened;
         let state_directory = state_directory.map(Path::to_owned);
@@ -181,8 +189,9 @@ impl Kept {
             };
             opened.push(Opened { spec: spec.clone(), inode, id, local });
         }
-        let list = opened.iter().map(Opened::export).collect();
+        let list = opened.iter().map(|open| open.export(Arc::clone(&self.directory))).collect();
         let set = ExportSet::joined(list, now()).await?;
+        set.learn_hosts().await;
         Ok((set.with_former(self.ids.len() > opened.len()), opened))
     }
 }
@@ -194,9 +203,10 @@ impl Opened {
         self.id == id && self.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
     }
 
-    fn export(&self) -> Export<Local> {
+    fn export(&self, directory: Arc<dyn HostDirectory>) -> Export<Local> {
         let (path, options) = (self.spec.path.clone(), self.spec.options.clone());
-        Export::new(self.id, path, self.local.clone(), options).with_mount_path(self.spec.mount_path.clone())
+        let export = Export::new(self.id, path, self.local.clone(), options);
+        export.with_mount_path(self.spec.mount_path.clone()).with_directory(directory)
     }
 }
 

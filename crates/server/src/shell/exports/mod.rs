@@ -1,6 +1,7 @@
 //! What is exported: opening the directories, and replacing the exports of a running server.
 
 mod classic;
+mod hosts;
 mod ids;
 mod keeper;
 mod overlap;

@@ -31,7 +31,8 @@ impl Place {
     }
 
     fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
-        pollster::block_on(Keeper::open(specs, Some(&self.path("state"))))
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(Keeper::open(specs, Some(&self.path("state"))))
     }
 }
 

@@ -15,6 +15,7 @@ pub fn run(ledger: &Ledger) {
     kinds_of_objects(ledger);
     stateids(ledger);
     revoked(ledger);
+    revoked_by_order(ledger);
     modes_and_shares(ledger);
     grace(ledger);
     ranges(ledger);
@@ -106,6 +107,16 @@ fn revoked(ledger: &Ledger) {
     lab.server.at(120_000);
     for steps in under(&lab, &scene.delegated, scene.delegation) {
         lab.expect(&steps, Status::DelegationRevoked);
+    }
+}
+
+fn revoked_by_order(ledger: &Ledger) {
+    let mut lab = Lab::new(ledger);
+    let scene = lab.scene.clone();
+    let revoking = lab.server.recaller.revoke_client(lab.peer.client);
+    futures_util::FutureExt::now_or_never(revoking).unwrap().unwrap().unwrap();
+    for steps in under(&lab, &scene.file, scene.open) {
+        lab.expect(&steps, Status::AdminRevoked);
     }
 }
 

@@ -9,7 +9,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
-use crate::exports::{ExportPath, Exports};
+use crate::exports::{ExportPath, Exports, Version};
 use crate::metrics::Metrics;
 use crate::mount3::Mount3;
 use crate::nfs3::Nfs3;
@@ -27,6 +27,7 @@ pub struct Programs<F, C, L> {
     nlm4: Nlm4<F, L>,
     retries: Option<Retries>,
     nsm1: Option<Nsm1<L>>,
+    exports: Arc<Exports<F>>,
 }
 
 impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
@@ -36,9 +37,10 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
             nfs3: Nfs3::new(Arc::clone(&exports), conflicts),
             nfs4: None,
             mount3: Mount3::new(Arc::clone(&exports)),
-            nlm4: Nlm4::new(exports, locks),
+            nlm4: Nlm4::new(Arc::clone(&exports), locks),
             retries: None,
             nsm1: None,
+            exports,
         }
     }
 
@@ -99,16 +101,24 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         self.mount3.mounts()
     }
 
+    /// Whether there is an export for NFSv3, and who serves NFSv4 if there is one for that.
+    fn served(&self) -> (bool, Option<&Nfs4<F>>) {
+        let versions = self.exports.load().versions();
+        let has_v4 = versions.iter().any(|version| version != Version::V3);
+        (versions.contains(Version::V3), self.nfs4.as_ref().filter(|_| has_v4))
+    }
+
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
     /// their own, the latter with the lowest and highest version that is there.
     async fn route(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         match (call.header.program, call.header.version) {
-            (nfs3::PROGRAM, nfs3::VERSION) => self.nfs3.call(call, reply).await,
-            (nfs3::PROGRAM, version) => match &self.nfs4 {
-                Some(nfs4) if version == proto::nfs4::VERSION => nfs4.call(call, reply).await,
-                Some(_) => Err(Refusal::ProgramMismatch { low: nfs3::VERSION, high: proto::nfs4::VERSION }),
-                None => Err(Refusal::ProgramMismatch { low: nfs3::VERSION, high: nfs3::VERSION }),
+            (nfs3::PROGRAM, version) => match (version, self.served()) {
+                (nfs3::VERSION, (true, _)) => self.nfs3.call(call, reply).await,
+                (proto::nfs4::VERSION, (_, Some(nfs4))) => nfs4.call(call, reply).await,
+                (_, served) => Err(no_version(served.0, served.1.is_some())),
             },
+            // They serve NFSv3 clients only.
+            (mount3::PROGRAM | nlm4::PROGRAM, _) if !self.served().0 => Err(Refusal::ProgramUnavailable),
             (mount3::PROGRAM, mount3::VERSION) => self.mount3.call(call, reply).await,
             (mount3::PROGRAM, _) => {
                 Err(Refusal::ProgramMismatch { low: mount3::VERSION, high: mount3::VERSION })
@@ -135,6 +145,17 @@ impl<S: rpc::Service> rpc::Service for WithoutNfs<S> {
             return Err(Refusal::ProgramUnavailable);
         }
         self.0.call(call, reply).await
+    }
+}
+
+/// Which versions of NFS there are instead.
+fn no_version(has_v3: bool, has_v4: bool) -> Refusal {
+    let (v3, v4) = (nfs3::VERSION, proto::nfs4::VERSION);
+    match (has_v3, has_v4) {
+        (true, true) => Refusal::ProgramMismatch { low: v3, high: v4 },
+        (true, false) => Refusal::ProgramMismatch { low: v3, high: v3 },
+        (false, true) => Refusal::ProgramMismatch { low: v4, high: v4 },
+        (false, false) => Refusal::ProgramUnavailable,
     }
 }
 
@@ -176,6 +197,8 @@ mod tests {
     use bytes::Bytes;
     use rpc::Refusal;
 
+    use super::no_version;
+    use crate::exports::{ExportOptions, Version};
     use crate::fixture::{Server, user};
 
     #[test]
@@ -185,6 +208,23 @@ mod tests {
             let outcome = server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new());
             assert_eq!(outcome, Ok(Bytes::new()), "{program}");
         }
+    }
+
+    #[test]
+    fn a_version_without_an_export_is_not_served() {
+        let options = |versions: &[Version]| ExportOptions {
+            versions: versions.iter().copied().collect(),
+            ..ExportOptions::default()
+        };
+        let refusal = |server: &Server, program, version| {
+            server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new()).unwrap_err()
+        };
+        let server = Server::with_options(options(&[Version::V4_1, Version::V4_2]));
+        // The fixture has no NFSv4 either.
+        for (program, version) in [(100_003, 3), (100_003, 4), (100_005, 3), (100_021, 4)] {
+            assert_eq!(refusal(&server, program, version), Refusal::ProgramUnavailable, "{program}");
+        }
+        assert_eq!(no_version(false, true), Refusal::ProgramMismatch { low: 4, high: 4 });
     }
 
     #[test]

@@ -17,7 +17,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::conflicts::{Conflicts, NoConflicts};
 use crate::dispatch::Programs;
-use crate::exports::{Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
+use crate::exports::{Export, ExportId, ExportOptions, ExportPath, ExportSet, Exports, Rule, Squash};
 use crate::nsm1::Nsm1;
 use crate::recall::Recaller;
 use crate::retries::{Retries, RetryLimits};
@@ -140,12 +140,17 @@ impl Server {
 impl<C: Conflicts> Server<C> {
     /// The given exports.
     pub(crate) fn with(exports: Vec<Export<Memory>>, conflicts: C) -> Self {
+        Self::with_recaller(ExportSet::new(exports).unwrap(), conflicts, recaller())
+    }
+
+    /// A set of exports.
+    pub(crate) fn over(exports: ExportSet<Memory>, conflicts: C) -> Self {
         Self::with_recaller(exports, conflicts, recaller())
     }
 
-    /// The given exports, and locks in the state of `recaller`.
-    pub(crate) fn with_recaller(exports: Vec<Export<Memory>>, conflicts: C, recaller: Recaller) -> Self {
-        let exports = Arc::new(Exports::new(exports).unwrap());
+    /// A set of exports, and locks in the state of `recaller`.
+    pub(crate) fn with_recaller(exports: ExportSet<Memory>, conflicts: C, recaller: Recaller) -> Self {
+        let exports = Arc::new(Exports::from(exports));
         let set = exports.load();
         let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rpc::{AuthStatus, Credential, Refusal};
+use rpc::{AuthStatus, Refusal};
 use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
 
 use super::directory::Needs;
@@ -10,7 +10,7 @@ use super::junctions::{Above, Junction, Junctions, NoPlace};
 use super::pseudo::PseudoTree;
 use super::{
     BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, HostDirectory, Question, Rule,
-    Version,
+    Version, Versions,
 };
 
 /// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set from beginning to end.
@@ -25,6 +25,12 @@ pub struct ExportSet<F> {
     /// There were others before.
     has_former: bool,
     needs: Needs,
+    /// Those in which one of them can be used.
+    versions: Versions,
+    /// One of them does not accept every port.
+    looks_at_ports: bool,
+    /// Nobody is told of exports and mounts that are not his.
+    hides: bool,
 }
 
 /// The number of the directories that lead to exports.
@@ -83,7 +89,20 @@ impl<F: FileSystem> ExportSet<F> {
     fn of(list: Vec<Arc<Export<F>>>, root: Arc<Export<F>>) -> Self {
         let mut needs = Needs::default();
         list.iter().for_each(|export| export.add_needs(&mut needs));
-        Self { list, root, way: None, junctions: Junctions::default(), has_former: false, needs }
+        let real = || list.iter().filter(|export| export.id() != WAY).map(|export| export.options());
+        let versions = real().flat_map(|options| options.versions.iter()).collect();
+        let looks_at_ports = real().any(|options| options.rules.iter().any(|rule| rule.privileged_port));
+        Self {
+            root,
+            way: None,
+            junctions: Junctions::default(),
+            has_former: false,
+            needs,
+            versions,
+            looks_at_ports,
+            hides: false,
+            list,
+        }
     }
 
     /// Waits, but not for long, until what the rules look at is known of a caller. To be called once for a request; where the
@@ -126,16 +145,42 @@ impl<F: FileSystem> ExportSet<F> {
         self.list.iter().filter(|export| export.options().versions.contains(Version::V3))
     }
 
-    /// Refuses a credential that no export accepts, before anything is looked at.
+    /// Tells nobody of exports that he may not use, and of others' mounts, when `hides` is set.
+    #[must_use]
+    pub fn with_hidden(self, hides: bool) -> Self {
+        Self { hides, ..self }
+    }
+
+    /// True when nobody is told of exports and mounts that are not his.
+    pub fn hides(&self) -> bool {
+        self.hides
+    }
+
+    /// The versions in which there is an export.
+    pub fn versions(&self) -> Versions {
+        self.versions
+    }
+
+    /// Refuses a caller before anything is looked at: one whose flavour of authentication no export accepts, and one whose port
+    /// is not accepted by any that is for it.
     ///
     /// # Errors
     /// `AUTH_TOOWEAK` (RFC 5531 §9).
-    pub fn check_flavor(&self, credential: &Credential) -> std::result::Result<(), Refusal> {
-        if self.list.iter().any(|export| export.accepts(credential)) {
-            Ok(())
-        } else {
-            Err(Refusal::Authentication(AuthStatus::TooWeak))
+    pub fn check(&self, caller: &Caller<'_>) -> std::result::Result<(), Refusal> {
+        let weak = Err(Refusal::Authentication(AuthStatus::TooWeak));
+        if !self.list.iter().any(|export| export.accepts(caller.credential)) {
+            return weak;
         }
+        if !self.looks_at_ports {
+            return Ok(());
+        }
+        let mut rules = self.list.iter().map(|export| export.rule(caller).err());
+        if rules.clone().any(|denied| denied == Some(Denied::Port))
+            && rules.all(|denied| matches!(denied, Some(Denied::Port | Denied::Client)))
+        {
+            return weak;
+        }
+        Ok(())
     }
 
     /// The root export and its root.

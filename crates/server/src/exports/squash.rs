@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vfs::Identity;
+use vfs::{Identity, SetAttributes};
 
 /// Which callers act as nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,18 @@ impl Squash {
         let (Self::None { anonymous } | Self::Root { anonymous } | Self::All { anonymous }) = *self;
         // The default is shared: it does not allocate.
         Identity { uid: anonymous.0, gid: anonymous.1, groups: Arc::default() }
+    }
+
+    /// What a caller sets, with the ids that it would act under instead of those that it names: a squashed superuser who gives
+    /// a file to root, as `cp -p` does, gives it to nobody.
+    pub fn owners(&self, set: SetAttributes) -> SetAttributes {
+        let replaced = |id: Option<u32>, nobody: u32| match self {
+            Self::None { .. } => id,
+            Self::Root { .. } => id.map(|id| if id == 0 { nobody } else { id }),
+            Self::All { .. } => id.map(|_| nobody),
+        };
+        let (Self::None { anonymous } | Self::Root { anonymous } | Self::All { anonymous }) = *self;
+        SetAttributes { uid: replaced(set.uid, anonymous.0), gid: replaced(set.gid, anonymous.1), ..set }
     }
 
     /// The identity of a caller who claims these ids. Allocates nothing when `groups` is empty.
@@ -76,6 +88,20 @@ mod tests {
         assert_eq!(ids(&squash.apply(0, 0, &[0, 4])), (99, 98, vec![]));
         assert_eq!(ids(&squash.apply(1, 0, &[0, 4])), (1, 98, vec![98, 4]));
         assert_eq!(ids(&squash.apply(1, 2, &[])), (1, 2, vec![]));
+    }
+
+    #[test]
+    fn ids_that_are_set_are_squashed_like_those_of_callers() {
+        let set = |squash: Squash, uid, gid| {
+            let set = squash.owners(SetAttributes { uid, gid, mode: Some(7), ..SetAttributes::default() });
+            assert_eq!(set.mode, Some(7));
+            (set.uid, set.gid)
+        };
+        let anonymous = (99, 98);
+        assert_eq!(set(Squash::None { anonymous }, Some(0), Some(0)), (Some(0), Some(0)));
+        assert_eq!(set(Squash::Root { anonymous }, Some(0), Some(5)), (Some(99), Some(5)));
+        assert_eq!(set(Squash::Root { anonymous }, None, Some(0)), (None, Some(98)));
+        assert_eq!(set(Squash::All { anonymous }, Some(7), None), (Some(99), None));
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! EXPORT (RFC 1813 §5.2.5).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use proto::mount3::{Export, ExportList, Group};
+use proto::mount3::{ExportList, Group};
 use vfs::FileSystem;
 use xdr::List;
 
-use crate::exports::{Clients, ExportOptions, ExportSet};
+use crate::exports::{Caller, Clients, Export, ExportOptions, ExportSet};
 
-/// All exports with the networks that may use them.
-pub(super) fn list<F: FileSystem>(exports: &ExportSet<F>) -> ExportList {
-    let exports = exports.mountable().map(|export| Export {
+/// All exports that the caller is told of, with the clients that may use them.
+pub(super) fn list<F: FileSystem>(exports: &ExportSet<F>, caller: &Caller<'_>) -> ExportList {
+    let is_told = |export: &&Arc<Export<F>>| !exports.hides() || export.rule(caller).is_ok();
+    let exports = exports.mountable().filter(is_told).map(|export| proto::mount3::Export {
         dir: export.mount_path().as_bytes().clone(),
         groups: List(groups(export.options())),
     });

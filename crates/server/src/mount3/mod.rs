@@ -54,7 +54,7 @@ impl<F: FileSystem> Mount3<F> {
         let exports = self.exports.load();
         let caller = Caller::of(call, Version::V3);
         if procedure != Procedure::Null {
-            exports.check_flavor(&call.header.credential)?;
+            exports.check(&caller)?;
             exports.prepare(&caller).await;
         }
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
@@ -69,7 +69,7 @@ impl<F: FileSystem> Mount3<F> {
                 }
                 reply.put(&mnt::reply(outcome));
             }
-            Procedure::Dump => reply.put(&self.mounts.list()),
+            Procedure::Dump => reply.put(&self.mounts.list(exports.hides().then_some(client))),
             Procedure::Umnt => {
                 let DirPath(path) = arguments(call)?;
                 // What was never mounted needs no forgetting.
@@ -78,7 +78,7 @@ impl<F: FileSystem> Mount3<F> {
                 }
             }
             Procedure::UmntAll => self.mounts.remove_all(client),
-            Procedure::Export => reply.put(&export::list(&exports)),
+            Procedure::Export => reply.put(&export::list(&exports, &caller)),
         }
         counting.end(OperationIndex::mount3(procedure), None, || {
             results::of_mount3(procedure, &reply.as_slice()[start..])

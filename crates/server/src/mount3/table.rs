@@ -37,12 +37,15 @@ impl MountTable {
         self.0.lock().iter().cloned().collect()
     }
 
-    pub(super) fn list(&self) -> MountList {
+    /// All mounts, or those of one client.
+    pub(super) fn list(&self, only: Option<IpAddr>) -> MountList {
         let mounts = self.0.lock();
-        let mounts = mounts.iter().map(|(client, path)| Mount {
-            host: Bytes::from(client.to_canonical().to_string()),
-            dir: path.as_bytes().clone(),
-        });
+        let mounts = mounts.iter().filter(|(client, _)| only.is_none_or(|only| *client == only)).map(
+            |(client, path)| Mount {
+                host: Bytes::from(client.to_canonical().to_string()),
+                dir: path.as_bytes().clone(),
+            },
+        );
         MountList(List(mounts.collect()))
     }
 }
@@ -57,6 +60,6 @@ mod tests {
         for client in 0..MOUNTS_MAX as u32 + 10 {
             table.add(IpAddr::from(client.to_be_bytes()), &ExportPath::root());
         }
-        assert_eq!(table.list().0.0.len(), MOUNTS_MAX);
+        assert_eq!(table.list(None).0.0.len(), MOUNTS_MAX);
     }
 }

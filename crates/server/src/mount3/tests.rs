@@ -8,7 +8,7 @@ use proto::nfs3::FileHandle;
 use rpc::{Credential, Refusal};
 
 use crate::conflicts::{Conflicts, NoConflicts};
-use crate::exports::{Clients, Network, Rule};
+use crate::exports::{Clients, ExportPath, ExportSet, Network, Rule};
 use crate::fixture::{Server, export, unsquashed, user};
 
 fn number(procedure: Procedure) -> (u32, u32, u32) {
@@ -88,6 +88,69 @@ fn a_client_outside_the_networks_of_an_export_may_not_mount_it() {
     let list: ExportList = server.results(number(Procedure::Export), user(0), &());
     let groups: Vec<_> = list.0.0[0].groups.0.iter().map(|group| &group.0[..]).collect();
     assert_eq!(groups, [b"10.0.0.0/8"]);
+}
+
+#[test]
+fn what_is_hidden_is_told_to_those_who_may_use_it() {
+    let network =
+        |first| Clients::Networks(vec![Network { address: [first, 0, 0, 0].into(), prefix_bits: 8 }]);
+    let list = || {
+        vec![
+            export(1, "/", unsquashed()),
+            export(2, "/a", Rule { clients: network(10), ..unsquashed() }),
+            export(3, "/b", Rule { clients: network(11), ..unsquashed() }),
+        ]
+    };
+    for (hides, expected) in [(true, &[&b"/"[..], b"/a"][..]), (false, &[b"/", b"/a", b"/b"])] {
+        let set = ExportSet::new(list()).unwrap().with_hidden(hides);
+        let server = Server::over(set, NoConflicts);
+        let told = |procedure, peer| server.raw(number(procedure), user(0), peer, Bytes::new()).unwrap();
+        let exports: ExportList = xdr::from_bytes(told(Procedure::Export, "10.0.0.1")).unwrap();
+        let mut dirs: Vec<_> = exports.0.0.iter().map(|export| &export.dir[..]).collect();
+        dirs.sort_unstable();
+        assert_eq!(dirs, expected);
+        for peer in ["10.0.0.1", "11.0.0.1"] {
+            server.raw(number(Procedure::Mnt), user(0), peer, xdr::to_bytes(&path("/"))).unwrap();
+        }
+        let mounts: MountList = xdr::from_bytes(told(Procedure::Dump, "10.0.0.1")).unwrap();
+        assert_eq!(mounts.0.0.len(), if hides { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn a_mount_needs_a_port_below_1024_where_the_rule_says_so() {
+    let rule = || Rule { privileged_port: true, ..unsquashed() };
+    let server = Server::with_options(rule());
+    let from = |server: &Server, port| {
+        let peer = std::net::SocketAddr::new([127, 0, 0, 1].into(), port);
+        server.raw_from(number(Procedure::Mnt), user(0), peer, xdr::to_bytes(&path("/")))
+    };
+    let weak = Err(Refusal::Authentication(rpc::AuthStatus::TooWeak));
+    assert_eq!(from(&server, 1024), weak, "no export accepts it");
+    assert!(matches!(xdr::from_bytes(from(&server, 1023).unwrap()), Ok(MntReply::Ok(_))));
+    let server = Server::with(vec![export(1, "/", rule()), export(2, "/a", unsquashed())], NoConflicts);
+    let reply = xdr::from_bytes(from(&server, 1024).unwrap());
+    assert!(matches!(reply, Ok(MntReply::Err(Status::AccessDenied))), "another one does");
+}
+
+#[test]
+fn an_export_has_a_second_path_for_mounts() {
+    let with_path = |export: crate::exports::Export<_>, path: &str| {
+        export.with_mount_path(Some(ExportPath::new(path.as_bytes()).unwrap()))
+    };
+    let exports = vec![
+        with_path(export(1, "/", unsquashed()), "/srv"),
+        with_path(export(2, "/data", unsquashed()), "/srv/data"),
+    ];
+    let server = Server::with(exports, NoConflicts);
+    let data = server.root_of("/data");
+    for (at, handle) in [("/srv", server.root), ("/", server.root), ("/srv/data", data), ("/data", data)] {
+        assert_eq!(mnt(&server, at), mounted(handle), "{at}");
+    }
+    let list: ExportList = server.results(number(Procedure::Export), Credential::None, &());
+    let mut dirs: Vec<_> = list.0.0.iter().map(|export| &export.dir[..]).collect();
+    dirs.sort_unstable();
+    assert_eq!(dirs, [&b"/srv"[..], b"/srv/data"]);
 }
 
 #[test]

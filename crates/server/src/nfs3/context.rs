@@ -50,7 +50,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.seen.set(export.id());
         let rule = export.rule(&caller).map_err(refused)?;
         let who = export.identity(&caller).map_err(refused)?;
-        Ok(Object::new(export, node, (who, rule.read_only)))
+        Ok(Object::new(export, node, who, rule))
     }
 
     /// Fails for the name of a directory that NFSv4 clients see another export in: it must stay where it is.

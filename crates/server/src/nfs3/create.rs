@@ -32,8 +32,8 @@ async fn create<F: FileSystem, C: Conflicts>(
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
     let mode = match arguments.how {
-        CreateHow::Unchecked(set) => CreateMode::Unchecked(attributes::from_wire(&set)),
-        CreateHow::Guarded(set) => CreateMode::Guarded(attributes::from_wire(&set)),
+        CreateHow::Unchecked(set) => CreateMode::Unchecked(dir.to_set(&set)),
+        CreateHow::Guarded(set) => CreateMode::Guarded(dir.to_set(&set)),
         // The attributes follow in a SETATTR.
         CreateHow::Exclusive(verifier) => {
             CreateMode::Exclusive { verifier: verifier.0, attributes: SetAttributes::default() }

@@ -32,7 +32,7 @@ async fn make<F: FileSystem, C: Conflicts>(
     // RFC 1813 §3.3.9: "." and ".." are NFS3ERR_EXIST.
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
-    let set = attributes::from_wire(&arguments.attributes);
+    let set = dir.to_set(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
     dir.fs().make_dir(&dir.who, &dir.node, name, &set).await.map_err(status::of_making)
 }

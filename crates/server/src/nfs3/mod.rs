@@ -75,8 +75,9 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
         // NULL needs no authentication (RFC 1813 §3.3.0).
         let exports = self.exports.load();
         if procedure != Procedure::Null {
-            exports.check_flavor(&call.header.credential)?;
-            exports.prepare(&Caller::of(call, Version::V3)).await;
+            let caller = Caller::of(call, Version::V3);
+            exports.check(&caller)?;
+            exports.prepare(&caller).await;
         }
         let context = Context::new(&exports, &self.conflicts, call);
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());

@@ -1,10 +1,10 @@
 //! An object that a call works on, with its attributes before and after (RFC 1813 §2.5, wcc_data).
 
-use proto::nfs3::{FileHandle, PostOpAttributes, Status, WccAttributes, WccData};
+use proto::nfs3::{self, FileHandle, PostOpAttributes, Status, WccAttributes, WccData};
 use vfs::{FileSystem, Handle, Identity, ObjectId};
 
 use super::{attributes, status};
-use crate::exports::{Export, ExportId};
+use crate::exports::{Export, ExportId, Rule, Squash};
 
 /// An object, its export, who the caller is there, and whether it may change nothing.
 pub(super) struct Object<'a, F: FileSystem> {
@@ -12,11 +12,12 @@ pub(super) struct Object<'a, F: FileSystem> {
     pub(super) node: F::Node,
     pub(super) who: Identity,
     read_only: bool,
+    squash: Squash,
 }
 
 impl<'a, F: FileSystem> Object<'a, F> {
-    pub(super) fn new(export: &'a Export<F>, node: F::Node, (who, read_only): (Identity, bool)) -> Self {
-        Self { export, node, who, read_only }
+    pub(super) fn new(export: &'a Export<F>, node: F::Node, who: Identity, rule: &Rule) -> Self {
+        Self { export, node, who, read_only: rule.read_only, squash: rule.squash }
     }
 
     pub(super) fn fs(&self) -> &'a F {
@@ -38,6 +39,11 @@ impl<'a, F: FileSystem> Object<'a, F> {
     /// Fails with NFS3ERR_ROFS on a read-only export.
     pub(super) fn writable(&self) -> Result<(), Status> {
         if self.read_only() { Err(Status::ReadOnly) } else { Ok(()) }
+    }
+
+    /// What the caller sets, with the ids that are replaced as its own.
+    pub(super) fn to_set(&self, wire: &nfs3::SetAttributes) -> vfs::SetAttributes {
+        self.squash.owners(attributes::from_wire(wire))
     }
 
     /// The attributes now.

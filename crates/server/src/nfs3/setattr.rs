@@ -13,7 +13,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: SetAttrArgs,
 ) -> Outcome<SetAttrArgs> {
     let object = context.object(&arguments.object).await.map_err(bare)?;
-    let set = attributes::from_wire(&arguments.attributes);
+    let set = object.to_set(&arguments.attributes);
     let before = object.before().await;
     match apply(context, &object, &set, arguments.guard).await {
         Ok(now) => {

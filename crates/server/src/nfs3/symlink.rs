@@ -31,7 +31,7 @@ async fn make<F: FileSystem, C: Conflicts>(
 ) -> Result<(F::Node, Attributes), Status> {
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
-    let set = attributes::from_wire(&arguments.attributes);
+    let set = dir.to_set(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
     let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;
     made.map_err(status::of_making)

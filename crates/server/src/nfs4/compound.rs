@@ -38,6 +38,11 @@ impl<F: FileSystem> Nfs4<F> {
         };
         let exports = self.exports.load();
         let caller = Caller::of(call, version);
+        exports.check(&caller)?;
+        if !exports.versions().contains(version) {
+            results.finish(reply, Status::MinorVersionMismatch);
+            return Ok(());
+        }
         exports.prepare(&caller).await;
         let mut context = Context::new(self, &exports, (call, caller), &header);
         let mut status = Status::Ok;

@@ -210,6 +210,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
         }
     }
 
+    /// True when delegations are granted in the export of `object`.
+    pub(crate) fn delegates(&self, object: &Object<F>) -> bool {
+        self.server.delegations() && object.export.options().delegations
+    }
+
     /// Who the caller is on the export of `object`.
     pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
         object.export.identity(&self.caller).map_err(refused)

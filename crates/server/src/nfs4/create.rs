@@ -18,7 +18,7 @@ pub(crate) async fn run<F: FileSystem>(
     let directory = context.object()?;
     context.writable(directory)?;
     let name = names::checked(&name)?;
-    let set = attributes::to_set(context, directory.fs(), &values, attributes::SETTABLE).await?;
+    let set = attributes::to_set(context, directory, &values, attributes::SETTABLE).await?;
     let identity = context.identity(directory)?;
     let entry = conflict::before_entry_change(context, directory).await?;
     let change = ChangeBefore::of(directory).await?;

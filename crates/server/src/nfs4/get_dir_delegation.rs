@@ -23,7 +23,7 @@ pub(crate) async fn run<F: FileSystem>(
     }
     // Nothing is signalled later, whatever the client would like.
     let unavailable = GetDirDelegationResult::Unavailable(false);
-    if !context.server.delegations() || !context.callbacks_work() {
+    if !context.delegates(directory) || !context.callbacks_work() {
         return Ok(unavailable);
     }
     let (client, recaller) = (context.client()?, context.server.recaller());

@@ -27,14 +27,19 @@ pub(crate) async fn child<F: FileSystem>(
     context: &Context<'_, F>,
     name: &[u8],
 ) -> Result<(Object<F>, Attributes), Status> {
-    let (object, attributes) = find(context, name).await?;
-    let rule = object.export.rule(&context.caller).map_err(refused)?;
     // Told here and not by the operation that uses the object (RFC 8881 §2.6.3.1.1.3).
-    if rule.accepts(context.caller.credential) {
-        Ok((object, attributes))
-    } else {
-        Err(Status::WrongSecurity)
+    match find(context, name).await {
+        Ok((object, _)) if !accepts(context, &object)? => Err(Status::WrongSecurity),
+        // As nobody the caller may not look; as somebody it might.
+        Err(Status::AccessDenied) if !accepts(context, context.object()?)? => Err(Status::WrongSecurity),
+        found => found,
     }
+}
+
+/// True when the caller's flavour of authentication is accepted in the export of `object`.
+pub(crate) fn accepts<F: FileSystem>(context: &Context<'_, F>, object: &Object<F>) -> Result<bool, Status> {
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    Ok(rule.accepts(context.caller.credential))
 }
 
 /// As [`child`], whatever the caller's flavour of authentication is.
@@ -71,7 +76,7 @@ async fn inside<F: FileSystem>(
     directory: &Object<F>,
     name: &[u8],
 ) -> Result<(Object<F>, Attributes), Status> {
-    let identity = context.identity(directory)?;
+    let identity = directory.export.identity_or_nobody(&context.caller).map_err(refused)?;
     let name = names::checked(name)?;
     let found = directory.fs().lookup(&identity, &directory.node, name).await;
     let (node, attributes) = found.map_err(status::of)?;

@@ -65,7 +65,7 @@ pub(crate) async fn run<F: FileSystem>(
         change: target.change,
         flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK | without_open(&opened),
         attributes_set: target.attributes_set,
-        delegation: delegation(context, &opened, &arguments),
+        delegation: delegation(context, object, (&opened, &arguments)),
     };
     context.set_current(target.object);
     context.fresh = target.created;
@@ -218,7 +218,7 @@ async fn open<F: FileSystem>(
         claim: claim(arguments),
         access,
         deny: arguments.share_deny,
-        delegate: wanted_delegation(context, arguments),
+        delegate: wanted_delegation(context, object, arguments),
         timestamps: keeps_times(context, object, arguments),
         delegation_alone: arguments.share_access & share::WANT_OPEN_XOR_DELEGATION != 0,
     };
@@ -281,10 +281,11 @@ fn want(arguments: &OpenArgs) -> u32 {
 /// The delegation that may be granted: of the kind that the client wishes, and that its access can use.
 fn wanted_delegation<F: FileSystem>(
     context: &Context<'_, F>,
+    object: &Object<F>,
     arguments: &OpenArgs,
 ) -> Option<DelegationKind> {
     let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
-    if !by_claim || !context.server.delegations() || !context.callbacks_work() {
+    if !by_claim || !context.delegates(object) || !context.callbacks_work() {
         return None;
     }
     let writes = arguments.share_access & share::WRITE != 0;
@@ -308,8 +309,8 @@ fn keeps_times<F: FileSystem>(context: &Context<'_, F>, object: &Object<F>, argu
 /// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
-    opened: &Opened,
-    arguments: &OpenArgs,
+    object: &Object<F>,
+    (opened, arguments): (&Opened, &OpenArgs),
 ) -> OpenDelegation {
     match opened.delegation {
         Some((state_id, DelegationKind::Read)) => {
@@ -338,7 +339,7 @@ fn delegation<F: FileSystem>(
         share::WANT_NO_PREFERENCE => OpenDelegation::None,
         share::WANT_NO_DELEGATION => OpenDelegation::NoneExt(WhyNoDelegation::NotWanted),
         share::WANT_CANCEL => OpenDelegation::NoneExt(WhyNoDelegation::Cancelled),
-        _ if !context.server.delegations() || !context.callbacks_work() => {
+        _ if !context.delegates(object) || !context.callbacks_work() => {
             OpenDelegation::NoneExt(WhyNoDelegation::Resource(false))
         }
         _ => OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)),

@@ -21,14 +21,15 @@ pub(super) async fn create<F: FileSystem>(
     how: &CreateHow,
 ) -> Result<Target<F>, Status> {
     let directory = context.object()?;
+    if !lookup::accepts(context, directory)? {
+        return Err(Status::WrongSecurity);
+    }
     context.writable(directory)?;
     let checked = names::checked(name)?;
     let change = ChangeBefore::of(directory).await?;
     let (mode, values) = match how {
         CreateHow::Unchecked(values) | CreateHow::Guarded(values) => (
-            CreateMode::Guarded(
-                attributes::to_set(context, directory.fs(), values, attributes::SETTABLE).await?,
-            ),
+            CreateMode::Guarded(attributes::to_set(context, directory, values, attributes::SETTABLE).await?),
             values.present(),
         ),
         // RFC 8881 §18.16.3: GUARDED4 is as good there.
@@ -43,7 +44,7 @@ pub(super) async fn create<F: FileSystem>(
         }
         CreateHow::Exclusive41(verifier, values) => {
             let attributes =
-                attributes::to_set(context, directory.fs(), values, attributes::SETTABLE_EXCLUSIVELY).await?;
+                attributes::to_set(context, directory, values, attributes::SETTABLE_EXCLUSIVELY).await?;
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
         }
     };

@@ -19,7 +19,7 @@ pub(crate) async fn run<F: FileSystem>(
     let state_id = context.resolve_state(state_id)?;
     let object = context.object()?;
     context.writable(object)?;
-    let set = attributes::to_set(context, object.fs(), &values, attributes::SETTABLE_BY_SETATTR).await?;
+    let set = attributes::to_set(context, object, &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
     if values.present().intersects(attributes::DELEGATED_TIMES) {
         let now = context.server.recaller().now();

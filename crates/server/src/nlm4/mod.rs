@@ -60,8 +60,9 @@ impl<F: FileSystem, L: LockTable> Nlm4<F, L> {
         let exports = self.exports.load();
         // Nor does an answer to a call of ours, which says its secret.
         if !matches!(procedure, Procedure::Null | Procedure::GrantedRes) {
-            exports.check_flavor(&call.header.credential)?;
-            exports.prepare(&Caller::of(call, Version::V3)).await;
+            let caller = Caller::of(call, Version::V3);
+            exports.check(&caller)?;
+            exports.prepare(&caller).await;
         }
         let context = Context::new(&exports, &self.locks, call);
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());

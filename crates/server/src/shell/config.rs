@@ -50,6 +50,8 @@ pub struct Config {
     /// What clients that lock over NFSv3 call this server, besides by its address; without it the host's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_name: Option<String>,
+    /// Tell nobody of exports that he may not use, and of others' mounts.
+    pub hide_exports: bool,
     /// A table of exports as in exports(5), instead of a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exports: Option<PathBuf>,
@@ -180,6 +182,7 @@ impl Default for Config {
             idmap_domain: None,
             portmap: PortMapMode::None,
             host_name: None,
+            hide_exports: false,
             exports: None,
             limits: ConfigLimits::default(),
             export: Vec::new(),
@@ -324,6 +327,7 @@ impl Config {
         let one = self.directory.as_deref().map(|directory| self.export(directory));
         ServeOptions {
             exports: if self.has_exports() { self.specs.clone() } else { one.into_iter().collect() },
+            hide_exports: self.hide_exports,
             listen: self.listen,
             state_directory,
             delegations: self.delegations,

@@ -14,6 +14,8 @@ use crate::retries::RetryLimits;
 pub struct ServeOptions {
     /// The directories, with their rules. They can be replaced while the server runs.
     pub exports: Vec<ExportSpec>,
+    /// Nobody is told of exports that he may not use, and of others' mounts.
+    pub hide_exports: bool,
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Where keys are kept over a restart; `None` forgets them, and handles become stale with the process.
@@ -44,6 +46,7 @@ impl ServeOptions {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             exports: vec![ExportSpec::new(directory)],
+            hide_exports: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             state_directory: None,
             delegations: true,

@@ -196,8 +196,9 @@ impl Running {
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
     pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
-        let (keeper, exports) = (Arc::clone(&self.keeper), options.exports.clone());
-        let reloaded = on_a_thread(async move { keeper.reload(&exports).await }).await?;
+        let (keeper, exports, hides) =
+            (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
+        let reloaded = on_a_thread(async move { keeper.reload(&exports, hides).await }).await?;
         Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
     }
 
@@ -259,7 +260,9 @@ struct Prepared {
 
 async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
     let (specs, state_directory) = (options.exports.clone(), options.state_directory.clone());
-    let keeper = on_a_thread(async move { Keeper::open(&specs, state_directory.as_deref()).await }).await?;
+    let hides = options.hide_exports;
+    let keeper =
+        on_a_thread(async move { Keeper::open(&specs, hides, state_directory.as_deref()).await }).await?;
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));

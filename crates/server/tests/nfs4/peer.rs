@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proto::nfs3;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
-use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Service};
+use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Refusal, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
@@ -212,16 +212,14 @@ impl Connection for Line {
 
 /// A service without its type.
 trait Answers: Send + Sync {
-    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, ()>;
+    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, Result<(), Refusal>>;
 
     fn disconnect(&self, connection: u64);
 }
 
 impl<S: Service> Answers for S {
-    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, ()> {
-        Box::pin(async move {
-            self.call(call, reply).await.unwrap();
-        })
+    fn answer<'a>(&'a self, call: Call<'a>, reply: &'a mut Encoder) -> Boxed<'a, Result<(), Refusal>> {
+        Box::pin(async move { self.call(call, reply).await.map(|_| ()) })
     }
 
     fn disconnect(&self, connection: u64) {
@@ -381,7 +379,9 @@ pub struct Peer {
     pub server: Arc<TestServer>,
     pub callbacks: Arc<Callbacks>,
     connection: Arc<dyn Connection>,
-    uid: u32,
+    pub uid: u32,
+    /// Its supplementary groups.
+    pub gids: Vec<u32>,
     pub machine_name: &'static str,
     /// Where its calls come from.
     pub from: SocketAddr,
@@ -438,6 +438,7 @@ impl Peer {
             connection: Arc::new(Line { id, callbacks: Arc::clone(&callbacks) }),
             callbacks,
             uid,
+            gids: vec![],
             machine_name: "",
             from: SocketAddr::from(([127, 0, 0, 1], 900)),
             anonymous: false,
@@ -471,6 +472,12 @@ impl Peer {
     pub fn over(&self, connection: u64, uid: u32) -> Self {
         let Self { client, session, machine_name, minor_version, .. } = *self;
         Self { client, session, machine_name, minor_version, ..Self::stranger(&self.server, connection, uid) }
+    }
+
+    /// The same client and session over the same connection, as another user.
+    pub fn going_on(&self, uid: u32) -> Self {
+        let (client, session, sequence) = (self.client, self.session, self.sequence);
+        Self { client, session, sequence, ..Self::stranger(&self.server, self.connection.id(), uid) }
     }
 
     /// The same client and session, talking to the next server.
@@ -667,7 +674,7 @@ impl Peer {
     }
 
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
-        let answer = self.call((PROGRAM, VERSION, COMPOUND), arguments);
+        let answer = self.begin_call((PROGRAM, VERSION, COMPOUND), arguments);
         Box::pin(async move {
             let bytes = answer.await;
             let mut from = Decoder::new(bytes.clone());
@@ -681,7 +688,7 @@ impl Peer {
     /// The same machine's call of NFSv3, which must succeed.
     pub fn nfs3<R: nfs3::Request>(&self, arguments: &R) -> R::Ok {
         let number = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());
-        let answer = self.call(number, xdr::to_bytes(arguments).to_vec());
+        let answer = self.begin_call(number, xdr::to_bytes(arguments).to_vec());
         let bytes = if self.server.waits {
             pollster::block_on(answer)
         } else {
@@ -694,20 +701,12 @@ impl Peer {
     }
 
     /// Calls any procedure; yields the results.
-    fn call(
+    fn begin_call(
         &self,
         (program, version, procedure): (u32, u32, u32),
         arguments: Vec<u8>,
     ) -> Boxed<'static, Bytes> {
-        let claim = Credential::Sys(AuthSys {
-            stamp: 0,
-            machine_name: Bytes::from_static(self.machine_name.as_bytes()),
-            uid: self.uid,
-            gid: self.uid,
-            gids: vec![],
-        });
-        let credential = if self.anonymous { Credential::None } else { claim };
-        let header = CallHeader { xid: 1, program, version, procedure, credential };
+        let header = CallHeader { xid: 1, program, version, procedure, credential: self.credential() };
         let (server, connection, peer) = (Arc::clone(&self.server), Arc::clone(&self.connection), self.from);
         Box::pin(async move {
             let call = Call {
@@ -717,9 +716,32 @@ impl Peer {
                 arguments: Decoder::new(arguments.into()),
             };
             let mut reply = Encoder::new();
-            server.programs.answer(call, &mut reply).await;
+            server.programs.answer(call, &mut reply).await.unwrap();
             Bytes::from(reply.into_inner())
         })
+    }
+
+    fn credential(&self) -> Credential {
+        let claim = Credential::Sys(AuthSys {
+            stamp: 0,
+            machine_name: Bytes::from_static(self.machine_name.as_bytes()),
+            uid: self.uid,
+            gid: self.uid,
+            gids: self.gids.clone(),
+        });
+        if self.anonymous { Credential::None } else { claim }
+    }
+
+    /// Calls any program; the results.
+    pub fn call(&self, number: (u32, u32, u32), arguments: &impl Encode) -> Result<Bytes, Refusal> {
+        let (program, version, procedure) = number;
+        let header = CallHeader { xid: 1, program, version, procedure, credential: self.credential() };
+        let arguments = Decoder::new(xdr::to_bytes(arguments));
+        let call = Call { header: &header, peer: self.from, connection: &self.connection, arguments };
+        let mut reply = Encoder::new();
+        let answered = self.server.programs.answer(call, &mut reply).now_or_never();
+        answered.expect("memory answers at once")?;
+        Ok(reply.into_inner().into())
     }
 
     /// Makes and opens a file in the root, without a delegation; its handle and stateid.

@@ -80,6 +80,25 @@ fn a_squashed_root_may_not_what_root_may() {
 }
 
 #[test]
+fn ids_that_a_squashed_caller_sets_are_squashed_too() {
+    let owner_of = |squash, who: Credential, uid| {
+        let server = Server::with_options(Rule { squash, ..Rule::default() });
+        let attributes = SetAttributes { uid: Some(uid), gid: Some(uid), ..SetAttributes::default() };
+        let how = CreateHow::Guarded(SetAttributes::default());
+        let file =
+            server.ok_as(who.clone(), &CreateArgs { place: place(server.root, "f"), how }).object.unwrap();
+        let reply = server.reply(who, &SetAttrArgs { object: file, attributes, guard: None });
+        assert!(matches!(reply, Reply::Ok(_)), "{squash:?}");
+        let now = server.attributes(file);
+        (now.uid, now.gid)
+    };
+    let anonymous = (40, 41);
+    assert_eq!(owner_of(Squash::All { anonymous }, user(5), 7), (40, 41));
+    assert_eq!(owner_of(Squash::Root { anonymous }, user(0), 0), (40, 41));
+    assert_eq!(owner_of(Squash::None { anonymous }, user(0), 7), (7, 7));
+}
+
+#[test]
 fn supplementary_groups_count() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o040);

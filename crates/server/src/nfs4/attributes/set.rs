@@ -5,26 +5,26 @@ use proto::nfs4::{Status, Time};
 use vfs::{FileSystem, SetAttributes, Timestamp};
 
 use super::sets::check_supported;
-use crate::nfs4::context::Context;
+use crate::nfs4::context::{Context, Object, refused};
 use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// Bits of a mode (RFC 8881 §6.2.4).
 const MODE_BITS: u32 = 0o7777;
 
-/// What a client wants set on `fs`, by an operation that can set `allowed`. Times that the holder of a delegation has kept are
-/// checked, and not part of it.
+/// What a client wants set on `object`, or on what is made in it, by an operation that can set `allowed`. Ids are replaced as
+/// those of the caller are. Times that the holder of a delegation has kept are checked, and not part of it.
 ///
 /// # Errors
 /// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY for a name
 /// without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
 pub(crate) async fn to_set<F: FileSystem>(
     context: &Context<'_, F>,
-    fs: &F,
+    object: &Object<F>,
     values: &AttributeValues,
     allowed: Bitmap,
 ) -> Result<SetAttributes, Status> {
     let given = values.present();
-    check_supported(context, fs, given)?;
+    check_supported(context, object.fs(), given)?;
     if !given.without(allowed).is_empty() {
         return Err(Status::Invalid);
     }
@@ -34,7 +34,7 @@ pub(crate) async fn to_set<F: FileSystem>(
     }
     let (mode, mode_mask) = mode(values)?;
     let server = context.server;
-    Ok(SetAttributes {
+    let set = SetAttributes {
         mode,
         mode_mask,
         uid: id(server.owners(), PrincipalKind::User, &values.owner).await?,
@@ -42,7 +42,9 @@ pub(crate) async fn to_set<F: FileSystem>(
         size: values.size,
         accessed: values.time_access_set.map(set_time).transpose()?,
         modified: values.time_modify_set.map(set_time).transpose()?,
-    })
+    };
+    let rule = object.export.rule(&context.caller).map_err(refused)?;
+    Ok(rule.squash.owners(set))
 }
 
 /// The mode and which of its bits count (RFC 8881 §6.2.5).

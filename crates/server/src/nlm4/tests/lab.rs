@@ -18,6 +18,7 @@ use state::{Limits, State};
 use xdr::{Decode, Encode};
 
 use crate::conflicts::NoConflicts;
+use crate::exports::ExportSet;
 use crate::fixture::{Server, export, unsquashed, user};
 use crate::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use crate::recall::Recaller;
@@ -192,7 +193,8 @@ impl Lab {
         let state = Arc::new(State::new(Limits::default(), 1));
         let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as _, Arc::clone(&disk) as _);
         recaller.call_hosts_by(Arc::clone(&hosts) as _);
-        let server = Server::with_recaller(vec![export(1, "/", unsquashed())], NoConflicts, recaller.clone());
+        let exports = ExportSet::new(vec![export(1, "/", unsquashed())]).unwrap();
+        let server = Server::with_recaller(exports, NoConflicts, recaller.clone());
         let file = server.file(server.root, "f", 0o666);
         Self { server, file, world, hosts, disk, state, recaller, answer }
     }

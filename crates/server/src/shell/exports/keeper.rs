@@ -118,7 +118,7 @@ struct Kept {
 }
 
 impl Keeper {
-    /// Opens the directories. Blocks on the disk.
+    /// Opens the directories; with `hides` nobody is told of exports and mounts that are not his. Blocks on the disk.
     ///
     /// # Errors
     /// See [`ExportsError`].
@@ -127,6 +127,7 @@ impl Keeper {
     /// Outside a tokio runtime.
     pub(in crate::shell) async fn open(
         specs: &[ExportSpec],
+        hides: bool,
         state_directory: Option<&Path>,
     ) -> Result<Self, ExportsError> {
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
@@ -135,7 +136,7 @@ impl Keeper {
         let (set, opened) = kept.open(specs, state_directory).await?;
         kept.opened = opened;
         let state_directory = state_directory.map(Path::to_owned);
-        Ok(Self { state_directory, exports: Arc::new(set.into()), kept: Mutex::new(kept) })
+        Ok(Self { state_directory, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
     }
 
     /// The exports, as they are now and will be.
@@ -152,12 +153,16 @@ impl Keeper {
     ///
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
-    pub(in crate::shell) async fn reload(&self, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
+    pub(in crate::shell) async fn reload(
+        &self,
+        specs: &[ExportSpec],
+        hides: bool,
+    ) -> Result<Reloaded, ExportsError> {
         let mut kept = self.kept.lock().await;
         let (set, opened) = kept.open(specs, self.state_directory.as_deref()).await?;
         let reloaded = compare(&kept.opened, &opened);
         kept.opened = opened;
-        self.exports.replace(set);
+        self.exports.replace(set.with_hidden(hides));
         Ok(reloaded)
     }
 }

@@ -32,7 +32,7 @@ impl Place {
 
     fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(Keeper::open(specs, Some(&self.path("state"))))
+        runtime.block_on(Keeper::open(specs, false, Some(&self.path("state"))))
     }
 }
 
@@ -48,7 +48,7 @@ fn handle(keeper: &Keeper, path: &str) -> Handle {
 }
 
 fn reload(keeper: &Keeper, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
-    pollster::block_on(keeper.reload(specs))
+    pollster::block_on(keeper.reload(specs, false))
 }
 
 /// The path of the export that a handle leads into.

@@ -5,6 +5,7 @@
 
 mod contention;
 mod death;
+mod exports;
 mod failures;
 mod guests;
 mod locking;

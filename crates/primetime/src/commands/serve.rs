@@ -188,17 +188,18 @@ async fn reload(arguments: &Arguments, running: &Running) -> Result<protocol::Re
         Err(sentence) => Err(sentence),
     };
     match &reloaded {
-        Ok(reloaded) => {
-            tracing::info!(?reloaded, "the configuration was read again");
-            service_manager::ready(&format!("serving at nfs://{}/", running.address()));
-        }
-        Err(error) => {
-            tracing::error!(%error, "the new configuration is refused, and the old one stays");
-            service_manager::ready(&format!(
-                "serving by the old configuration, for the new one is refused: {error}"
-            ));
-        }
+        Ok(_) => service_manager::ready(&format!("serving at nfs://{}/", running.address())),
+        Err(error) => service_manager::ready(&format!(
+            "serving by the old configuration, for the new one is refused: {error}"
+        )),
     }
+    let mut said = std::io::stderr().lock();
+    // Whoever has asked is told, whatever is reported otherwise; where nobody reads that, the server goes on.
+    let _ = match &reloaded {
+        Ok(reloaded) => writeln!(said, "primetime: the exports were reloaded: {reloaded}"),
+        Err(error) => writeln!(said, "primetime: nothing was reloaded: {error}"),
+    };
+    drop(said);
     reloaded.map(protocol::Reloaded::from)
 }
 

@@ -115,7 +115,7 @@ fn everything_that_is_held_is_listed() {
     assert_eq!(rows(&socket, &["mounts"]), [json!({"client": "127.0.0.1", "path": "/"})]);
     let exports = rows(&socket, &["exports"]);
     assert_eq!((exports.len(), &exports[0]["path"]), (1, &json!("/")));
-    assert_eq!(exports[0]["rules"], json!(["everybody: read-write, no squash"]));
+    assert_eq!(exports[0]["rules"], json!(["*: read-write, no squash"]));
     assert_eq!(rows(&socket, &["delegations"]), [Value::Null; 0]);
 
     let text = table(&socket, &["clients"]);

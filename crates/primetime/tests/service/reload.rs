@@ -43,8 +43,8 @@ impl Configured {
     }
 }
 
-const SQUASHED: &str = "everybody: read-write, root squash";
-const AS_ROOT: &str = "everybody: read-write, no squash";
+const SQUASHED: &str = "*: read-write, root squash";
+const AS_ROOT: &str = "*: read-write, no squash";
 
 /// Writes and reads over one connection until it is told to stop; how often.
 fn work_v3(line: &mut Line, name: &'static str, stop: &AtomicBool) -> u32 {
@@ -141,7 +141,7 @@ fn a_bad_configuration_is_refused_and_the_old_one_stays() {
     configured.write("read_only = true\nno_root_squash = true\n[limits]\nlease_seconds = 17\n");
     let reloaded = &rows(&configured.socket, &["reload"])[0];
     assert_eq!((&reloaded["changed"], &reloaded["needs_restart"]), (&json!(["/"]), &json!(["limits"])));
-    assert_eq!(configured.rules(), json!(["everybody: read-only, no squash"]));
+    assert_eq!(configured.rules(), json!(["*: read-only, no squash"]));
 }
 
 /// What is wrong with a file is shown with the place in it, over several lines.
@@ -158,11 +158,11 @@ fn a_hang_up_reads_the_configuration_again_and_says_so() {
     let mut reports = BufReader::new(server.stderr()).lines().map(Result::unwrap);
     configured.write("no_root_squash = false\n");
     server.signal(Signal::HUP);
-    assert!(reports.any(|report| report.contains("the configuration was read again")));
+    assert!(reports.any(|report| report.contains("the exports were reloaded")));
     assert_eq!(configured.rules(), json!([SQUASHED]));
     configured.write("nonsense = 1\n");
     server.signal(Signal::HUP);
-    assert!(reports.any(|report| report.contains("the new configuration is refused")));
+    assert!(reports.any(|report| report.contains("nothing was reloaded")));
     assert_eq!(configured.rules(), json!([SQUASHED]));
     server.signal(Signal::TERM);
     assert!(server.ended().success());

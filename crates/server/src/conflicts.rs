@@ -4,7 +4,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use vfs::{FileSystem, ObjectId};
+
+use crate::recall::TakenNames;
 
 /// Why an operation may not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,13 @@ pub trait Conflicts: Send + Sync + 'static {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
 
+    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives: what was found
+    /// under them stays there.
+    fn take_names(
+        &self,
+        names: Vec<(ObjectId, Bytes)>,
+    ) -> impl Future<Output = Result<TakenNames, Conflict>> + Send;
+
     /// After a name of the object was removed or replaced, or may have been: who has it open goes on using it. Whoever calls
     /// has held the node since before.
     fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) -> impl Future<Output = ()> + Send;
@@ -91,6 +101,10 @@ impl Conflicts for NoConflicts {
 
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
+    }
+
+    async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
+        Ok(TakenNames::default())
     }
 
     async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
@@ -134,6 +148,13 @@ impl<C: Conflicts> Conflicts for Arc<C> {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
         (**self).before_remove(object)
+    }
+
+    fn take_names(
+        &self,
+        names: Vec<(ObjectId, Bytes)>,
+    ) -> impl Future<Output = Result<TakenNames, Conflict>> + Send {
+        (**self).take_names(names)
     }
 
     fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) -> impl Future<Output = ()> + Send {

@@ -1,5 +1,6 @@
 //! What a handler is given: the exports, the caller, and the way from a handle to an object.
 
+use bytes::Bytes;
 use proto::nfs3::{FileHandle, PostOpAttributes, Request, Status};
 use rpc::{Call, Refusal};
 use vfs::{FileSystem, ObjectId};
@@ -10,6 +11,7 @@ use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
 use crate::exports::{Caller, Denied, ExportSet, Unreachable, Version};
 use crate::metrics::Seen;
+use crate::recall::TakenNames;
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
 pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;
@@ -108,9 +110,37 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.before_remove_id(object.id()).await
     }
 
-    /// As [`Context::before_remove`] for the object called `name` in `dir`, if there is one. When nobody holds
-    /// anything, nothing is looked up.
+    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
+    pub(super) async fn take_names<const N: usize>(
+        &self,
+        names: [(&Object<'_, F>, vfs::Name<'_>); N],
+    ) -> Result<TakenNames, Status> {
+        if !self.conflicts.any() {
+            return Ok(TakenNames::default());
+        }
+        let names = names.map(|(dir, name)| (dir.id(), Bytes::copy_from_slice(name.as_bytes())));
+        self.conflicts.take_names(names.into()).await.map_err(conflict)
+    }
+
+    /// As [`Context::before_remove`] for the object called `name` in `dir`. When nobody holds anything, nothing is looked up.
+    ///
+    /// # Errors
+    /// Those of the lookup too: what comes by that name later was not asked about.
     pub(super) async fn before_remove_name(
+        &self,
+        dir: &Object<'_, F>,
+        name: vfs::Name<'_>,
+    ) -> Result<Removing<'a, F, C>, Status> {
+        if !self.conflicts.any() {
+            return Ok(Removing { guard: None, node: None });
+        }
+        let (node, _) = dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(status::of)?;
+        let guard = self.before_remove_id(dir.fs().object_id(&node)).await?;
+        Ok(Removing { guard, node: Some(node) })
+    }
+
+    /// As [`Context::before_remove_name`] for a name that need not be there.
+    pub(super) async fn before_replace_name(
         &self,
         dir: &Object<'_, F>,
         name: vfs::Name<'_>,

@@ -43,6 +43,8 @@ async fn create<F: FileSystem, C: Conflicts>(
         // Truncates what is there.
         let _changing = context.before_write_name(dir, name).await?;
     }
+    // A RENAME that has found nobody to ask under this name must not replace what is made now.
+    let _name = context.take_names([(dir, name)]).await?;
     let _entry = context.before_entry_change(dir).await?;
     dir.fs().create(&dir.who, &dir.node, name, &mode).await.map_err(|error| match error {
         // The name is taken by something that is no file.

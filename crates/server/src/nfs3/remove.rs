@@ -30,6 +30,7 @@ async fn remove<F: FileSystem, C: Conflicts>(
     // REMOVE knows no NFS3ERR_INVAL (RFC 1813 §3.3.12).
     let name = names::checked(&object.name, Status::AccessDenied)?;
     dir.writable()?;
+    let _name = context.take_names([(dir, name)]).await?;
     let _entry = context.before_entry_change(dir).await?;
     let removing = context.before_remove_name(dir, name).await?;
     let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;

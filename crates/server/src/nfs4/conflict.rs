@@ -1,10 +1,12 @@
 //! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
 
+use bytes::Bytes;
 use proto::nfs4::{StateId, Status};
 use state::{Changing, FileId, Io, Using};
-use vfs::FileSystem;
+use vfs::{FileSystem, Name};
 
 use super::context::{Context, Object};
+use crate::recall::TakenNames;
 
 /// Checks a READ, and waits for write delegations of others where its stateid does not say that there are none.
 pub(crate) async fn before_read<F: FileSystem>(
@@ -60,6 +62,17 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
+}
+
+/// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
+pub(crate) async fn take_names<F: FileSystem, const N: usize>(
+    context: &Context<'_, F>,
+    names: [(&Object<F>, Name<'_>); N],
+) -> Result<TakenNames, Status> {
+    let entry = |(directory, name): (&Object<F>, Name<'_>)| {
+        (directory.file(), Bytes::copy_from_slice(name.as_bytes()))
+    };
+    context.server.recaller().take_names(names.map(entry)).await
 }
 
 /// Checks that a stateid allows to read or write the file, and lets its use begin.

@@ -93,6 +93,8 @@ async fn make<F: FileSystem>(
     mode: &CreateMode,
 ) -> Result<(Object<F>, Attributes), Status> {
     let identity = context.identity(directory)?;
+    // A RENAME that has found nobody to ask under this name must not replace what is made now.
+    let _name = conflict::take_names(context, [(directory, name)]).await?;
     let _entry = conflict::before_entry_change(context, directory).await?;
     if context.is_persistent() && directory.is_free(name).await {
         context.intend(Change::Open(directory.entry(name))).await?;

@@ -14,6 +14,7 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<RemoveResult, Status> {
     let name = names::checked(&arguments.target)?;
     context.not_crossing(context.object()?, name)?;
+    let _name = conflict::take_names(context, [(context.object()?, name)]).await?;
     // The holder of a delegation learns of the removal (RFC 8881 §10.4.4), so the object is looked up first.
     let (victim, _) = lookup::child(context, &arguments.target).await?;
     let directory = context.object()?;

@@ -27,6 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
     if identity != context.identity(target)? {
         return Err(Status::AccessDenied);
     }
+    let _names = conflict::take_names(context, [(source, old), (target, new)]).await?;
     let _source = conflict::before_entry_change(context, source).await?;
     let _target = conflict::before_entry_change(context, target).await?;
     let moved = named(context, source, old).await?;

@@ -1,10 +1,11 @@
 //! What NFSv3 and NLM ask: the same recalls, for somebody who is no NFSv4 client.
 
+use bytes::Bytes;
 use proto::nfs4::Status;
 use state::{Changing, FileId, Io};
 use vfs::{FileSystem, ObjectId};
 
-use super::Recaller;
+use super::{Recaller, TakenNames};
 use crate::conflicts::{Conflict, Conflicts};
 
 fn key(object: ObjectId) -> FileId {
@@ -63,6 +64,11 @@ impl Conflicts for Recaller {
 
     async fn before_remove(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
         self.change(object).await
+    }
+
+    async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
+        let entries = names.into_iter().map(|(directory, name)| (key(directory), name));
+        Recaller::take_names(self, entries).await.map_err(conflict)
     }
 
     async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {

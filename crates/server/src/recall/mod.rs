@@ -11,6 +11,7 @@ mod granted;
 mod hosts;
 mod lock_waiters;
 mod nameless;
+mod names;
 mod nlm_grants;
 mod recall_any;
 mod records;
@@ -37,6 +38,8 @@ pub(crate) use granted::Granted;
 use hosts::Hosts;
 use lock_waiters::LockWaiters;
 pub(crate) use lock_waiters::{TooMany, Waiter, Who};
+use names::NamesTaken;
+pub use names::TakenNames;
 pub(crate) use nlm_grants::NlmWaiter;
 pub use tell_hosts::Restart;
 
@@ -65,6 +68,7 @@ struct Inner {
     granted: Mutex<BTreeMap<[u8; 12], Granted>>,
     lock_waiters: LockWaiters,
     hosts: Hosts,
+    names: Arc<NamesTaken>,
     /// Clients that are gone and whose state still stands.
     undone: Mutex<Vec<Arc<Client>>>,
     returned: Event,
@@ -93,6 +97,7 @@ impl Recaller {
             granted: Mutex::default(),
             lock_waiters: LockWaiters::default(),
             hosts: Hosts::default(),
+            names: Arc::default(),
             undone: Mutex::default(),
             returned: Event::new(),
             trimmed: Mutex::default(),

@@ -15,6 +15,7 @@ use vfs::{FileSystem, ObjectId};
 use super::RetryLimits;
 use crate::conflicts::{Conflict, Conflicts};
 use crate::fixture::{Server, export, place, unsquashed, user, write_args};
+use crate::recall::TakenNames;
 
 /// Holds up whoever changes an entry, until it is opened, and counts them.
 #[derive(Default)]
@@ -66,6 +67,10 @@ impl Conflicts for Gate {
 
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         Ok(())
+    }
+
+    async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
+        Ok(TakenNames::default())
     }
 
     async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}

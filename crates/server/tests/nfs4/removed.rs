@@ -1,6 +1,7 @@
 //! Files that are removed while somebody has them open (RFC 8881 §18.25.4).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -259,6 +260,39 @@ fn a_file_that_is_removed_while_its_open_waits_is_kept_too() {
     let state_id = opened.body::<OpenResult>(Operation::Open).state_id;
     assert_eq!(write(&mut a, &file, state_id, 0, "before"), Status::Ok);
     use_and_close(&mut a, &mut b, &file, state_id);
+}
+
+#[test]
+fn what_comes_by_a_name_while_its_removal_waits_is_not_removed() {
+    let server = TestServer::new();
+    let [mut a, mut b, mut c] = [1, 2, 3].map(|id| Peer::new(&server, id));
+    let (old, state_id) = a.create("f");
+    assert_eq!(a.close(&old, state_id), Status::Ok);
+    let (new, in_use) = c.create("g");
+    assert_eq!(write(&mut c, &new, in_use, 0, "before"), Status::Ok);
+    let reader = opened(&mut a, &open("f", share::READ | share::WANT_ANY_DELEGATION, None));
+    let OpenDelegation::Read(delegation) = reader.delegation else { panic!("{:?}", reader.delegation) };
+    assert_eq!(a.close(&old, reader.state_id), Status::Ok);
+    let mut d = Peer::new(&server, 4);
+    let mut removing = d.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Remove, &RemoveArgs { target: "f".into() });
+    });
+    assert!((&mut removing).now_or_never().is_none(), "the delegation is in the way");
+    server.world.sleeps_end.store(true, Ordering::Relaxed);
+    assert_eq!(rename(&mut b, "g", "f"), Status::Delay, "it is not waited for without end");
+    server.world.sleeps_end.store(false, Ordering::Relaxed);
+    let asked = RenameArgs { old_name: "g".into(), new_name: "f".into() };
+    let mut renaming = b.begin(|c| {
+        c.push(Operation::PutRootFh, &()).push(Operation::SaveFh, &()).push(Operation::Rename, &asked);
+    });
+    assert!((&mut renaming).now_or_never().is_none());
+    let back = DelegReturnArgs { state_id: delegation.state_id };
+    assert_eq!(a.on(&old, Operation::DelegReturn, &back).status, Status::Ok);
+    assert!((&mut renaming).now_or_never().is_none(), "the removal was first");
+    assert_eq!(removing.now_or_never().expect("nothing is in the way").status, Status::Ok);
+    assert_eq!(renaming.now_or_never().expect("nothing is in the way").status, Status::Ok);
+    assert_eq!(links_and_size(&mut c, &new), (1, 6), "what is called f now is in use");
+    assert_eq!(read(&mut c, &new, in_use), "before");
 }
 
 #[test]

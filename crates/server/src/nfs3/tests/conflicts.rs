@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs3::*;
 use vfs::{FileSystem, ObjectId};
 
 use crate::conflicts::{Conflict, Conflicts};
 use crate::fixture::{Server, export, place, unsquashed, write_args};
+use crate::recall::TakenNames;
 
 /// Keeps what it was asked and answers with what it was told.
 #[derive(Default)]
@@ -61,6 +63,11 @@ impl Conflicts for Asked {
         self.ask("remove", object)
     }
 
+    async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
+        self.questions.lock().extend(names.iter().map(|(directory, _)| ("take", directory.fileid)));
+        Ok(TakenNames::default())
+    }
+
     async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {
         let links = fs.attributes(node).await.unwrap().links;
         let what = if links == 0 { "gone" } else { "removed" };
@@ -93,20 +100,25 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     assert_eq!(asked.take(), [("write", f)]);
     let truncate = SetAttributes { size: Some(0), ..SetAttributes::default() };
     server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(truncate) });
-    assert_eq!(asked.take(), [("write", f), ("entry", r)], "an open that truncates");
+    assert_eq!(asked.take(), [("write", f), ("take", r), ("entry", r)], "an open that truncates");
     server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(SetAttributes::default()) });
-    assert_eq!(asked.take(), [("entry", r)], "an open that does not");
+    assert_eq!(asked.take(), [("take", r), ("entry", r)], "an open that does not");
     server.ok(&LinkArgs { file, link: place(root, "g") });
     assert_eq!(asked.take(), [("entry", r), ("remove", f)]);
     let h = server.attributes(server.file(root, "h", 0o644)).fileid;
     asked.take();
     server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
-    let moved = [("entry", r), ("entry", r), ("remove", f), ("remove", h), ("gone", h)];
+    let moved =
+        [("take", r), ("take", r), ("entry", r), ("entry", r), ("remove", f), ("remove", h), ("gone", h)];
     assert_eq!(asked.take(), moved, "both directories, what moves and what is replaced");
     server.ok(&RemoveArgs { object: place(root, "h") });
-    assert_eq!(asked.take(), [("entry", r), ("remove", f), ("removed", f)], "it has another name");
+    assert_eq!(
+        asked.take(),
+        [("take", r), ("entry", r), ("remove", f), ("removed", f)],
+        "it has another name"
+    );
     server.ok(&RemoveArgs { object: place(root, "g") });
-    assert_eq!(asked.take(), [("entry", r), ("remove", f), ("gone", f)]);
+    assert_eq!(asked.take(), [("take", r), ("entry", r), ("remove", f), ("gone", f)]);
     let attributes = SetAttributes::default();
     server.ok(&MkDirArgs { place: place(root, "d"), attributes });
     server.ok(&SymlinkArgs { place: place(root, "s"), attributes, target: "t".into() });

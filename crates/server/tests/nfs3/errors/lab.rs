@@ -14,6 +14,7 @@ use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credentia
 use server::conflicts::{Conflict, Conflicts};
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use server::nfs3::Nfs3;
+use server::recall::TakenNames;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, ObjectId};
@@ -105,6 +106,10 @@ impl Conflicts for Obstacle {
 
     async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
         self.answer()
+    }
+
+    async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
+        Ok(TakenNames::default())
     }
 
     async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}

@@ -1,0 +1,75 @@
+//! Names that somebody is about to take away.
+//!
+//! Whoever removes or renames looks first at what the name is of, for others may hold something of that object. Between that and
+//! the change nobody else may take the name away: there could be another object under it by then, and nobody would have been
+//! asked about that.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use event_listener::Event;
+use futures_util::future::{Either, select};
+use parking_lot::Mutex;
+use proto::nfs4::Status;
+use state::FileId;
+
+use super::{HOLD, Recaller};
+
+/// A directory and a name in it.
+type Entry = (FileId, Bytes);
+
+/// The names that are being taken away.
+#[derive(Debug, Default)]
+pub(super) struct NamesTaken {
+    taken: Mutex<BTreeSet<Entry>>,
+    freed: Event,
+}
+
+/// As long as it lives nobody else takes these names away.
+#[derive(Debug, Default)]
+pub struct TakenNames(Option<(Arc<NamesTaken>, Vec<Entry>)>);
+
+impl Drop for TakenNames {
+    fn drop(&mut self) {
+        let Some((names, entries)) = self.0.take() else { return };
+        let mut taken = names.taken.lock();
+        for entry in &entries {
+            taken.remove(entry);
+        }
+        drop(taken);
+        names.freed.notify(usize::MAX);
+    }
+}
+
+impl Recaller {
+    /// Waits until nobody else is about to take one of these names away.
+    ///
+    /// # Errors
+    /// DELAY when that takes longer than an operation is held for a delegation.
+    pub(crate) async fn take_names(
+        &self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<TakenNames, Status> {
+        let names = Arc::clone(&self.inner.names);
+        let entries: Vec<Entry> = entries.into_iter().collect();
+        let mut deadline = None;
+        loop {
+            let freed = names.freed.listen();
+            {
+                let mut taken = names.taken.lock();
+                // All of them or none: so nobody waits for who waits.
+                if !entries.iter().any(|entry| taken.contains(entry)) {
+                    taken.extend(entries.iter().cloned());
+                    break;
+                }
+            }
+            let late = deadline.take().unwrap_or_else(|| self.world().sleep(HOLD));
+            match select(freed, late).await {
+                Either::Left(((), late)) => deadline = Some(late),
+                Either::Right(_) => return Err(Status::Delay),
+            }
+        }
+        Ok(TakenNames(Some((names, entries))))
+    }
+}

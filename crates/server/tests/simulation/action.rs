@@ -22,6 +22,9 @@ pub struct Cell {
 /// Bytes of a [`Cell`].
 pub const CELL_BYTES: u64 = 8;
 
+/// The session of clients that speak NFSv3 and NLM: their slot is the machine's, and no request is sent twice.
+pub const STATELESS: SessionId = SessionId([0xff; 16]);
+
 /// The way of a request into a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
@@ -64,6 +67,10 @@ pub enum Action {
     /// Only renews the lease.
     Nothing,
     ReclaimComplete,
+    /// Of a client without state.
+    Lookup {
+        file: String,
+    },
     Open {
         file: String,
         owner: Owner,

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use proto::nfs4::{ClientId, DelegationType, FileHandle, Status};
 
-use crate::action::{Action, Outcome, Request};
+use crate::action::{Action, Outcome, Request, STATELESS};
 use crate::history::{History, What};
 use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 25] = [
+pub const ALL: [&str; 28] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -34,6 +34,9 @@ pub const ALL: [&str; 25] = [
     "a name was taken",
     "a file was used that somebody else had removed",
     "a client had several sessions",
+    "a client without state counted",
+    "a client without state was denied a lock",
+    "a client without state had to wait for a recall",
     "a session died with its server",
     "a request was answered that the server before had carried out",
 ];
@@ -113,7 +116,15 @@ fn of_first_answer(seen: &mut Seen, request: &Request, outcome: &Outcome) -> Opt
 
 fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
     use Outcome::{Done, Failed, Refused};
-    let Request::InSession { action, .. } = request else { return None };
+    let Request::InSession { place, action, .. } = request else { return None };
+    if place.session == STATELESS {
+        return Some(match (action, outcome) {
+            (Action::Write { .. }, Done(_)) => "a client without state counted",
+            (Action::Lock { .. }, Failed(Status::Denied)) => "a client without state was denied a lock",
+            (_, Failed(Status::Delay)) => "a client without state had to wait for a recall",
+            _ => return None,
+        });
+    }
     Some(match (action, outcome) {
         (_, Refused(Status::BadSession)) => "a client lost its session",
         (_, Refused(Status::DeadSession)) => "a session died with its server",

@@ -16,6 +16,7 @@ mod plan;
 mod promise;
 mod random;
 mod simulation;
+mod stranger;
 mod wire;
 
 use std::collections::BTreeSet;

@@ -42,6 +42,8 @@ pub struct Plan {
     pub with_disk: bool,
     /// Of each client.
     pub sessions: usize,
+    /// Clients that speak NFSv3 and NLM.
+    pub strangers: usize,
     /// Sessions are persistent, where there is stable storage.
     pub keeps_sessions: bool,
     pub weather: Weather,
@@ -77,6 +79,7 @@ impl Plan {
             calm_from_ms,
             keeps_sessions: random.chance(500),
             sessions: random.between(1, 3) as usize,
+            strangers: random.below(3) as usize,
         }
     }
 

@@ -4,6 +4,7 @@ use proto::nfs4::{StateId, share};
 
 use crate::action::{Action, CELL_BYTES, Done, Life, Owner};
 use crate::history::Holding;
+use crate::wire::is_invented;
 
 /// The stateid that a request relies on.
 pub fn state_id(action: &Action) -> Option<StateId> {
@@ -35,6 +36,9 @@ pub fn wants(action: &Action) -> Option<&str> {
             Some(file)
         }
         Action::Read { cell, state_id, .. } if *state_id == StateId::ANONYMOUS => Some(&cell.file),
+        // Without an open, by NLM and NFSv3.
+        Action::Lock { file, open, .. } if *open == StateId::ANONYMOUS => Some(file),
+        Action::Write { cell, state_id, .. } if is_invented(state_id) => Some(&cell.file),
         _ => None,
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! A holding begins when its client learns of it, and ends when the client begins to give it up, dies, or learns that it is
 //! gone. A lease lasts from the arrival of a request of the client's session; it outlasts a restart of a server that remembers
-//! its clients, for these may reclaim. A delegation also ends when somebody else has wanted the file for long enough.
+//! its clients, for these may reclaim; but not for who had not said RECLAIM_COMPLETE: when the grace period before ended without
+//! it, it may not know what it has lost, and reclaims nothing (RFC 8881 §8.4.3). A delegation also ends when somebody else has wanted the file for long enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,7 @@ use super::{Executed, Executions};
 use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
 use crate::host::LIMITS;
+use crate::stranger::NOBODY;
 
 const LEASE_MS: u64 = LIMITS.lease_seconds as u64 * 1000;
 /// Longer than an OPEN is held: it may have arrived before the delegation was granted that it recalls.
@@ -52,6 +54,8 @@ struct Checker<'a> {
     given: BTreeMap<[u8; 12], Given>,
     clients: BTreeMap<SessionId, ClientId>,
     renewed: BTreeMap<ClientId, u64>,
+    /// Who has said that it has reclaimed everything.
+    complete: BTreeSet<ClientId>,
     /// Requests that arrived before a server ended: what is answered of them later was done then.
     interrupted: BTreeSet<u64>,
     /// When requests arrived first since the server's start. All times are those of the server's clock.
@@ -95,6 +99,10 @@ impl<'a> Checker<'a> {
                 for given in self.given.values_mut() {
                     given.void_from.get_or_insert(position);
                 }
+                // Nobody reclaims what was had through NLM.
+                self.held.retain(|_, held| held.client != NOBODY);
+                let complete = &self.complete;
+                self.renewed.retain(|client, _| complete.contains(client));
                 if !remembers {
                     // Leases are void as well.
                     self.renewed.clear();
@@ -129,7 +137,7 @@ impl<'a> Checker<'a> {
     }
 
     fn has_lease(&self, client: ClientId, now: u64) -> bool {
-        self.renewed.get(&client).is_some_and(|renewed| now - renewed <= LEASE_MS)
+        client == NOBODY || self.renewed.get(&client).is_some_and(|renewed| now - renewed <= LEASE_MS)
     }
 
     /// What was carried out renews a lease, may give something, and may have used what is void.
@@ -147,6 +155,9 @@ impl<'a> Checker<'a> {
                 if let Some(client) = self.clients.get(&place.session) {
                     let renewed = self.renewed.entry(*client).or_insert(arrived);
                     *renewed = arrived.max(*renewed);
+                    if matches!((action, outcome), (Action::ReclaimComplete, Outcome::Done(_))) {
+                        self.complete.insert(*client);
+                    }
                 }
                 match outcome {
                     Outcome::Done(done) => self.succeeded((executed, action), done, now)?,

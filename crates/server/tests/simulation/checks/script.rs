@@ -1,5 +1,7 @@
 //! Histories made by hand: what a checker says of them shows that it looks.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, Status, share};
 
@@ -11,6 +13,8 @@ pub struct Script {
     pub history: History,
     now_ms: u64,
     tags: u64,
+    clients: u64,
+    of_machine: BTreeMap<usize, ClientId>,
 }
 
 pub fn life(machine: usize) -> Life {
@@ -95,19 +99,30 @@ pub fn gives(state_id: StateId) -> Done {
 
 impl Script {
     pub fn new() -> Self {
-        let mut script = Self { history: History::default(), now_ms: 0, tags: 0 };
+        let mut script =
+            Self { history: History::default(), now_ms: 0, tags: 0, clients: 0, of_machine: BTreeMap::new() };
         script.log(What::Boot { remembers: true });
         (0..2).for_each(|machine| script.session(machine, 1));
         script
     }
 
-    /// A session for a machine in one of its lives.
+    /// A session for a machine in one of its lives, which has nothing to reclaim.
     pub fn session(&mut self, machine: usize, life: u32) {
-        let client = ClientId(machine as u64);
+        self.connect(machine, life);
+        let tag = self.asked(machine, Action::ReclaimComplete);
+        self.history.requests.entry(tag).and_modify(|asked| asked.0.life = life);
+        self.answer(tag, Outcome::Done(Done::default()));
+    }
+
+    /// A session for a new client of a machine.
+    pub fn connect(&mut self, machine: usize, life: u32) {
+        self.clients += 1;
+        let client = ClientId(self.clients);
         let tag = self.ask(machine, Request::CreateSession { client, sequence: SequenceId(1) });
         self.history.requests.entry(tag).and_modify(|asked| asked.0.life = life);
         let session = Some(SessionId([machine as u8; 16]));
         self.answer(tag, Outcome::Done(Done { session, ..Done::default() }));
+        self.of_machine.insert(machine, client);
     }
 
     pub fn log(&mut self, what: What) {
@@ -150,7 +165,7 @@ impl Script {
     }
 
     pub fn held(&mut self, machine: usize, hold: u64, state_id: StateId, holding: Holding) {
-        let client = ClientId(machine as u64);
+        let client = self.of_machine[&machine];
         self.log(What::Held { life: life(machine), client, hold, state_id, holding });
     }
 

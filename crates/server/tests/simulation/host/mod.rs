@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::{COMPOUND, PROGRAM, VERSION};
+use proto::nfs4::FileHandle;
 use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
@@ -21,8 +21,8 @@ use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::{Forgetful, StableRecords};
 use state::{Limits, Now, State};
-use vfs::Timestamp;
 use vfs::memory::{Memory, MemoryOptions};
+use vfs::{FileSystem, Timestamp};
 use xdr::{Decoder, Encoder};
 
 pub use disk::Disk;
@@ -51,6 +51,15 @@ pub const LIMITS: Limits = Limits {
     recall_ms: 10_000,
     recall_pause_ms: 2000,
 };
+
+/// Of all servers' file system.
+const KEY: [u8; 16] = [7; 16];
+
+/// The handle of the root, as MOUNT would tell it.
+pub fn root_handle() -> FileHandle {
+    let memory = Memory::new(MemoryOptions { key: Some(KEY), ..MemoryOptions::default() }).expect("memory");
+    FileHandle(Bytes::copy_from_slice(memory.handle(&memory.root()).as_bytes()))
+}
 
 /// What the server sends.
 pub enum FromServer {
@@ -86,7 +95,7 @@ impl Host {
         let time = move || Timestamp { seconds: told.now() as i64 / 1000, nanoseconds: 0 };
         let options = MemoryOptions {
             root_mode: 0o777,
-            key: Some([7; 16]),
+            key: Some(KEY),
             clock: Arc::new(time),
             ..MemoryOptions::default()
         };
@@ -159,7 +168,13 @@ impl Host {
     }
 
     /// A request arrives; its reply comes out of [`Host::run`] under the same tag.
-    pub fn request(&mut self, connection: u64, open: bool, tag: u64, bytes: Bytes) {
+    pub fn request(
+        &mut self,
+        (connection, open): (u64, bool),
+        tag: u64,
+        number: (u32, u32, u32),
+        bytes: Bytes,
+    ) {
         let Some(running) = &mut self.running else { return };
         // Nobody listens yet.
         let Some(programs) = running.programs.get().cloned() else { return };
@@ -179,9 +194,9 @@ impl Host {
                 AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 1000, gid: 1000, gids: Vec::new() };
             let header = CallHeader {
                 xid: 1,
-                program: PROGRAM,
-                version: VERSION,
-                procedure: COMPOUND,
+                program: number.0,
+                version: number.1,
+                procedure: number.2,
                 credential: Credential::Sys(sys),
             };
             let line: Arc<dyn Connection> = line;

@@ -81,12 +81,12 @@ pub struct Out<'a> {
 
 impl Out<'_> {
     /// A number that nothing else has.
-    fn number(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         *self.numbers += 1;
         *self.numbers
     }
 
-    fn log(&mut self, what: What) {
+    pub fn log(&mut self, what: What) {
         self.history.log(self.clock, what);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Event, Simulation};
 use crate::machine::{Effect, Machine, Out};
+use crate::stranger::Stranger;
 
 impl Simulation {
     /// Lets a machine handle something.
@@ -19,6 +20,33 @@ impl Simulation {
         }
     }
 
+    /// Lets a client without state handle something.
+    pub(super) fn with_stranger(&mut self, machine: usize, work: impl FnOnce(&mut Stranger, &mut Out<'_>)) {
+        let mut out = Out {
+            clock: &self.clock,
+            random: &mut self.random,
+            history: &mut self.history,
+            effects: Vec::new(),
+            numbers: &mut self.numbers,
+        };
+        work(&mut self.strangers[machine - self.machines.len()], &mut out);
+        for effect in out.effects {
+            self.bring_about(machine, effect);
+        }
+    }
+
+    pub(super) fn is_stranger(&self, machine: usize) -> bool {
+        machine >= self.machines.len()
+    }
+
+    /// After how many milliseconds a message over a connection arrives: never, once, or more often.
+    pub(super) fn delays(&mut self, connection: u64) -> Vec<u64> {
+        match self.network.machine(connection) {
+            Some(machine) if self.is_stranger(machine) => vec![self.random.between(1, 20)],
+            _ => self.network.delays(connection, &mut self.random),
+        }
+    }
+
     fn bring_about(&mut self, machine: usize, effect: Effect) {
         match effect {
             Effect::Connect(connection) => self.network.connect(connection, machine),
@@ -27,7 +55,7 @@ impl Simulation {
                 self.host.disconnect(connection);
             }
             Effect::Send { connection, tag, bytes } => {
-                for delay in self.network.delays(connection, &mut self.random) {
+                for delay in self.delays(connection) {
                     self.at(delay, Event::Request { connection, tag, bytes: bytes.clone() });
                 }
             }

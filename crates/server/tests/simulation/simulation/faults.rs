@@ -58,5 +58,7 @@ impl Simulation {
         self.network.calm();
         self.host.disk.fail(0);
         (0..self.machines.len()).for_each(|machine| self.with_machine(machine, |m, _| m.end_soon()));
+        let jobs = self.plan.jobs_after;
+        self.strangers.iter_mut().for_each(|stranger| stranger.end_soon(jobs));
     }
 }

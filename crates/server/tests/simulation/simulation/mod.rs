@@ -15,6 +15,7 @@ use crate::machine::{Machine, Wake};
 use crate::network::Network;
 use crate::plan::{Fault, Plan};
 use crate::random::Random;
+use crate::stranger::Stranger;
 use crate::wire;
 
 /// Events after which a run is taken for one that does not end.
@@ -70,6 +71,8 @@ pub struct Simulation {
     network: Network,
     host: Host,
     machines: Vec<Machine>,
+    /// Numbered after the machines.
+    strangers: Vec<Stranger>,
     queue: BTreeMap<(u64, u64), Event>,
     queued: u64,
     numbers: u64,
@@ -94,6 +97,7 @@ impl Simulation {
             machines: (0..plan.machines)
                 .map(|index| Machine::new(index, plan.jobs_after, plan.delegations, plan.sessions))
                 .collect(),
+            strangers: (0..plan.strangers).map(|index| Stranger::new(plan.machines + index)).collect(),
             plan,
             queue: BTreeMap::new(),
             queued: 0,
@@ -112,18 +116,21 @@ impl Simulation {
     pub fn run(mut self) -> (History, Result<(), Violation>) {
         let calm_from = self.plan.calm_from_ms;
         self.boot();
-        (0..self.machines.len()).for_each(|machine| self.at(0, Event::Start(machine)));
+        let clients = self.machines.len() + self.strangers.len();
+        (0..clients).for_each(|machine| self.at(0, Event::Start(machine)));
         for (at, fault) in std::mem::take(&mut self.plan.faults) {
             self.at(at, Event::Fault(fault));
         }
         self.at(calm_from, Event::Calm);
         for _ in 0..EVENTS_MAX {
-            if self.machines.iter().all(Machine::is_done) {
+            if self.machines.iter().all(Machine::is_done) && self.strangers.iter().all(Stranger::is_done) {
                 return (self.history, Ok(()));
             }
             if self.clock.now() > calm_from + LIVENESS_MS {
                 let busy: Vec<&Machine> = self.machines.iter().filter(|machine| !machine.is_done()).collect();
-                let violation = Violation(format!("these clients do not finish: {busy:#?}"));
+                let strangers: Vec<_> =
+                    self.strangers.iter().filter(|stranger| !stranger.is_done()).collect();
+                let violation = Violation(format!("these clients do not finish: {busy:#?} {strangers:#?}"));
                 return (self.history, Err(violation));
             }
             self.step();
@@ -169,7 +176,7 @@ impl Simulation {
             FromServer::Reply { connection, tag, bytes } => {
                 let outcome = wire::decode(&self.history.requests[&tag].1, &bytes);
                 self.log(What::Answered { tag, reply: bytes.clone(), outcome });
-                for delay in self.network.delays(connection, &mut self.random) {
+                for delay in self.delays(connection) {
                     self.at(delay, Event::Reply { connection, tag, bytes: bytes.clone() });
                 }
             }
@@ -184,20 +191,31 @@ impl Simulation {
 
     fn handle(&mut self, event: Event) {
         match event {
+            Event::Start(machine) if self.is_stranger(machine) => {
+                self.with_stranger(machine, |stranger, out| stranger.start(out));
+            }
             Event::Start(machine) => self.with_machine(machine, |machine, out| machine.start(out)),
             Event::Request { connection, tag, bytes } => {
-                if (self.deaf_to)(&self.history.requests[&tag].1) {
+                let (life, request) = &self.history.requests[&tag];
+                let is_open = self.network.is_open(connection);
+                // Of a client without state nothing may be carried out late: it cannot tell.
+                if (self.deaf_to)(request) || self.is_stranger(life.machine) && !is_open {
                     return;
                 }
+                let number = wire::procedure(request);
                 self.log(What::Arrived { tag });
                 // What was sent before a connection broke may be read after.
-                self.host.request(connection, self.network.is_open(connection), tag, bytes);
+                self.host.request((connection, is_open), tag, number, bytes);
             }
-            Event::Reply { connection, tag, bytes } => {
-                if let Some(machine) = self.network.machine(connection) {
+            Event::Reply { connection, tag, bytes } => match self.network.machine(connection) {
+                Some(machine) if self.is_stranger(machine) => {
+                    self.with_stranger(machine, |stranger, out| stranger.on_reply(tag, &bytes, out));
+                }
+                Some(machine) => {
                     self.with_machine(machine, |machine, out| machine.on_reply(tag, &bytes, out));
                 }
-            }
+                None => {}
+            },
             Event::Callback { connection, call, procedure, bytes } => {
                 if let Some(machine) = self.network.machine(connection) {
                     let callback = (connection, call, procedure);
@@ -205,8 +223,14 @@ impl Simulation {
                 }
             }
             Event::Answer { connection, call, bytes } => self.host.answer(connection, call, bytes),
+            Event::Closed { machine, connection } if self.is_stranger(machine) => {
+                self.with_stranger(machine, |stranger, out| stranger.on_closed(connection, out));
+            }
             Event::Closed { machine, connection } => {
                 self.with_machine(machine, |machine, out| machine.on_closed(connection, out));
+            }
+            Event::Wake { life, wake } if self.is_stranger(life.machine) => {
+                self.with_stranger(life.machine, |stranger, out| stranger.on_wake(life, wake, out));
             }
             Event::Wake { life, wake } => {
                 self.with_machine(life.machine, |machine, out| machine.on_wake(life, wake, out));

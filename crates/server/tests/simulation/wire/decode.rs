@@ -4,10 +4,16 @@ use bytes::Bytes;
 use proto::nfs4::*;
 use xdr::Decoder;
 
-use crate::action::{Action, CELL_BYTES, Done, Outcome, Request};
+use super::stateless;
+use crate::action::{Action, CELL_BYTES, Done, Outcome, Request, STATELESS};
 
 /// What a reply says; the server's replies are well-formed, or the run ends here.
 pub fn decode(request: &Request, bytes: &Bytes) -> Outcome {
+    if let Request::InSession { place, action, .. } = request
+        && place.session == STATELESS
+    {
+        return stateless::decode(*place, action, bytes);
+    }
     read(request, bytes).expect("a reply that can be decoded")
 }
 
@@ -90,9 +96,7 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
                         }
                         Action::Read { .. } => {
                             let result: ReadResult = result!(Read);
-                            let mut number = [0; CELL_BYTES as usize];
-                            number[..result.data.len()].copy_from_slice(&result.data);
-                            done.value = u64::from_be_bytes(number);
+                            done.value = number(&result.data);
                         }
                         _ => {
                             let _: WriteResult = result!(Write);
@@ -103,6 +107,13 @@ fn read(request: &Request, bytes: &Bytes) -> xdr::Result<Outcome> {
         }
     }
     Ok(Outcome::Done(done))
+}
+
+/// The number of a cell, which is 0 where nothing was written.
+pub fn number(data: &[u8]) -> u64 {
+    let mut number = [0; CELL_BYTES as usize];
+    number[..data.len()].copy_from_slice(data);
+    u64::from_be_bytes(number)
 }
 
 fn delegation(given: &OpenDelegation) -> Option<(StateId, bool)> {

@@ -2,20 +2,37 @@
 
 mod callback;
 mod decode;
+mod stateless;
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 use xdr::Encoder;
 
-use crate::action::{Action, CELL_BYTES, Create, Place, Request};
+use crate::action::{Action, CELL_BYTES, Create, Place, Request, STATELESS};
 pub use callback::{decode_recall, recall_reply};
 pub use decode::decode;
+pub use stateless::is_invented;
 
 /// Slots that clients ask for.
 pub const SLOTS: u32 = 4;
 
+/// Program, version and procedure of a request.
+pub fn procedure(request: &Request) -> (u32, u32, u32) {
+    match request {
+        Request::InSession { place, action, .. } if place.session == STATELESS => {
+            stateless::encode(*place, action).0
+        }
+        _ => (PROGRAM, VERSION, COMPOUND),
+    }
+}
+
 pub fn encode(request: &Request) -> Bytes {
+    if let Request::InSession { place, action, .. } = request
+        && place.session == STATELESS
+    {
+        return stateless::encode(*place, action).1;
+    }
     let mut to = Encoder::new();
     let mut c = CompoundBuilder::begin(&mut to, 1);
     match request {
@@ -104,6 +121,7 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
     let object = |handle: &FileHandle| PutFhArgs { object: handle.clone() };
     match action {
         Action::Nothing => {}
+        Action::Lookup { .. } => panic!("only clients without state look names up"),
         Action::ReclaimComplete => {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         }

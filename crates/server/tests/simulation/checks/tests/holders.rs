@@ -8,6 +8,7 @@ use crate::checks::holders;
 use crate::checks::script::*;
 use crate::history::{Holding, What};
 use crate::host::LIMITS;
+use crate::stranger::NOBODY;
 
 #[test]
 fn a_lock_that_somebody_else_has_must_not_be_given() {
@@ -29,6 +30,32 @@ fn a_lock_that_somebody_else_has_must_not_be_given() {
         s.done(0, Action::Nothing, Done::default());
     });
     assert_told(&renewed, "which excludes");
+}
+
+#[test]
+fn a_lock_of_a_client_without_a_lease_lasts_as_long_as_the_server() {
+    let taken = |build: fn(&mut Script)| {
+        told(holders::check, |s| {
+            let (state_id, holding) = (id(1), locked());
+            s.log(What::Held { life: life(5), client: NOBODY, hold: 1, state_id, holding });
+            build(s);
+            s.done(1, lock(), gives(id(2)));
+        })
+    };
+    assert_told(&taken(|s| s.wait(LEASE_MS * 2)), "which excludes");
+    assert_eq!(taken(|s| s.log(What::Released { hold: 1 })), "fine");
+    assert_eq!(taken(|s| s.log(What::Boot { remembers: true })), "fine", "NLM's locks are not reclaimed");
+}
+
+#[test]
+fn who_has_not_reclaimed_everything_may_lose_it_all_with_the_server() {
+    let what = told(holders::check, |s| {
+        s.connect(0, 1);
+        s.locks(0, 1);
+        s.log(What::Boot { remembers: true });
+        s.done(1, lock(), gives(id(2)));
+    });
+    assert_eq!(what, "fine");
 }
 
 #[test]

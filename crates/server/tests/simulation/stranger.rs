@@ -1,0 +1,229 @@
+//! A client that speaks NFSv3 and NLM: one request at a time over a connection that loses nothing, until the server goes.
+//!
+//! It keeps to the same rules as the others. What it had locked it gives up when its connection breaks, for it does not reclaim:
+//! so it begins anew with a server that knows nothing of it.
+
+use bytes::Bytes;
+use proto::nfs4::{ClientId, FileHandle, StateId, Status};
+
+use crate::action::{Action, CELL_BYTES, Cell, Life, Outcome, Place, Request, STATELESS};
+use crate::history::{Holding, What};
+use crate::machine::{Effect, Out, TOKEN, Wake};
+use crate::wire;
+
+/// How long it waits for a reply before it connects again: longer than anything takes that the server has begun.
+const PATIENCE_MS: u64 = 40_000;
+/// Whose lease its locks hang on: nobody's, so they last as long as the server.
+pub const NOBODY: ClientId = ClientId(u64::MAX);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Lookup,
+    Lock,
+    Read,
+    Write,
+    Unlock,
+    /// A READ or SETATTR without a lock.
+    Peek,
+    Steal,
+}
+
+#[derive(Debug)]
+pub struct Stranger {
+    life: Life,
+    connection: u64,
+    sequence: u32,
+    step: Step,
+    cell: Cell,
+    handle: Option<FileHandle>,
+    lock: Option<(u64, StateId)>,
+    value: u64,
+    job: u64,
+    pending: Option<(u64, Request)>,
+    busy: bool,
+    /// `None` while there is no end of them.
+    jobs_left: Option<u32>,
+}
+
+impl Stranger {
+    pub fn new(machine: usize) -> Self {
+        Self {
+            life: Life { machine, life: 0 },
+            connection: 0,
+            sequence: 0,
+            step: Step::Lookup,
+            cell: Cell { file: "locked".into(), offset: 0 },
+            handle: None,
+            lock: None,
+            value: 0,
+            job: 0,
+            pending: None,
+            busy: false,
+            jobs_left: None,
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.jobs_left == Some(0) && !self.busy
+    }
+
+    pub fn end_soon(&mut self, jobs: u32) {
+        self.jobs_left = Some(jobs);
+    }
+
+    /// A new life over a new connection.
+    pub fn start(&mut self, out: &mut Out<'_>) {
+        if let Some((hold, _)) = self.lock.take() {
+            out.log(What::Released { hold });
+        }
+        self.life.life += 1;
+        self.pending = None;
+        self.connection = out.number();
+        out.effects.push(Effect::Connect(self.connection));
+        self.begin(out);
+    }
+
+    /// Takes up a job.
+    fn begin(&mut self, out: &mut Out<'_>) {
+        self.busy = self.jobs_left != Some(0);
+        match &mut self.jobs_left {
+            Some(0) => return,
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.job = out.number();
+        self.cell.offset = CELL_BYTES * out.random.below(2);
+        self.step = match out.random.below(10) {
+            _ if self.handle.is_none() => Step::Lookup,
+            0..=4 => Step::Lock,
+            5..=7 => Step::Peek,
+            _ => Step::Steal,
+        };
+        let pause = if self.jobs_left.is_some() { 50 } else { 1500 };
+        self.pause(pause, out);
+    }
+
+    fn pause(&self, longest_ms: u64, out: &mut Out<'_>) {
+        let at_ms = out.clock.now() + out.random.between(0, longest_ms);
+        out.effects.push(Effect::Wake { at_ms, life: self.life, wake: Wake::Slot(0) });
+    }
+
+    pub fn on_wake(&mut self, life: Life, wake: Wake, out: &mut Out<'_>) {
+        if life != self.life {
+            return;
+        }
+        match wake {
+            Wake::Slot(_) if self.pending.is_none() => self.send(out),
+            Wake::Impatient { tag, .. } if self.pending.as_ref().is_some_and(|(sent, _)| *sent == tag) => {
+                out.effects.push(Effect::Close(self.connection));
+                self.start(out);
+            }
+            _ => {}
+        }
+    }
+
+    pub fn on_closed(&mut self, connection: u64, out: &mut Out<'_>) {
+        if connection == self.connection {
+            self.start(out);
+        }
+    }
+
+    fn action(&self) -> Action {
+        let handle = || self.handle.clone().expect("looked up first");
+        let lock_id = || self.lock.expect("locked first").1;
+        let (cell, file) = (self.cell.clone(), self.cell.file.clone());
+        match self.step {
+            Step::Lookup => Action::Lookup { file },
+            Step::Lock => Action::Lock {
+                file,
+                handle: handle(),
+                owner: 0,
+                open: StateId::ANONYMOUS,
+                existing: None,
+                offset: cell.offset,
+                length: CELL_BYTES,
+                exclusive: true,
+                reclaim: false,
+            },
+            Step::Read => Action::Read { cell, handle: handle(), state_id: StateId::ANONYMOUS },
+            Step::Write => {
+                let (state_id, value) = (lock_id(), self.value + 1);
+                Action::Write { cell, handle: handle(), state_id, value, job: self.job }
+            }
+            Step::Unlock => {
+                let (offset, length) = (cell.offset, CELL_BYTES);
+                Action::Unlock { handle: handle(), state_id: lock_id(), offset, length }
+            }
+            Step::Peek if self.job.is_multiple_of(2) => {
+                Action::Read { cell, handle: handle(), state_id: StateId::ANONYMOUS }
+            }
+            Step::Peek => Action::SetMode { file, handle: handle(), mode: 0o666 },
+            Step::Steal => Action::Remove { name: TOKEN.into() },
+        }
+    }
+
+    fn send(&mut self, out: &mut Out<'_>) {
+        let action = self.action();
+        if let (Step::Unlock, Some((hold, _))) = (self.step, self.lock) {
+            out.log(What::Released { hold });
+        }
+        self.sequence += 1;
+        let place = Place { session: STATELESS, slot: self.life.machine as u32, sequence: self.sequence };
+        let request = Request::InSession { place, cache_this: false, action };
+        let (tag, bytes) = (out.number(), wire::encode(&request));
+        out.history.requests.insert(tag, (self.life, request.clone()));
+        out.log(What::Sent { tag });
+        self.pending = Some((tag, request));
+        out.effects.push(Effect::Send { connection: self.connection, tag, bytes });
+        let (at_ms, wake) = (out.clock.now() + PATIENCE_MS, Wake::Impatient { tag, attempt: 0 });
+        out.effects.push(Effect::Wake { at_ms, life: self.life, wake });
+    }
+
+    pub fn on_reply(&mut self, tag: u64, reply: &Bytes, out: &mut Out<'_>) {
+        let Some((_, request)) = self.pending.take_if(|(sent, _)| *sent == tag) else { return };
+        out.log(What::Received { tag });
+        match wire::decode(&request, reply) {
+            Outcome::Done(done) => {
+                if let (Step::Lock, Some(state_id)) = (self.step, done.state_id) {
+                    let hold = out.number();
+                    let (file, offset) = (self.cell.file.clone(), self.cell.offset);
+                    let holding =
+                        Holding::Lock { file, owner: 0, offset, length: CELL_BYTES, exclusive: true };
+                    out.log(What::Held { life: self.life, client: NOBODY, hold, state_id, holding });
+                    self.lock = Some((hold, state_id));
+                }
+                self.handle = done.handle.or(self.handle.take());
+                self.value = done.value;
+                self.advance(out);
+            }
+            // It comes again, for the recall or whoever is in the way will end.
+            Outcome::Failed(Status::Delay | Status::Denied | Status::Grace | Status::Locked) => {
+                self.pause(1000, out);
+            }
+            // Nobody has made it yet, or somebody was quicker.
+            Outcome::Failed(Status::NoEntry) if matches!(self.step, Step::Lookup | Step::Steal) => {
+                self.finish(out);
+            }
+            outcome => out.log(What::Unexpected(format!("{:?}: {request:?}: {outcome:?}", self.life))),
+        }
+    }
+
+    fn advance(&mut self, out: &mut Out<'_>) {
+        self.step = match self.step {
+            Step::Lock => Step::Read,
+            Step::Read => Step::Write,
+            Step::Write => Step::Unlock,
+            Step::Unlock => {
+                self.lock = None;
+                return self.finish(out);
+            }
+            Step::Lookup | Step::Peek | Step::Steal => return self.finish(out),
+        };
+        self.pause(50, out);
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        out.log(What::Finished { life: self.life, job: self.job });
+        self.begin(out);
+    }
+}

@@ -5,7 +5,7 @@ use proto::nfs4::Status;
 
 use crate::file::FileState;
 use crate::locks::unlock_range;
-use crate::{FileId, LockError, LockOwner, Now, Range, State};
+use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
 
 /// What an owner held of a range before it was given more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl State {
     /// Locks a range for an NLM caller, and says what the caller held of it before.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; DELAY at a bound; clients in the way whose lease is over.
+    /// DENIED with the lock in the way; DELAY at a bound; delegations in the way, and clients whose lease is over.
     pub fn nlm_lock(
         &self,
         file: FileId,
@@ -27,6 +27,11 @@ impl State {
             return Err(Status::Delay.into());
         }
         self.nlm_change(file, owner, |state| {
+            // Together with the lock: a delegation that is granted in between would let others lock unseen.
+            let obstacles = self.recall_conflicts((file, state), None, exclusive, now);
+            if !obstacles.is_empty() {
+                return Err(LockError::Blocked(Blocked::By(obstacles)));
+            }
             let before = state.ranges.held_within(owner, &range);
             self.lock_range(state, owner, (range, exclusive), now)?;
             Ok(HeldBefore(before))

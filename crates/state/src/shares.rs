@@ -1,7 +1,7 @@
 //! Share reservations (RFC 8881 §9.7), NFSv4's and NLM's in one place.
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, Status};
+use proto::nfs4::{ClientId, Status, share};
 
 use crate::file::{FileState, OpenState};
 use crate::{Blocked, FileId, Now, Obstacles, State};
@@ -59,7 +59,7 @@ impl State {
     /// Reserves a file for an NLM caller; its earlier share is replaced.
     ///
     /// # Errors
-    /// SHARE_DENIED, or DELAY when the file has too many; clients in the way whose lease is over.
+    /// SHARE_DENIED, or DELAY when the file has too many; delegations in the way, and clients whose lease is over.
     pub fn share(
         &self,
         file: FileId,
@@ -68,6 +68,11 @@ impl State {
         now: Now,
     ) -> Result<(), Blocked> {
         self.files.with(file, |state, _| {
+            let writes = access & share::WRITE != 0 || deny & share::READ != 0;
+            let obstacles = self.recall_conflicts((file, state), None, writes, now);
+            if !obstacles.is_empty() {
+                return Err(Blocked::By(obstacles));
+            }
             let mine = state.shares.iter().position(|share| share.owner == owner);
             let before = mine.map(|index| state.shares.swap_remove(index));
             if let Err(blocked) = self.check_shares(state, None, (access, deny), now) {

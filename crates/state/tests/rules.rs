@@ -735,6 +735,39 @@ fn a_lone_writer_is_delegated_to_and_anybody_else_recalls() {
 }
 
 #[test]
+fn locks_and_shares_of_nlm_recall_what_would_hide_others() {
+    let whole = Range::new(0, u64::MAX).unwrap();
+    let nlm = LockOwner::Nlm { host: Bytes::from_static(b"h"), process: 1, handle: Bytes::new() };
+    let host = ShareOwner { host: Bytes::from_static(b"h"), handle: Bytes::new() };
+    for kind in [DelegationKind::Read, DelegationKind::Write] {
+        let wish = |access| Open { delegate: Some(kind), ..open_as(access, 0, "o") };
+        let is_write = kind == DelegationKind::Write;
+        let access = if is_write { share::BOTH } else { share::READ };
+        let in_the_way = |attempt: &dyn Fn(&State) -> Result<(), Blocked>| {
+            let state = state();
+            let a = client(&state, "a");
+            let (id, granted) = state.open(&a, &wish(access), T0).unwrap().delegation.unwrap();
+            assert_eq!(granted, kind);
+            let Err(blocked) = attempt(&state) else { return false };
+            assert_eq!(recalls::<()>(Err(blocked))[0].state_id, id);
+            state.return_delegation(&a, &id).unwrap();
+            attempt(&state).unwrap();
+            true
+        };
+        let lock = |exclusive| {
+            in_the_way(&|state| match state.nlm_lock(FILE, &nlm, (whole, exclusive), T0) {
+                Ok(_) => Ok(()),
+                Err(LockError::Blocked(blocked)) => Err(blocked),
+                Err(LockError::Denied(denied)) => panic!("{denied:?}"),
+            })
+        };
+        assert_eq!((lock(true), lock(false)), (true, is_write));
+        let reserve = |modes| in_the_way(&|state| state.share(FILE, host.clone(), modes, T0));
+        assert_eq!((reserve((share::WRITE, 0)), reserve((share::READ, 0))), (true, is_write));
+    }
+}
+
+#[test]
 fn delegations_are_bounded() {
     let state = State::new(Limits { delegations_max: 0, ..Limits::default() }, 1);
     let a = client(&state, "a");

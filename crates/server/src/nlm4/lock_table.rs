@@ -129,11 +129,11 @@ pub trait LockTable: Send + Sync + 'static {
         exclusive: bool,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
-    /// Takes a lock, when nobody's delegation is in the way under which locks may be held unseen. What `owner` already holds of
-    /// the range changes to the new kind, as POSIX has it.
+    /// Takes a lock, when nobody's delegation, under which locks may be held unseen, stands in the way. What `owner` already
+    /// holds of the range changes to the new kind, as POSIX has it.
     ///
     /// # Errors
-    /// When it cannot be had now.
+    /// When it cannot be had now; `Full` when a delegation does not come back in time.
     fn lock(
         &self,
         file: FileKey,

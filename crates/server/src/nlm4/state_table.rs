@@ -116,7 +116,7 @@ impl LockTable for Recaller {
         let (file, owner, asked) = (file(key), owner(asking), (range(bytes), exclusive));
         let host = host(asking.client, &asking.host);
         self.may_be_given(&host, &call).await?;
-        let attempt = || outcome(self.try_nlm_lock(file, &owner, asked, call.reclaim));
+        let attempt = || outcome(self.state().nlm_lock(file, &owner, asked, self.now()));
         let mut locked = self.hold(attempt).await.map_err(refused)?;
         if locked.is_err()
             && let Some(lock) = &call.waits_for

@@ -93,35 +93,6 @@ impl Waiter {
 }
 
 impl Recaller {
-    /// Locks a range for a host, when nobody's lock and, unless it is a reclaim, nobody's delegation is in the way.
-    pub(crate) fn try_nlm_lock(
-        &self,
-        file: FileId,
-        owner: &LockOwner,
-        asked: (Range, bool),
-        reclaim: bool,
-    ) -> Result<HeldBefore, LockError> {
-        let before = self.state().nlm_lock(file, owner, asked, self.now())?;
-        if reclaim {
-            return Ok(before);
-        }
-        // Under a delegation locks may be held unseen. No other is given now that the range is locked, so that those there are
-        // need only be looked for once.
-        let in_the_way = if asked.1 {
-            self.state().begin_change(file, None, self.now()).map(drop).err()
-        } else {
-            let obstacles = self.state().read_conflicts(file, None, self.now());
-            (!obstacles.is_empty()).then_some(Blocked::By(obstacles))
-        };
-        match in_the_way {
-            None => Ok(before),
-            Some(blocked) => {
-                self.state().nlm_undo(file, owner, asked.0, &before);
-                Err(LockError::Blocked(blocked))
-            }
-        }
-    }
-
     /// Notes who waits for a lock, or that it has asked again.
     pub(crate) fn wait_for_nlm_lock(
         &self,
@@ -221,7 +192,7 @@ impl Recaller {
             return Ok(false);
         };
         let Some(nlm) = waiter.nlm_mut().filter(|nlm| nlm.phase == Phase::Waiting) else { return Ok(false) };
-        let before = match self.try_nlm_lock(file, owner, asked, false) {
+        let before = match self.state().nlm_lock(file, owner, asked, self.now()) {
             Ok(before) => before,
             Err(LockError::Denied(_)) => return Ok(false),
             Err(LockError::Blocked(blocked)) => return Err(blocked),

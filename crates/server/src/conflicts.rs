@@ -22,7 +22,7 @@ pub enum Conflict {
 /// may wait for a recall, but not for long: [`Conflict::Later`] ends the wait.
 pub trait Conflicts: Send + Sync + 'static {
     /// As long as it lives, nobody is given anything that the change under way would take back.
-    type Guard<'a>: Send
+    type Guard<'a>: Send + Sync
     where
         Self: 'a;
 
@@ -55,6 +55,9 @@ pub trait Conflicts: Send + Sync + 'static {
         &self,
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
+
+    /// Checks that nobody's share reservation keeps the names of the object; [`Conflict::Denied`] otherwise.
+    fn check_removal(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
 
     /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives: what was found
     /// under them stays there.
@@ -103,6 +106,10 @@ impl Conflicts for NoConflicts {
         Ok(())
     }
 
+    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
         Ok(TakenNames::default())
     }
@@ -148,6 +155,10 @@ impl<C: Conflicts> Conflicts for Arc<C> {
         object: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
         (**self).before_remove(object)
+    }
+
+    fn check_removal(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {
+        (**self).check_removal(object)
     }
 
     fn take_names(

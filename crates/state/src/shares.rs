@@ -52,6 +52,19 @@ impl State {
     }
 }
 
+impl State {
+    /// Checks that nobody who has a file open denies that it is written: then its name stays (RFC 8881 §18.25.4).
+    ///
+    /// # Errors
+    /// FILE_OPEN; clients in the way whose lease is over.
+    pub fn check_removal(&self, file: FileId, now: Now) -> Result<(), Blocked> {
+        self.files.with(file, |state, _| match self.check_shares(state, None, (share::WRITE, 0), now) {
+            Err(Blocked::Status(_)) => Err(Status::FileOpen.into()),
+            checked => checked,
+        })
+    }
+}
+
 /// Shares of one file through NLM; one more is refused.
 const SHARES_MAX: usize = 4096;
 

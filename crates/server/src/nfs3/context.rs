@@ -150,6 +150,18 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         Ok(Removing { guard, node: Some(node) })
     }
 
+    /// Checks that nobody's share reservation keeps the name.
+    pub(super) async fn check_removal(
+        &self,
+        dir: &Object<'_, F>,
+        removing: &Removing<'a, F, C>,
+    ) -> Result<(), Status> {
+        match &removing.node {
+            Some(node) => self.conflicts.check_removal(dir.fs().object_id(node)).await.map_err(conflict),
+            None => Ok(()),
+        }
+    }
+
     /// After the name was removed or replaced, or may have been: an error may be one of putting the change on the disk.
     pub(super) async fn after_remove(&self, dir: &Object<'_, F>, removing: Removing<'a, F, C>) {
         if let Some(node) = &removing.node {
@@ -208,6 +220,14 @@ fn refused(denied: Denied) -> Status {
 pub(super) struct Removing<'a, F: FileSystem, C: Conflicts + 'a> {
     guard: Option<C::Guard<'a>>,
     node: Option<F::Node>,
+}
+
+impl<F: FileSystem, C: Conflicts> Removing<'_, F, C> {
+    /// True when both names are of one object.
+    pub(super) fn is_same(&self, other: &Self, fs: &F) -> bool {
+        let id = |removing: &Self| removing.node.as_ref().map(|node| fs.object_id(node));
+        id(self).is_some() && id(self) == id(other)
+    }
 }
 
 /// A guard over the change under way, where one is needed.

@@ -33,6 +33,7 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let _name = context.take_names([(dir, name)]).await?;
     let _entry = context.before_entry_change(dir).await?;
     let removing = context.before_remove_name(dir, name).await?;
+    context.check_removal(dir, &removing).await?;
     let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;
     context.after_remove(dir, removing).await;
     removed.map_err(status::of_name)

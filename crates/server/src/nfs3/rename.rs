@@ -48,8 +48,12 @@ async fn rename<F: FileSystem, C: Conflicts>(
     let _names = context.take_names([(from, old), (to, new)]).await?;
     let _source = context.before_entry_change(from).await?;
     let _target = context.before_entry_change(to).await?;
-    let _moving = context.before_remove_name(from, old).await?;
+    let moving = context.before_remove_name(from, old).await?;
     let replacing = context.before_replace_name(to, new).await?;
+    // Two names of one object: nothing will happen.
+    if !replacing.is_same(&moving, to.fs()) {
+        context.check_removal(to, &replacing).await?;
+    }
     let renamed = from.fs().rename(&from.who, &from.node, old, &to.node, new).await;
     context.after_remove(to, replacing).await;
     renamed.map_err(status::of)

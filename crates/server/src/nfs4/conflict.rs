@@ -64,6 +64,16 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
 }
 
+/// Checks that nobody's denial of writing keeps the names of a file: after delegations have come back, for opens may come with
+/// them.
+pub(crate) async fn check_removal<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+) -> Result<(), Status> {
+    let (file, recaller) = (object.file(), context.server.recaller());
+    recaller.hold(|| recaller.state().check_removal(file, recaller.now())).await
+}
+
 /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
 pub(crate) async fn take_names<F: FileSystem, const N: usize>(
     context: &Context<'_, F>,

@@ -21,6 +21,7 @@ pub(crate) async fn run<F: FileSystem>(
     context.writable(directory)?;
     let _entry = conflict::before_entry_change(context, directory).await?;
     let _changing = conflict::before_change(context, &victim).await?;
+    conflict::check_removal(context, &victim).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;
     if context.is_persistent() {

@@ -34,6 +34,11 @@ pub(crate) async fn run<F: FileSystem>(
     let _moving = before_change(context, moved.as_ref()).await?;
     let replaced = named(context, target, new).await?;
     let _replacing = before_change(context, replaced.as_ref()).await?;
+    // Two names of one object: nothing will happen.
+    let lost = replaced.as_ref().filter(|lost| moved.as_ref().is_none_or(|moved| moved.id() != lost.id()));
+    if let Some(lost) = lost {
+        conflict::check_removal(context, lost).await?;
+    }
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
     if let Some(object) = moved.filter(|_| context.is_persistent()) {
         let (from, to) = (source.entry(old), target.entry(new));

@@ -14,7 +14,7 @@ fn key(object: ObjectId) -> FileId {
 
 fn conflict(status: Status) -> Conflict {
     match status {
-        Status::Locked => Conflict::Denied,
+        Status::Locked | Status::FileOpen => Conflict::Denied,
         _ => Conflict::Later,
     }
 }
@@ -64,6 +64,11 @@ impl Conflicts for Recaller {
 
     async fn before_remove(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
         self.change(object).await
+    }
+
+    async fn check_removal(&self, object: ObjectId) -> Result<(), Conflict> {
+        let removable = || self.state().check_removal(key(object), self.now());
+        self.hold(removable).await.map_err(conflict)
     }
 
     async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {

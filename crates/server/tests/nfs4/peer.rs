@@ -687,6 +687,11 @@ impl Peer {
 
     /// The same machine's call of NFSv3, which must succeed.
     pub fn nfs3<R: nfs3::Request>(&self, arguments: &R) -> R::Ok {
+        self.try_nfs3(arguments).unwrap_or_else(|status| panic!("{status}"))
+    }
+
+    /// The same machine's call of NFSv3.
+    pub fn try_nfs3<R: nfs3::Request>(&self, arguments: &R) -> Result<R::Ok, nfs3::Status> {
         let number = (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number());
         let answer = self.begin_call(number, xdr::to_bytes(arguments).to_vec());
         let bytes = if self.server.waits {
@@ -695,8 +700,8 @@ impl Peer {
             answer.now_or_never().expect("memory answers at once")
         };
         match xdr::from_bytes::<nfs3::Reply<R::Ok, R::Fail>>(bytes).unwrap() {
-            nfs3::Reply::Ok(ok) => ok,
-            nfs3::Reply::Err(status, _) => panic!("{status}"),
+            nfs3::Reply::Ok(ok) => Ok(ok),
+            nfs3::Reply::Err(status, _) => Err(status),
         }
     }
 

@@ -198,6 +198,38 @@ fn a_refused_removal_keeps_nothing() {
 }
 
 #[test]
+fn the_name_of_a_file_stays_while_somebody_denies_that_it_is_written() {
+    // RFC 8881 §18.25.4.
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    for name in ["f", "over"] {
+        let (file, state_id) = a.create(name);
+        assert_eq!(a.close(&file, state_id), Status::Ok);
+    }
+    let access = share::READ | share::WANT_NO_DELEGATION;
+    let denying = OpenArgs { share_deny: share::WRITE, ..open("f", access, None) };
+    let state_id = opened(&mut a, &denying).state_id;
+    let dir = root(&mut b);
+    let place = |name: &'static str| nfs3::DirOpArgs { dir, name: name.into() };
+    for peer in [&mut a, &mut b] {
+        assert_eq!(remove(peer, "f"), Status::FileOpen);
+        assert_eq!(rename(peer, "over", "f"), Status::FileOpen);
+        assert_eq!(rename(peer, "f", "f"), Status::Ok, "nothing goes");
+        let refused = peer.try_nfs3(&nfs3::RemoveArgs { object: place("f") });
+        assert_eq!(refused.unwrap_err(), nfs3::Status::AccessDenied);
+        let refused = peer.try_nfs3(&nfs3::RenameArgs { from: place("over"), to: place("f") });
+        assert_eq!(refused.unwrap_err(), nfs3::Status::AccessDenied);
+        assert_eq!(rename(peer, "f", "moved"), Status::Ok, "it keeps a name");
+        assert_eq!(rename(peer, "moved", "f"), Status::Ok);
+    }
+    let file = b.nfs3(&nfs3::LookupArgs { what: place("f") }).object;
+    let file = FileHandle(Bytes::copy_from_slice(file.as_bytes()));
+    assert_eq!(a.close(&file, state_id), Status::Ok);
+    assert_eq!(rename(&mut b, "over", "f"), Status::Ok);
+    assert_eq!(remove(&mut b, "f"), Status::Ok);
+}
+
+#[test]
 fn a_delegation_keeps_a_file_that_its_holder_removes() {
     let server = TestServer::new();
     let mut a = Peer::new(&server, 1);

@@ -63,6 +63,10 @@ impl Conflicts for Asked {
         self.ask("remove", object)
     }
 
+    async fn check_removal(&self, object: ObjectId) -> Result<(), Conflict> {
+        self.ask("share", object)
+    }
+
     async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
         self.questions.lock().extend(names.iter().map(|(directory, _)| ("take", directory.fileid)));
         Ok(TakenNames::default())
@@ -108,17 +112,25 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     let h = server.attributes(server.file(root, "h", 0o644)).fileid;
     asked.take();
     server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
-    let moved =
-        [("take", r), ("take", r), ("entry", r), ("entry", r), ("remove", f), ("remove", h), ("gone", h)];
+    let moved = [
+        ("take", r),
+        ("take", r),
+        ("entry", r),
+        ("entry", r),
+        ("remove", f),
+        ("remove", h),
+        ("share", h),
+        ("gone", h),
+    ];
     assert_eq!(asked.take(), moved, "both directories, what moves and what is replaced");
     server.ok(&RemoveArgs { object: place(root, "h") });
     assert_eq!(
         asked.take(),
-        [("take", r), ("entry", r), ("remove", f), ("removed", f)],
+        [("take", r), ("entry", r), ("remove", f), ("share", f), ("removed", f)],
         "it has another name"
     );
     server.ok(&RemoveArgs { object: place(root, "g") });
-    assert_eq!(asked.take(), [("take", r), ("entry", r), ("remove", f), ("gone", f)]);
+    assert_eq!(asked.take(), [("take", r), ("entry", r), ("remove", f), ("share", f), ("gone", f)]);
     let attributes = SetAttributes::default();
     server.ok(&MkDirArgs { place: place(root, "d"), attributes });
     server.ok(&SymlinkArgs { place: place(root, "s"), attributes, target: "t".into() });

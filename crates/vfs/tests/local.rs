@@ -725,3 +725,26 @@ fn a_user_without_privileges_does_not_give_files_away() {
     assert!(matches!(give(metadata.uid() + 1, metadata.gid()), Err(Error::NotPermitted)));
     assert_eq!(give(metadata.uid(), metadata.gid()).unwrap().uid, metadata.uid());
 }
+
+#[test]
+fn large_ranges_are_reserved_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("file"), b"start").expect("writes");
+    let server = Local::open(dir.path(), &quick(HandleMode::Auto)).expect("opens the export");
+    let file = lookup(&server, "file").expect("exists");
+    // More than is reserved at a time.
+    let length = (160 << 20) + 5;
+    block_on(server.allocate(&root(), &file, 3, length)).expect("reserves");
+    let reserved = block_on(server.attributes(&file)).expect("attributes");
+    assert_eq!(reserved.size, length + 3);
+    assert!(reserved.used >= length);
+    block_on(server.deallocate(&root(), &file, 5, length)).expect("gives back");
+    let given_back = block_on(server.attributes(&file)).expect("attributes");
+    assert_eq!(given_back.size, length + 3);
+    assert!(given_back.used < 1 << 20);
+    // More than there is: nothing is taken.
+    let all = block_on(server.stat_fs(&file)).expect("space").total_bytes;
+    assert!(matches!(block_on(server.allocate(&root(), &file, 0, all + (1 << 30))), Err(Error::NoSpace)));
+    assert_eq!(block_on(server.attributes(&file)).expect("attributes").size, length + 3);
+    restore_thread_identity().expect("restores the ids");
+}

@@ -13,6 +13,9 @@ use super::{Durability, Export, stat};
 use crate::permissions::READ;
 use crate::{Content, Error, Identity, Result};
 
+/// How much is reserved before others have their turn at a thread, in bytes: to reserve takes time by the size, to give back does not.
+const PIECE_BYTES: u64 = 64 << 20;
+
 impl Export {
     pub(super) async fn seek(
         self: &Arc<Self>,
@@ -49,7 +52,7 @@ impl Export {
         offset: u64,
         length: u64,
     ) -> Result<()> {
-        self.change_space(who, object, (offset, length), FallocateFlags::empty()).await
+        self.change_space(who, object, (offset, length), FallocateFlags::empty(), PIECE_BYTES).await
     }
 
     pub(super) async fn deallocate(
@@ -60,7 +63,7 @@ impl Export {
         length: u64,
     ) -> Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        self.change_space(who, object, (offset, length), flags).await
+        self.change_space(who, object, (offset, length), flags, u64::MAX).await
     }
 
     async fn change_space(
@@ -69,6 +72,7 @@ impl Export {
         object: &Arc<Object>,
         (offset, length): (u64, u64),
         flags: FallocateFlags,
+        piece_bytes: u64,
     ) -> Result<()> {
         check_kind(object)?;
         self.check_writable()?;
@@ -76,21 +80,40 @@ impl Export {
         if offset.checked_add(length).is_none_or(|end| end > self.limits.file_bytes_max) {
             return Err(Error::FileTooBig);
         }
+        if flags.is_empty() {
+            self.check_room(object, length)?;
+        }
         let fd = self.data_descriptor(object, Purpose::Write)?;
-        let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(object));
-        // Large ranges take their time.
-        let change = move || {
-            // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
-            export.acting.become_caller(&who)?;
-            let done = retry_on_intr(|| fallocate(&fd, flags, offset, length));
-            export.moved(&changed);
-            Ok(done?)
-        };
-        self.pool.run(change).await?;
+        let mut done = 0;
+        while done < length {
+            let (at, count) = (offset + done, (length - done).min(piece_bytes));
+            let (export, who, changed, fd) =
+                (Arc::clone(self), who.clone(), Arc::clone(object), Arc::clone(&fd));
+            let change = move || {
+                // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
+                export.acting.become_caller(&who)?;
+                let done = retry_on_intr(|| fallocate(&fd, flags, at, count));
+                export.moved(&changed);
+                Ok(done?)
+            };
+            self.pool.run(change).await?;
+            done += count;
+        }
         match self.durability {
             Durability::Sync => self.sync(object, Depth::All).await,
             Durability::Async => Ok(()),
         }
+    }
+}
+
+impl Export {
+    /// Refuses what cannot be reserved, before the kernel fills the disk on the way to finding out.
+    fn check_room(&self, object: &Arc<Object>, length: u64) -> Result<()> {
+        let used = self.attributes(object)?.used;
+        let space = self.stat_fs()?;
+        let is_known = space.total_bytes > 0;
+        let fits = length.saturating_sub(used) <= space.available_bytes;
+        if is_known && !fits { Err(Error::NoSpace) } else { Ok(()) }
     }
 }
 

@@ -24,14 +24,16 @@ pub(crate) async fn run<F: FileSystem>(
     let _using = conflict::before_read(context, object, &state_id).await?;
     let identity = context.identity(object)?;
     let found = regular::check(object).await?;
+    // Holes take no room, and so may be longer than the data that there is room for.
+    let count = arguments.count.min(transfer::DATA_BYTES_MAX);
     let room = context.reply_room.saturating_sub(PARTS_MAX as usize * PART_BYTES);
-    let count = transfer::bytes(arguments.count, room) as u64;
-    let end = arguments.offset.saturating_add(count).min(found.size);
+    let mut room = transfer::bytes(count, room) as u64;
+    let end = arguments.offset.saturating_add(u64::from(count)).min(found.size);
     // What has all its blocks has no holes to look for.
     let may_have_holes = found.used < found.size;
     let (eof, parts) = (reply.reserve_u32(), reply.reserve_u32());
     let (mut at, mut written) = (arguments.offset, 0);
-    while at < end && written < PARTS_MAX {
+    while at < end && room > 0 && written < PARTS_MAX {
         let next = if may_have_holes { next(object, &identity, (at, end)).await? } else { Next::Data(end) };
         written += 1;
         match next {
@@ -41,8 +43,9 @@ pub(crate) async fn run<F: FileSystem>(
                 at = until;
             }
             Next::Data(until) => {
+                let until = until.min(at.saturating_add(room));
                 let read = put_data(object, &identity, (at, until), reply).await?;
-                at += read;
+                (at, room) = (at + read, room - read.min(room));
                 if at < until {
                     // Cut off meanwhile.
                     break;

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::*;
 
-use crate::peer::{Peer, TestServer, open};
+use crate::peer::{Peer, Setup, TestServer, open};
 
 /// Of the file system in memory.
 const PAGE: u64 = 4096;
@@ -196,4 +196,42 @@ fn advice_is_taken_and_what_becomes_of_it_is_told() {
     }
     let nobodys = StateId { other: [9; 12], sequence: 1 };
     assert_eq!(peer.on(&file, Operation::IoAdvise, &advice(nobodys)).status, Status::BadStateId);
+}
+
+#[test]
+fn a_directory_of_the_host_has_the_same_holes() {
+    let directory = tempfile::tempdir().unwrap();
+    let setup = Setup { minor_version: 2, ..Setup::default() };
+    let mut peer = Peer::new(&TestServer::local_with(directory.path(), setup), 1);
+    let (file, state_id) = peer.create("f");
+    let piece = 16 * PAGE;
+    peer.write(&file, state_id, 0, &[7; 16 * PAGE as usize]);
+    peer.write(&file, state_id, 3 * piece, b"end");
+    let arguments = ReadPlusArgs { state_id, offset: piece - 2, count: 1 << 20 };
+    let read: ReadPlusResult = peer.on(&file, Operation::ReadPlus, &arguments).body(Operation::ReadPlus);
+    let data =
+        |offset, data: &'static [u8]| ReadPlusPart::Data(PlusData { offset, data: Bytes::from_static(data) });
+    let hole = ReadPlusPart::Hole(PlusHole { offset: piece, length: 2 * piece });
+    let parts = vec![data(piece - 2, &[7, 7]), hole, data(3 * piece, b"end")];
+    assert_eq!(read, ReadPlusResult { eof: true, parts });
+    // As much data as a reply may have, and holes besides.
+    let filled = [9; 64 << 10];
+    for at in [4 * piece, 5 * piece] {
+        peer.write(&file, state_id, at, &filled);
+    }
+    let arguments = ReadPlusArgs { state_id, offset: piece, count: 1 << 20 };
+    let read: ReadPlusResult = peer.on(&file, Operation::ReadPlus, &arguments).body(Operation::ReadPlus);
+    assert_eq!(
+        (read.eof, &read.parts[0]),
+        (false, &ReadPlusPart::Hole(PlusHole { offset: piece, length: 2 * piece }))
+    );
+    let bytes = read.parts.iter().map(|part| match part {
+        ReadPlusPart::Data(data) => data.data.len() as u64,
+        ReadPlusPart::Hole(_) => 0,
+    });
+    assert!((piece / 2..piece).contains(&bytes.sum()));
+    // More than any disk has: refused at once, and the disk is as it was.
+    let huge = AllocateArgs { state_id, offset: 0, length: 1 << 43 };
+    assert_eq!(peer.on(&file, Operation::Allocate, &huge).status, Status::NoSpace);
+    assert_eq!(peer.attributes(&file, &[AttributeId::Size]).size, Some(6 * piece));
 }

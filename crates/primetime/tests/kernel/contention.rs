@@ -12,6 +12,15 @@ const QUEUED: u32 = 20;
 
 #[test]
 fn two_linux_clients_take_turns_and_see_what_the_other_one_did() {
+    contend("vers=4.1");
+}
+
+#[test]
+fn so_they_do_in_minor_version_2() {
+    contend("vers=4.2");
+}
+
+fn contend(options: &str) {
     let Some(lab) = Lab::for_test() else { return };
     let server = Server::start(&lab);
     let numbers = [INCREMENTS, NAMES, 50, DELEGATED, QUEUED].map(|number| number.to_string());
@@ -25,6 +34,7 @@ fn two_linux_clients_take_turns_and_see_what_the_other_one_did() {
             ],
             env: &[
                 ("PEER", peer),
+                ("MOUNT_OPTIONS", options),
                 ("INCREMENTS", &numbers[0]),
                 ("NAMES", &numbers[1]),
                 ("LINES", &numbers[2]),

@@ -43,7 +43,7 @@ pub(crate) async fn of<F: FileSystem>(
 ) -> Result<AttributeValues, Status> {
     let server = context.server;
     let mut values = of_object(attributes);
-    if context.minor_version >= 2 {
+    if context.minor_version >= 2 && wanted.intersects(SINCE_2) {
         add_since_2(&mut values, object.fs());
         values.open_arguments = Some(open_arguments(server.delegations()));
     }
@@ -84,6 +84,13 @@ pub(crate) async fn of<F: FileSystem>(
     }
     Ok(values)
 }
+
+const SINCE_2: Bitmap = Bitmap::of(&[
+    AttributeId::CloneBlksize,
+    AttributeId::ChangeAttrType,
+    AttributeId::XattrSupport,
+    AttributeId::OpenArguments,
+]);
 
 const CONSTANTS: Bitmap = Bitmap::of(&[
     AttributeId::FhExpireType,

@@ -7,7 +7,6 @@ use state::Limits;
 use super::arguments::{put, root, set};
 use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
-use super::table::table;
 use crate::peer::Peer;
 
 /// Servers that get pieces of requests, in memory and over a directory.
@@ -22,13 +21,14 @@ pub fn run(ledger: &Ledger) {
     pieces(ledger);
 }
 
-fn operations() -> Vec<Operation> {
-    table().into_keys().filter(|operation| *operation != Operation::Sequence).collect()
+fn operations(ledger: &Ledger) -> Vec<Operation> {
+    let all = ledger.operations().into_iter();
+    all.filter(|operation| *operation != Operation::Sequence).collect()
 }
 
 /// A user who owns nothing, without state: stateids are those of somebody else.
 fn every_operation_by_a_user(ledger: &Ledger) {
-    for operation in operations() {
+    for operation in operations(ledger) {
         let lab = Lab::new(ledger);
         let mut user = lab.client(7, 1000);
         ledger.run(&mut user, &lab.scene.good(operation));
@@ -51,7 +51,7 @@ fn every_operation_of_other_servers(ledger: &Ledger) {
         || Options { known: vec!["client 5"], ..Options::default() },
         || Options { limits: Limits { states_per_client_max: 0, ..Limits::default() }, ..Options::default() },
     ];
-    for operation in operations() {
+    for operation in operations(ledger) {
         for options in all {
             let mut lab = Lab::with(ledger, &options());
             let steps = lab.scene.good(operation);
@@ -86,7 +86,7 @@ fn pieces(ledger: &Ledger) {
 }
 
 fn try_pieces(lab: &mut Lab<'_>, dice: &mut Dice) {
-    let (ledger, operations) = (lab.ledger, operations());
+    let (ledger, operations) = (lab.ledger, operations(lab.ledger));
     let mut user = lab.client(7, 1000);
     let mut now_ms = 0;
     for _ in 0..COMPOUNDS_PER_SERVER {

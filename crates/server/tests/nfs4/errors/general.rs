@@ -9,13 +9,13 @@ use super::table::table;
 use crate::peer::Peer;
 
 /// The operations of the table that run in a session.
-fn in_session() -> Vec<Operation> {
+fn in_session(ledger: &Ledger) -> Vec<Operation> {
     let outside = [Operation::Sequence, Operation::BindConnToSession];
-    table().into_keys().filter(|operation| !outside.contains(operation)).collect()
+    ledger.operations().into_iter().filter(|operation| !outside.contains(operation)).collect()
 }
 
 pub fn run(ledger: &Ledger) {
-    the_table_is_complete();
+    the_table_is_complete(ledger.minor_version);
     every_operation_succeeds_as_it_should(ledger);
     arguments_end_too_early(ledger);
     no_file_handle_is_set(ledger);
@@ -26,16 +26,18 @@ pub fn run(ledger: &Ledger) {
 }
 
 /// An operation that is missing in the table is one that the server does not have.
-fn the_table_is_complete() {
-    let (table, elsewhere) = (table(), Ledger::default());
+fn the_table_is_complete(minor_version: u32) {
+    let (table, elsewhere) = (table(), Ledger::new(minor_version));
     let mut lab = Lab::new(&elsewhere);
     for operation in Operation::ALL.iter().filter(|operation| !table.contains_key(operation)) {
-        lab.expect(&[step(*operation, &())], Status::NotSupported);
+        let is_known = operation.since_minor_version() <= minor_version;
+        let status = if is_known { Status::NotSupported } else { Status::IllegalOperation };
+        lab.expect(&[step(*operation, &())], status);
     }
 }
 
 fn every_operation_succeeds_as_it_should(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let mut lab = Lab::new(ledger);
         let steps = lab.scene.good(operation);
         lab.expect(&steps, Status::Ok);
@@ -43,7 +45,7 @@ fn every_operation_succeeds_as_it_should(ledger: &Ledger) {
 }
 
 fn arguments_end_too_early(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let mut lab = Lab::new(ledger);
         let mut steps = lab.scene.good(operation);
         let last = steps.last_mut().unwrap();
@@ -60,7 +62,7 @@ fn arguments_end_too_early(ledger: &Ledger) {
 }
 
 fn no_file_handle_is_set(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let mut lab = Lab::new(ledger);
         let last = lab.scene.good(operation).pop().unwrap();
         let results = lab.run(&[last]);
@@ -73,7 +75,7 @@ fn no_file_handle_is_set(ledger: &Ledger) {
 }
 
 fn a_session_is_missing_or_in_the_wrong_place(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let lab = Lab::new(ledger);
         let last = lab.scene.good(operation).pop().unwrap();
         ledger.bare(&lab.peer, std::slice::from_ref(&last));
@@ -111,7 +113,7 @@ fn the_reply_has_no_room(ledger: &Ledger) {
     let session = narrow_session(&lab, 512, 512);
     // With the RPC head, the head of the reply and SEQUENCE's result it fills 512 bytes.
     let tag = [b't'; 432];
-    for (slot, operation) in in_session().into_iter().enumerate() {
+    for (slot, operation) in in_session(ledger).into_iter().enumerate() {
         let last = lab.scene.good(operation).pop().unwrap();
         let sequence =
             SequenceArgs { session, slot: SlotId(slot as u32), ..lab.peer.sequence_args(1, false) };
@@ -122,7 +124,7 @@ fn the_reply_has_no_room(ledger: &Ledger) {
     sequence_itself_has_no_room(&lab, session);
     let lab = Lab::new(ledger);
     let session = narrow_session(&lab, 8192, 512);
-    for (slot, operation) in in_session().into_iter().enumerate() {
+    for (slot, operation) in in_session(ledger).into_iter().enumerate() {
         let last = lab.scene.good(operation).pop().unwrap();
         let slot = SlotId(slot as u32);
         let sequence = SequenceArgs { session, slot, ..lab.peer.sequence_args(1, true) };
@@ -145,7 +147,7 @@ fn sequence_itself_has_no_room(lab: &Lab<'_>, session: SessionId) {
 }
 
 fn a_retry_finds_no_reply(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let lab = Lab::new(ledger);
         let last = lab.scene.good(operation).pop().unwrap();
         let sequence =
@@ -159,7 +161,7 @@ fn a_retry_finds_no_reply(ledger: &Ledger) {
 
 /// Each call that an operation makes fails in turn, in every way that it can.
 fn every_call_of_the_back_end_fails(ledger: &Ledger) {
-    for operation in in_session() {
+    for operation in in_session(ledger) {
         let mut lab = Lab::new(ledger);
         let steps = lab.scene.good(operation);
         lab.trigger.take_calls();

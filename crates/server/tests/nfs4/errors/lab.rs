@@ -87,7 +87,7 @@ impl<'a> Lab<'a> {
         let names = options.known.iter().map(|owner| (record_name(owner.as_bytes(), &superuser()), false));
         state.begin_grace(names, Now(0));
         let mut server = TestServer::serving(exports, test_options(), None, state);
-        server.minor_version = 2;
+        server.minor_version = ledger.minor_version;
         let server = Arc::new(server);
         let mut peer = Peer::new(&server, 1);
         let scene = Scene::make(&server, &mut peer, objects, has_state);
@@ -98,8 +98,10 @@ impl<'a> Lab<'a> {
     pub fn local(ledger: &'a Ledger, directory: &Path) -> Self {
         std::fs::set_permissions(directory, PermissionsExt::from_mode(0o777)).unwrap();
         let options = Nfs4Options { delegations: false, ..test_options() };
-        let server =
-            TestServer::local_with(directory, Setup { options, minor_version: 2, ..Setup::default() });
+        let server = TestServer::local_with(
+            directory,
+            Setup { options, minor_version: ledger.minor_version, ..Setup::default() },
+        );
         let mut peer = Peer::new(&server, 1);
         let objects = Objects::make(&mut peer);
         let scene = Scene::make(&server, &mut peer, objects, true);

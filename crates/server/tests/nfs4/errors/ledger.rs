@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{CompoundBuilder, Operation, Status};
 use xdr::{Encode, Encoder};
 
+use super::table::table;
 use crate::peer::{Peer, Results};
 
 /// An operation with its arguments.
@@ -33,10 +34,24 @@ impl Encode for Raw<'_> {
 }
 
 /// Failures by operation and status, each with the COMPOUND that it was first seen in.
-#[derive(Default)]
-pub struct Ledger(Mutex<BTreeMap<(Operation, u32), String>>);
+pub struct Ledger {
+    seen: Mutex<BTreeMap<(Operation, u32), String>>,
+    /// In which it is seen.
+    pub minor_version: u32,
+}
 
 impl Ledger {
+    /// Empty.
+    pub fn new(minor_version: u32) -> Self {
+        Self { seen: Mutex::default(), minor_version }
+    }
+
+    /// The operations of the table that the minor version has.
+    pub fn operations(&self) -> Vec<Operation> {
+        let all = table().into_keys();
+        all.filter(|operation| operation.since_minor_version() <= self.minor_version).collect()
+    }
+
     /// Notes how a COMPOUND of these operations ended.
     pub fn note(&self, operations: &[Operation], results: &Results) {
         if results.status == Status::Ok || results.count == 0 {
@@ -44,7 +59,7 @@ impl Ledger {
         }
         let last = operations[results.count as usize - 1];
         let names = || operations.iter().map(|o| o.name()).collect::<Vec<_>>().join(" ");
-        self.0.lock().entry((last, results.status.code())).or_insert_with(names);
+        self.seen.lock().entry((last, results.status.code())).or_insert_with(names);
     }
 
     /// Runs a COMPOUND in the peer's session.
@@ -90,6 +105,6 @@ impl Ledger {
 
     /// What was seen.
     pub fn seen(&self) -> BTreeMap<(Operation, u32), String> {
-        self.0.lock().clone()
+        self.seen.lock().clone()
     }
 }

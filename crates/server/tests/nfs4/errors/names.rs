@@ -7,7 +7,6 @@ use proto::nfs4::*;
 use super::arguments::{create, lock, put, read_dir, root, set, test_lock, unlock, write};
 use super::lab::Lab;
 use super::ledger::{Ledger, Step, step};
-use super::table::table;
 use crate::peer::open;
 
 pub fn run(ledger: &Ledger) {
@@ -103,7 +102,7 @@ fn taken_and_missing_names(ledger: &Ledger) {
 
 /// Each file handle that an operation is given is of each kind in turn.
 fn every_operation_meets_every_kind(ledger: &Ledger) {
-    for operation in table().into_keys().filter(|o| *o != Operation::Sequence) {
+    for operation in ledger.operations().into_iter().filter(|o| *o != Operation::Sequence) {
         for kind in 0..4 {
             for index in 0.. {
                 let mut lab = Lab::new(ledger);

@@ -45,7 +45,7 @@ pub struct Objects {
 
 impl Objects {
     pub fn make(peer: &mut Peer) -> Self {
-        let ledger = Ledger::default();
+        let ledger = Ledger::new(peer.minor_version);
         let files = ["f", "g", "k", "r"].map(|name| {
             let (file, open) = peer.create(name);
             let write = WriteArgs {
@@ -125,7 +125,7 @@ impl Scene {
         }
         scene.locked_open = open_in_root(peer, "k", share::BOTH | none).1.state_id;
         let mut take = |operation, arguments: &dyn Fn() -> Step| {
-            let ledger = Ledger::default();
+            let ledger = Ledger::new(peer.minor_version);
             let mut results = ledger.run(peer, &[put(&scene.locked), arguments()]).sequenced();
             results.ok(Operation::PutFh);
             results.body::<LockResult>(operation).state_id

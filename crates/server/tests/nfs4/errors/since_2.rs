@@ -115,8 +115,10 @@ fn revoked_by_order(ledger: &Ledger) {
     let scene = lab.scene.clone();
     let revoking = lab.server.recaller.revoke_client(lab.peer.client);
     futures_util::FutureExt::now_or_never(revoking).unwrap().unwrap().unwrap();
-    for steps in under(&lab, &scene.file, scene.open) {
-        lab.expect(&steps, Status::AdminRevoked);
+    for (object, id) in [(&scene.file, scene.open), (&scene.delegated, scene.delegation)] {
+        for steps in under(&lab, object, id) {
+            lab.expect(&steps, Status::AdminRevoked);
+        }
     }
 }
 

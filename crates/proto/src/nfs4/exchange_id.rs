@@ -12,6 +12,8 @@ pub mod exchange_flags {
     pub const SUPP_MOVED_REFER: u32 = 1;
     /// The client understands migration.
     pub const SUPP_MOVED_MIGR: u32 = 2;
+    /// The client would like the server to finish what is under way before it ends a session or a client (RFC 7862 §14.1).
+    pub const SUPP_FENCE_OPS: u32 = 4;
     /// Stateids are bound to principals.
     pub const BIND_PRINC_STATEID: u32 = 0x100;
     /// The server is no pNFS server.
@@ -24,7 +26,7 @@ pub mod exchange_flags {
     pub const UPDATE_CONFIRMED_RECORD: u32 = 0x4000_0000;
     /// The record is confirmed.
     pub const CONFIRMED: u32 = 0x8000_0000;
-    /// Bits that a request may have.
+    /// Bits that a request may have in minor version 1; later ones add [`SUPP_FENCE_OPS`].
     pub const REQUEST_MASK: u32 = 0x4007_0103;
 }
 

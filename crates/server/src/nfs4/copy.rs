@@ -24,7 +24,7 @@ pub(crate) async fn run<F: FileSystem>(
     let (source, target) = (context.saved()?, context.object()?);
     context.writable(target)?;
     if !arguments.sources.is_empty() {
-        // There are no copies between servers (§4.6.1).
+        // There are no copies between servers (§4.6).
         return Err(Status::PartnerNotSupported);
     }
     let size = regular::check_only(source).await?.size;

@@ -107,6 +107,25 @@ fn a_client_that_comes_again_in_another_minor_version_has_begun_anew() {
 }
 
 #[test]
+fn to_be_fenced_may_be_wished_for_in_two_alone() {
+    let server = TestServer::new();
+    for (minor_version, allowed) in [(1, false), (2, true)] {
+        let peer = Peer::stranger(&server, 7, 0).speaking(minor_version);
+        let owner = ClientOwner { verifier: Verifier([1; 8]), id: format!("fenced {minor_version}").into() };
+        let flags = exchange_flags::SUPP_FENCE_OPS;
+        let asked =
+            ExchangeIdArgs { owner, flags, state_protect: StateProtect::None, implementation: vec![] };
+        match peer.exchange(&asked) {
+            Ok(exchanged) => {
+                assert!(allowed);
+                assert_eq!(exchanged.flags & flags, 0, "nothing is promised");
+            }
+            Err(status) => assert_eq!((allowed, status), (false, Status::Invalid)),
+        }
+    }
+}
+
+#[test]
 fn callbacks_are_of_the_clients_minor_version() {
     let server = TestServer::new();
     let peers = both(&server);

@@ -47,10 +47,12 @@ pub enum SideError {
         /// Why.
         source: io::Error,
     },
+    /// There is no rpcbind.
+    #[error("cannot ask rpcbind: {0}; start it, or be the port mapper by --portmap builtin")]
+    NoRpcbind(io::Error),
     /// rpcbind did not take the programs.
     #[error(
-        "cannot register with rpcbind: {0}; see with rpcinfo whether it runs and what it has, or be the port mapper by \
-         --portmap builtin"
+        "cannot register with rpcbind: {0}; see what it has with rpcinfo -p, and remove with rpcinfo -d what has ended"
     )]
     Register(io::Error),
 }
@@ -86,7 +88,10 @@ impl SideListeners {
             listeners.be_port_mapper(SocketAddr::new(address.ip(), portmap::PORT), list).await?;
         } else {
             let registered = rpcbind::register(rpcbind::destination(), &list, address.ip()).await;
-            listeners.registered = Some(registered.map_err(SideError::Register)?);
+            listeners.registered = Some(registered.map_err(|error| match error.kind() {
+                io::ErrorKind::AddrInUse => SideError::Register(error),
+                _ => SideError::NoRpcbind(error),
+            })?);
         }
         Ok(listeners)
     }

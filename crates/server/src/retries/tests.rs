@@ -69,6 +69,10 @@ impl Conflicts for Gate {
         Ok(())
     }
 
+    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
         Ok(TakenNames::default())
     }

@@ -108,6 +108,10 @@ impl Conflicts for Obstacle {
         self.answer()
     }
 
+    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
         Ok(TakenNames::default())
     }

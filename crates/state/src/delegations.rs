@@ -201,6 +201,45 @@ impl State {
         Ok(granted)
     }
 
+    /// Delegates a file to a client that need not have it open (RFC 8881 §18.49). `None` when the client has it already or
+    /// something speaks against it.
+    ///
+    /// # Errors
+    /// GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart.
+    pub fn delegate_file(
+        &self,
+        client: &Arc<Client>,
+        (file, kind): (FileId, DelegationKind),
+        reclaim: bool,
+        now: Now,
+    ) -> Result<Option<StateId>, Status> {
+        if reclaim {
+            self.check_reclaim(client)?;
+        } else {
+            self.check_new_state(client)?;
+        }
+        let is_revoked = reclaim && !self.may_reclaim_delegations(client);
+        if is_revoked || client.state_count() >= self.limits.states_per_client_max {
+            return Ok(None);
+        }
+        let access = match kind {
+            DelegationKind::Read => share::READ,
+            DelegationKind::Write => share::BOTH,
+        };
+        self.files.with(file, |state, shard| {
+            // What the holder may open on its own must be nobody's to deny.
+            let is_denied = self.check_shares(state, None, (access, 0), now).is_err();
+            if reclaim && (is_denied || state.is_used_against(client, kind)) {
+                return Err(Status::ReclaimConflict);
+            }
+            if is_denied {
+                Ok(None)
+            } else {
+                Ok(self.delegate(state, shard, client, (file, kind, false), now))
+            }
+        })
+    }
+
     /// The write delegation of `file`, unless `client` holds it itself.
     pub fn write_delegation(&self, file: FileId, client: Option<ClientId>, now: Now) -> Option<WriteHeld> {
         let shard = self.files.shard(file);

@@ -50,6 +50,7 @@ mod set_xattr;
 mod state_ids;
 mod status;
 mod verify;
+mod want_delegation;
 mod write;
 
 pub use access::*;
@@ -99,4 +100,5 @@ pub use set_xattr::*;
 pub use state_ids::*;
 pub use status::Status;
 pub use verify::*;
+pub use want_delegation::*;
 pub use write::*;

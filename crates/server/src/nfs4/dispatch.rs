@@ -14,7 +14,7 @@ use super::{
     create_session, destroy_session, exchange_id, get_attr, get_dir_delegation, get_xattr, handles,
     io_advise, link, list_xattrs, lock, lock_t, lock_u, lookup, lookup_parent, open, read, read_dir,
     read_link, read_plus, remove, remove_xattr, rename, sec_info, seek, set_attr, set_xattr, state_ids,
-    status, verify, write,
+    status, verify, want_delegation, write,
 };
 
 /// Runs one operation and appends its result.
@@ -156,6 +156,7 @@ async fn state_body<F: FileSystem>(
         O::FreeStateId => Ok(state_ids::free(context, &decode(arguments)?).await?),
         O::DelegReturn => Ok(state_ids::return_delegation(context, &decode(arguments)?)?),
         O::GetDirDelegation => put(reply, &get_dir_delegation::run(context, decode(arguments)?).await?),
+        O::WantDelegation => put(reply, &want_delegation::run(context, decode(arguments)?).await?),
         O::ReclaimComplete => Ok(state_ids::reclaim_complete(context, &decode(arguments)?).await?),
         O::ExchangeId => put(reply, &exchange_id::run(context, decode(arguments)?).await?),
         O::CreateSession => put(reply, &create_session::run(context, &decode(arguments)?).await?),

@@ -306,34 +306,27 @@ fn keeps_times<F: FileSystem>(context: &Context<'_, F>, object: &Object<F>, argu
     context.minor_version >= 2 && (wanted || had) && context.writable(object).is_ok()
 }
 
+/// How a delegation is told.
+pub(super) fn granted(state_id: StateId, kind: DelegationKind, timestamps: bool) -> OpenDelegation {
+    let (recall, permissions) = (false, NO_PERMISSIONS);
+    match kind {
+        DelegationKind::Read => OpenDelegation::Read(ReadDelegation { state_id, recall, permissions }),
+        DelegationKind::Write => {
+            let space_limit = SpaceLimit::Size(u64::MAX);
+            let granted = WriteDelegation { state_id, recall, space_limit, permissions };
+            if timestamps { OpenDelegation::WriteAttributes(granted) } else { OpenDelegation::Write(granted) }
+        }
+    }
+}
+
 /// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<F>,
     (opened, arguments): (&Opened, &OpenArgs),
 ) -> OpenDelegation {
-    match opened.delegation {
-        Some((state_id, DelegationKind::Read)) => {
-            return OpenDelegation::Read(ReadDelegation {
-                state_id,
-                recall: false,
-                permissions: NO_PERMISSIONS,
-            });
-        }
-        Some((state_id, DelegationKind::Write)) => {
-            let granted = WriteDelegation {
-                state_id,
-                recall: false,
-                space_limit: SpaceLimit::Size(u64::MAX),
-                permissions: NO_PERMISSIONS,
-            };
-            return if opened.timestamps {
-                OpenDelegation::WriteAttributes(granted)
-            } else {
-                OpenDelegation::Write(granted)
-            };
-        }
-        None => {}
+    if let Some((state_id, kind)) = opened.delegation {
+        return granted(state_id, kind, opened.timestamps);
     }
     match want(arguments) {
         share::WANT_NO_PREFERENCE => OpenDelegation::None,

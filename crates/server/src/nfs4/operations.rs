@@ -61,6 +61,7 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
         O::Create => (InSession, STATUS + CHANGE_INFO + BITMAP + HANDLE),
         // Without the handle that GETFH brings next the file could not be closed (RFC 8881 §2.10.6.4).
         O::Open => (InSession, OPENED + HANDLE),
+        O::WantDelegation => (InSession, OPENED),
         O::Link | O::Remove => (InSession, STATUS + CHANGE_INFO),
         O::Rename => (InSession, STATUS + 2 * CHANGE_INFO),
         O::Close | O::Lock | O::LockU | O::OpenDowngrade | O::SetAttr => (InSession, STATUS + STATE_ID),

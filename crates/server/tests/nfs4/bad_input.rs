@@ -20,7 +20,7 @@ fn another_minor_version_is_a_mismatch_without_results() {
 #[test]
 fn an_operation_that_is_known_but_not_there_is_notsupp_and_an_unknown_one_illegal() {
     let mut peer = Peer::new(&TestServer::new(), 1);
-    for operation in [Operation::WantDelegation, Operation::LayoutGet, Operation::OpenAttr] {
+    for operation in [Operation::LayoutReturn, Operation::LayoutGet, Operation::OpenAttr] {
         let mut results = peer.compound(|c| {
             c.push(operation, &());
         });

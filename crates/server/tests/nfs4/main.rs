@@ -31,4 +31,5 @@ mod sizes;
 mod space;
 mod store;
 mod verifiers;
+mod want_delegation;
 mod xattrs;

@@ -601,6 +601,11 @@ impl Peer {
         if results.bytes.len() > 8 { results } else { panic!("no results: {}", results.status) }
     }
 
+    /// Goes on in the slot where the other one is.
+    pub fn sequence_from(&mut self, other: &Self) {
+        self.sequence = other.sequence;
+    }
+
     pub fn last_sequence(&self) -> u32 {
         self.sequence
     }

@@ -52,6 +52,10 @@ impl Scene {
                 };
                 step(operation, &arguments)
             }),
+            O::WantDelegation => on(&self.file, &|| {
+                let (want, claim) = (share::WANT_READ_DELEGATION, DelegationClaim::Handle);
+                step(operation, &WantDelegationArgs { want, claim })
+            }),
             O::GetAttr => on(&self.file, &|| step(operation, &GetAttrArgs { wanted: same.present() })),
             O::Link => vec![
                 put(&self.file),

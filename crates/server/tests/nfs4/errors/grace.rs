@@ -10,6 +10,7 @@ use crate::peer::{Peer, open};
 
 pub fn run(ledger: &Ledger) {
     nothing_new_in_the_grace_period(ledger);
+    delegations_of_a_life_before(ledger);
     what_was_not_held_cannot_be_reclaimed(ledger);
     what_others_hold_cannot_be_reclaimed(ledger);
 }
@@ -32,12 +33,26 @@ fn nothing_new_in_the_grace_period(ledger: &Ledger) {
     ] {
         lab.expect(&[file.clone(), last], Status::Grace);
     }
-    for operation in
-        [Operation::LockT, Operation::Link, Operation::Open, Operation::Remove, Operation::Rename]
-    {
+    for operation in [
+        Operation::LockT,
+        Operation::Link,
+        Operation::Open,
+        Operation::Remove,
+        Operation::Rename,
+        Operation::WantDelegation,
+    ] {
         let steps = lab.scene.good(operation);
         lab.expect(&steps, Status::Grace);
     }
+}
+
+/// Delegations do not survive a client's restart.
+fn delegations_of_a_life_before(ledger: &Ledger) {
+    let mut lab = Lab::new(ledger);
+    let (want, claim) = (share::WANT_READ_DELEGATION, DelegationClaim::PreviousHandle);
+    let asked = step(Operation::WantDelegation, &WantDelegationArgs { want, claim });
+    let file = put(&lab.scene.file);
+    lab.expect(&[file, asked], Status::NotSupported);
 }
 
 /// A client that has not said yet that it is done reclaiming.
@@ -58,19 +73,22 @@ fn reclaim_lock(open: StateId) -> Step {
     step(Operation::Lock, &LockArgs { reclaim: true, ..lock(open, "me", 0, 1) })
 }
 
+fn reclaim_delegation() -> Step {
+    let claim = DelegationClaim::Previous(DelegationType::Write);
+    step(Operation::WantDelegation, &WantDelegationArgs { want: 0, claim })
+}
+
 fn what_was_not_held_cannot_be_reclaimed(ledger: &Ledger) {
     let over = Lab::new(ledger);
     let mut late = reclaiming(&over, "client 5");
     let file = put(&over.scene.file);
-    for (last, status) in
-        [(reclaim(share::READ, 0), Status::NoGrace), (reclaim_lock(over.scene.open), Status::NoGrace)]
-    {
-        assert_eq!(ledger.run(&mut late, &[file.clone(), last]).status, status);
+    for last in [reclaim(share::READ, 0), reclaim_lock(over.scene.open), reclaim_delegation()] {
+        assert_eq!(ledger.run(&mut late, &[file.clone(), last]).status, Status::NoGrace);
     }
     let lab = lab(ledger);
     let mut unknown = reclaiming(&lab, "client 6");
     let file = put(&lab.scene.file);
-    for last in [reclaim(share::READ, 0), reclaim_lock(over.scene.open)] {
+    for last in [reclaim(share::READ, 0), reclaim_lock(over.scene.open), reclaim_delegation()] {
         assert_eq!(ledger.run(&mut unknown, &[file.clone(), last]).status, Status::ReclaimBad);
     }
 }
@@ -87,6 +105,8 @@ fn what_others_hold_cannot_be_reclaimed(ledger: &Ledger) {
     let opens = [opened(&mut first), opened(&mut second)];
     let locked = ledger.run(&mut first, &[file.clone(), reclaim_lock(opens[0])]);
     assert_eq!(locked.status, Status::Ok);
+    let denied = ledger.run(&mut second, &[file.clone(), reclaim_delegation()]);
+    assert_eq!(denied.status, Status::ReclaimConflict);
     let denied = ledger.run(&mut second, &[file.clone(), reclaim_lock(opens[1])]);
     assert_eq!(denied.status, Status::ReclaimConflict);
     let other = put(&lab.scene.locked);

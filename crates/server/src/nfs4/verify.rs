@@ -22,7 +22,7 @@ pub(crate) async fn run<F: FileSystem>(
     if compared.intersects(attributes::write_only(context.minor_version).with(AttributeId::RdattrError)) {
         return Err(Status::Invalid);
     }
-    attributes::check_supported(context, object.fs(), compared)?;
+    attributes::check_supported(object.fs(), context.minor_version, compared)?;
     let found = get_attr::newest(context, object, compared).await?;
     let values = attributes::of(context, object, &found, compared).await?;
     let owners = context.server.owners();

@@ -24,7 +24,7 @@ pub(crate) async fn to_set<F: FileSystem>(
     allowed: Bitmap,
 ) -> Result<SetAttributes, Status> {
     let given = values.present();
-    check_supported(context, object.fs(), given)?;
+    check_supported(object.fs(), context.minor_version, given)?;
     if !given.without(allowed).is_empty() {
         return Err(Status::Invalid);
     }

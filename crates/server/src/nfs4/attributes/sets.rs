@@ -4,19 +4,17 @@ use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use vfs::FileSystem;
 
-use crate::nfs4::context::Context;
-
 /// The attributes that can be read from or set on `fs` in a minor version: what `supported_attrs` says (RFC 8881 §5.8.1.1).
-pub(crate) fn supported<F: FileSystem>(context: &Context<'_, F>, fs: &F) -> Bitmap {
+pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
     let creation =
         if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
     let all = SUPPORTED | creation;
-    if context.minor_version < 2 {
+    if minor_version < 2 {
         return all;
     }
-    let times = if context.server.delegations() { DELEGATED_TIMES } else { Bitmap::EMPTY };
     let clones = fs.limits().clone_block_bytes.map_or(Bitmap::EMPTY, |_| CLONES);
-    all | SUPPORTED_SINCE_2 | clones | times
+    // The times also where nothing is delegated any more: who was granted a delegation before gives it back with them.
+    all | SUPPORTED_SINCE_2 | clones | DELEGATED_TIMES
 }
 
 /// Checks that all of these are supported.
@@ -24,13 +22,13 @@ pub(crate) fn supported<F: FileSystem>(context: &Context<'_, F>, fs: &F) -> Bitm
 /// # Errors
 /// ATTRNOTSUPP; INVAL for one that the minor version does not know (RFC 8178 §8.2).
 pub(crate) fn check_supported<F: FileSystem>(
-    context: &Context<'_, F>,
     fs: &F,
+    minor_version: u32,
     given: Bitmap,
 ) -> Result<(), Status> {
-    match given.without(supported(context, fs)).numbers().last() {
+    match given.without(supported(fs, minor_version)).numbers().last() {
         None => Ok(()),
-        Some(number) => Err(not_supported(number, context.minor_version)),
+        Some(number) => Err(not_supported(number, minor_version)),
     }
 }
 

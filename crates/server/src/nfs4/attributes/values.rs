@@ -45,10 +45,10 @@ pub(crate) async fn of<F: FileSystem>(
     let mut values = of_object(attributes);
     if context.minor_version >= 2 && wanted.intersects(SINCE_2) {
         add_since_2(&mut values, object.fs());
-        values.open_arguments = Some(open_arguments(server.delegations()));
+        values.open_arguments = Some(open_arguments(context.delegates(object)));
     }
     if wanted.contains(AttributeId::SupportedAttrs) {
-        values.supported_attrs = Some(supported(context, object.fs()));
+        values.supported_attrs = Some(supported(object.fs(), context.minor_version));
     }
     if wanted.intersects(CONSTANTS) {
         add_constants(&mut values, server.lease_seconds());

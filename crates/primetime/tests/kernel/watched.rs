@@ -46,7 +46,7 @@ fn compare(lab: &Lab, member: &Member<'_>, program: &str, names: &[&str]) {
 #[test]
 fn the_server_counts_what_linux_counts_of_nfsv3() {
     let Some(lab) = Lab::for_test() else { return };
-    let options = format!("vers=3,nolock,mountproto=tcp,mountport={PORT}");
+    let options = format!("vers=3,nolock,port={PORT},mountproto=tcp,mountport={PORT}");
     let member = Member {
         script: ". $EXCHANGE/counted.sh",
         files: &[("counted.sh", include_str!("counted.sh"))],

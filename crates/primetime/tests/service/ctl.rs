@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use xdr::Bytes;
 
 use crate::peer::Line;
-use crate::process::Place;
+use crate::process::{Place, Process};
 
 pub fn ctl(socket: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
@@ -297,4 +297,37 @@ fn a_revoked_file_is_free_for_others_however_it_is_named() {
         let (text, code) = refusal(&ctl(&socket, &["revoke", name]));
         assert!(code == 1 && text.contains(sentence), "{text}");
     }
+}
+
+#[test]
+fn without_a_socket_the_only_server_of_the_user_is_asked() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: servers of this user may run already");
+        return;
+    }
+    let place = Place::new();
+    fs::set_permissions(place.path("."), Permissions::from_mode(0o777)).unwrap();
+    let program = place.path("primetime");
+    fs::copy(env!("CARGO_BIN_EXE_primetime"), &program).unwrap();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
+        command.args(arguments).current_dir(place.path("."));
+        command.env("HOME", place.path(".")).env_remove("XDG_STATE_HOME").env_remove("XDG_RUNTIME_DIR");
+        command
+    };
+    let status = || as_nobody(&["ctl", "status", "--json"]).output().unwrap();
+    let (text, code) = refusal(&status());
+    assert!(code == 3 && text.contains("no running server is found"), "{text}");
+    let serve = |directory| Process::start(&mut as_nobody(&["serve", directory, "--listen", "127.0.0.1:0"]));
+    let server = serve("export");
+    let found: Value = serde_json::from_slice(&status().stdout).unwrap();
+    assert_eq!(found["address"], json!(server.address.to_string()));
+    fs::create_dir(place.path("other")).unwrap();
+    let _other = serve("other");
+    let (text, code) = refusal(&status());
+    assert!(code == 3 && text.contains("several servers") && text.contains("other/control.sock"), "{text}");
+    // What was left behind by one that was killed is none.
+    drop(server);
+    assert!(status().status.success());
 }

@@ -132,7 +132,8 @@ impl Listed for Export {
 
     fn cells(&self) -> Vec<String> {
         let rules = self.rules.join("; ");
-        vec![self.path.clone(), self.directory.clone(), self.id.to_string(), rules]
+        let directory = if self.directory.is_empty() { "–".to_owned() } else { self.directory.clone() };
+        vec![self.path.clone(), directory, self.id.to_string(), rules]
     }
 }
 

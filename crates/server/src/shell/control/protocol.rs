@@ -255,7 +255,7 @@ pub struct Mount {
 pub struct Export {
     /// Where clients see it.
     pub path: String,
-    /// What it is on this host.
+    /// What it is on this host; empty for what only leads NFSv4 clients to the exports.
     pub directory: String,
     /// Its number in handles.
     pub id: u32,

@@ -8,4 +8,5 @@ mod metrics;
 mod peer;
 mod process;
 mod reload;
+mod reports;
 mod units;

@@ -18,6 +18,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use crate::conflicts::{Conflicts, NoConflicts};
 use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, ExportSet, Exports, Rule, Squash};
+use crate::metrics::Events;
 use crate::nsm1::Nsm1;
 use crate::recall::Recaller;
 use crate::retries::{Retries, RetryLimits};
@@ -31,6 +32,7 @@ const HEAD: [u8; 24] = [0x5a; 24];
 pub(crate) struct Server<C = NoConflicts> {
     programs: Programs<Memory, C, Recaller>,
     exports: Arc<Exports<Memory>>,
+    pub(crate) events: Arc<Events>,
     xids: AtomicU32,
     pub(crate) root: FileHandle,
 }
@@ -155,15 +157,16 @@ impl<C: Conflicts> Server<C> {
         let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
         drop(set);
+        let events = Arc::clone(recaller.events());
         let programs = Programs::new(Arc::clone(&exports), conflicts, recaller.clone())
-            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld)))
+            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld), Arc::clone(&events)))
             .with_nsm1(Nsm1::new(recaller, 7));
-        Self { programs, exports, xids: AtomicU32::new(1), root }
+        Self { programs, exports, events, xids: AtomicU32::new(1), root }
     }
 
     /// The same with other bounds for retries.
     pub(crate) fn with_retry_limits(self, limits: RetryLimits) -> Self {
-        let retries = Retries::new(limits, Arc::new(StillWorld));
+        let retries = Retries::new(limits, Arc::new(StillWorld), Arc::clone(&self.events));
         Self { programs: self.programs.with_retries(retries), ..self }
     }
 

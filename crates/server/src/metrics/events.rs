@@ -34,6 +34,8 @@ pub struct Events {
     pub(crate) delegations_revoked: Counter,
     /// Clients that lost what they held, for they were silent.
     pub(crate) clients_expired: Counter,
+    /// Calls without a session that were sent again, and answered as the first time.
+    pub(crate) retries_answered: Counter,
     /// How long it took until a delegation was given back.
     pub(crate) recall_times: RecallTimes,
 }

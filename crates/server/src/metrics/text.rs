@@ -175,6 +175,11 @@ fn write_events(text: &mut String, events: &Events) {
             "Clients that lost what they held.",
             events.clients_expired.get(),
         ),
+        (
+            "primetime_retries_answered_total",
+            "Calls of NFSv3 and NLM that were sent again and answered as the first time.",
+            events.retries_answered.get(),
+        ),
     ] {
         single(text, (name, "counter"), help, value);
     }

@@ -17,6 +17,7 @@ use event_listener::Event;
 use parking_lot::Mutex;
 use rpc::Call;
 
+use crate::metrics::Events;
 use crate::runtime::Runtime;
 pub(crate) use key::runs_once;
 use key::{Key, Keys};
@@ -51,6 +52,7 @@ pub struct Retries {
     shards: Box<[Shard]>,
     keys: Keys,
     world: Arc<dyn Runtime>,
+    events: Arc<Events>,
 }
 
 /// A part of the calls, by their digests.
@@ -86,8 +88,8 @@ pub(crate) enum Turn<'a> {
 }
 
 impl Retries {
-    /// Knows nothing yet.
-    pub fn new(limits: RetryLimits, world: Arc<dyn Runtime>) -> Self {
+    /// Knows nothing yet. What it answers is counted in `events`.
+    pub fn new(limits: RetryLimits, world: Arc<dyn Runtime>, events: Arc<Events>) -> Self {
         let mut key = [0; 16];
         world.random(&mut key);
         let shards = (limits.replies_max / SHARD_REPLIES_MIN).clamp(1, SHARDS_MAX);
@@ -97,7 +99,7 @@ impl Retries {
             ..limits
         };
         let shard = || Shard { table: Mutex::new(Table::new(limits)), freed: Event::new() };
-        Self { shards: (0..shards).map(|_| shard()).collect(), keys: Keys::new(key), world }
+        Self { shards: (0..shards).map(|_| shard()).collect(), keys: Keys::new(key), world, events }
     }
 
     /// Decides about a call; waits while the same call is under way.
@@ -117,10 +119,10 @@ impl Retries {
             };
             match begun {
                 Begun::New => return Turn::Run(Ticket { world: &*self.world, shard, key, open: true }),
-                Begun::Kept(results) => return Turn::Repeat(results),
+                Begun::Kept(results) => return self.repeat(results),
                 Begun::Running(outcome) => {
                     if let Some(results) = outcome.decided().await {
-                        return Turn::Repeat(results);
+                        return self.repeat(results);
                     }
                 }
                 Begun::Full => {
@@ -130,6 +132,13 @@ impl Retries {
                 }
             }
         }
+    }
+}
+
+impl Retries {
+    fn repeat(&self, results: Results) -> Turn<'_> {
+        self.events.retries_answered.add(1);
+        Turn::Repeat(results)
     }
 }
 

@@ -119,6 +119,7 @@ fn a_retry_from_another_port_gets_the_first_reply_and_a_new_call_runs() {
     assert_eq!(first.status(), Status::Ok);
     assert_eq!(call(&server, (7, 800), &make(server.root, "d")), first);
     assert_eq!(call(&server, (8, 800), &make(server.root, "d")).status(), Status::Exists);
+    assert_eq!(server.events.retries_answered.get(), 1);
 }
 
 #[test]
@@ -213,6 +214,7 @@ fn a_retry_of_a_call_under_way_waits_for_its_reply() {
     let reply: Reply<MkDirOk, MkDirFail> = xdr::from_bytes(reply.unwrap()).unwrap();
     assert_eq!(reply.status(), Status::Ok);
     assert_eq!(gate.came.load(Ordering::Relaxed), 1);
+    assert_eq!(server.events.retries_answered.get(), 2);
 }
 
 #[test]

@@ -272,8 +272,8 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
         Some(records) => Arc::clone(records) as _,
         None => Arc::new(Forgetful),
     };
-    let retries = Retries::new(options.retries, Arc::clone(&world));
-    let recaller = Recaller::new(state, world, stable);
+    let recaller = Recaller::new(state, Arc::clone(&world), stable);
+    let retries = Retries::new(options.retries, world, Arc::clone(recaller.events()));
     let nfs4 = Nfs4::new(
         Arc::clone(&exports),
         recaller.clone(),

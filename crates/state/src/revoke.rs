@@ -86,6 +86,13 @@ impl State {
     pub fn revoke_nlm(&self, file: FileId) -> Revoked {
         self.files.with(file, |state, _| {
             let before = state.ranges.len() + state.shares.len();
+            let of_ranges = state.ranges.iter().filter_map(|held| match &held.owner {
+                LockOwner::Nlm { host, .. } => Some(host),
+                LockOwner::Nfs4 { .. } => None,
+            });
+            for host in of_ranges.chain(state.shares.iter().map(|share| &share.owner.host)) {
+                self.holdings.change(host, 1, 0);
+            }
             state.ranges.remove(|owner| matches!(owner, LockOwner::Nlm { .. }));
             state.shares.clear();
             Revoked { nlm: before - state.ranges.len(), ..Revoked::default() }

@@ -590,6 +590,18 @@ fn what_a_host_holds_is_found_by_its_address_and_goes_with_it() {
 }
 
 #[test]
+fn what_an_administrator_takes_from_a_host_is_counted_no_more() {
+    let state = state();
+    let owner = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    for offset in [0, 10] {
+        state.nlm_lock(FILE, &owner, (Range::new(offset, 5).unwrap(), true), T0).unwrap();
+    }
+    state.share(FILE, ShareOwner { host: "h".into(), handle: "x".into() }, (1, 0), T0).unwrap();
+    assert_eq!(state.revoke_nlm(FILE).nlm, 3);
+    assert!(!state.nlm_holds(&"h".into()) && state.nlm_hosts(b"").is_empty());
+}
+
+#[test]
 fn hosts_that_lock_through_nlm_are_waited_for_until_time_is_up() {
     let state = state();
     state.begin_grace([recorded("a")], T0);

@@ -17,6 +17,8 @@ mod partition;
 #[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
 #[path = "../nfs3/peer.rs"]
 mod peer;
+mod port_mapper;
+mod port_mapper;
 mod removed;
 mod server;
 mod watched;

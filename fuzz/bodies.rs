@@ -4,15 +4,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use proto::nfs4;
-use rpc::{Call, CallError, CallHeader, Connection, Credential, RecordLimits, RecordReader, Service};
+use proto::{nfs3, nfs4, nlm4};
+use rpc::{
+    Call, CallError, CallHeader, Connection, Credential, RecordLimits, RecordReader, Service, Transport,
+};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
+use server::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use server::nfs4::{Nfs4, Nfs4Options};
+use server::nsm1::Nsm1;
+use server::portmap::{PortMapper, Registration};
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use state::{Limits, State};
@@ -89,7 +95,10 @@ pub fn types(data: &[u8]) {
 /// A whole server over memory: a sequence of calls, each a byte for program and procedure, a length, and arguments. The
 /// handles and session that a client would know are put in where the input asks for them.
 pub fn calls(data: &[u8]) {
-    let server = FuzzServer::new();
+    run(&FuzzServer::new(), data);
+}
+
+fn run(server: &FuzzServer, data: &[u8]) {
     let mut rest = data;
     for _ in 0..16 {
         let Some(([target, length], after)) = rest.split_first_chunk::<2>() else { return };
@@ -102,7 +111,9 @@ pub fn calls(data: &[u8]) {
 
 struct FuzzServer {
     programs: Programs<Memory, Recaller, Recaller>,
+    port_mapper: PortMapper,
     root: Vec<u8>,
+    file: Vec<u8>,
     connection: Arc<dyn Connection>,
 }
 
@@ -134,6 +145,28 @@ impl Connection for Nowhere {
     }
 }
 
+/// Hosts that wait for locks: one takes what it is given, the next does not want it, the third never answers.
+#[derive(Default)]
+struct FuzzHosts(AtomicU32);
+
+impl CallHosts for FuzzHosts {
+    fn call(
+        &self,
+        _: HostRoute,
+        _: ProcedureNumber,
+        _: Vec<u8>,
+        _: Duration,
+    ) -> rpc::BoxFuture<Result<Bytes, CallError>> {
+        let status = match self.0.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => nlm4::Status::Granted,
+            1 => nlm4::Status::Denied,
+            _ => return Box::pin(std::future::pending()),
+        };
+        let answer = nlm4::Response { cookie: nlm4::NetObject::default(), status };
+        Box::pin(std::future::ready(Ok(xdr::to_bytes(&answer))))
+    }
+}
+
 struct FuzzWorld;
 
 impl Runtime for FuzzWorld {
@@ -161,6 +194,8 @@ impl Runtime for FuzzWorld {
 
 /// In the input, eight bytes that stand for the root's file handle with its length.
 const ROOT_MARK: &[u8] = b"\xf0ROOTFH\xf0";
+/// The same for an empty file.
+const FILE_MARK: &[u8] = b"\xf0FILEFH\xf0";
 
 impl FuzzServer {
     fn new() -> Self {
@@ -188,20 +223,47 @@ impl FuzzServer {
                 owner_names: server::nfs4::OwnerNames::Numeric,
             },
         );
-        let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4);
-        Self { programs, root, connection: Arc::new(Nowhere) }
+        recaller.call_hosts_by(Arc::new(FuzzHosts::default()));
+        let programs = Programs::new(exports, recaller.clone(), recaller.clone())
+            .with_nfs4(nfs4)
+            .with_nsm1(Nsm1::new(recaller, 1));
+        let registration =
+            Registration { program: 100_003, version: 3, transport: Transport::Tcp, port: 2049 };
+        let port_mapper = PortMapper::new(vec![registration]);
+        let mut server =
+            Self { programs, port_mapper, root, file: Vec::new(), connection: Arc::new(Nowhere) };
+        server.file = server.create_file();
+        server
     }
 
-    fn call(&self, target: u8, arguments: &[u8]) {
+    /// Makes a file that everybody may lock, and returns its handle as it is sent.
+    fn create_file(&self) -> Vec<u8> {
+        let mut arguments = self.root.clone();
+        let set = nfs3::SetAttributes { mode: Some(0o666), ..nfs3::SetAttributes::default() };
+        arguments.extend_from_slice(&xdr::to_bytes(&Bytes::from_static(b"locked")));
+        arguments.extend_from_slice(&xdr::to_bytes(&nfs3::CreateHow::Unchecked(set)));
+        let results = self.call(8, &arguments).expect("CREATE is answered");
+        let reply: nfs3::Reply<nfs3::CreateOk, nfs3::CreateFail> =
+            xdr::from_bytes(results).expect("CREATE answers what it should");
+        let nfs3::Reply::Ok(created) = reply else { panic!("the file is made") };
+        let handle = created.object.expect("its handle is told");
+        xdr::to_bytes(&Bytes::copy_from_slice(handle.as_bytes())).to_vec()
+    }
+
+    /// Makes a call, and yields the results if there are any.
+    fn call(&self, target: u8, arguments: &[u8]) -> Option<Bytes> {
         let (program, version, procedure) = match target {
             0..=31 => (100_003, 3, u32::from(target)),
             32..=191 => (100_003, 4, 1),
             192..=207 => (100_005, 3, u32::from(target - 192)),
             208..=239 => (100_021, 4, u32::from(target - 208)),
-            _ => (u32::from(target), 1, 0),
+            240..=247 => (100_024, 1, u32::from(target - 240)),
+            248..=251 => (100_000, 2, u32::from(target - 247)),
+            252..=254 => (100_000, 4, u32::from(target - 252) * 3 + 3),
+            255 => (u32::from(target), 1, 0),
         };
         let header = CallHeader { xid: 1, program, version, procedure, credential: Credential::None };
-        let arguments = self.with_root(arguments);
+        let arguments = self.with_handles(arguments);
         let call = Call {
             header: &header,
             peer: self.connection.peer(),
@@ -209,21 +271,27 @@ impl FuzzServer {
             arguments: Decoder::new(arguments.into()),
         };
         let mut reply = Encoder::with_buffer(vec![0x5a; 24]);
-        let outcome = self.programs.call(call, &mut reply).now_or_never();
+        let outcome = match program {
+            100_000 => self.port_mapper.call(call, &mut reply).now_or_never(),
+            _ => self.programs.call(call, &mut reply).now_or_never(),
+        };
         let length = reply.len();
         assert!(length >= 24 && reply.as_slice()[..24] == [0x5a; 24], "the head of the reply must stay");
         assert!(length <= 4 << 20, "a reply is bounded");
-        if let Some(Ok(_)) = outcome {
-            assert_eq!(length % 4, 0, "XDR is a whole number of words");
-        }
+        let Some(Ok(_)) = outcome else { return None };
+        assert_eq!(length % 4, 0, "XDR is a whole number of words");
+        Some(reply.into_inner().split_off(24).into())
     }
 
-    fn with_root(&self, arguments: &[u8]) -> Vec<u8> {
+    fn with_handles(&self, arguments: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(arguments.len() + 128);
         let mut rest = arguments;
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix(ROOT_MARK) {
                 out.extend_from_slice(&self.root);
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix(FILE_MARK) {
+                out.extend_from_slice(&self.file);
                 rest = after;
             } else {
                 out.push(rest[0]);

@@ -25,7 +25,8 @@ pub(crate) struct Files {
 
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
-    pub(crate) files: Mutex<BTreeMap<FileId, FileState>>,
+    /// Boxed, for a node of the map has room for eleven.
+    pub(crate) files: Mutex<BTreeMap<FileId, Box<FileState>>>,
     /// Changes under way by those without an open: while there are any, nothing in the shard is delegated.
     pub(crate) changing: AtomicUsize,
     /// Delegations in the shard.

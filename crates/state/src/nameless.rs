@@ -51,7 +51,7 @@ impl State {
         // An OPEN is in the table before it looks at this, so one of the two sees the other.
         self.files.removals.fetch_add(1, Ordering::SeqCst);
         let shard = self.files.shard(file);
-        shard.files.lock().get(&file).is_some_and(FileState::has_holders)
+        shard.files.lock().get(&file).is_some_and(|state| state.has_holders())
     }
 
     /// Keeps a file without a name until its last open and delegation end, unless `max` files are kept already.

@@ -176,7 +176,8 @@ impl Session {
             return Err(Status::Delay);
         }
         self.accept(slot, request, now);
-        Ok(slot.reply.clone().map_or(Begin::NotCached, Begin::Replay))
+        let reply = slot.reply.as_ref().map(|reply| Bytes::copy_from_slice(reply));
+        Ok(reply.map_or(Begin::NotCached, Begin::Replay))
     }
 
     /// What every SEQUENCE does that succeeds, and no other (RFC 8881 §18.46.3).
@@ -223,12 +224,12 @@ impl SlotTicket {
     }
 
     /// Ends the request; `reply` is what a retry gets.
-    pub fn complete(mut self, reply: Option<Bytes>) {
+    pub fn complete(mut self, reply: Option<&[u8]>) {
         self.done = true;
         self.finish(reply);
     }
 
-    fn finish(&self, reply: Option<Bytes>) {
+    fn finish(&self, reply: Option<&[u8]>) {
         self.session.client.end_request();
         let Some(mut slot) = self.session.slots.existing(self.slot.0) else { return };
         self.session.slots.keep(&mut slot, reply);

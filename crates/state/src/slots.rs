@@ -16,7 +16,6 @@ use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::Status;
 
@@ -39,7 +38,7 @@ pub(crate) struct Slot {
     /// Of the last request: it is associated.
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) digest: u64,
-    pub(crate) reply: Option<Bytes>,
+    pub(crate) reply: Option<Vec<u8>>,
     /// When the last request was begun, on the clock that [`Slots::generation`] reads.
     pub(crate) begun: u64,
 }
@@ -143,12 +142,12 @@ impl Slots {
     }
 
     /// Ends the request of `slot`: only what its reply takes stays charged.
-    pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<Bytes>) {
+    pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<&[u8]>) {
         // A reply that ends with "too big to cache" may be a few bytes longer than the longest.
-        let length = reply.as_ref().map_or(0, |reply| reply.len() as u64).min(slot.taken);
+        let length = reply.map_or(0, |reply| reply.len() as u64).min(slot.taken);
         self.memory.give_back(slot.taken - length);
         slot.taken = length;
-        slot.reply = reply;
+        slot.reply = reply.map(|reply| in_room_of(slot.reply.take(), reply));
         slot.in_progress = false;
     }
 
@@ -216,4 +215,15 @@ impl Drop for Slots {
 fn session_bytes(blocks: usize, reply_bytes_max: u32) -> u64 {
     let table = size_of::<crate::Session>() + blocks * size_of::<OnceLock<Box<Block>>>();
     table as u64 + u64::from(reply_bytes_max)
+}
+/// A copy of `reply`, in the room of the one before where that is of use: most requests in a slot have replies of like length.
+fn in_room_of(before: Option<Vec<u8>>, reply: &[u8]) -> Vec<u8> {
+    match before {
+        Some(mut room) if room.capacity() >= reply.len() && room.capacity() <= reply.len() * 2 => {
+            room.clear();
+            room.extend_from_slice(reply);
+            room
+        }
+        _ => reply.to_vec(),
+    }
 }

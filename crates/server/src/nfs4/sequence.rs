@@ -128,10 +128,10 @@ impl InSession {
     /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells what was done. Whoever
     /// changes the same names on a persistent session writes that down first, and so has this reply written before.
     pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) {
-        let kept = self.cache_this.then(|| Bytes::copy_from_slice(reply));
+        let kept = self.cache_this.then_some(reply);
         let has_intents = !self.intents.get_mut().is_empty();
-        if let Some(reply) = kept.as_ref().filter(|_| has_intents) {
-            let record = self.record(SlotKept::Reply(reply.clone()));
+        if let Some(reply) = kept.filter(|_| has_intents) {
+            let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
             recaller.keep_slot_soon(self.session.id(), self.slot(), &record);
         }
         self.ticket.complete(kept);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use proto::nfs4::{ChannelAttributes, SequenceId, SessionId, SlotId, Status};
 use state::{Begin, ConnectionId, CreateSession, Limits, SequenceRequest, Session, State};
 
@@ -22,7 +21,7 @@ fn begin(session: &Arc<Session>, slot: u32, sequence: u32, digest: u64) -> Resul
 
 fn complete(begun: Begin, reply: Option<&'static [u8]>) {
     match begun {
-        Begin::New(ticket) => ticket.complete(reply.map(Bytes::from_static)),
+        Begin::New(ticket) => ticket.complete(reply),
         other => panic!("not new: {other:?}"),
     }
 }

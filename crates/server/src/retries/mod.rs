@@ -3,7 +3,7 @@
 //! NFSv3 and the lock manager have no sessions: a client whose connection is lost sends its requests again, under the same
 //! transaction ids, on another connection and perhaps from another port. A REMOVE that was carried out would then fail, and
 //! a late copy of a WRITE or of an UNLOCK would undo what came after it. [`Retries`] knows the last of the calls for which
-//! that matters, see [`runs_once`]; the others never come here.
+//! that matters, see `runs_once`; the others never come here.
 
 mod key;
 mod table;

@@ -24,6 +24,7 @@ start_lock_services() {
 mount_export() {
     mkdir -p /mnt/n
     case "$MOUNT_OPTIONS" in
+        *nolock*) where=",port=$PORT";;
         *vers=3*) start_lock_services; where="";;
         *) where=",port=$PORT";;
     esac

@@ -123,7 +123,12 @@ fn a_callback_refers_to_the_call_that_was_answered_with_the_delegation() {
     assert_eq!(*a.callbacks.referred.lock(), referred);
 }
 
-fn lock(peer: &mut Peer, file: &FileHandle, open: StateId, kind: LockType) -> (Status, Option<StateId>) {
+pub(crate) fn lock(
+    peer: &mut Peer,
+    file: &FileHandle,
+    open: StateId,
+    kind: LockType,
+) -> (Status, Option<StateId>) {
     let owner = StateOwner { client: peer.client, owner: "locker".into() };
     let locker = Locker::New(NewLockOwner { open_sequence: 0, open_state_id: open, lock_sequence: 0, owner });
     let arguments = LockArgs { kind, reclaim: false, offset: 0, length: u64::MAX, locker };
@@ -134,13 +139,13 @@ fn lock(peer: &mut Peer, file: &FileHandle, open: StateId, kind: LockType) -> (S
     }
 }
 
-fn unlock(peer: &mut Peer, file: &FileHandle, state_id: StateId) {
+pub(crate) fn unlock(peer: &mut Peer, file: &FileHandle, state_id: StateId) {
     let arguments = LockUArgs { kind: LockType::Write, sequence: 0, state_id, offset: 0, length: u64::MAX };
     assert_eq!(peer.on(file, Operation::LockU, &arguments).status, Status::Ok);
 }
 
 /// Opens a file that is there already.
-fn open_again(peer: &mut Peer, name: &str) -> StateId {
+pub(crate) fn open_again(peer: &mut Peer, name: &str) -> StateId {
     let arguments = open(name, share::BOTH | share::WANT_NO_DELEGATION, None);
     let mut results = peer
         .compound(|c| {

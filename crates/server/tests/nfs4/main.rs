@@ -31,5 +31,6 @@ mod sizes;
 mod space;
 mod store;
 mod verifiers;
+mod waiting;
 mod want_delegation;
 mod xattrs;

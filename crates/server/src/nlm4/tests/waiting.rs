@@ -36,7 +36,7 @@ fn who_waits_is_called_when_it_has_the_lock() {
 }
 
 #[test]
-fn who_waits_gets_the_lock_in_the_order_of_asking_whatever_it_speaks() {
+fn who_waits_gets_the_lock_in_the_order_of_asking() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     for (host, process) in [(BOB, 2), (EVE, 3), (ANN, 4)] {

@@ -198,6 +198,8 @@ impl<F: FileSystem> ExportSet<F> {
     ) -> std::result::Result<(&Arc<Export<F>>, F::Node), Denied> {
         let root = match (self.root.rule(caller), &self.way) {
             (Ok(_), _) => &self.root,
+            // Who is sent elsewhere stays there, so it must be known.
+            (Err(Denied::Later), _) => return Err(Denied::Later),
             (Err(_), Some(way)) => way,
             (Err(denied), None) => return Err(denied),
         };

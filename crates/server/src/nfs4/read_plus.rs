@@ -31,6 +31,11 @@ pub(crate) async fn run<F: FileSystem>(
     let end = arguments.offset.saturating_add(u64::from(count)).min(found.size);
     // What has all its blocks has no holes to look for.
     let may_have_holes = found.used < found.size;
+    if arguments.offset >= end {
+        // Where nothing is read, whether the caller might is checked all the same.
+        let nothing = object.fs().read(&identity, &object.node, arguments.offset, 0, reply.buffer_mut());
+        nothing.await.map_err(status::of)?;
+    }
     let (eof, parts) = (reply.reserve_u32(), reply.reserve_u32());
     let (mut at, mut written) = (arguments.offset, 0);
     while at < end && room > 0 && written < PARTS_MAX {

@@ -295,6 +295,11 @@ impl TestServer {
         Self { minor_version, ..Self::live(exports(fs), options, names, limits, life) }
     }
 
+    /// Its peers begin in this minor version.
+    pub fn speaking(self, minor_version: u32) -> Self {
+        Self { minor_version, ..self }
+    }
+
     /// Serves several exports, from a state that may already know something.
     pub fn serving<F: FileSystem>(
         exports: Arc<Exports<F>>,

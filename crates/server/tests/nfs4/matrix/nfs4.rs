@@ -1,4 +1,4 @@
-//! The operations of NFSv4.1 that work on objects.
+//! The operations of NFSv4.2 that work on objects: all of NFSv4.1, and more.
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
@@ -11,12 +11,15 @@ use crate::peer::{Peer, open};
 
 pub(crate) const OPERATIONS: &[(&str, Does)] = &[
     ("access", Does::look(Need::Nothing)),
+    ("allocate", Does::change(Need::ToWrite)),
     ("close", Does::look(Need::Nothing)),
     ("commit", Does::look(Need::ToWrite)),
     ("create", Does::change(Need::Nothing)),
+    ("deallocate", Does::change(Need::ToWrite)),
     ("getattr", Does::look(Need::Nothing)),
     ("getfh", Does::look(Need::Nothing)),
     ("get_dir_delegation", Does::look(Need::Nothing)),
+    ("io_advise", Does::look(Need::Nothing)),
     ("link", Does::change(Need::Nothing)),
     ("lock", Does::look(Need::Nothing)),
     ("lockt", Does::look(Need::Nothing)),
@@ -29,6 +32,7 @@ pub(crate) const OPERATIONS: &[(&str, Does)] = &[
     ("open a new one", Does::change(Need::Nothing)),
     ("open_downgrade", Does::look(Need::Nothing)),
     ("read", Does::look(Need::ToRead)),
+    ("read_plus", Does::look(Need::ToRead)),
     ("readdir", Does::look(Need::Nothing)),
     ("readlink", Does::look(Need::Nothing)),
     ("remove", Does::change(Need::Nothing)),
@@ -37,6 +41,7 @@ pub(crate) const OPERATIONS: &[(&str, Does)] = &[
     ("savefh", Does::look(Need::Nothing)),
     ("secinfo", Does::look(Need::Nothing)),
     ("secinfo_no_name", Does::look(Need::Nothing)),
+    ("set_xattr", Does::change(Need::ToWrite)),
     ("setattr", Does::change(Need::ToOwn)),
     ("verify", Does::look(Need::Nothing)),
     ("write", Does::change(Need::ToWrite)),
@@ -89,6 +94,23 @@ fn steps(place: &Place, name: &str, c: &mut CompoundBuilder<'_>) {
     let owner = |owner: &'static str| StateOwner { client: ClientId(0), owner: owner.into() };
     match name {
         "access" => c.push(O::Access, &AccessArgs { access: 0x3f }),
+        "allocate" => {
+            c.push(O::Allocate, &AllocateArgs { state_id: StateId::ANONYMOUS, offset: 0, length: 9 })
+        }
+        "deallocate" => {
+            c.push(O::Deallocate, &AllocateArgs { state_id: StateId::ANONYMOUS, offset: 0, length: 9 })
+        }
+        "io_advise" => {
+            let (state_id, hints) = (StateId::ANONYMOUS, Bitmap::EMPTY);
+            c.push(O::IoAdvise, &IoAdviseArgs { state_id, offset: 0, count: 0, hints })
+        }
+        "read_plus" => {
+            c.push(O::ReadPlus, &ReadPlusArgs { state_id: StateId::ANONYMOUS, offset: 0, count: 10 })
+        }
+        "set_xattr" => {
+            let (option, value) = (SetXattrOption::Either, Bytes::from_static(b"x"));
+            c.push(O::SetXattr, &SetXattrArgs { option, name: "name".into(), value })
+        }
         "close" => c.push(O::Close, &CloseArgs { sequence: 0, state_id: place.open }),
         "commit" => c.push(O::Commit, &CommitArgs { offset: 0, count: 0 }),
         "create" => {

@@ -119,7 +119,9 @@ impl Place {
         };
         let exports = Arc::new(Exports::from(set(Rule { squash: Squash::NONE, ..Rule::default() }.into())));
         let state = State::new(Limits::default(), 77);
-        let server = Arc::new(TestServer::serving(Arc::clone(&exports), test_options(), None, state));
+        let server = TestServer::serving(Arc::clone(&exports), test_options(), None, state);
+        // It has all operations of the one before.
+        let server = Arc::new(server.speaking(2));
         let mut peer = Peer::new(&server, 1);
         let root = walk(&mut peer, "e");
         let elsewhere = walk(&mut peer, "other");
@@ -162,7 +164,7 @@ fn options(rule: RuleOf, approach: Approach) -> ExportOptions {
     };
     // In another version than those that are tried.
     let versions = match approach {
-        Approach::WrongVersion => [Version::V4_2].into_iter().collect(),
+        Approach::WrongVersion => [Version::V4_1].into_iter().collect(),
         _ => Versions::ALL,
     };
     ExportOptions { versions, ..rule.into() }

@@ -18,7 +18,6 @@ mod partition;
 #[path = "../nfs3/peer.rs"]
 mod peer;
 mod port_mapper;
-mod port_mapper;
 mod removed;
 mod server;
 mod watched;

@@ -28,6 +28,8 @@ mount_export() {
         *vers=3*) start_lock_services; where="";;
         *) where=",port=$PORT";;
     esac
-    mount -t nfs -o "${MOUNT_OPTIONS:-vers=4.1},proto=tcp$where" "$HOST:/" /mnt/n || fail mount
+    # Options may name the port of the server.
+    options=$(echo "${MOUNT_OPTIONS:-vers=4.1},proto=tcp$where" | sed "s/=PORT\>/=$PORT/g")
+    mount -t nfs -o "$options" "$HOST:/" /mnt/n || fail mount
     cd /mnt/n
 }

@@ -87,6 +87,8 @@ pub enum NamePattern {
     /// Hosts whose name, by their address, matches this pattern, and has that address: `*` stands for any letters, dots too,
     /// and `?` for any one.
     Wildcard(String),
+    /// Hosts of this netgroup of the name service.
+    Netgroup(String),
 }
 
 impl NamePattern {
@@ -95,6 +97,8 @@ impl NamePattern {
         match self {
             Self::Host(host) => host.eq_ignore_ascii_case(name),
             Self::Wildcard(pattern) => matches(pattern.as_bytes(), name.as_bytes()),
+            // Names alone do not tell.
+            Self::Netgroup(_) => false,
         }
     }
 }
@@ -126,8 +130,10 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 
 impl fmt::Display for NamePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Host(name) | Self::Wildcard(name)) = self;
-        f.write_str(name)
+        match self {
+            Self::Host(name) | Self::Wildcard(name) => f.write_str(name),
+            Self::Netgroup(group) => write!(f, "@{group}"),
+        }
     }
 }
 

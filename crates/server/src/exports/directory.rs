@@ -28,6 +28,8 @@ pub struct Question<'a> {
     pub address: Option<IpAddr>,
     /// The hosts that rules name.
     pub hosts: &'a [String],
+    /// The netgroups that rules name.
+    pub netgroups: &'a [String],
     /// The user, if its groups are those that this host knows.
     pub uid: Option<u32>,
 }
@@ -36,6 +38,7 @@ pub struct Question<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     pub(super) hosts: Vec<String>,
+    pub(super) netgroups: Vec<String>,
     pub(super) names: bool,
     pub(super) groups: bool,
 }
@@ -51,6 +54,11 @@ impl Needs {
             rpc::Credential::Sys(claim) if self.groups => Some(claim.uid),
             _ => None,
         };
-        Question { address: self.names.then(|| caller.peer.ip().to_canonical()), hosts: &[], uid }
+        Question {
+            address: self.names.then(|| caller.peer.ip().to_canonical()),
+            hosts: &[],
+            netgroups: &[],
+            uid,
+        }
     }
 }

@@ -180,6 +180,10 @@ impl<F: FileSystem> Export<F> {
             match &rule.clients {
                 Clients::Named(NamePattern::Host(host)) => needs.hosts.push(host.clone()),
                 Clients::Named(NamePattern::Wildcard(_)) => needs.names = true,
+                Clients::Named(NamePattern::Netgroup(group)) => {
+                    needs.names = true;
+                    needs.netgroups.push(group.clone());
+                }
                 Clients::All | Clients::Networks(_) => {}
             }
         }

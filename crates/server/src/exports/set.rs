@@ -118,7 +118,8 @@ impl<F: FileSystem> ExportSet<F> {
 
     /// Waits, but not for long, until the addresses of the hosts that the rules name are known.
     pub async fn learn_hosts(&self) {
-        let question = Question { address: None, hosts: &self.needs.hosts, uid: None };
+        let Needs { hosts, netgroups, .. } = &self.needs;
+        let question = Question { address: None, hosts, netgroups, uid: None };
         if let (false, Some(directory)) = (self.needs.hosts.is_empty(), self.directory()) {
             directory.learn(&question).await;
         }

@@ -533,7 +533,7 @@ mod tests {
                 5,
                 "never applies",
             ),
-            ("[[export]]\npath = \"/a\"\n[[export.client]]\nhosts = [\"@x\"]\n", 4, "netgroup"),
+            ("[[export]]\npath = \"/a\"\n[[export.client]]\nhosts = [\"@x y\"]\n", 4, "is no netgroup"),
             ("[[export]]\npseudo = \"/a\"\n", 1, "path"),
         ] {
             let text = wrong(text);

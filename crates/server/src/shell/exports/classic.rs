@@ -270,7 +270,7 @@ fn is_asynchronous(entry: &Entry) -> Result<bool, WrongAt> {
     }
 }
 
-/// Hosts come before networks, then patterns, then everybody (exports(5), "Machine Name Formats").
+/// Hosts come before networks, then patterns, then netgroups, then everybody (exports(5), "Machine Name Formats").
 fn rank(clients: &Clients) -> u8 {
     let is_host = |network: &Network| network.prefix_bits == Network::host_bits(network.address);
     match clients {
@@ -278,7 +278,8 @@ fn rank(clients: &Clients) -> u8 {
         Clients::Networks(networks) if networks.iter().all(is_host) => 0,
         Clients::Networks(_) => 1,
         Clients::Named(NamePattern::Wildcard(_)) => 2,
-        Clients::All => 3,
+        Clients::Named(NamePattern::Netgroup(_)) => 3,
+        Clients::All => 4,
     }
 }
 
@@ -383,7 +384,7 @@ mod tests {
             ("/a *(ro=1)", 1, "does not take"),
             ("/a host (rw)", 1, "write `host(rw)`"),
             ("/a host(rw", 1, "no closing"),
-            ("/a @group(rw)", 1, "netgroup"),
+            ("/a @(rw)", 1, "is no netgroup"),
             ("a host", 1, "does not begin with /"),
             ("/a x(sync) y(async)", 1, "differ"),
             ("/a 10.0.0.0/8 10.1.0.0/16", 1, "never applies"),

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{collections::HashSet, ffi::CString};
@@ -32,6 +33,8 @@ const MISSING_FOR: Duration = Duration::from_secs(60);
 const WAIT: Duration = Duration::from_secs(2);
 /// The most addresses and names that count of an answer.
 const LISTED_MAX: usize = 256;
+/// The most hosts that count of a netgroup.
+const NETGROUP_MAX: usize = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
@@ -39,6 +42,8 @@ enum Key {
     Names(IpAddr),
     /// The addresses of a host.
     Addresses(String),
+    /// The hosts of a netgroup.
+    Netgroup(String),
     /// The groups of a user.
     Groups(u32),
 }
@@ -47,8 +52,12 @@ enum Key {
 enum Answer {
     Names(Vec<String>),
     Addresses(Vec<IpAddr>),
+    Netgroup(Arc<[Member]>),
     Groups(Arc<[u32]>),
 }
+
+/// A host of a netgroup: any, or one by its name or address.
+type Member = Option<String>;
 
 /// What is asked. Blocks.
 pub(super) trait NameService: Send + Sync + 'static {
@@ -58,11 +67,14 @@ pub(super) trait NameService: Send + Sync + 'static {
     /// The addresses of a host.
     fn addresses(&self, host: &str) -> Vec<IpAddr>;
 
+    /// The hosts of a netgroup and of those in it.
+    fn netgroup(&self, group: &str) -> Vec<Member>;
+
     /// The groups of a user.
     fn groups(&self, uid: u32) -> Vec<u32>;
 }
 
-/// `getnameinfo`, `getaddrinfo` and `getgrouplist`.
+/// `getnameinfo`, `getaddrinfo` and `getgrouplist`; for netgroups getent(1), since the functions for them know no threads.
 struct System;
 
 impl NameService for System {
@@ -78,6 +90,16 @@ impl NameService for System {
         found.map_or_else(|_| Vec::new(), |found| found.take(LISTED_MAX).collect())
     }
 
+    fn netgroup(&self, group: &str) -> Vec<Member> {
+        match Command::new("getent").args(["netgroup", "--", group]).stdin(Stdio::null()).output() {
+            Ok(told) => members(&String::from_utf8_lossy(&told.stdout)),
+            Err(error) => {
+                tracing::warn!(%error, "getent cannot be run, so that netgroups have no hosts; install it");
+                Vec::new()
+            }
+        }
+    }
+
     fn groups(&self, uid: u32) -> Vec<u32> {
         let Ok(Some(user)) = User::from_uid(Uid::from_raw(uid)) else { return Vec::new() };
         let Ok(name) = CString::new(user.name) else { return Vec::new() };
@@ -86,11 +108,21 @@ impl NameService for System {
     }
 }
 
+/// The hosts in what getent(1) writes of a netgroup: its name, and `(host,user,domain)` for each member.
+fn members(text: &str) -> Vec<Member> {
+    let triples = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+    let hosts = triples.filter_map(|(triple, _)| triple.split_once(',')).map(|(host, _)| host.trim());
+    // A hyphen is nobody: the triple is about users alone.
+    let hosts = hosts.filter(|host| *host != "-").take(NETGROUP_MAX);
+    hosts.map(|host| (!host.is_empty()).then(|| host.to_owned())).collect()
+}
+
 impl Key {
     fn ask(&self, service: &dyn NameService) -> Answer {
         match self {
             Self::Names(address) => Answer::Names(service.names(*address)),
             Self::Addresses(host) => Answer::Addresses(service.addresses(host)),
+            Self::Netgroup(group) => Answer::Netgroup(service.netgroup(group).into()),
             Self::Groups(uid) => Answer::Groups(service.groups(*uid).into()),
         }
     }
@@ -101,6 +133,7 @@ impl Answer {
         let is_empty = match self {
             Self::Names(names) => names.is_empty(),
             Self::Addresses(addresses) => addresses.is_empty(),
+            Self::Netgroup(members) => members.is_empty(),
             Self::Groups(groups) => groups.is_empty(),
         };
         if is_empty { MISSING_FOR } else { FOUND_FOR }
@@ -164,6 +197,28 @@ impl SystemDirectory {
         found.and_then(|(answer, _)| answer)
     }
 
+    /// Whether the host at an address is in a netgroup: by its name, its name without the domain, or its address.
+    fn is_member(&self, address: IpAddr, group: &str) -> Option<bool> {
+        let members = self.known(&Key::Netgroup(group.to_owned()), |answer| match answer {
+            Answer::Netgroup(members) => Some(Arc::clone(members)),
+            _ => None,
+        });
+        let names = self.known(&Key::Names(address), |answer| match answer {
+            Answer::Names(names) => Some(names.clone()),
+            _ => None,
+        });
+        // Both have been asked for.
+        let (members, names) = (members?, names?);
+        let is_called = |host: &str| {
+            let is = |name: &String| {
+                let short = name.split('.').next().unwrap_or_default();
+                host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(short)
+            };
+            names.iter().any(is) || host.parse() == Ok(address)
+        };
+        Some(members.iter().any(|member| member.as_deref().is_none_or(is_called)))
+    }
+
     /// Asks for what is not known or too old; true when all is known, be it old.
     fn ask(&self, keys: &[Key]) -> bool {
         let now = Instant::now();
@@ -206,23 +261,25 @@ impl HostDirectory for SystemDirectory {
         let key = match pattern {
             NamePattern::Host(host) => Key::Addresses(host.clone()),
             NamePattern::Wildcard(_) => Key::Names(address),
+            NamePattern::Netgroup(group) => return self.is_member(address, group),
         };
         self.known(&key, |answer| match answer {
             Answer::Names(names) => Some(names.iter().any(|name| pattern.matches(name))),
             Answer::Addresses(addresses) => Some(addresses.contains(&address)),
-            Answer::Groups(_) => None,
+            Answer::Netgroup(_) | Answer::Groups(_) => None,
         })
     }
 
     fn groups(&self, uid: u32) -> Option<Arc<[u32]>> {
         self.known(&Key::Groups(uid), |answer| match answer {
             Answer::Groups(groups) => Some(Arc::clone(groups)),
-            Answer::Names(_) | Answer::Addresses(_) => None,
+            Answer::Names(_) | Answer::Addresses(_) | Answer::Netgroup(_) => None,
         })
     }
 
     fn learn(&self, question: &Question<'_>) -> BoxFuture<()> {
         let mut keys: Vec<_> = question.hosts.iter().cloned().map(Key::Addresses).collect();
+        keys.extend(question.netgroups.iter().cloned().map(Key::Netgroup));
         keys.extend(question.address.map(Key::Names));
         keys.extend(question.uid.map(Key::Groups));
         if self.ask(&keys) {
@@ -279,6 +336,15 @@ mod tests {
             if host == "named" { vec![client()] } else { vec![] }
         }
 
+        fn netgroup(&self, group: &str) -> Vec<Member> {
+            self.wait();
+            match group {
+                "labs" => members("labs (a,,) (10.0.0.8, -, example.org) (-,ann,)"),
+                "all" => members("all (,,)"),
+                _ => vec![],
+            }
+        }
+
         fn groups(&self, uid: u32) -> Vec<u32> {
             self.wait();
             vec![uid, uid + 1]
@@ -299,7 +365,7 @@ mod tests {
     async fn what_is_not_known_is_asked_once_and_waited_for() {
         let (directory, go, asked) = directory();
         let hosts = ["named".to_owned()];
-        let question = Question { address: Some(client()), hosts: &hosts, uid: Some(5) };
+        let question = Question { address: Some(client()), hosts: &hosts, netgroups: &[], uid: Some(5) };
         let wildcard = NamePattern::Wildcard("*.example.org".into());
         assert_eq!(directory.is_named(client(), &wildcard), None);
         assert_eq!(directory.groups(5), None, "and both are asked for");
@@ -318,11 +384,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_netgroup_has_its_hosts_by_name_short_name_and_address() {
+        let (directory, go, _) = directory();
+        let netgroups = ["labs", "all", "empty"].map(str::to_owned);
+        let (named, unnamed, stranger) = (client(), IpAddr::from([10, 0, 0, 8]), IpAddr::from([10, 0, 0, 9]));
+        let is_in = |address, group: &str| directory.is_named(address, &NamePattern::Netgroup(group.into()));
+        assert_eq!(is_in(named, "labs"), None, "and both are asked for");
+        (0..6).for_each(|_| go.send(()).unwrap());
+        for address in [named, unnamed, stranger] {
+            let question = Question { address: Some(address), hosts: &[], netgroups: &netgroups, uid: None };
+            directory.learn(&question).await;
+        }
+        assert_eq!([named, unnamed, stranger].map(|host| is_in(host, "labs")), [true, true, false].map(Some));
+        assert_eq!([named, unnamed, stranger].map(|host| is_in(host, "all")), [Some(true); 3]);
+        assert_eq!([named, unnamed, stranger].map(|host| is_in(host, "empty")), [Some(false); 3]);
+    }
+
+    #[test]
+    fn this_host_has_no_netgroup_that_nobody_made() {
+        assert!(System.netgroup("primetime-has-no-such-group").is_empty());
+        assert!(System.netgroup("--help").is_empty(), "a name is never an option");
+    }
+
+    #[tokio::test]
     async fn questions_and_answers_are_bounded() {
         let (directory, go, _) = directory();
         let uids = ASKING_MAX as u32 + 100;
         for uid in 0..uids {
-            let asked = directory.learn(&Question { address: None, hosts: &[], uid: Some(uid) });
+            let asked =
+                directory.learn(&Question { address: None, hosts: &[], netgroups: &[], uid: Some(uid) });
             drop(asked);
         }
         assert_eq!(directory.shared.inner.lock().asking.len(), ASKING_MAX);
@@ -334,7 +424,7 @@ mod tests {
     async fn this_host_knows_root_and_itself() {
         let directory = SystemDirectory::new();
         let hosts = ["localhost".to_owned()];
-        directory.learn(&Question { address: None, hosts: &hosts, uid: Some(0) }).await;
+        directory.learn(&Question { address: None, hosts: &hosts, netgroups: &[], uid: Some(0) }).await;
         assert!(directory.groups(0).unwrap().contains(&0));
         let localhost = NamePattern::Host("localhost".into());
         assert_eq!(directory.is_named(IpAddr::from([127, 0, 0, 1]), &localhost), Some(true));

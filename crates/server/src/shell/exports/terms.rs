@@ -130,20 +130,18 @@ pub(super) fn id(number: i64) -> Result<u32, Wrong> {
 }
 
 /// Clients as both forms write them: `*`, an address, a network as `ADDRESS/BITS` or `ADDRESS/MASK`, a name, a pattern of
-/// names.
+/// names, `@` and a netgroup.
 pub(super) fn clients(word: &str) -> Result<Clients, Wrong> {
     if word == "*" {
         return Ok(Clients::All);
     }
     if let Some(group) = word.strip_prefix('@') {
-        return Err(match is_name(group) {
-            true => format!(
-                "`{word}` is a netgroup, and this server does not ask for those; name its hosts or their network"
-            ),
-            false => {
-                format!("`{word}` is no netgroup; one is written as `@` and letters, digits, `-`, `_` or `.`")
-            }
-        });
+        return match is_name(group) {
+            true => Ok(Clients::Named(NamePattern::Netgroup(group.to_owned()))),
+            false => Err(format!(
+                "`{word}` is no netgroup; one is written as `@` and letters, digits, `-`, `_` or `.`"
+            )),
+        };
     }
     if let Ok(address) = word.parse::<IpAddr>() {
         return Ok(single(address));
@@ -282,6 +280,7 @@ mod tests {
             ("client.example.org", "client.example.org"),
             ("*.example.org", "*.example.org"),
             ("lab-??", "lab-??"),
+            ("@staff", "@staff"),
         ] {
             assert_eq!(clients(word).map(|clients| clients.to_string()).as_deref(), Ok(shown), "{word}");
         }
@@ -290,7 +289,6 @@ mod tests {
     #[test]
     fn clients_that_are_none_are_refused_with_the_reason() {
         for (word, reason) in [
-            ("@staff", "netgroup"),
             ("@", "is no netgroup"),
             ("10.0.0.1/8", "use 10.0.0.0/8"),
             ("10.0.0.0/33", "0 to 32"),

@@ -56,16 +56,19 @@ pub trait Connection: Send + Sync {
     /// False once the connection is lost.
     fn is_open(&self) -> bool;
 
-    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results.
+    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing can be called back,
+    /// as over datagrams, that is [`CallError::Disconnected`].
     fn call(
         &self,
-        program: u32,
-        version: u32,
-        procedure: u32,
-        credential: Credential,
-        arguments: Vec<u8>,
-        timeout: Duration,
-    ) -> BoxFuture<Result<Bytes, CallError>>;
+        _program: u32,
+        _version: u32,
+        _procedure: u32,
+        _credential: Credential,
+        _arguments: Vec<u8>,
+        _timeout: Duration,
+    ) -> BoxFuture<Result<Bytes, CallError>> {
+        Box::pin(std::future::ready(Err(CallError::Disconnected)))
+    }
 }
 
 /// Whether a call is answered.

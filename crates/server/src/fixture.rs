@@ -8,9 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs3::{self, FileAttributes, FileHandle, Reply, Request, Status};
-use rpc::{
-    AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Disposition, Refusal, Service,
-};
+use rpc::{AuthSys, BoxFuture, Call, CallHeader, Connection, Credential, Disposition, Refusal, Service};
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, Timestamp};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -51,18 +49,6 @@ impl Connection for Nowhere {
 
     fn is_open(&self) -> bool {
         true
-    }
-
-    fn call(
-        &self,
-        _: u32,
-        _: u32,
-        _: u32,
-        _: Credential,
-        _: Vec<u8>,
-        _: Duration,
-    ) -> BoxFuture<Result<Bytes, CallError>> {
-        Box::pin(async { Err(CallError::Disconnected) })
     }
 }
 

@@ -16,9 +16,8 @@ use xdr::{Decoder, Encoder};
 
 use super::driver::answer;
 use super::recent_replies::{CallKey, Known, RecentReplies};
-use crate::Credential;
 use crate::message::{self, CallHeader, Message, Refusal};
-use crate::service::{BoxFuture, CallError, Connection, Service, Transport};
+use crate::service::{Connection, Service, Transport};
 
 /// Bounds of a socket for datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,17 +191,5 @@ impl Connection for Datagram {
 
     fn is_open(&self) -> bool {
         false
-    }
-
-    fn call(
-        &self,
-        _: u32,
-        _: u32,
-        _: u32,
-        _: Credential,
-        _: Vec<u8>,
-        _: Duration,
-    ) -> BoxFuture<Result<Bytes, CallError>> {
-        Box::pin(async { Err(CallError::Disconnected) })
     }
 }

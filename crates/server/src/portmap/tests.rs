@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::portmap::rpcbind::{Binding, BindingList, Text};
 use proto::portmap::{Mapping, MappingList};
-use rpc::{BoxFuture, Call, CallError, CallHeader, Connection, Credential, Refusal, Service, Transport};
+use rpc::{Call, CallHeader, Connection, Credential, Refusal, Service, Transport};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{PortMapper, Registration};
@@ -32,18 +31,6 @@ impl Connection for Line {
 
     fn is_open(&self) -> bool {
         true
-    }
-
-    fn call(
-        &self,
-        _: u32,
-        _: u32,
-        _: u32,
-        _: Credential,
-        _: Vec<u8>,
-        _: Duration,
-    ) -> BoxFuture<Result<Bytes, CallError>> {
-        Box::pin(async { Err(CallError::Disconnected) })
     }
 }
 

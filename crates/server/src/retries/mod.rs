@@ -133,9 +133,7 @@ impl Retries {
             }
         }
     }
-}
 
-impl Retries {
     fn repeat(&self, results: Results) -> Turn<'_> {
         self.events.retries_answered.add(1);
         Turn::Repeat(results)

@@ -5,12 +5,11 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs3::{self, *};
-use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Refusal};
+use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Refusal};
 use server::conflicts::{Conflict, Conflicts};
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use server::nfs3::Nfs3;
@@ -132,18 +131,6 @@ impl Connection for Nowhere {
 
     fn is_open(&self) -> bool {
         true
-    }
-
-    fn call(
-        &self,
-        _: u32,
-        _: u32,
-        _: u32,
-        _: Credential,
-        _: Vec<u8>,
-        _: Duration,
-    ) -> BoxFuture<Result<Bytes, CallError>> {
-        Box::pin(std::future::ready(Err(CallError::Disconnected)))
     }
 }
 

@@ -157,7 +157,11 @@ impl<F: FileSystem> Export<F> {
     /// # Errors
     /// As [`Export::rule`], and `Flavor` when that is not accepted.
     pub fn identity(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
-        let rule = self.rule(caller)?;
+        self.identity_under(self.rule(caller)?, caller)
+    }
+
+    /// As [`Export::identity`], under the rule that was found for the caller.
+    pub(crate) fn identity_under(&self, rule: &Rule, caller: &Caller<'_>) -> Result<Identity, Denied> {
         let groups = self.directory.as_deref().filter(|_| self.options.manage_gids);
         rule.identity(caller.credential, groups)
     }
@@ -167,8 +171,9 @@ impl<F: FileSystem> Export<F> {
     /// # Errors
     /// As [`Export::rule`], and `Later` when the caller's groups are not known.
     pub(crate) fn identity_or_nobody(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
-        match self.identity(caller) {
-            Err(Denied::Flavor) => Ok(self.rule(caller)?.squash.anonymous()),
+        let rule = self.rule(caller)?;
+        match self.identity_under(rule, caller) {
+            Err(Denied::Flavor) => Ok(rule.squash.anonymous()),
             identity => identity,
         }
     }

@@ -24,5 +24,5 @@ pub use live::{Exports, ExportsInUse};
 pub use path::ExportPath;
 pub use pseudo::{PseudoNode, PseudoTree};
 pub use rule::{Flavor, Rule};
-pub use set::{ExportSet, InvalidExports, Unreachable};
+pub use set::{ExportSet, InvalidExports, Reached, Unreachable};
 pub use squash::Squash;

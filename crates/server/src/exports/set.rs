@@ -61,6 +61,16 @@ pub enum Unreachable {
     Denied(#[from] Denied),
 }
 
+/// An object that a caller's handle names.
+pub struct Reached<'s, F: FileSystem> {
+    /// Its export.
+    pub export: &'s Arc<Export<F>>,
+    /// The object.
+    pub node: F::Node,
+    /// The rule for the caller there.
+    pub rule: &'s Rule,
+}
+
 impl<F: FileSystem> ExportSet<F> {
     /// The given exports.
     ///
@@ -116,12 +126,14 @@ impl<F: FileSystem> ExportSet<F> {
         }
     }
 
-    /// Waits, but not for long, until the addresses of the hosts that the rules name are known.
+    /// Waits, but not for long, until the addresses of the hosts and the members of the netgroups that the rules name are known.
     pub async fn learn_hosts(&self) {
         let Needs { hosts, netgroups, .. } = &self.needs;
-        let question = Question { address: None, hosts, netgroups, uid: None };
-        if let (false, Some(directory)) = (self.needs.hosts.is_empty(), self.directory()) {
-            directory.learn(&question).await;
+        if hosts.is_empty() && netgroups.is_empty() {
+            return;
+        }
+        if let Some(directory) = self.directory() {
+            directory.learn(&Question { address: None, hosts, netgroups, uid: None }).await;
         }
     }
 
@@ -217,7 +229,7 @@ impl<F: FileSystem> ExportSet<F> {
         self.junctions.above(export, caller)
     }
 
-    /// The export and object that `handle` names. Handles are authenticated by the back end that issued them, so
+    /// The object that `handle` names. Handles are authenticated by the back end that issued them, so
     /// the first that knows it is the one. The flavour of the caller's authentication is not looked at:
     /// [`Export::identity`] does.
     ///
@@ -227,10 +239,10 @@ impl<F: FileSystem> ExportSet<F> {
         &self,
         handle: &[u8],
         caller: &Caller<'_>,
-    ) -> std::result::Result<(&Arc<Export<F>>, F::Node), Unreachable> {
+    ) -> std::result::Result<Reached<'_, F>, Unreachable> {
         let (export, node) = self.find(handle).await?;
-        export.rule(caller)?;
-        Ok((export, node))
+        let rule = export.rule(caller)?;
+        Ok(Reached { export, node, rule })
     }
 
     /// As [`ExportSet::resolve`], for the server itself.

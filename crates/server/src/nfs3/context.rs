@@ -9,7 +9,7 @@ use xdr::Decode;
 use super::object::Object;
 use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
-use crate::exports::{Caller, Denied, ExportSet, Unreachable, Version};
+use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable, Version};
 use crate::metrics::Seen;
 use crate::recall::TakenNames;
 
@@ -44,14 +44,13 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
     /// The object that `handle` names, and who the caller is there.
     pub(super) async fn object(&self, handle: &FileHandle) -> Result<Object<'a, F>, Status> {
         let caller = Caller::of(self.call, Version::V3);
-        let (export, node) =
+        let Reached { export, node, rule } =
             self.exports.resolve(handle.as_bytes(), &caller).await.map_err(|error| match error {
                 Unreachable::Handle(error) => status::of(error),
                 Unreachable::Denied(denied) => refused(denied),
             })?;
         self.seen.set(export.id());
-        let rule = export.rule(&caller).map_err(refused)?;
-        let who = export.identity(&caller).map_err(refused)?;
+        let who = export.identity_under(rule, &caller).map_err(refused)?;
         Ok(Object::new(export, node, who, rule))
     }
 

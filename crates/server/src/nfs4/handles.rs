@@ -10,7 +10,7 @@ use xdr::Decoder;
 
 use super::context::{Context, Object, refused};
 use super::status;
-use crate::exports::{Denied, Unreachable};
+use crate::exports::{Denied, Reached, Rule, Unreachable};
 
 /// `rest` stands behind the arguments, at the next operation.
 pub(crate) async fn put<F: FileSystem>(
@@ -22,14 +22,13 @@ pub(crate) async fn put<F: FileSystem>(
     if handle.is_empty() || handle.len() > vfs::Handle::MAX {
         return Err(Status::BadHandle);
     }
-    let (export, node) =
+    let Reached { export, node, rule } =
         context.exports.resolve(handle, &context.caller).await.map_err(|error| match error {
             Unreachable::Handle(error) => status::of(error),
             Unreachable::Denied(denied) => refused(denied),
         })?;
-    let object = Object { export: Arc::clone(export), node };
-    check_flavor(context, &object, rest)?;
-    context.set_current(object);
+    check_flavor(context, rule, rest)?;
+    context.set_current(Object { export: Arc::clone(export), node });
     Ok(())
 }
 
@@ -39,9 +38,8 @@ pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decod
         Denied::Later => Status::Delay,
         _ => Status::AccessDenied,
     })?;
-    let object = Object { export: Arc::clone(export), node };
-    check_flavor(context, &object, rest)?;
-    context.set_current(object);
+    check_flavor(context, export.rule(&context.caller).map_err(refused)?, rest)?;
+    context.set_current(Object { export: Arc::clone(export), node });
     Ok(())
 }
 
@@ -59,7 +57,7 @@ pub(crate) fn save<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), St
 
 pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decoder) -> Result<(), Status> {
     let (object, state): (Object<F>, StateId) = context.saved.clone().ok_or(Status::NoFileHandle)?;
-    check_flavor(context, &object, rest)?;
+    check_flavor(context, object.export.rule(&context.caller).map_err(refused)?, rest)?;
     context.current = Some(object);
     context.current_state = state;
     Ok(())
@@ -67,13 +65,8 @@ pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decode
 
 /// Whether an object may become current under the caller's flavour of authentication depends on what comes next
 /// (RFC 8881 §2.6.3.1.1): operations that lead elsewhere, or tell the right flavour, must get their turn.
-fn check_flavor<F: FileSystem>(
-    context: &Context<'_, F>,
-    object: &Object<F>,
-    rest: &Decoder,
-) -> Result<(), Status> {
+fn check_flavor<F: FileSystem>(context: &Context<'_, F>, rule: &Rule, rest: &Decoder) -> Result<(), Status> {
     use Operation as O;
-    let rule = object.export.rule(&context.caller).map_err(refused)?;
     if rule.accepts(context.caller.credential) {
         return Ok(());
     }

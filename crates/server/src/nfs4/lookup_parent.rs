@@ -6,13 +6,12 @@ use proto::nfs4::Status;
 use vfs::FileSystem;
 
 use super::context::{Context, Object, refused};
-use super::status;
+use super::{lookup, status};
 
 pub(crate) async fn run<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
     let parent = parent(context, context.object()?).await?;
-    let rule = parent.export.rule(&context.caller).map_err(refused)?;
     // The parent's policy counts (RFC 8881 §2.6.3.1.1.4).
-    if !rule.accepts(context.caller.credential) {
+    if !lookup::accepts(context, &parent)? {
         return Err(Status::WrongSecurity);
     }
     context.set_current(parent);

@@ -9,7 +9,7 @@ use vfs::{Access, Attributes, Error, FileKind, FileSystem, Identity};
 use xdr::Decode;
 
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
-use crate::exports::{Caller, Denied, Export, ExportSet, Unreachable, Version};
+use crate::exports::{Caller, Denied, Export, ExportSet, Reached, Unreachable, Version};
 use crate::hosts::HostRoute;
 use crate::metrics::Seen;
 
@@ -57,18 +57,18 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
     /// The file that a handle names, for a caller that has the right to `wanted`.
     pub(super) async fn target(&self, handle: &NetObject, wanted: Access) -> Result<FileKey, Status> {
         let caller = Caller::of(self.call, Version::V3);
-        let (export, node) = self.exports.resolve(&handle.0, &caller).await.map_err(|error| match error {
-            // RFC 1813 §6.1.4: NLM4_STALE_FH is for every handle that is not valid.
-            Unreachable::Handle(Error::BadHandle | Error::Stale) => Status::StaleHandle,
-            Unreachable::Denied(Denied::Client) => Status::StaleHandle,
-            _ => Status::Failed,
-        })?;
+        let Reached { export, node, rule } =
+            self.exports.resolve(&handle.0, &caller).await.map_err(|error| match error {
+                // RFC 1813 §6.1.4: NLM4_STALE_FH is for every handle that is not valid.
+                Unreachable::Handle(Error::BadHandle | Error::Stale) => Status::StaleHandle,
+                Unreachable::Denied(Denied::Client) => Status::StaleHandle,
+                _ => Status::Failed,
+            })?;
         self.seen.set(export.id());
-        let rule = export.rule(&caller).map_err(|_| Status::Failed)?;
         if wanted.contains(Access::MODIFY) && rule.read_only {
             return Err(Status::ReadOnly);
         }
-        let who = export.identity(&caller).map_err(|_| Status::Failed)?;
+        let who = export.identity_under(rule, &caller).map_err(|_| Status::Failed)?;
         if !may_lock(export, &node, &who, wanted).await {
             return Err(Status::Failed);
         }

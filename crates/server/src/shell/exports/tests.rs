@@ -57,7 +57,7 @@ fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> 
         Caller { peer: ([127, 0, 0, 1], 900).into(), credential: &Credential::None, version: Version::V3 };
     let exports = keeper.exports().load();
     let found = pollster::block_on(exports.resolve(handle.as_bytes(), &caller))?;
-    Ok(found.0.path().clone())
+    Ok(found.export.path().clone())
 }
 
 #[test]

@@ -2,6 +2,12 @@
 work() { perl "$EXCHANGE/partition.pl" "$@" || fail "$*"; }
 cut_off() { ip link set vec0 down || fail "cut off"; }
 connect() { ip link set vec0 up || fail "connect"; }
+# Linux learns from the flags of its next SEQUENCE that delegations are gone, and then asks for each of them, one after
+# the other, while programs go on reading what it has: that it stops doing so is what the server can bring about.
+await_content() { # FILE CONTENT
+    echo "waiting for $NAME to see '$2' in $1"
+    until [ "$(cat "$1")" = "$2" ]; do busybox usleep 10000; done
+}
 
 if [ "$NAME" = ann ]; then
     printf start >locked
@@ -18,7 +24,7 @@ if [ "$NAME" = ann ]; then
     tell back-again
     wait $holder || fail "the holder"
     expect "what ann sees" "$(cat locked)" "bob's"
-    for file in $(seq "$DELEGATED"); do expect "delegated$file" "$(cat "delegated$file")" "bob's $file"; done
+    for file in $(seq "$DELEGATED"); do await_content "delegated$file" "bob's $file"; done
 else
     await kept
     work refused

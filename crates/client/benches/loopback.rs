@@ -15,7 +15,7 @@ use server::shell::{Running, ServeOptions};
 
 const FILES: usize = 1000;
 const LARGE_BYTES: usize = 1 << 30;
-const READ: OpenOptions = OpenOptions::new().read();
+const READ: OpenOptions = OpenOptions::new().read(true);
 
 #[tokio::main]
 async fn main() {
@@ -84,7 +84,7 @@ async fn measure_requests(client: &Client) {
         let (client, next) = (client.clone(), Arc::clone(&next));
         async move {
             let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let new = OpenOptions::new().write().create_new();
+            let new = OpenOptions::new().write(true).create_new(true);
             let file = client.open(format!("/new-{run}-{index}"), new).await.unwrap();
             file.write_at(0, Bytes::from_static(&[1; 4096])).await.unwrap();
             file.close().await.unwrap();
@@ -101,14 +101,15 @@ async fn measure_streams(client: &Client) {
     }
     throughput("sequential read, 64 KiB at a time", started);
     let started = Instant::now();
-    let file = client.open("/written", OpenOptions::new().write().create().truncate()).await.unwrap();
+    let file =
+        client.open("/written", OpenOptions::new().write(true).create(true).truncate(true)).await.unwrap();
     let data = Bytes::from(vec![9; 65536]);
     for at in (0..LARGE_BYTES).step_by(65536) {
         file.write_at(at as u64, data.clone()).await.unwrap();
     }
     file.close().await.unwrap();
     throughput("sequential write, 64 KiB at a time", started);
-    client.remove("/written").await.unwrap();
+    client.remove_file("/written").await.unwrap();
 }
 
 async fn per_operation<F: Future<Output = ()> + Send>(

@@ -82,8 +82,8 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn mkdir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
-        self.root().mkdir(path, mode).await
+    pub async fn create_dir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.root().create_dir(path, mode).await
     }
 
     /// Makes a symbolic link to `target`.
@@ -106,24 +106,24 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
-        self.root().link(existing, path).await
+    pub async fn hard_link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().hard_link(existing, path).await
     }
 
     /// Removes a name that is not a directory's.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn remove(&self, path: impl AsRef<[u8]>) -> Result<()> {
-        self.root().remove(path).await
+    pub async fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().remove_file(path).await
     }
 
     /// Removes an empty directory.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn rmdir(&self, path: impl AsRef<[u8]>) -> Result<()> {
-        self.root().rmdir(path).await
+    pub async fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        self.root().remove_dir(path).await
     }
 
     /// Gives an object another name; what had that name before is gone.
@@ -146,24 +146,24 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
-        self.root().attributes(path).await
+    pub async fn metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        self.root().metadata(path).await
     }
 
     /// The attributes of an object; of a symbolic link, its own.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn symlink_attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
-        self.root().symlink_attributes(path).await
+    pub async fn symlink_metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        self.root().symlink_metadata(path).await
     }
 
     /// Sets attributes of an object.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
-        self.root().set_attributes(path, set).await
+    pub async fn set_metadata(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
+        self.root().set_metadata(path, set).await
     }
 
     /// Which of the `wanted` permissions the caller has.
@@ -178,8 +178,8 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn stat_fs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
-        self.root().stat_fs(path).await
+    pub async fn statfs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
+        self.root().statfs(path).await
     }
 
     /// Forgets the cached data and attributes of an object, so that the next read asks the server.

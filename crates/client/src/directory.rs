@@ -50,11 +50,11 @@ impl Directory {
         self.shared.create_file(&self.node, path.as_ref(), mode).await
     }
 
-    /// As [`crate::Client::mkdir`].
+    /// As [`crate::Client::create_dir`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn mkdir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+    pub async fn create_dir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
         self.shared.make(&self.node, path.as_ref(), &NewObject::Directory, mode).await
     }
 
@@ -76,27 +76,27 @@ impl Directory {
         self.shared.protocol().read_link(&node.handle).await
     }
 
-    /// As [`crate::Client::link`].
+    /// As [`crate::Client::hard_link`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
+    pub async fn hard_link(&self, existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
         self.shared.link(&self.node, existing.as_ref(), path.as_ref()).await
     }
 
-    /// As [`crate::Client::remove`].
+    /// As [`crate::Client::remove_file`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn remove(&self, path: impl AsRef<[u8]>) -> Result<()> {
+    pub async fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<()> {
         self.shared.remove(&self.node, path.as_ref(), false).await
     }
 
-    /// As [`crate::Client::rmdir`].
+    /// As [`crate::Client::remove_dir`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn rmdir(&self, path: impl AsRef<[u8]>) -> Result<()> {
+    pub async fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<()> {
         self.shared.remove(&self.node, path.as_ref(), true).await
     }
 
@@ -117,29 +117,29 @@ impl Directory {
         self.shared.read_dir(&node).await
     }
 
-    /// As [`crate::Client::attributes`].
+    /// As [`crate::Client::metadata`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+    pub async fn metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
         let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
         self.shared.attributes(&node).await
     }
 
-    /// As [`crate::Client::symlink_attributes`].
+    /// As [`crate::Client::symlink_metadata`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn symlink_attributes(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+    pub async fn symlink_metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
         let node = self.shared.resolve(&self.node, path.as_ref(), false).await?;
         self.shared.attributes(&node).await
     }
 
-    /// As [`crate::Client::set_attributes`].
+    /// As [`crate::Client::set_metadata`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
+    pub async fn set_metadata(&self, path: impl AsRef<[u8]>, set: SetAttributes) -> Result<()> {
         let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
         self.shared.set_attributes(&node, &set, None).await
     }
@@ -153,11 +153,11 @@ impl Directory {
         self.shared.access(&node, wanted).await
     }
 
-    /// As [`crate::Client::stat_fs`].
+    /// As [`crate::Client::statfs`].
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn stat_fs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
+    pub async fn statfs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
         let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
         self.shared.protocol().fs_stat(&node.handle).await
     }

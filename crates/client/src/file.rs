@@ -66,7 +66,7 @@ impl File {
     }
 
     /// Writes all of `data` at `offset`. Returns when it is taken, which may be before the server has it: what goes wrong
-    /// later, [`File::sync`] and [`File::close`] tell. Files opened with `sync` wait for stable storage.
+    /// later, [`File::sync_all`] and [`File::close`] tell. Files opened with `sync` wait for stable storage.
     ///
     /// # Errors
     /// See [`Error`].
@@ -75,18 +75,37 @@ impl File {
         self.open.write(offset, data).await
     }
 
-    /// Waits until everything written is on the server's stable storage.
+    /// Writes all of `data` at the end of the file, as this client knows it, and returns where that was. Appends by one
+    /// client never overlap, whichever of its open files they come through. NFS itself has no appending: clients that
+    /// append to one file together lock it for each append, which also shows them the present end.
+    ///
+    /// # Errors
+    /// As [`File::write_at`].
+    pub async fn append(&self, data: Bytes) -> Result<u64> {
+        self.open.check(self.open.writable, "the file is not open for writing")?;
+        self.open.append(data).await
+    }
+
+    /// Waits until everything written is on the server's stable storage. The attributes are there at all times.
     ///
     /// # Errors
     /// What went wrong with any write since the last call.
-    pub async fn sync(&self) -> Result<()> {
+    pub async fn sync_all(&self) -> Result<()> {
+        self.open.flush().await
+    }
+
+    /// As [`File::sync_all`]: over NFS the two do not differ.
+    ///
+    /// # Errors
+    /// As [`File::sync_all`].
+    pub async fn sync_data(&self) -> Result<()> {
         self.open.flush().await
     }
 
     /// Sends what is not written, gives up locks, and closes.
     ///
     /// # Errors
-    /// As [`File::sync`]. The file is closed in any case.
+    /// As [`File::sync_all`]. The file is closed in any case.
     pub async fn close(self) -> Result<()> {
         self.open.close().await
     }
@@ -95,7 +114,7 @@ impl File {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn attributes(&self) -> Result<Attributes> {
+    pub async fn metadata(&self) -> Result<Attributes> {
         self.open.shared.attributes(&self.open.node).await
     }
 
@@ -103,7 +122,7 @@ impl File {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn set_attributes(&self, set: SetAttributes) -> Result<()> {
+    pub async fn set_metadata(&self, set: SetAttributes) -> Result<()> {
         self.open.shared.set_attributes(&self.open.node, &set, Some(&**self.open)).await
     }
 
@@ -113,7 +132,7 @@ impl File {
     /// See [`Error`].
     pub async fn set_len(&self, size: u64) -> Result<()> {
         self.open.check(self.open.writable, "the file is not open for writing")?;
-        self.set_attributes(SetAttributes { size: Some(size), ..SetAttributes::default() }).await
+        self.set_metadata(SetAttributes { size: Some(size), ..SetAttributes::default() }).await
     }
 
     /// Locks a range and waits while others hold it. Each open file is an owner of its own. What was read before is

@@ -11,13 +11,13 @@
 //! let url: Url = "nfs://server:2049/export?version=4.1&delegations=1".parse().expect("an address");
 //! let client = Client::connect(&url, url.options()).await?;   // or any other `Options`, e.g. per version
 //!
-//! client.mkdir("/results", 0o755).await?;
-//! let file = client.open("/results/log", OpenOptions::new().write().create().truncate()).await?;
+//! client.create_dir("/results", 0o755).await?;
+//! let file = client.open("/results/log", OpenOptions::new().write(true).create(true).truncate(true)).await?;
 //! file.write_at(0, "data".into()).await?;                     // may return before the server has it
 //! file.close().await?;                                        // tells what went wrong with any of it
 //!
 //! let before = client.tap().snapshot();
-//! let file = client.open("/results/log", OpenOptions::new().read()).await?;
+//! let file = client.open("/results/log", OpenOptions::new().read(true)).await?;
 //! file.lock(.., LockKind::Shared).await?;                     // waits; `try_lock` does not
 //! let data = file.read_at(0, 4096).await?;                    // shorter only at the end of the file
 //! file.unlock(..).await?;
@@ -29,7 +29,7 @@
 //! for entry in client.read_dir("/results").await? {
 //!     println!("{}", String::from_utf8_lossy(&entry.name));
 //! }
-//! client.remove("/results/log").await?;
+//! client.remove_file("/results/log").await?;
 //! client.shutdown().await                                     // gives everything back to the server
 //! # }
 //! ```

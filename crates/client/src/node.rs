@@ -28,6 +28,8 @@ pub(crate) struct Node {
     pub(crate) state: Mutex<NodeState>,
     /// Held while open, lock and delegation state moves between client and server.
     pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
+    /// Held while data are appended: from finding the end until the data are taken.
+    pub(crate) appending: tokio::sync::Mutex<()>,
     /// Reads under way.
     pub(crate) fetches: Arc<Fetches>,
 }
@@ -63,7 +65,14 @@ impl Node {
             delegation: None,
             parked: None,
         };
-        Self { key, handle, state: Mutex::new(state), gate: Arc::default(), fetches: Arc::default() }
+        Self {
+            key,
+            handle,
+            state: Mutex::new(state),
+            gate: Arc::default(),
+            appending: tokio::sync::Mutex::default(),
+            fetches: Arc::default(),
+        }
     }
 }
 

@@ -15,11 +15,12 @@ use crate::shared::Shared;
 use crate::walk::SYMLINKS_MAX;
 use crate::{nfs3, nfs4};
 
-/// How to open a file. Nothing is set to begin with.
+/// How to open a file, after [`std::fs::OpenOptions`]. Nothing is set to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
     pub(crate) read: bool,
     pub(crate) write: bool,
+    pub(crate) append: bool,
     pub(crate) create: bool,
     pub(crate) exclusive: bool,
     pub(crate) truncate: bool,
@@ -39,6 +40,7 @@ impl OpenOptions {
         Self {
             read: false,
             write: false,
+            append: false,
             create: false,
             exclusive: false,
             truncate: false,
@@ -49,44 +51,66 @@ impl OpenOptions {
 
     /// For reading.
     #[must_use]
-    pub const fn read(self) -> Self {
-        Self { read: true, ..self }
+    pub const fn read(self, read: bool) -> Self {
+        Self { read, ..self }
     }
 
     /// For writing.
     #[must_use]
-    pub const fn write(self) -> Self {
-        Self { write: true, ..self }
+    pub const fn write(self, write: bool) -> Self {
+        Self { write, ..self }
+    }
+
+    /// For writing at the end: see [`File::append`].
+    #[must_use]
+    pub const fn append(self, append: bool) -> Self {
+        Self { append, ..self }
     }
 
     /// Create it if there is none.
     #[must_use]
-    pub const fn create(self) -> Self {
-        Self { create: true, ..self }
+    pub const fn create(self, create: bool) -> Self {
+        Self { create, ..self }
     }
 
-    /// Create it; there must be none.
+    /// Create it; there must be none. `create` and `truncate` are of no matter then.
     #[must_use]
-    pub const fn create_new(self) -> Self {
-        Self { create: true, exclusive: true, ..self }
+    pub const fn create_new(self, create_new: bool) -> Self {
+        Self { exclusive: create_new, ..self }
     }
 
     /// Make it empty.
     #[must_use]
-    pub const fn truncate(self) -> Self {
-        Self { truncate: true, ..self }
+    pub const fn truncate(self, truncate: bool) -> Self {
+        Self { truncate, ..self }
     }
 
     /// Every write waits for the server's stable storage.
     #[must_use]
-    pub const fn sync(self) -> Self {
-        Self { sync: true, ..self }
+    pub const fn sync(self, sync: bool) -> Self {
+        Self { sync, ..self }
     }
 
     /// Permission bits of a file that is created.
     #[must_use]
     pub const fn mode(self, mode: u32) -> Self {
         Self { mode, ..self }
+    }
+
+    /// The same with what follows from it.
+    ///
+    /// # Errors
+    /// When it makes no sense.
+    fn checked(self) -> Result<Self> {
+        let write = self.write || self.append;
+        let truncate = self.truncate && !self.exclusive;
+        if !self.read && !write {
+            return Err(Error::Usage("a file is opened for reading, writing or both"));
+        }
+        if truncate && !write {
+            return Err(Error::Usage("only a file that is opened for writing can be made empty"));
+        }
+        Ok(Self { write, truncate, create: self.create || self.exclusive, ..self })
     }
 
     /// True when it may change something.
@@ -112,12 +136,7 @@ impl Shared {
         path: &[u8],
         options: &OpenOptions,
     ) -> Result<File> {
-        if !options.read && !options.write {
-            return Err(Error::Usage("a file is opened for reading, writing or both"));
-        }
-        if options.truncate && !options.write {
-            return Err(Error::Usage("only a file that is opened for writing can be made empty"));
-        }
+        let options = &options.checked()?;
         if options.modifies() {
             self.check_writable()?;
         }
@@ -158,7 +177,10 @@ impl Shared {
         let (dir, name) = self.resolve_parent(start, path).await?;
         match self.protocol() {
             Protocol::V3(mount) => {
-                let options = OpenOptions::new().write().create_new().mode(mode);
+                let options = OpenOptions {
+                    create: true,
+                    ..OpenOptions::new().write(true).create_new(true).mode(mode)
+                };
                 nfs3::open(self, mount, &dir, &name, &options).await.map(drop)
             }
             Protocol::V4(mount) => nfs4::create_file(self, mount, &dir, &name, mode).await,

@@ -167,16 +167,17 @@ impl Shared {
                 file.write_out().await;
             }
         }
-        {
-            let state = node.state.lock();
-            let known = &state.known;
-            if let Some(attributes) =
-                if state.is_delegated() { known.last() } else { known.believed(Instant::now()) }
-            {
-                return Ok(*attributes);
-            }
+        match self.known_attributes(node) {
+            Some(attributes) => Ok(attributes),
+            None => self.revalidate(node).await,
         }
-        self.revalidate(node).await
+    }
+
+    /// The attributes as far as they need not be asked for.
+    pub(crate) fn known_attributes(&self, node: &Node) -> Option<Attributes> {
+        let state = node.state.lock();
+        let known = &state.known;
+        if state.is_delegated() { known.last() } else { known.believed(Instant::now()) }.copied()
     }
 
     /// Asks for the attributes.

@@ -139,6 +139,26 @@ impl OpenFile {
         Ok(())
     }
 
+    /// Writes `data` at the end of the file and returns where that is.
+    pub(crate) async fn append(self: &Arc<Self>, data: Bytes) -> Result<u64> {
+        let _one_at_a_time = self.node.appending.lock().await;
+        let end = self.end().await?;
+        self.write(end, data).await?;
+        Ok(end)
+    }
+
+    /// Where the file ends, with what is not at the server yet.
+    async fn end(self: &Arc<Self>) -> Result<u64> {
+        // In this order: what is no longer unwritten has been learned of before.
+        let files = self.node.state.lock().open_files();
+        let unwritten = files.iter().filter_map(|file| file.writer.unwritten_end()).max();
+        let size = match self.shared.known_attributes(&self.node) {
+            Some(attributes) => attributes.size,
+            None => self.shared.revalidate(&self.node).await?.size,
+        };
+        Ok(size.max(unwritten.unwrap_or(0)))
+    }
+
     /// Waits until everything is on stable storage; tells what went wrong.
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<()> {
         if !self.writer.has_pending() {

@@ -106,11 +106,11 @@ impl Mount {
     /// Opens a file.
     pub(crate) async fn open(&self, path: &str, access: Access) -> Result<File, Error> {
         let options = match access {
-            Access::Read => OpenOptions::new().read(),
-            Access::Write { sync: false } => OpenOptions::new().write(),
-            Access::Write { sync: true } => OpenOptions::new().write().sync(),
-            Access::Replace => OpenOptions::new().write().create().truncate(),
-            Access::Create => OpenOptions::new().write().create(),
+            Access::Read => OpenOptions::new().read(true),
+            Access::Write { sync: false } => OpenOptions::new().write(true),
+            Access::Write { sync: true } => OpenOptions::new().write(true).sync(true),
+            Access::Replace => OpenOptions::new().write(true).create(true).truncate(true),
+            Access::Create => OpenOptions::new().write(true).create(true),
         };
         let file = self.client.open(path, options).await.map_err(failed("open", path))?;
         Ok(File { file, path: path.into() })
@@ -123,7 +123,7 @@ impl Mount {
 
     /// Walks to a directory, so that the way there is known.
     pub(crate) async fn visit(&self, path: &str) -> Result<(), Error> {
-        self.client.attributes(path).await.map(drop).map_err(failed("walk to", path))
+        self.client.metadata(path).await.map(drop).map_err(failed("walk to", path))
     }
 
     /// Drops what the client keeps of a file, so that reading it again asks the server.
@@ -133,17 +133,17 @@ impl Mount {
 
     /// Makes a directory that must not be there yet.
     pub(crate) async fn make_directory(&self, path: &str) -> Result<(), Error> {
-        self.client.mkdir(path, 0o755).await.map_err(failed("make the directory", path))
+        self.client.create_dir(path, 0o755).await.map_err(failed("make the directory", path))
     }
 
     /// Removes an empty directory; that it is gone is as good.
     pub(crate) async fn remove_directory(&self, path: &str) -> Result<(), Error> {
-        gone_is_good(self.client.rmdir(path).await).map_err(failed("remove the directory", path))
+        gone_is_good(self.client.remove_dir(path).await).map_err(failed("remove the directory", path))
     }
 
     /// Removes a file; that it is gone is as good.
     pub(crate) async fn remove_file(&self, path: &str) -> Result<(), Error> {
-        gone_is_good(self.client.remove(path).await).map_err(failed("remove", path))
+        gone_is_good(self.client.remove_file(path).await).map_err(failed("remove", path))
     }
 
     /// The names in a directory and which of them are directories; none when it is not there.
@@ -160,7 +160,7 @@ impl Mount {
                 Some(attributes) => attributes.is_directory(),
                 None => {
                     let path = format!("{path}/{name}");
-                    let attributes = self.client.attributes(&path).await.map_err(failed("look at", &path))?;
+                    let attributes = self.client.metadata(&path).await.map_err(failed("look at", &path))?;
                     attributes.is_directory()
                 }
             };
@@ -205,7 +205,7 @@ impl File {
 
     /// Everything written is on stable storage after this.
     pub(crate) async fn sync(&self) -> Result<(), Error> {
-        self.file.sync().await.map_err(failed("sync", &self.path))
+        self.file.sync_all().await.map_err(failed("sync", &self.path))
     }
 
     /// Closes the file; tells of writes that failed meanwhile.

@@ -96,7 +96,7 @@ pub(crate) async fn create_file(
     name: &Bytes,
     mode: u32,
 ) -> Result<()> {
-    let options = OpenOptions::new().write().mode(mode);
+    let options = OpenOptions::new().write(true).mode(mode);
     let owner = mount.core.owners.lock().take();
     // The slot's reply cache knows a repetition; only a server that has lost the session does not, and then the outcome
     // is uncertain. A verifier would cost the server a change of the times.

@@ -145,11 +145,11 @@ async fn names_made_elsewhere_are_found(version: Version) {
     };
     let one = fixture.client_with(version, no_belief).await;
     let other = fixture.client(version).await;
-    assert!(one.attributes("/name").await.unwrap_err().is_not_found());
+    assert!(one.metadata("/name").await.unwrap_err().is_not_found());
     write_whole(&other, "/name", "12").await;
-    assert_eq!(one.attributes("/name").await.unwrap().size, 2);
+    assert_eq!(one.metadata("/name").await.unwrap().size, 2);
     other.rename("/name", "/moved").await.unwrap();
-    assert!(one.attributes("/name").await.unwrap_err().is_not_found());
+    assert!(one.metadata("/name").await.unwrap_err().is_not_found());
     assert_eq!(read_whole(&one, "/moved").await, "12");
 }
 
@@ -172,7 +172,7 @@ async fn a_conflicting_open_recalls_the_delegation_and_succeeds() {
     let fixture = Fixture::new().await;
     let (holder, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
     let file = delegated(&holder, &fixture).await;
-    let theirs = other.open("/file", OpenOptions::new().write()).await.unwrap();
+    let theirs = other.open("/file", OpenOptions::new().write(true)).await.unwrap();
     assert_eq!(holder.tap().snapshot().callbacks["CB_RECALL"], 1);
     assert_eq!(other.tap().snapshot().requests["OPEN"].requests, 1, "held, not sent away");
     assert!(
@@ -231,7 +231,7 @@ async fn a_removal_elsewhere_recalls_the_delegation() {
     let (holder, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
     let file = delegated(&holder, &fixture).await;
     file.close().await.unwrap();
-    other.remove("/file").await.unwrap();
+    other.remove_file("/file").await.unwrap();
     assert_eq!(holder.tap().snapshot().callbacks["CB_RECALL"], 1);
     assert!(holder.open("/file", READ).await.is_err());
 }

@@ -24,6 +24,8 @@ in_both_versions! {
     a_closed_file_is_of_no_use
     a_dirty_budget_smaller_than_the_data_is_no_obstacle
     a_dropped_file_is_written_in_the_end
+    appends_of_one_client_never_overlap
+    options_that_make_no_sense_are_refused_before_anything_is_sent
 }
 
 async fn what_is_written_is_read(version: Version) {
@@ -59,7 +61,7 @@ async fn small_writes_in_any_order_end_up_where_they_belong(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client_with(version, |options| options.write_bytes_max = 4096).await;
     let data = pattern(100_000);
-    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
     let pieces: Vec<usize> = (0..data.len()).step_by(1000).collect();
     for index in 0..pieces.len() {
         // 37 and the number of pieces have no common divisor: every piece comes once.
@@ -85,14 +87,14 @@ async fn a_read_sees_what_the_same_client_wrote_before(version: Version) {
     file.write_at(9, "xyz".into()).await.unwrap();
     assert_eq!(other.read_at(0, 100).await.unwrap(), "012abc678xyz", "through another open of ours");
     file.write_at(12, "!".into()).await.unwrap();
-    assert_eq!(file.attributes().await.unwrap().size, 13);
-    assert_eq!(client.attributes("/file").await.unwrap().size, 13);
+    assert_eq!(file.metadata().await.unwrap().size, 13);
+    assert_eq!(client.metadata("/file").await.unwrap().size, 13);
 }
 
 async fn a_hole_that_is_not_written_yet_reads_as_zeros(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
     file.write_at(1000, "end".into()).await.unwrap();
     assert_eq!(file.read_at(0, 500).await.unwrap(), vec![0; 500]);
     assert_eq!(file.read_at(995, 500).await.unwrap(), "\0\0\0\0\0end");
@@ -129,7 +131,7 @@ async fn readers_beside_a_writer_end_up_with_what_it_wrote(version: Version) {
 async fn a_file_open_for_sync_is_stable_after_each_write(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let file = client.open("/file", WRITE.create().sync()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true).sync(true)).await.unwrap();
     file.write_at(0, "now".into()).await.unwrap();
     assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"now");
     let requests = client.tap().snapshot().requests;
@@ -153,15 +155,15 @@ async fn the_end_of_a_file_cuts_reads_short(version: Version) {
 async fn a_file_is_made_longer_and_shorter(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
     file.write_at(0, "0123456789".into()).await.unwrap();
     file.set_len(4).await.unwrap();
     assert_eq!(file.read_at(0, 100).await.unwrap(), "0123");
     file.set_len(6).await.unwrap();
     assert_eq!(file.read_at(0, 100).await.unwrap(), "0123\0\0");
     file.close().await.unwrap();
-    let file = client.open("/file", WRITE.truncate()).await.unwrap();
-    assert_eq!(file.attributes().await.unwrap().size, 0);
+    let file = client.open("/file", WRITE.truncate(true)).await.unwrap();
+    assert_eq!(file.metadata().await.unwrap().size, 0);
     assert!(file.read_at(0, 100).await.unwrap().is_empty());
 }
 
@@ -190,12 +192,12 @@ async fn the_cache_can_be_switched_off(version: Version) {
 async fn creating_exclusively_fails_when_there_is_one(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let new = OpenOptions::new().write().create_new().mode(0o600);
+    let new = OpenOptions::new().write(true).create_new(true).mode(0o600);
     client.open("/file", new).await.unwrap().close().await.unwrap();
     assert_eq!(client.open("/file", new).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(client.create_file("/file", 0o600).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
     client.create_file("/other", 0o640).await.unwrap();
-    let other = client.attributes("/other").await.unwrap();
+    let other = client.metadata("/other").await.unwrap();
     assert_eq!((other.mode, other.size), (0o640, 0));
     write_whole(&client, "/other", "it can be written").await;
     assert_eq!(std::fs::read(fixture.path("other")).unwrap(), b"it can be written");
@@ -206,7 +208,7 @@ async fn opening_what_is_not_there_fails(version: Version) {
     let client = fixture.client(version).await;
     assert!(client.open("/none", READ).await.unwrap_err().is_not_found());
     assert!(client.open("/none/file", READ).await.unwrap_err().is_not_found());
-    client.mkdir("/dir", 0o755).await.unwrap();
+    client.create_dir("/dir", 0o755).await.unwrap();
     assert_eq!(client.open("/dir", READ).await.unwrap_err().kind(), ErrorKind::IsADirectory);
     assert!(matches!(client.open("/", READ).await, Err(Error::Usage(_))));
     std::fs::write(fixture.path("none"), b"now it is").unwrap();
@@ -221,7 +223,7 @@ async fn permissions_are_the_callers(version: Version) {
         // The server does not run with the right to act as others.
         return;
     }
-    root.open("/private", WRITE.create().mode(0o600)).await.unwrap().close().await.unwrap();
+    root.open("/private", WRITE.create(true).mode(0o600)).await.unwrap().close().await.unwrap();
     let user = |options: &mut client::Options| {
         options.uid = 1000;
         options.gid = 1000;
@@ -254,8 +256,8 @@ async fn a_dirty_budget_smaller_than_the_data_is_no_obstacle(version: Version) {
         .await;
     let data = pattern(3 << 20);
     let (one, other) = (
-        client.open("/one", WRITE.create()).await.unwrap(),
-        client.open("/other", WRITE.create()).await.unwrap(),
+        client.open("/one", WRITE.create(true)).await.unwrap(),
+        client.open("/other", WRITE.create(true)).await.unwrap(),
     );
     for at in (0..data.len()).step_by(100_000) {
         let end = data.len().min(at + 100_000);
@@ -272,9 +274,44 @@ async fn a_dirty_budget_smaller_than_the_data_is_no_obstacle(version: Version) {
 async fn a_dropped_file_is_written_in_the_end(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
     file.write_at(0, "late".into()).await.unwrap();
     drop(file);
     client.shutdown().await.unwrap();
     assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"late");
+}
+
+async fn appends_of_one_client_never_overlap(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("log"), "first\n").unwrap();
+    let client = fixture.client(version).await;
+    let options = OpenOptions::new().append(true);
+    let files = [client.open("/log", options).await.unwrap(), client.open("/log", options).await.unwrap()];
+    assert_eq!(files[0].append("second\n".into()).await.unwrap(), 6);
+    let appends = (0..200_u8).map(|n| {
+        let file = files[usize::from(n % 2)].clone();
+        tokio::spawn(async move { (n, file.append(vec![n; 1000].into()).await.unwrap()) })
+    });
+    let mut starts: Vec<(u8, u64)> = Vec::new();
+    for append in appends.collect::<Vec<_>>() {
+        starts.push(append.await.unwrap());
+    }
+    for file in files {
+        file.close().await.unwrap();
+    }
+    let whole = std::fs::read(fixture.path("log")).unwrap();
+    assert_eq!(whole.len(), 13 + 200_000);
+    for (n, start) in starts {
+        let start = start as usize;
+        assert!(whole[start..start + 1000].iter().all(|byte| *byte == n), "{n} at {start}");
+    }
+}
+
+async fn options_that_make_no_sense_are_refused_before_anything_is_sent(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    let none = OpenOptions::new().create(true);
+    assert!(matches!(client.open("/file", none).await, Err(Error::Usage(_))));
+    assert!(matches!(client.open("/file", READ.truncate(true)).await, Err(Error::Usage(_))));
+    assert!(!fixture.path("file").exists());
 }

@@ -101,8 +101,8 @@ pub async fn connect(address: SocketAddr, version: Version, change: impl FnOnce(
     Client::connect(&url, options).await.unwrap()
 }
 
-pub const READ: OpenOptions = OpenOptions::new().read();
-pub const WRITE: OpenOptions = OpenOptions::new().read().write();
+pub const READ: OpenOptions = OpenOptions::new().read(true);
+pub const WRITE: OpenOptions = OpenOptions::new().read(true).write(true);
 
 /// Bytes of which no two neighbouring words are the same.
 pub fn pattern(length: usize) -> Bytes {
@@ -111,14 +111,14 @@ pub fn pattern(length: usize) -> Bytes {
 
 pub async fn read_whole(client: &Client, path: &str) -> Bytes {
     let file = client.open(path, READ).await.unwrap();
-    let size = file.attributes().await.unwrap().size as usize;
+    let size = file.metadata().await.unwrap().size as usize;
     let data = file.read_at(0, size + 10).await.unwrap();
     file.close().await.unwrap();
     data
 }
 
 pub async fn write_whole(client: &Client, path: &str, data: impl Into<Bytes>) {
-    let file: File = client.open(path, WRITE.create().truncate()).await.unwrap();
+    let file: File = client.open(path, WRITE.create(true).truncate(true)).await.unwrap();
     file.write_at(0, data.into()).await.unwrap();
     file.close().await.unwrap();
 }

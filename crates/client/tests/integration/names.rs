@@ -23,8 +23,8 @@ in_both_versions! {
 async fn directories_are_made_listed_and_removed(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    client.mkdir("/dir", 0o750).await.unwrap();
-    client.mkdir("/dir/sub", 0o755).await.unwrap();
+    client.create_dir("/dir", 0o750).await.unwrap();
+    client.create_dir("/dir/sub", 0o755).await.unwrap();
     write_whole(&client, "/dir/file", "12345").await;
     let mut entries = client.read_dir("/dir").await.unwrap();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -32,14 +32,14 @@ async fn directories_are_made_listed_and_removed(version: Version) {
     let file = entries[0].attributes.unwrap();
     assert_eq!((file.kind, file.size), (FileType::Regular, 5));
     assert_eq!(entries[1].attributes.unwrap().kind, FileType::Directory);
-    assert_eq!(client.attributes("/dir").await.unwrap().mode, 0o750);
-    assert_eq!(client.rmdir("/dir").await.unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
-    client.remove("/dir/file").await.unwrap();
-    client.rmdir("/dir/sub").await.unwrap();
+    assert_eq!(client.metadata("/dir").await.unwrap().mode, 0o750);
+    assert_eq!(client.remove_dir("/dir").await.unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
+    client.remove_file("/dir/file").await.unwrap();
+    client.remove_dir("/dir/sub").await.unwrap();
     assert!(client.read_dir("/dir").await.unwrap().is_empty());
-    client.rmdir("/dir").await.unwrap();
+    client.remove_dir("/dir").await.unwrap();
     assert!(!fixture.path("dir").exists());
-    assert_eq!(client.mkdir("/no/dir", 0o755).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(client.create_dir("/no/dir", 0o755).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 async fn a_long_directory_is_listed_whole(version: Version) {
@@ -61,7 +61,7 @@ async fn a_long_directory_is_listed_whole(version: Version) {
 async fn links_lead_where_they_should(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    client.mkdir("/dir", 0o755).await.unwrap();
+    client.create_dir("/dir", 0o755).await.unwrap();
     write_whole(&client, "/dir/file", "data").await;
     client.symlink("dir", "/to-dir").await.unwrap();
     client.symlink("/dir/file", "/dir/to-file").await.unwrap();
@@ -70,10 +70,10 @@ async fn links_lead_where_they_should(version: Version) {
     assert_eq!(read_whole(&client, "/to-dir/file").await, "data");
     assert_eq!(read_whole(&client, "/to-dir/to-file").await, "data");
     assert!(client.open("/to-loop", READ).await.is_err());
-    assert_eq!(client.symlink_attributes("/to-dir").await.unwrap().kind, FileType::Symlink);
-    assert_eq!(client.attributes("/to-dir").await.unwrap().kind, FileType::Directory);
-    client.link("/dir/file", "/hard").await.unwrap();
-    assert_eq!(client.attributes("/hard").await.unwrap().links, 2);
+    assert_eq!(client.symlink_metadata("/to-dir").await.unwrap().kind, FileType::Symlink);
+    assert_eq!(client.metadata("/to-dir").await.unwrap().kind, FileType::Directory);
+    client.hard_link("/dir/file", "/hard").await.unwrap();
+    assert_eq!(client.metadata("/hard").await.unwrap().links, 2);
     write_whole(&client, "/dir/to-file", "through").await;
     assert_eq!(read_whole(&client, "/hard").await, "through");
     let fresh = fixture.client(version).await;
@@ -83,28 +83,28 @@ async fn links_lead_where_they_should(version: Version) {
 async fn names_are_changed_and_removed(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    client.mkdir("/a", 0o755).await.unwrap();
-    client.mkdir("/b", 0o755).await.unwrap();
+    client.create_dir("/a", 0o755).await.unwrap();
+    client.create_dir("/b", 0o755).await.unwrap();
     write_whole(&client, "/a/one", "1").await;
     write_whole(&client, "/b/two", "2").await;
     client.rename("/a/one", "/b/two").await.unwrap();
-    assert!(client.attributes("/a/one").await.unwrap_err().is_not_found());
+    assert!(client.metadata("/a/one").await.unwrap_err().is_not_found());
     assert_eq!(read_whole(&client, "/b/two").await, "1");
     client.rename("/b/two", "/b/three").await.unwrap();
     assert_eq!(read_whole(&client, "/b/three").await, "1");
-    client.remove("/b/three").await.unwrap();
+    client.remove_file("/b/three").await.unwrap();
     assert!(client.open("/b/three", READ).await.unwrap_err().is_not_found());
-    assert!(client.remove("/b/three").await.unwrap_err().is_not_found());
+    assert!(client.remove_file("/b/three").await.unwrap_err().is_not_found());
 }
 
 async fn a_name_is_known_after_it_was_made_and_gone_after_it_was_removed(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     for _ in 0..3 {
-        assert!(client.attributes("/name").await.unwrap_err().is_not_found());
+        assert!(client.metadata("/name").await.unwrap_err().is_not_found());
         client.create_file("/name", 0o644).await.unwrap();
-        assert_eq!(client.attributes("/name").await.unwrap().size, 0);
-        client.remove("/name").await.unwrap();
+        assert_eq!(client.metadata("/name").await.unwrap().size, 0);
+        client.remove_file("/name").await.unwrap();
     }
 }
 
@@ -119,26 +119,26 @@ async fn attributes_are_set(version: Version) {
         modified: Some(SetTime::To(time)),
         ..SetAttributes::default()
     };
-    client.set_attributes("/file", set).await.unwrap();
-    let now = client.attributes("/file").await.unwrap();
+    client.set_metadata("/file", set).await.unwrap();
+    let now = client.metadata("/file").await.unwrap();
     assert_eq!((now.mode, now.size, now.modified), (0o600, 3, time));
     assert_eq!(read_whole(&client, "/file").await, "123");
     let set = SetAttributes { modified: Some(SetTime::Now), ..SetAttributes::default() };
-    client.set_attributes("/file", set).await.unwrap();
-    assert!(client.attributes("/file").await.unwrap().modified > time);
+    client.set_metadata("/file", set).await.unwrap();
+    assert!(client.metadata("/file").await.unwrap().modified > time);
 }
 
 async fn a_directory_handle_names_things_below_it(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    client.mkdir("/dir", 0o755).await.unwrap();
+    client.create_dir("/dir", 0o755).await.unwrap();
     let dir = client.directory("/dir").await.unwrap();
-    dir.mkdir("sub", 0o755).await.unwrap();
+    dir.create_dir("sub", 0o755).await.unwrap();
     dir.directory("sub").await.unwrap().create_file("file", 0o644).await.unwrap();
     assert!(fixture.path("dir/sub/file").exists());
     assert_eq!(dir.read_dir("").await.unwrap().len(), 1);
     client.rename("/dir", "/elsewhere").await.unwrap();
-    dir.remove("sub/file").await.unwrap();
+    dir.remove_file("sub/file").await.unwrap();
     assert!(!fixture.path("elsewhere/sub/file").exists(), "the handle goes with the directory");
     assert!(client.directory("/elsewhere/none").await.is_err());
 }
@@ -146,7 +146,7 @@ async fn a_directory_handle_names_things_below_it(version: Version) {
 async fn the_space_of_the_file_system_is_told(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    let space = client.stat_fs("/").await.unwrap();
+    let space = client.statfs("/").await.unwrap();
     assert!(space.total_bytes >= space.free_bytes && space.total_bytes > 0);
     assert!(space.total_files >= space.free_files);
     let wanted = Access::READ | Access::LOOKUP;
@@ -157,17 +157,17 @@ async fn nothing_is_changed_read_only(version: Version) {
     let fixture = Fixture::new().await;
     std::fs::write(fixture.path("file"), b"x").unwrap();
     let client = fixture.client_with(version, |options| options.read_only = true).await;
-    assert!(client.mkdir("/dir", 0o755).await.is_err());
-    assert!(client.remove("/file").await.is_err());
-    assert!(client.open("/new", READ.create()).await.is_err());
+    assert!(client.create_dir("/dir", 0o755).await.is_err());
+    assert!(client.remove_file("/file").await.is_err());
+    assert!(client.open("/new", READ.create(true)).await.is_err());
     assert_eq!(read_whole(&client, "/file").await, "x");
 }
 
 async fn paths_may_climb(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
-    client.mkdir("/a", 0o755).await.unwrap();
-    client.mkdir("/a/b", 0o755).await.unwrap();
+    client.create_dir("/a", 0o755).await.unwrap();
+    client.create_dir("/a/b", 0o755).await.unwrap();
     write_whole(&client, "/a/file", "up").await;
     assert_eq!(read_whole(&client, "/a/./b/../file").await, "up");
     assert_eq!(read_whole(&client, "../../a//file").await, "up", "there is nothing above the root");
@@ -185,5 +185,5 @@ async fn null_calls_and_negotiated_values_are_there(version: Version) {
     assert_eq!(negotiated["version"], version.to_string());
     assert!(negotiated["rsize"].parse::<u32>().unwrap() >= 65536);
     client.shutdown().await.unwrap();
-    assert!(client.attributes("/x").await.is_err());
+    assert!(client.metadata("/x").await.is_err());
 }

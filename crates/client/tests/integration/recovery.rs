@@ -70,7 +70,7 @@ async fn writes_survive_cut_connections(version: Version) {
     let relay = Relay::new(fixture.address()).await;
     let client = connect(relay.address(), version, |options| options.write_bytes_max = 16 << 10).await;
     let data = pattern(4 << 20);
-    let file = client.open("/file", WRITE.create()).await.unwrap();
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
     for (index, at) in (0..data.len()).step_by(50_000).enumerate() {
         file.write_at(at as u64, data.slice(at..data.len().min(at + 50_000))).await.unwrap();
         if index % 20 == 19 {
@@ -124,10 +124,10 @@ async fn changes_under_way_survive_restarts_of_a_server_with_persistent_sessions
         tasks.push(tokio::spawn(async move {
             for index in 0..40 {
                 let name = |what: &str| format!("/{what}-{task}-{index}");
-                client.mkdir(name("made"), 0o755).await.unwrap();
+                client.create_dir(name("made"), 0o755).await.unwrap();
                 client.rename(name("made"), name("moved")).await.unwrap();
                 if index % 2 == 0 {
-                    client.rmdir(name("moved")).await.unwrap();
+                    client.remove_dir(name("moved")).await.unwrap();
                 }
             }
         }));

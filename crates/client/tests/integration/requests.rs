@@ -100,7 +100,7 @@ async fn a_small_new_file_takes_one_stable_write_and_no_commit() {
     {
         let client = fixture.client(version).await;
         let before = client.tap().snapshot();
-        let new = OpenOptions::new().write().create_new();
+        let new = OpenOptions::new().write(true).create_new(true);
         let file = client.open(format!("/new-{version}"), new).await.unwrap();
         for at in 0..4 {
             file.write_at(at * 1024, pattern(1024)).await.unwrap();
@@ -204,12 +204,12 @@ async fn large_files_are_written_in_large_requests_and_committed_once() {
     let fixture = Fixture::new().await;
     for version in Version::ALL {
         let client = fixture.client(version).await;
-        let file = client.open("/written", WRITE.create().truncate()).await.unwrap();
+        let file = client.open("/written", WRITE.create(true).truncate(true)).await.unwrap();
         let before = client.tap().snapshot();
         for at in (0..8 << 20).step_by(65536) {
             file.write_at(at, pattern(65536)).await.unwrap();
         }
-        file.sync().await.unwrap();
+        file.sync_all().await.unwrap();
         let counts = client.tap().snapshot().since(&before);
         assert!(counts.requests["WRITE"].requests <= 10, "{}", counts.requests["WRITE"].requests);
         assert_eq!(counts.requests["COMMIT"].requests, 1);

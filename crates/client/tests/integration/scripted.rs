@@ -239,16 +239,16 @@ async fn a_lost_session_is_replaced_and_the_request_carried_out() {
     for status in [Status::BadSession, Status::DeadSession, Status::SequenceMisordered] {
         let before = peer.state.lock().sessions;
         peer.fail(Operation::Sequence, &[status]);
-        client.attributes("/").await.unwrap();
+        client.metadata("/").await.unwrap();
         client.forget("/").await.unwrap();
-        client.attributes("/").await.unwrap();
+        client.metadata("/").await.unwrap();
         assert_eq!(peer.state.lock().sessions, before + 1);
     }
     let before = client.tap().snapshot();
     peer.fail(Operation::Sequence, &[Status::BadSession]);
     peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
     client.forget("/").await.unwrap();
-    client.attributes("/").await.unwrap();
+    client.metadata("/").await.unwrap();
     let counts = client.tap().snapshot().since(&before);
     assert_eq!((counts.requests["EXCHANGE_ID"].requests, counts.requests["CREATE_SESSION"].requests), (1, 2));
 }
@@ -260,7 +260,7 @@ async fn files_of_an_earlier_incarnation_are_lost_and_say_so() {
     peer.fail(Operation::Sequence, &[Status::BadSession]);
     peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
     client.forget("/").await.unwrap();
-    client.attributes("/").await.unwrap();
+    client.metadata("/").await.unwrap();
     file.write_at(0, "lost".into()).await.unwrap();
     assert!(matches!(file.close().await, Err(Error::Revoked)));
     assert!(peer.state.lock().written.is_empty());
@@ -272,14 +272,14 @@ async fn data_that_a_restart_may_have_lost_are_written_again() {
     let data = pattern(3 * 4096);
     let file = client.open("/file", WRITE).await.unwrap();
     file.write_at(0, data.clone()).await.unwrap();
-    file.attributes().await.unwrap();
+    file.metadata().await.unwrap();
     assert_eq!(peer.state.lock().written.len(), 3);
     {
         let mut state = peer.state.lock();
         state.verifier = 1;
         state.content.clear();
     }
-    file.sync().await.unwrap();
+    file.sync_all().await.unwrap();
     let state = peer.state.lock();
     assert_eq!(state.written.len(), 6);
     assert!(state.content == data);
@@ -291,8 +291,8 @@ async fn an_error_of_a_write_is_told_by_sync_and_only_once() {
     let file = client.open("/file", WRITE).await.unwrap();
     peer.fail(Operation::Write, &[Status::NoSpace]);
     file.write_at(0, "data".into()).await.unwrap();
-    assert_eq!(file.sync().await.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
-    file.sync().await.unwrap();
+    assert_eq!(file.sync_all().await.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    file.sync_all().await.unwrap();
     file.write_at(0, "data".into()).await.unwrap();
     file.close().await.unwrap();
     assert_eq!(peer.state.lock().content, b"data");
@@ -301,7 +301,7 @@ async fn an_error_of_a_write_is_told_by_sync_and_only_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server_decides_how_many_slots_are_used() {
     let (peer, client) = Peer::start_with(0).await;
-    client.attributes("/").await.unwrap();
+    client.metadata("/").await.unwrap();
     let tasks: Vec<_> = (0..20)
         .map(|_| {
             let client = client.clone();

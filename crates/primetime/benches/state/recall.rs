@@ -8,8 +8,8 @@ use netlab::relay::{LinkOptions, Relay};
 use crate::serve::Server;
 
 const FILES: usize = 1000;
-const READ: OpenOptions = OpenOptions::new().read();
-const WRITE: OpenOptions = OpenOptions::new().write();
+const READ: OpenOptions = OpenOptions::new().read(true);
+const WRITE: OpenOptions = OpenOptions::new().write(true);
 
 pub async fn measure() {
     println!("OPEN for writing, {FILES} files one after the other: free, and delegated to another client");

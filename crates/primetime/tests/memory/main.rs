@@ -92,13 +92,13 @@ fn nfsv4_1_sessions_leave_nothing_behind() {
                 number += 1;
                 let mount = Client::connect(&url, url.options()).await.unwrap();
                 let name = format!("file{number}");
-                let file = mount.open(&name, OpenOptions::new().write().create()).await.unwrap();
+                let file = mount.open(&name, OpenOptions::new().write(true).create(true)).await.unwrap();
                 file.write_at(0, "data".into()).await.unwrap();
                 file.close().await.unwrap();
                 mounts.push((mount, name));
             }
             for (mount, name) in mounts {
-                mount.remove(&name).await.unwrap();
+                mount.remove_file(&name).await.unwrap();
                 mount.shutdown().await.unwrap();
             }
         });

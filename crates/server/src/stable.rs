@@ -10,6 +10,7 @@ use std::io;
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, SessionId, SlotId};
+use state::Lost;
 
 use crate::hosts::HostRoute;
 use crate::runtime::BoxFuture;
@@ -40,9 +41,9 @@ pub struct StoredHost {
 /// which they were asked for.
 pub trait StableRecords: Send + Sync + 'static {
     /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by its name when this
-    /// one is removed. With `revoked` it is kept that a delegation of the client was revoked: after a restart it may not take
-    /// back any, for it may not know (RFC 8881 §10.2.1).
-    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>>;
+    /// one is removed. With it is kept what the client has lost: after a restart it may not take that back, for it may not know
+    /// (RFC 8881 §8.4.3).
+    fn add(&self, client: ClientId, owner: Bytes, lost: Lost) -> BoxFuture<io::Result<()>>;
 
     /// Removes a client, if its owner's record is not that of a later one; one that is not there is no error.
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
@@ -105,7 +106,7 @@ fn nothing() -> BoxFuture<io::Result<()>> {
 pub struct Forgetful;
 
 impl StableRecords for Forgetful {
-    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+    fn add(&self, _: ClientId, _: Bytes, _: Lost) -> BoxFuture<io::Result<()>> {
         nothing()
     }
 

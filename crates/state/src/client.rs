@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
-use crate::{FileId, Now, Principal};
+use crate::{FileId, Lost, Now, Principal};
 
 /// What a stateid's `other` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,11 @@ pub struct Client {
     /// Revocations by an administrator under way.
     losing: AtomicUsize,
     /// Stateids that were revoked and wait for FREE_STATEID.
-    revoked: Mutex<BTreeMap<[u8; 12], Status>>,
+    revoked: Mutex<BTreeMap<[u8; 12], (FileId, Status)>>,
+    /// Files of which a delegation is about to be revoked. A list: it may be revoked twice.
+    losing_files: Mutex<Vec<FileId>>,
+    /// What it has lost was written to its record, or is being written: there is one that may have to be changed.
+    kept: AtomicBool,
 }
 
 impl Client {
@@ -75,6 +79,8 @@ impl Client {
             reserved: AtomicUsize::new(0),
             losing: AtomicUsize::new(0),
             revoked: Mutex::default(),
+            losing_files: Mutex::default(),
+            kept: AtomicBool::new(false),
         }
     }
 
@@ -273,6 +279,38 @@ impl Client {
         !self.revoked.lock().is_empty()
     }
 
+    /// The files of which a delegation was revoked, or is about to be, and which it may not know of.
+    pub fn lost(&self) -> Lost {
+        let revoked = self.revoked.lock();
+        let delegations = revoked.values().filter(|(_, status)| *status == Status::DelegationRevoked);
+        let mut lost: Lost = delegations.map(|(file, _)| *file).collect();
+        lost.extend(self.losing_files.lock().iter().copied());
+        lost
+    }
+
+    pub(crate) fn begin_losing(&self, file: FileId) {
+        self.losing_files.lock().push(file);
+    }
+
+    pub(crate) fn end_losing(&self, files: impl Iterator<Item = FileId>) {
+        let mut losing = self.losing_files.lock();
+        for file in files {
+            if let Some(index) = losing.iter().position(|known| *known == file) {
+                losing.swap_remove(index);
+            }
+        }
+    }
+
+    /// True once a record of its own was asked for, beside the one by which it may reclaim.
+    pub fn is_kept(&self) -> bool {
+        self.kept.load(Ordering::SeqCst)
+    }
+
+    /// Notes that its record is being written.
+    pub fn set_kept(&self) {
+        self.kept.store(true, Ordering::SeqCst);
+    }
+
     /// An administrator is about to revoke something of it, until [`Client::end_loss`].
     pub fn begin_loss(&self) {
         self.losing.fetch_add(1, Ordering::SeqCst);
@@ -287,13 +325,13 @@ impl Client {
     /// so until then nothing is on stable storage by which it could reclaim.
     pub fn has_lost_by_order(&self) -> bool {
         self.losing.load(Ordering::SeqCst) > 0
-            || self.revoked.lock().values().any(|status| *status == Status::AdminRevoked)
+            || self.revoked.lock().values().any(|(_, status)| *status == Status::AdminRevoked)
     }
 
     /// Makes a stateid worth this status until it is freed: DELEG_REVOKED or ADMIN_REVOKED.
-    pub(crate) fn revoke(&self, other: [u8; 12], status: Status) {
+    pub(crate) fn revoke(&self, other: [u8; 12], file: FileId, status: Status) {
         let mut revoked = self.revoked.lock();
-        revoked.insert(other, status);
+        revoked.insert(other, (file, status));
         self.flags.fetch_or(flag_of(status), Ordering::Relaxed);
         drop(revoked);
         self.remove_state(&other);
@@ -302,9 +340,9 @@ impl Client {
     /// Forgets a revoked stateid; false when there is none.
     pub(crate) fn free_revoked(&self, other: &[u8; 12]) -> bool {
         let mut revoked = self.revoked.lock();
-        let Some(status) = revoked.remove(other) else { return false };
+        let Some((_, status)) = revoked.remove(other) else { return false };
         // RFC 8881 §18.46.3: the bit remains until the loss of all of its kind has been acknowledged.
-        if !revoked.values().any(|left| *left == status) {
+        if !revoked.values().any(|(_, left)| *left == status) {
             self.flags.fetch_and(!flag_of(status), Ordering::Relaxed);
         }
         true
@@ -319,7 +357,7 @@ impl Client {
         if let Some(found) = self.states.lock().get(&id.other) {
             return Ok(*found);
         }
-        if let Some(status) = self.revoked.lock().get(&id.other) {
+        if let Some((_, status)) = self.revoked.lock().get(&id.other) {
             return Err(*status);
         }
         Err(Status::BadStateId)

@@ -214,12 +214,11 @@ impl State {
         now: Now,
     ) -> Result<Option<StateId>, Status> {
         if reclaim {
-            self.check_reclaim(client)?;
+            self.check_reclaim_of(client, file)?;
         } else {
             self.check_new_state(client)?;
         }
-        let is_revoked = reclaim && !self.may_reclaim_delegations(client);
-        if is_revoked || client.state_count() >= self.limits.states_per_client_max {
+        if client.state_count() >= self.limits.states_per_client_max {
             return Ok(None);
         }
         let access = match kind {
@@ -312,46 +311,6 @@ impl State {
         };
         if self.files.with(file, |state, _| keeps(state)) { Ok(()) } else { Err(Status::BadStateId) }
     }
-
-    /// Clients that have not returned delegations in time: before these are revoked it must be written down, see
-    /// [`State::revoke_overdue`].
-    pub fn overdue_holders(&self, now: Now) -> Vec<Arc<Client>> {
-        let mut holders: Vec<_> = self.overdue(now).into_iter().map(|(_, client, _)| client).collect();
-        holders.sort_by_key(|client| client.id());
-        holders.dedup_by_key(|client| client.id());
-        holders
-    }
-
-    /// Revokes what a client has not returned in time; returns how many.
-    pub fn revoke_overdue(&self, client: &Client, now: Now) -> usize {
-        let mut overdue = self.overdue(now);
-        overdue.retain(|(_, holder, _)| holder.id() == client.id());
-        for (file, _, other) in &overdue {
-            self.files.with(*file, |state, shard| self.files.drop_delegation(state, shard, other));
-            client.revoke(*other, Status::DelegationRevoked);
-        }
-        overdue.len()
-    }
-
-    fn overdue(&self, now: Now) -> Vec<(FileId, Arc<Client>, [u8; 12])> {
-        let mut overdue = Vec::new();
-        for shard in self.files.shards() {
-            if shard.delegated.load(Ordering::SeqCst) == 0 {
-                continue;
-            }
-            for (file, state) in shard.files.lock().iter_mut() {
-                for held in &mut state.delegations {
-                    if held.uses.load(Ordering::SeqCst) > 0 {
-                        held.give_time(now, self.limits.recall_ms);
-                    }
-                    if held.recall.is_some_and(|recall| recall.at <= now) {
-                        overdue.push((*file, Arc::clone(&held.client), held.other));
-                    }
-                }
-            }
-        }
-        overdue
-    }
 }
 
 /// A use of a delegation under way. As long as it lives the delegation is not revoked, but for the bound.
@@ -369,6 +328,14 @@ impl Delegation {
         if let Some(recall) = &mut self.recall {
             recall.at = recall.at.max(Now(now.0.saturating_add(recall_ms)).min(recall.last));
         }
+    }
+
+    /// True when it was not returned in time; a use under way gives it time.
+    pub(crate) fn is_overdue(&mut self, now: Now, recall_ms: u64) -> bool {
+        if self.uses.load(Ordering::SeqCst) > 0 {
+            self.give_time(now, recall_ms);
+        }
+        self.recall.is_some_and(|recall| recall.at <= now)
     }
 
     /// Notes a use that begins.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::Status;
 
-use crate::{Client, Now, Principal, State, record_name};
+use crate::{Client, FileId, Lost, Now, Principal, State, record_name};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -25,8 +25,8 @@ pub(crate) struct Grace {
 #[derive(Debug, Default)]
 struct Inner {
     until: Now,
-    /// Those who held state before the restart, as [`record_name`] has them, and whether a delegation was revoked.
-    known: BTreeMap<Bytes, bool>,
+    /// Those who held state before the restart, as [`record_name`] has them, and what of it they lost before.
+    known: BTreeMap<Bytes, Lost>,
     /// Those of them that have not said yet that they are done.
     awaited: BTreeSet<Bytes>,
     /// Hosts that lock through NLM held locks too; they never say that they are done.
@@ -34,13 +34,13 @@ struct Inner {
 }
 
 impl State {
-    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]), each with whether it may not
-    /// take back delegations, for one was revoked and it may not know (RFC 8881 §10.2.1); with none there is nothing to wait for,
-    /// and none begins.
+    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]), each with what it may
+    /// not take back, for it was revoked and the client may not know (RFC 8881 §8.4.3); with none there is nothing to wait for, and
+    /// none begins.
     ///
     /// To be called before the first request.
-    pub fn begin_grace(&self, names: impl IntoIterator<Item = (Bytes, bool)>, now: Now) {
-        let known: BTreeMap<Bytes, bool> = names.into_iter().collect();
+    pub fn begin_grace(&self, names: impl IntoIterator<Item = (Bytes, Lost)>, now: Now) {
+        let known: BTreeMap<Bytes, Lost> = names.into_iter().collect();
         if known.is_empty() {
             return;
         }
@@ -106,21 +106,35 @@ impl State {
         self.in_grace() && self.grace.inner.lock().known.contains_key(&record_name(owner, principal))
     }
 
-    /// True for a client that may take back delegations too.
-    pub(crate) fn may_reclaim_delegations(&self, client: &Client) -> bool {
-        self.grace.inner.lock().known.get(&client.record_name()) == Some(&false)
-    }
-
-    /// Checks that a client may take back what it held.
+    /// Checks that a client may take back some of what it held.
     ///
     /// # Errors
-    /// NO_GRACE outside of the grace period, and for a client that has said that it is done; RECLAIM_BAD for one that held
-    /// nothing (RFC 8881 §8.4.2.1, §15.1.9).
+    /// NO_GRACE outside of the grace period, for a client that has said that it is done, and for one that may not know what it
+    /// had lost before; RECLAIM_BAD for one that held nothing (RFC 8881 §8.4.2.1, §8.4.3, §15.1.9).
     pub fn check_reclaim(&self, client: &Client) -> Result<(), Status> {
+        self.check_reclaim_unless(client, Lost::is_everything)
+    }
+
+    /// Checks that a client may take back what it held of a file.
+    ///
+    /// # Errors
+    /// As [`State::check_reclaim`].
+    pub fn check_reclaim_of(&self, client: &Client, file: FileId) -> Result<(), Status> {
+        self.check_reclaim_unless(client, |lost| lost.covers(file))
+    }
+
+    fn check_reclaim_unless(&self, client: &Client, is_lost: impl Fn(&Lost) -> bool) -> Result<(), Status> {
         if client.has_reclaimed() || !self.in_grace() {
             return Err(Status::NoGrace);
         }
-        if client.may_reclaim() { Ok(()) } else { Err(Status::ReclaimBad) }
+        if !client.may_reclaim() {
+            return Err(Status::ReclaimBad);
+        }
+        match self.grace.inner.lock().known.get(&client.record_name()) {
+            Some(lost) if !is_lost(lost) => Ok(()),
+            // The grace period has ended this moment, or others may have it.
+            _ => Err(Status::NoGrace),
+        }
     }
 
     /// Checks that a client may be given state that it did not have before.

@@ -98,11 +98,11 @@ impl State {
         check_share(open.access, open.deny)?;
         match open.claim {
             OpenClaim::New => self.check_new_state(client)?,
-            OpenClaim::Reclaim(_) => self.check_reclaim(client)?,
+            OpenClaim::Reclaim(_) => self.check_reclaim_of(client, open.file)?,
         }
         let wanted = match open.claim {
             OpenClaim::New => open.delegate,
-            OpenClaim::Reclaim(kind) => kind.filter(|_| self.may_reclaim_delegations(client)),
+            OpenClaim::Reclaim(kind) => kind,
         };
         self.files.with(open.file, |state, shard| {
             let mine = Some((client.id(), &open.owner[..]));

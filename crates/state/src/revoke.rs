@@ -75,7 +75,7 @@ impl State {
                 self.files.drop_delegation(state, shard, other);
             }
             for other in locks.iter().chain(&opens).chain(&delegations) {
-                client.revoke(*other, Status::AdminRevoked);
+                client.revoke(*other, file, Status::AdminRevoked);
             }
             let (opens, locks, delegations) = (opens.len(), locks.len(), delegations.len());
             Revoked { opens, locks, delegations, nlm: 0 }

@@ -10,7 +10,7 @@ use proto::nfs4::{
 };
 use state::{
     Blocked, Client, ConnectionId, CreateSession, DelegationKind, ExchangeId, ExchangedId, FileId, Io,
-    Limits, LockError, LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range,
+    Limits, LockError, LockOwner, LockRequest, Locker, Lost, Now, Open, OpenClaim, Opened, Principal, Range,
     Recall, SequenceRequest, Session, ShareOwner, State,
 };
 
@@ -331,8 +331,8 @@ fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expell
 
 // Restart, RFC 8881 §8.4.2.
 
-fn recorded(owner: &str) -> (Bytes, bool) {
-    (state::record_name(owner.as_bytes(), &principal(owner)), false)
+fn recorded(owner: &str) -> (Bytes, Lost) {
+    (state::record_name(owner.as_bytes(), &principal(owner)), Lost::default())
 }
 
 fn fresh(state: &State, owner: &str) -> Arc<Client> {
@@ -437,12 +437,56 @@ fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
 }
 
 #[test]
-fn who_may_not_know_of_a_revoked_delegation_reclaims_opens_alone() {
+fn who_may_not_know_of_a_revoked_delegation_reclaims_nothing_of_its_file_and_the_rest_with_its_delegations() {
     let state = state();
-    state.begin_grace([(recorded("a").0, true)], T0);
+    state.begin_grace([(recorded("a").0, Lost::from_iter([FILE]))], T0);
     let a = fresh(&state, "a");
-    let opened = state.open(&a, &reclaimed(share::READ, 0, Some(DelegationKind::Read)), T0).unwrap();
-    assert_eq!(opened.delegation, None, "RFC 8881 §10.2.1");
+    for kind in [None, Some(DelegationKind::Read)] {
+        let refused =
+            state.open(&a, &reclaimed(share::READ, 0, kind), T0).map_err(|blocked| status(&blocked));
+        assert_eq!(refused, Err(Status::NoGrace), "RFC 8881 §8.4.3");
+    }
+    assert_eq!(state.delegate_file(&a, (FILE, DelegationKind::Read), true, T0), Err(Status::NoGrace));
+    let kept = Open { file: ANOTHER, ..reclaimed(share::READ, 0, Some(DelegationKind::Read)) };
+    let opened = state.open(&a, &kept, T0).unwrap();
+    assert!(opened.delegation.is_some());
+    let (locker, range) = (new_owner(opened.state_id, "l"), Range::new(0, 1).unwrap());
+    let lock = LockRequest { file: ANOTHER, locker, range, exclusive: false, reclaim: true };
+    state.lock(&a, &lock, T0).unwrap();
+}
+
+#[test]
+fn who_may_not_know_of_more_than_can_be_written_down_reclaims_nothing() {
+    let state = state();
+    state.begin_grace([(recorded("a").0, Lost::everything())], T0);
+    let a = fresh(&state, "a");
+    assert_eq!(state.check_reclaim(&a), Err(Status::NoGrace));
+    let refused = state.open(&a, &reclaimed(share::READ, 0, None), T0).map_err(|blocked| status(&blocked));
+    assert_eq!(refused, Err(Status::NoGrace));
+    state.reclaim_complete(&a).unwrap();
+    assert!(state.grace_may_end(T0), "nobody is waited for in vain");
+}
+
+#[test]
+fn what_is_about_to_be_revoked_counts_as_lost_and_is_until_it_is_freed() {
+    let state = state();
+    let a = client(&state, "a");
+    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    state.begin_change(FILE, None, T0).unwrap_err();
+    let late = Now(T0.0 + state.limits().recall_ms);
+    assert!(a.lost().is_nothing());
+    let overdue = state.overdue(late);
+    assert!(a.lost().covers(FILE), "what is written down of it now must say so");
+    drop(overdue);
+    assert!(a.lost().is_nothing());
+    assert_eq!(revoke_overdue(&state, late), 1);
+    assert!(a.lost().covers(FILE) && !a.lost().covers(ANOTHER));
+    state.free_state_id(&a, &id).unwrap();
+    assert!(a.lost().is_nothing(), "it knows");
+}
+
+fn revoke_overdue(state: &State, now: Now) -> usize {
+    state.overdue(now).iter().map(|overdue| state.revoke_overdue(overdue, now)).sum()
 }
 
 #[test]
@@ -666,8 +710,8 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
     state.begin_change(FILE, None, T0).unwrap_err();
     a.renew(Now(T0.0 + 90_000));
     let late = Now(T0.0 + 90_000);
-    assert_eq!(state.overdue_holders(late).iter().map(|client| client.id()).collect::<Vec<_>>(), [a.id()]);
-    assert_eq!(state.revoke_overdue(&a, late), 1);
+    assert_eq!(state.overdue(late).iter().map(|overdue| overdue.client().id()).collect::<Vec<_>>(), [a.id()]);
+    assert_eq!(revoke_overdue(&state, late), 1);
     assert_ne!(a.status_flags(), 0);
     assert_eq!(
         state.check_io(&a, FILE, &id, Io::Read, T0).map_err(|blocked| status(&blocked)),
@@ -688,7 +732,7 @@ fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
     let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
     let Opened { state_id, delegation, .. } = state.open(&a, &wish, T0).unwrap();
     let (id, _) = delegation.unwrap();
-    let overdue = |ms| state.overdue_holders(at(ms)).len();
+    let overdue = |ms| state.overdue(at(ms)).len();
     let begin = |id, io, ms| state.begin_io(&a, FILE, id, io, at(ms)).unwrap();
     assert_eq!(state.read_conflicts(FILE, Some(b.id()), T0).recalls.len(), 1);
     assert!(begin(&state_id, Io::Read, recall_ms / 2).is_none(), "to read under an open is no use of it");
@@ -702,7 +746,7 @@ fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
     let _using = begin(&id, Io::Write, 4 * recall_ms - 1).unwrap();
     state.check_delegation(&a, FILE, &id, at(4 * recall_ms - 1)).unwrap();
     assert_eq!(overdue(4 * recall_ms), 1, "but not for ever");
-    assert_eq!(state.revoke_overdue(&a, at(4 * recall_ms)), 1);
+    assert_eq!(revoke_overdue(&state, at(4 * recall_ms)), 1);
 }
 
 #[test]
@@ -723,8 +767,8 @@ fn opens_and_locks_that_go_with_a_delegation_give_time_too() {
                 state.lock(&a, &asked, middle).unwrap();
             }
         }
-        assert!(state.overdue_holders(Now(T0.0 + recall_ms)).is_empty());
-        assert_eq!(state.overdue_holders(Now(middle.0 + recall_ms)).len(), 1);
+        assert!(state.overdue(Now(T0.0 + recall_ms)).is_empty());
+        assert_eq!(state.overdue(Now(middle.0 + recall_ms)).len(), 1);
     }
 }
 

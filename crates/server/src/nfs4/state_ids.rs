@@ -23,10 +23,12 @@ pub(crate) async fn free<F: FileSystem>(
 ) -> Result<(), Status> {
     let id = context.resolve_state(arguments.state_id)?;
     let client = context.client()?;
-    let had_lost = client.has_lost_by_order();
+    let (had_lost, lost) = (client.has_lost_by_order(), client.lost());
     context.server.state().free_state_id(client, &id)?;
     if had_lost && !client.has_lost_by_order() {
         context.server.recaller().record_again(client).await;
+    } else if client.lost() != lost {
+        context.server.recaller().record_loss(client).await;
     }
     Ok(())
 }

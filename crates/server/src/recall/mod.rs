@@ -62,6 +62,8 @@ struct Inner {
     state: Arc<State>,
     world: Arc<dyn Runtime>,
     stable: Arc<dyn StableRecords>,
+    /// Held while a client's record is asked for or its removal is: what it says must not be older than what is asked for before.
+    recording: Mutex<()>,
     /// Sessions of which there are records, alive or dead.
     kept_sessions: Mutex<BTreeSet<SessionId>>,
     backchannels: Backchannels,
@@ -92,6 +94,7 @@ impl Recaller {
             state,
             world,
             stable,
+            recording: Mutex::default(),
             kept_sessions: Mutex::default(),
             backchannels: Backchannels::default(),
             granted: Mutex::default(),

@@ -1,11 +1,13 @@
 //! What has to be on stable storage before state is given or given away.
 
+use std::io;
 use std::sync::Arc;
 
 use proto::nfs4::Status;
-use state::Client;
+use state::{Client, Now, Overdue};
 
 use super::Recaller;
+use crate::runtime::BoxFuture;
 
 impl Recaller {
     /// Makes sure that the client's name is on stable storage, so that it may reclaim what it is about to be given.
@@ -47,7 +49,7 @@ impl Recaller {
         if client.is_gone() {
             return Err(Status::Delay);
         }
-        match self.inner.stable.add(client.id(), client.record_name(), client.has_revoked()).await {
+        match self.write_record(client).await {
             Ok(()) => {
                 client.set_recorded();
                 Ok(())
@@ -61,7 +63,7 @@ impl Recaller {
 
     /// Removes the name of a client that is gone or holds nothing.
     pub(crate) async fn forget(&self, client: &Client) {
-        if let Err(error) = self.inner.stable.remove(client.id(), client.record_name()).await {
+        if let Err(error) = self.remove_record(client).await {
             // It may come back after a restart and be waited for in vain; it holds nothing that it could reclaim wrongly.
             tracing::error!(%error, "the record of a client could not be removed");
         }
@@ -108,7 +110,7 @@ impl Recaller {
         if client.has_requests() {
             return false;
         }
-        if let Err(error) = self.inner.stable.remove(client.id(), client.record_name()).await {
+        if let Err(error) = self.remove_record(client).await {
             tracing::error!(%error, "a client that is gone keeps its state: its record could not be removed");
             return false;
         }
@@ -117,32 +119,75 @@ impl Recaller {
         true
     }
 
-    /// Revokes delegations that were not returned in time, once it is written down that their holders may not take them back
-    /// (RFC 8881 §10.2.1).
+    /// Revokes delegations that were not returned in time, once it is written down that their holders may not take back what
+    /// they had of these files (RFC 8881 §8.4.3).
     pub(crate) async fn revoke_overdue(&self) {
         let now = self.now();
         let mut revoked = 0;
-        for client in self.state().overdue_holders(now) {
-            // The record of a client that is gone is removed, and must not come back.
-            if client.is_gone() {
-                continue;
-            }
-            if client.has_lost_by_order() {
-                revoked += self.state().revoke_overdue(&client, now);
-                continue;
-            }
-            match self.inner.stable.add(client.id(), client.record_name(), true).await {
-                Ok(()) => revoked += self.state().revoke_overdue(&client, now),
-                Err(error) => {
-                    tracing::error!(%error, "a delegation is not revoked: it cannot be written down");
-                }
-            }
+        for overdue in self.state().overdue(now) {
+            revoked += self.revoke_of_client(overdue, now).await;
         }
         if revoked > 0 {
             self.inner.events.delegations_revoked.add(revoked as u64);
             tracing::info!(delegations = revoked, "delegations were revoked");
             self.wake();
         }
+    }
+
+    async fn revoke_of_client(&self, overdue: Overdue, now: Now) -> usize {
+        let client = Arc::clone(overdue.client());
+        // What a client held that is gone is discarded as a whole.
+        if client.is_gone() || !self.may_lose(&client) {
+            return 0;
+        }
+        if client.is_kept()
+            && let Err(error) = self.write_record(&client).await
+        {
+            tracing::error!(%error, "a delegation is not revoked: it cannot be written down");
+            return 0;
+        }
+        let revoked = self.state().revoke_overdue(&overdue, now);
+        let has_returned = revoked < overdue.count();
+        drop(overdue);
+        if has_returned {
+            self.record_loss(&client).await;
+        }
+        revoked
+    }
+
+    /// False for a client that takes back what it held: in what is written down of that, nothing can be changed. Later it has a
+    /// record of its own, or can take back nothing any more.
+    fn may_lose(&self, client: &Client) -> bool {
+        let _order = self.inner.recording.lock();
+        client.is_kept() || client.has_lost_by_order() || !self.state().in_grace()
+    }
+
+    /// A client has lost less than is written down of it, for it knows.
+    pub(crate) async fn record_loss(&self, client: &Client) {
+        if client.is_kept()
+            && client.is_recorded()
+            && let Err(error) = self.write_record(client).await
+        {
+            // After a restart it may not reclaim what it could.
+            tracing::error!(%error, "the record of a client could not be changed");
+        }
+    }
+
+    /// Asks for a record of the client with all that it has lost by now, unless it must have none. What is asked for later never
+    /// knows less.
+    fn write_record(&self, client: &Client) -> BoxFuture<io::Result<()>> {
+        let _order = self.inner.recording.lock();
+        if client.is_gone() || client.has_lost_by_order() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        client.set_kept();
+        self.inner.stable.add(client.id(), client.record_name(), client.lost())
+    }
+
+    /// Asks for the removal of a client's record, after which none is asked for of who is gone or has lost something by order.
+    pub(super) fn remove_record(&self, client: &Client) -> BoxFuture<io::Result<()>> {
+        let _order = self.inner.recording.lock();
+        self.inner.stable.remove(client.id(), client.record_name())
     }
 
     /// Ends the grace period when nobody is waited for any more.

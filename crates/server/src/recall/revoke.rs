@@ -58,7 +58,7 @@ impl Recaller {
     async fn revoke(&self, client: &Client, files: impl IntoIterator<Item = FileId>) -> io::Result<Revoked> {
         // From here on nobody writes the record again: what was asked for before is done before it is removed.
         client.begin_loss();
-        let removed = self.inner.stable.remove(client.id(), client.record_name()).await;
+        let removed = self.remove_record(client).await;
         let mut revoked = Revoked::default();
         if removed.is_ok() {
             for file in files {

@@ -321,7 +321,7 @@ impl TestServer {
     ) -> Self {
         let state = State::new(limits, life.boot);
         let owners = std::mem::take(&mut life.owners);
-        state.begin_grace(owners.into_iter().map(|owner| (owner, false)), Now(0));
+        state.begin_grace(owners.into_iter().map(|owner| (owner, state::Lost::default())), Now(0));
         Self::assemble(exports, options, names, state, life)
     }
 

@@ -187,7 +187,7 @@ fn a_client_is_destroyed_when_nothing_is_left() {
 struct Stuck;
 
 impl StableRecords for Stuck {
-    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+    fn add(&self, _: ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -83,7 +83,7 @@ fn ready() -> BoxFuture<io::Result<()>> {
 }
 
 impl StableRecords for Store {
-    fn add(&self, client: ClientId, owner: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+    fn add(&self, client: ClientId, owner: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
         self.0.lock().owners.insert(owner, client);
         ready()
     }
@@ -142,7 +142,7 @@ impl Stuck {
 }
 
 impl StableRecords for Stuck {
-    fn add(&self, _: ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+    fn add(&self, _: ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
         ready()
     }
 

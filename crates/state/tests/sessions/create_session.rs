@@ -139,7 +139,7 @@ fn a_connection_is_associated_by_making_the_session_or_by_a_request() {
 #[test]
 fn what_was_held_before_a_restart_is_reclaimed_by_the_same_name_and_principal_only() {
     let state = state();
-    state.begin_grace([(record_name(b"a", &principal("a")), false)], T0);
+    state.begin_grace([(record_name(b"a", &principal("a")), Default::default())], T0);
     let thief = exchange(&state, "a", 1, "thief", T0).unwrap().client;
     state.create_session(&request(&state, thief, 1, "thief", 1), T0).unwrap();
     let session = state.session(SessionId([1; 16])).unwrap();

@@ -134,7 +134,7 @@ fn now(outcome: io::Result<()>) -> BoxFuture<io::Result<()>> {
 }
 
 impl StableRecords for Disk {
-    fn add(&self, _: proto::nfs4::ClientId, _: Bytes, _: bool) -> BoxFuture<io::Result<()>> {
+    fn add(&self, _: proto::nfs4::ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
         now(Ok(()))
     }
 

@@ -1,8 +1,8 @@
 //! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state directory, see [`crate::stable`].
 //!
-//! Of clients there are two tables: those that hold state now, and those that held some before the restart and may still
-//! reclaim. A thread of its own writes all tables; changes that come while it writes share the next commit.
+//! A thread of its own writes all tables; changes that come while it writes share the next commit.
 
+mod clients;
 mod hosts;
 mod sessions;
 
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, SessionId, SlotId};
-use redb::{AccessGuard, Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, WriteTransaction};
+use state::Lost;
 use tokio::sync::oneshot;
 
 use crate::recall::Restart;
@@ -29,11 +30,6 @@ const BATCH_MAX: usize = 1024;
 
 /// How long a change that can wait waits for others to share its commit.
 const SOON: Duration = Duration::from_millis(10);
-
-/// Clients that hold state, by their owners' names: of each owner only the last, and whether a delegation was revoked.
-const CURRENT: TableDefinition<'_, &[u8], (u64, bool)> = TableDefinition::new("current");
-/// Owners that may reclaim, and whether a delegation was revoked.
-const RECOVERY: TableDefinition<'_, &[u8], bool> = TableDefinition::new("recovery");
 
 /// See the module.
 #[derive(Debug)]
@@ -49,7 +45,7 @@ pub(super) struct Records {
 pub(super) struct Found {
     /// The owners that may reclaim: those that held state when the server ended, and those of before that were still waited
     /// for then.
-    pub(super) owners: Vec<(Bytes, bool)>,
+    pub(super) owners: Vec<(Bytes, Lost)>,
     /// The persistent sessions of all servers before.
     pub(super) sessions: Vec<StoredSession>,
     /// The hosts that lock through NLM.
@@ -61,7 +57,7 @@ type Asked = (Change, oneshot::Sender<io::Result<()>>);
 
 #[derive(Debug)]
 enum Change {
-    Add(ClientId, Bytes, bool),
+    Add(ClientId, Bytes, Lost),
     Remove(ClientId, Bytes),
     EndGrace,
     AddHost(StoredHost),
@@ -80,7 +76,7 @@ impl Records {
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
     pub(super) fn open(state_directory: &Path, keeps_sessions: bool) -> io::Result<(Self, Found)> {
         let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
-        let owners = begin(&database).map_err(io::Error::other)?;
+        let owners = clients::begin(&database).map_err(io::Error::other)?;
         let sessions = sessions::begin(&database).map_err(io::Error::other)?;
         let restart = hosts::begin(&database).map_err(io::Error::other)?;
         let (changes, receiver) = channel();
@@ -119,8 +115,8 @@ impl Drop for Records {
 }
 
 impl StableRecords for Records {
-    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Add(client, owner, revoked))
+    fn add(&self, client: ClientId, owner: Bytes, lost: Lost) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner, lost))
     }
 
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
@@ -172,27 +168,6 @@ fn ended() -> io::Error {
     io::Error::other("the thread that writes them has ended")
 }
 
-/// Moves those who held state to those who may reclaim.
-fn begin(database: &Database) -> Result<Vec<(Bytes, bool)>, redb::Error> {
-    let transaction = database.begin_write()?;
-    {
-        let mut current = transaction.open_table(CURRENT)?;
-        let mut recovery = transaction.open_table(RECOVERY)?;
-        for entry in current.iter()? {
-            let (owner, record) = entry?;
-            let before = recovery.get(owner.value())?.is_some_and(|revoked| revoked.value());
-            recovery.insert(owner.value(), before || record.value().1)?;
-        }
-        current.retain(|_, _| false)?;
-    }
-    transaction.commit()?;
-    let recovery = database.begin_read()?.open_table(RECOVERY)?;
-    let owned = |(owner, revoked): (AccessGuard<'_, &[u8]>, AccessGuard<'_, bool>)| {
-        (Bytes::copy_from_slice(owner.value()), revoked.value())
-    };
-    recovery.iter()?.map(|entry| Ok(owned(entry?))).collect()
-}
-
 fn write_all(database: &Database, changes: &Receiver<Asked>) {
     while let Some(batch) = next_batch(changes) {
         let written = write(database, batch.iter().map(|(change, _)| change));
@@ -232,18 +207,10 @@ fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> 
 
 fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
     match change {
-        Change::Add(client, owner, revoked) => {
-            transaction.open_table(CURRENT)?.insert(&owner[..], (client.0, *revoked))?;
-        }
-        Change::Remove(client, owner) => {
-            let mut current = transaction.open_table(CURRENT)?;
-            let is_later = current.get(&owner[..])?.is_some_and(|recorded| recorded.value().0 != client.0);
-            if !is_later {
-                current.remove(&owner[..])?;
-            }
-        }
+        Change::Add(client, owner, lost) => clients::add(transaction, *client, owner, lost)?,
+        Change::Remove(client, owner) => clients::remove(transaction, *client, owner)?,
         Change::EndGrace => {
-            transaction.open_table(RECOVERY)?.retain(|_, _| false)?;
+            clients::end_grace(transaction)?;
             hosts::end_grace(transaction)?;
         }
         Change::AddHost(host) => hosts::add(transaction, host)?,
@@ -260,6 +227,8 @@ fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Er
 
 #[cfg(test)]
 mod tests {
+    use state::FileId;
+
     use super::*;
 
     fn owners(directory: &Path) -> Vec<Bytes> {
@@ -276,15 +245,15 @@ mod tests {
         let (records, found) = Records::open(directory.path(), false).unwrap();
         assert!(found.owners.is_empty(), "nobody was here before");
         for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
-            wait(records.add(ClientId(id), owner.into(), false));
+            wait(records.add(ClientId(id), owner.into(), Lost::default()));
         }
         wait(records.remove(ClientId(2), "b".into()));
         drop(records);
         assert_eq!(owners(directory.path()), ["a", "c"]);
         // A second crash, within the grace period: nobody has reclaimed, everybody still may.
         let (records, found) = Records::open(directory.path(), false).unwrap();
-        assert_eq!(found.owners, [("a".into(), false), ("c".into(), false)]);
-        wait(records.add(ClientId(9), "a".into(), false));
+        assert_eq!(found.owners, ["a", "c"].map(|owner| (owner.into(), Lost::default())));
+        wait(records.add(ClientId(9), "a".into(), Lost::default()));
         wait(records.end_grace());
         drop(records);
         assert_eq!(owners(directory.path()), ["a"], "c has not reclaimed in its time (RFC 8881 §8.4.3)");
@@ -295,7 +264,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (records, _) = Records::open(directory.path(), false).unwrap();
         for (id, owner) in [(1, "a"), (2, "a"), (3, "b"), (4, "b")] {
-            wait(records.add(ClientId(id), owner.into(), false));
+            wait(records.add(ClientId(id), owner.into(), Lost::default()));
         }
         wait(records.remove(ClientId(2), "a".into()));
         wait(records.remove(ClientId(3), "b".into()));
@@ -308,16 +277,43 @@ mod tests {
     }
 
     #[test]
-    fn that_a_delegation_was_revoked_is_kept_through_two_restarts() {
+    fn what_a_client_has_lost_is_kept_through_two_restarts_with_what_it_loses_between_them() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path(), false).unwrap();
-        wait(records.add(ClientId(1), "a".into(), true));
+        let found = || Records::open(directory.path(), false).unwrap();
+        let lost = |numbers: &[u64]| numbers.iter().map(|number| FileId(*number, 7)).collect::<Lost>();
+        let (records, _) = found();
+        for (owner, lost) in [("a", lost(&[1])), ("b", Lost::everything()), ("c", lost(&[3]))] {
+            wait(records.add(ClientId(1), owner.into(), lost));
+        }
+        wait(records.add(ClientId(1), "c".into(), Lost::default()));
         drop(records);
-        let (records, known) = Records::open(directory.path(), false).unwrap();
-        assert_eq!(known.owners, [("a".into(), true)]);
-        wait(records.add(ClientId(2), "a".into(), false));
+        let (records, known) = found();
+        let expected = [("a", lost(&[1])), ("b", Lost::everything()), ("c", Lost::default())];
+        assert_eq!(known.owners, expected.map(|(owner, lost)| (owner.into(), lost)));
+        for (owner, lost) in [("a", lost(&[2])), ("b", Lost::default()), ("c", Lost::default())] {
+            wait(records.add(ClientId(2), owner.into(), lost));
+        }
         drop(records);
-        assert_eq!(Records::open(directory.path(), false).unwrap().1.owners, [("a".into(), true)]);
+        let (records, known) = found();
+        let expected = [("a", lost(&[1, 2])), ("b", Lost::everything()), ("c", Lost::default())];
+        assert_eq!(known.owners, expected.map(|(owner, lost)| (owner.into(), lost)));
+        wait(records.add(ClientId(3), "a".into(), Lost::default()));
+        wait(records.end_grace());
+        drop(records);
+        assert_eq!(
+            found().1.owners,
+            [("a".into(), Lost::default())],
+            "it has reclaimed, and lost nothing since"
+        );
+    }
+
+    #[test]
+    fn who_has_lost_nobody_has_written_down_what_has_lost_everything() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(Records::open(directory.path(), false).unwrap());
+        clients::add_without_files(directory.path(), b"a");
+        let (_, found) = Records::open(directory.path(), false).unwrap();
+        assert_eq!(found.owners, [("a".into(), Lost::everything())]);
     }
 
     #[test]

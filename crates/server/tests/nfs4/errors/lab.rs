@@ -84,7 +84,10 @@ impl<'a> Lab<'a> {
         let state = State::new(options.limits, 77);
         let refuses = options.read_only || options.closed || options.limits.states_per_client_max == 0;
         let has_state = options.known.is_empty() && !refuses;
-        let names = options.known.iter().map(|owner| (record_name(owner.as_bytes(), &superuser()), false));
+        let names = options
+            .known
+            .iter()
+            .map(|owner| (record_name(owner.as_bytes(), &superuser()), state::Lost::default()));
         state.begin_grace(names, Now(0));
         let mut server = TestServer::serving(exports, test_options(), None, state);
         server.minor_version = ledger.minor_version;

@@ -11,13 +11,14 @@ use proto::nfs4::{ClientId, SessionId, SlotId};
 use rpc::BoxFuture;
 use server::runtime::Runtime;
 use server::stable::{StableRecords, StoredSession};
+use state::Lost;
 
 use super::world::{Clock, World};
 use crate::random::Random;
 
 #[derive(Debug, Clone)]
 enum Change {
-    Add(ClientId, Bytes, bool),
+    Add(ClientId, Bytes, Lost),
     Remove(ClientId, Bytes),
     EndGrace,
     AddSession(SessionId, Bytes),
@@ -36,8 +37,8 @@ struct Session {
 /// What is on the platter, and what is on its way there.
 #[derive(Debug)]
 struct Platter {
-    current: BTreeMap<Bytes, (ClientId, bool)>,
-    recovery: BTreeMap<Bytes, bool>,
+    current: BTreeMap<Bytes, (ClientId, Lost)>,
+    recovery: BTreeMap<Bytes, Lost>,
     sessions: BTreeMap<SessionId, Session>,
     /// In the order in which they were asked for.
     pending: Vec<Change>,
@@ -77,11 +78,11 @@ impl Disk {
         platter.busy_until = 0;
     }
 
-    /// The owners that may reclaim, as the server reads them when it starts, and whether a delegation was revoked.
-    pub fn open(&self) -> Vec<(Bytes, bool)> {
+    /// The owners that may reclaim, as the server reads them when it starts, and what each has lost.
+    pub fn open(&self) -> Vec<(Bytes, Lost)> {
         let platter = &mut *self.0.lock();
-        for (owner, (_, revoked)) in std::mem::take(&mut platter.current) {
-            *platter.recovery.entry(owner).or_default() |= revoked;
+        for (owner, (_, lost)) in std::mem::take(&mut platter.current) {
+            platter.recovery.entry(owner).or_default().add(&lost);
         }
         platter.recovery.clone().into_iter().collect()
     }
@@ -116,8 +117,8 @@ impl Disk {
 impl Platter {
     fn apply(&mut self, change: &Change) {
         match change {
-            Change::Add(client, owner, revoked) => {
-                self.current.insert(owner.clone(), (*client, *revoked));
+            Change::Add(client, owner, lost) => {
+                self.current.insert(owner.clone(), (*client, lost.clone()));
             }
             Change::Remove(client, owner) => {
                 if self.current.get(owner).is_some_and(|(recorded, _)| recorded == client) {
@@ -178,8 +179,8 @@ impl Records {
 }
 
 impl StableRecords for Records {
-    fn add(&self, client: ClientId, owner: Bytes, revoked: bool) -> BoxFuture<io::Result<()>> {
-        self.change(Change::Add(client, owner, revoked))
+    fn add(&self, client: ClientId, owner: Bytes, lost: Lost) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Add(client, owner, lost))
     }
 
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {

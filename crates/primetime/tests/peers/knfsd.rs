@@ -1,0 +1,61 @@
+//! The kernel's server, in a guest.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netlab::guest::{Guest, GuestOptions, Lab};
+
+use crate::Place;
+
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) struct Knfsd {
+    guest: Guest,
+    shared: PathBuf,
+    host: IpAddr,
+}
+
+impl Knfsd {
+    /// Serves an empty directory.
+    pub(crate) fn start(lab: &Lab) -> Self {
+        let options = GuestOptions {
+            name: "knfsd".into(),
+            script: include_str!("knfsd.sh").into(),
+            memory_mb: 512,
+            time_limit: Duration::from_secs(240),
+            ..GuestOptions::default()
+        };
+        let guest = lab.boot(&options).unwrap();
+        let server = Self { host: guest.address(), guest, shared: lab.shared().to_owned() };
+        server.wait_until("it is ready", |shared| shared.join("ready").exists());
+        server
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place { host: self.host, port: 2049, mount_port: 20048, paths: ["/mnt/export", "/"] }
+    }
+
+    /// Ends the server, which forgets what it knew, and starts it again.
+    pub(crate) fn restart(&self) {
+        let request = self.shared.join("restart");
+        fs::create_dir(&request).unwrap();
+        self.wait_until("it is restarted", |_| !request.exists());
+    }
+
+    pub(crate) fn stop(self) {
+        fs::create_dir(self.shared.join("done")).unwrap();
+        let result = self.guest.wait().unwrap();
+        assert_eq!(result.exit_code, Some(0), "{}\n{}", result.output, result.console);
+    }
+
+    fn wait_until(&self, what: &str, event: impl Fn(&PathBuf) -> bool) {
+        let begun = Instant::now();
+        while !event(&self.shared) {
+            assert!(begun.elapsed() < START_LIMIT, "waited in vain until {what}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

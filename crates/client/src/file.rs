@@ -1,7 +1,7 @@
 //! An open file, as the client's users see it and as the layers below do.
 
 use std::fmt;
-use std::ops::{Deref, RangeBounds};
+use std::ops::{Deref, Range, RangeBounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,6 +48,8 @@ pub(crate) struct OpenFile {
     pub(crate) writer: Writer,
     /// NFSv4.1: what the server knows of the open.
     pub(crate) v4: Mutex<nfs4::FileState>,
+    /// It was read, written or locked.
+    used: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -170,6 +172,7 @@ impl fmt::Debug for File {
 impl OpenFile {
     pub(crate) fn new(
         shared: Arc<Shared>,
+        id: u64,
         node: Arc<Node>,
         access: (bool, bool),
         sync: bool,
@@ -181,13 +184,14 @@ impl OpenFile {
             false => 0,
         };
         let open = Arc::new(Self {
-            id: shared.next_file_id(),
+            id,
             readable: access.0,
             writable: access.1,
             sync,
             readahead: Mutex::new(Readahead::new(limits.read_bytes_max, window_bytes_max)),
             writer: Writer::new(limits.write_bytes_max),
             v4: Mutex::new(v4),
+            used: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             node,
             shared,
@@ -196,6 +200,9 @@ impl OpenFile {
         state.opens.retain(|file| file.strong_count() > 0);
         state.opens.push(Arc::downgrade(&open));
         drop(state);
+        if open.v4.lock().ahead.is_some() {
+            nfs4::expire_lock_ahead(&open);
+        }
         open
     }
 
@@ -204,6 +211,30 @@ impl OpenFile {
             return Err(Error::Usage("the file is closed"));
         }
         if allowed { Ok(()) } else { Err(Error::Usage(cause)) }
+    }
+
+    /// It is used in this way, for a lock or for something else. The first use tells what to expect of the next open.
+    pub(crate) fn note_use(self: &Arc<Self>, lock: Option<(Range<u64>, bool)>) {
+        if self.used.load(Ordering::Relaxed) || self.used.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let is_lock = lock.is_some();
+        self.node.state.lock().habit.first_act(lock);
+        if !is_lock && self.v4.lock().ahead.is_some() {
+            let file = Arc::clone(self);
+            tokio::spawn(async move { file.give_up_lock_ahead().await });
+        }
+    }
+
+    /// Gives back the lock that came with the open and was not taken, if there is one.
+    pub(crate) async fn give_up_lock_ahead(self: &Arc<Self>) {
+        if self.v4.lock().ahead.is_none() {
+            return;
+        }
+        self.note_use(None);
+        if let Some(mount) = self.shared.protocol().as_v4() {
+            mount.drop_lock_ahead(self).await;
+        }
     }
 
     /// Closes once, however often it is called.
@@ -215,6 +246,7 @@ impl OpenFile {
         if self.closed.swap(true, Ordering::SeqCst) {
             return flushed;
         }
+        self.give_up_lock_ahead().await;
         let unlocked = self.unlock_all().await;
         let mine = Arc::downgrade(self);
         self.node.state.lock().opens.retain(|other| !other.ptr_eq(&mine));

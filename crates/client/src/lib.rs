@@ -47,6 +47,7 @@ mod directory;
 mod error;
 mod fetch;
 mod file;
+mod habit;
 mod listing;
 mod lock;
 mod locks;

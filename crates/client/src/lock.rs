@@ -33,6 +33,9 @@ impl OpenFile {
     ) -> Result<()> {
         self.check(true, "")?;
         let range = absolute(range)?;
+        if self.take_lock_ahead(&range, kind).await {
+            return Ok(());
+        }
         let mut pause = PAUSE;
         while !self.lock_once(&range, kind).await? {
             if !wait {
@@ -42,6 +45,19 @@ impl OpenFile {
             pause = (pause * 2).min(PAUSE_MAX);
         }
         Ok(())
+    }
+
+    /// The lock that came with the open, if it is this one; another one goes back.
+    async fn take_lock_ahead(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> bool {
+        let exclusive = kind == LockKind::Exclusive;
+        self.note_use(Some((range.clone(), exclusive)));
+        let Some(mount) = self.shared.protocol().as_v4() else { return false };
+        if mount.take_lock_ahead(self, range, exclusive) {
+            return true;
+        }
+        mount.drop_lock_ahead(self).await;
+        mount.drop_locks_ahead_of_others(self).await;
+        false
     }
 
     /// Asks once; true when it is granted.
@@ -160,7 +176,8 @@ impl OpenFile {
         let mut state = self.node.state.lock();
         let nothing =
             !state.locks.of(self.id).any(|held| held.range.start < range.end && range.start < held.range.end);
-        if !nothing && !state.is_delegated() {
+        let known_there = self.v4.lock().lock.is_some();
+        if !nothing && (known_there || !state.is_delegated()) {
             return false;
         }
         state.locks.remove(self.id, range);

@@ -12,6 +12,7 @@ use crate::attributes::{Access, Time};
 use crate::cache::{DataKey, Known};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
+use crate::habit::LockHabit;
 use crate::locks::LockTable;
 use crate::nfs4::{Delegation, ServerOpen};
 
@@ -45,6 +46,7 @@ pub(crate) struct NodeState {
     /// Counts our own writes of data, when they are taken and when they are done.
     pub(crate) writes: u64,
     pub(crate) locks: LockTable,
+    pub(crate) habit: LockHabit,
     /// Files that are open.
     pub(crate) opens: Vec<Weak<OpenFile>>,
     /// NFSv4.1: the delegation that we hold.
@@ -61,6 +63,7 @@ impl Node {
             mutations: 0,
             writes: 0,
             locks: LockTable::default(),
+            habit: LockHabit::default(),
             opens: Vec::new(),
             delegation: None,
             parked: None,

@@ -141,15 +141,16 @@ impl Shared {
             self.check_writable()?;
         }
         let (mut dir, mut name) = self.resolve_parent(start, path).await?;
+        let id = self.next_file_id();
         for _ in 0..SYMLINKS_MAX {
             let opened = match self.protocol() {
                 Protocol::V3(mount) => nfs3::open(self, mount, &dir, &name, options).await,
-                Protocol::V4(mount) => nfs4::open(self, mount, &dir, &name, options).await,
+                Protocol::V4(mount) => nfs4::open(self, mount, (&dir, &name), options, id).await,
             };
             match opened? {
                 Outcome::Opened(Opened { node, v4, gate }) => {
                     let access = (options.read, options.write);
-                    let file = OpenFile::new(Arc::clone(self), node, access, options.sync, v4);
+                    let file = OpenFile::new(Arc::clone(self), id, node, access, options.sync, v4);
                     drop(gate);
                     return Ok(File::new(file));
                 }

@@ -209,7 +209,7 @@ impl Protocol {
     pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
         match self {
             Self::V3(_) => Ok(()),
-            Self::V4(mount) => mount.return_delegation(node).await,
+            Self::V4(mount) => mount.before_change(node).await,
         }
     }
 

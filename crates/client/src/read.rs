@@ -26,6 +26,7 @@ impl OpenFile {
     pub(crate) async fn read(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
         let end = offset.checked_add(length as u64).ok_or(Error::Usage("the range ends beyond 2^64"))?;
         let mut range = offset..end;
+        self.note_use(None);
         self.write_out_overlapping(&range).await;
         if !self.shared.options.data_cache {
             return self.read_through(range).await;

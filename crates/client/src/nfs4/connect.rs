@@ -91,7 +91,8 @@ impl Mount {
             delegations: Mutex::new(LruCache::unbounded()),
             returning: Mutex::default(),
             early_recalls: Mutex::new(VecDeque::new()),
-            closing: Arc::new(Semaphore::new(CLOSING_MAX)),
+            closes: Mutex::default(),
+            closing: Semaphore::new(CLOSING_MAX),
             callbacks: Arc::clone(&callbacks),
             shared: OnceLock::new(),
             ended: AtomicBool::new(false),
@@ -136,6 +137,7 @@ impl Mount {
     pub(crate) async fn shutdown(&self) -> Result<()> {
         let core = &self.core;
         core.return_all_delegations().await;
+        core.send_waiting_closes().await;
         // All closes are answered when all permits can be had.
         let _all = core.closing.acquire_many(CLOSING_MAX as u32).await;
         let session = core.session.lock().take();

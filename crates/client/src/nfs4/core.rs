@@ -12,6 +12,7 @@ use rpc::net::Client;
 use tokio::sync::{Notify, Semaphore};
 
 use super::callback::Callbacks;
+use super::closes::Closes;
 use super::gate::Session;
 use super::owners::Owners;
 use crate::node::Node;
@@ -19,8 +20,8 @@ use crate::options::Options;
 use crate::shared::Shared;
 use crate::tap::Tap;
 
-/// Closes that are sent without waiting for their answers.
-pub(super) const CLOSING_MAX: usize = 256;
+/// Requests that only close, under way at once.
+pub(super) const CLOSING_MAX: usize = 16;
 /// Recalls that are remembered because the delegation has not arrived yet.
 pub(super) const EARLY_RECALLS_MAX: usize = 256;
 
@@ -52,7 +53,9 @@ pub(super) struct Core {
     /// Objects whose delegation a task is giving back.
     pub(super) returning: Mutex<BTreeMap<u64, Arc<Node>>>,
     pub(super) early_recalls: Mutex<VecDeque<[u8; 12]>>,
-    pub(super) closing: Arc<Semaphore>,
+    /// Opens that nobody uses any more.
+    pub(super) closes: Mutex<Closes>,
+    pub(super) closing: Semaphore,
     pub(super) shared: OnceLock<Weak<Shared>>,
     pub(super) ended: AtomicBool,
 }

@@ -19,6 +19,12 @@ use crate::protocol::Locking;
 const RETURNS_AT_ONCE: usize = 64;
 
 impl Mount {
+    /// An object is about to be changed by other means than a file that is open: nothing of ours is to be in the way.
+    pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
+        self.close_before(&node.handle).await;
+        self.return_delegation(node).await
+    }
+
     /// Gives the delegation of an object back, if there is one, and waits until the server has it.
     pub(crate) async fn return_delegation(&self, node: &Arc<Node>) -> Result<()> {
         {

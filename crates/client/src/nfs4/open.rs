@@ -6,17 +6,17 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::{
-    ClientId, CloseArgs, CreateHow, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, ReadArgs,
-    ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
+    ClientId, CloseArgs, CreateHow, LockResult, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation,
+    ReadArgs, ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
 };
 
-use super::Mount;
 use super::access::SetAttrWith;
 use super::compound::{Results, status_of};
 use super::convert::effect;
 use super::prefetch::Prefetch;
 use super::send::Kind;
 use super::state::{Delegation, FileState, ServerOpen, newest};
+use super::{Mount, ahead};
 use crate::attributes::FileType;
 use crate::error::Result;
 use crate::node::Node;
@@ -28,9 +28,9 @@ use crate::shared::Shared;
 pub(crate) async fn open(
     shared: &Arc<Shared>,
     mount: &Mount,
-    dir: &Arc<Node>,
-    name: &Bytes,
+    (dir, name): (&Arc<Node>, &Bytes),
     options: &OpenOptions,
+    file_id: u64,
 ) -> Result<Outcome> {
     let remembered = shared.remembered_name(dir, name).flatten();
     if let Some(node) = remembered.as_ref().filter(|_| !options.exclusive) {
@@ -44,13 +44,16 @@ pub(crate) async fn open(
         if options.modifies() {
             mount.return_delegation(node).await?;
         }
+        mount.close_before(&node.handle).await;
     }
     let prefetch = Prefetch::plan(shared, remembered.as_ref(), options);
+    let ahead = ahead::Plan::make(shared, remembered.as_ref(), options, file_id);
+    let along = Along { read: prefetch.map(|prefetch| prefetch.count), lock: ahead.as_ref() };
     let epoch = mount.core.epoch();
     let owner = mount.core.owners.lock().take();
     let asked = Instant::now();
-    let sent = send_open(mount, dir, name, options, owner, prefetch.map(|prefetch| prefetch.count)).await;
-    let Answer { opened, described, data } = match sent {
+    let sent = send_open(mount, (dir, name), options, owner, along).await;
+    let Answer { opened, described, lock, data } = match sent {
         Ok(answer) => answer,
         Err(error) => {
             mount.core.owners.lock().give_back(owner);
@@ -66,7 +69,7 @@ pub(crate) async fn open(
         Ok(found) => found,
         Err(error) => {
             // It is open at the server, and of no use here.
-            mount.close_in_background(None, open).await;
+            mount.close_later(None, open).await;
             return Err(error);
         }
     };
@@ -78,14 +81,15 @@ pub(crate) async fn open(
         node.state.lock().known.forget_content();
     }
     if let Err(error) = check_type(found.attributes.kind) {
-        mount.close_in_background(Some(&node.handle), open).await;
+        mount.close_later(Some(&node.handle), open).await;
         return if found.attributes.kind == FileType::Symlink { Ok(Outcome::Symlink) } else { Err(error) };
     }
     if let (Some(prefetch), Some(data)) = (prefetch, &data) {
         prefetch.keep(shared, &node, &found, data);
     }
     mount.accept_delegation(&node, &opened.delegation, epoch);
-    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock: None }, gate: None }))
+    let ahead = ahead.filter(|_| lock.is_some()).map(|plan| plan.granted(epoch));
+    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock, ahead }, gate: None }))
 }
 
 /// Makes an empty file, which must not exist: OPEN and CLOSE in one request.
@@ -133,7 +137,7 @@ pub(crate) async fn create_file(
         Err(_) => {
             let (state_id, epoch) = (newest(opened.state_id), mount.core.epoch());
             let open = ServerOpen { owner, state_id, write: true, epoch };
-            mount.close_in_background(Some(&found.handle), open).await;
+            mount.close_later(Some(&found.handle), open).await;
         }
     }
     Ok(())
@@ -150,24 +154,33 @@ fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
         Some(parked) if parked.write || !options.write => state.parked.take(),
         _ => None,
     };
-    Some(FileState { open, lock: None })
+    Some(FileState { open, ..FileState::default() })
 }
 
 /// What came of an OPEN that succeeded.
 struct Answer {
     opened: OpenResult,
     described: Result<Found>,
+    /// The state of the lock that was asked for along.
+    lock: Option<StateId>,
     /// What was read along.
     data: Option<Bytes>,
 }
 
+/// What is asked for along with an OPEN.
+#[derive(Debug, Clone, Copy)]
+struct Along<'a> {
+    lock: Option<&'a ahead::Plan>,
+    /// This many bytes from the beginning.
+    read: Option<u32>,
+}
+
 async fn send_open(
     mount: &Mount,
-    dir: &Node,
-    name: &Bytes,
+    (dir, name): (&Node, &Bytes),
     options: &OpenOptions,
     owner: u64,
-    prefetch: Option<u32>,
+    along: Along<'_>,
 ) -> Result<Answer> {
     let wish = match mount.core.options.delegations && !options.write {
         true => share::WANT_READ_DELEGATION,
@@ -181,6 +194,7 @@ async fn send_open(
     };
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
     let truncate = options.truncate && !options.create;
+    let lock = along.lock.map(|plan| plan.args(mount));
     let mut results = mount
         .core
         .compound(kind, |operations| {
@@ -190,21 +204,37 @@ async fn send_open(
                 operations.put(Operation::SetAttr, &args);
             }
             operations.describe();
-            if let Some(count) = prefetch {
+            if let Some(args) = &lock {
+                // Only what is known after it is as new as the lock.
+                operations.put(Operation::Lock, args).get_attr();
+            }
+            if let Some(count) = along.read {
                 let args = ReadArgs { state_id: StateId::CURRENT, offset: 0, count };
                 operations.put(Operation::Read, &args);
             }
         })
         .await?;
     let opened = read_open(&mut results)?;
-    let described = match truncate {
+    let mut described = match truncate {
         true => results.get::<Bitmap>(Operation::SetAttr).and_then(|_| results.found()),
         false => results.found(),
     };
-    let wanted = prefetch.is_some() && described.is_ok();
+    let mut state = None;
+    if lock.is_some() && described.is_ok() {
+        match results.get::<LockResult>(Operation::Lock) {
+            Ok(granted) => {
+                state = Some(newest(granted.state_id));
+                described =
+                    described.and_then(|found| Ok(Found { attributes: results.attributes()?, ..found }));
+            }
+            // Somebody else has it: nothing behind it was looked at.
+            Err(_) => return Ok(Answer { opened, described, lock: None, data: None }),
+        }
+    }
+    let wanted = along.read.is_some() && described.is_ok();
     let data =
         wanted.then(|| results.get::<ReadResult>(Operation::Read).ok()).flatten().map(|read| read.data);
-    Ok(Answer { opened, described, data })
+    Ok(Answer { opened, described, lock: state, data })
 }
 
 fn read_open(results: &mut Results) -> Result<OpenResult> {
@@ -238,7 +268,11 @@ fn open_args(mount: &Mount, name: &Bytes, options: &OpenOptions, owner: u64, wis
 impl Mount {
     /// An open-owner or lock-owner. The client in it is told by the session (RFC 8881 §18.16.3).
     pub(super) fn owner(&self, number: u64) -> StateOwner {
-        StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
+        self.state_owner(Bytes::copy_from_slice(&number.to_be_bytes()))
+    }
+
+    pub(super) fn state_owner(&self, owner: Bytes) -> StateOwner {
+        StateOwner { client: ClientId(0), owner }
     }
 
     /// Opens a file by a delegation that is being given back (CLAIM_DELEG_CUR_FH, RFC 8881 §10.2.1).

@@ -63,8 +63,27 @@ enum Verdict {
 }
 
 impl Core {
-    /// Sends SEQUENCE and what `build` adds, and waits for the results.
+    /// Sends SEQUENCE and what `build` adds, and waits for the results. Closes that wait ride along, in front.
     pub(super) async fn compound(
+        self: &Arc<Self>,
+        kind: Kind,
+        build: impl Fn(&mut Operations<'_, '_>),
+    ) -> Result<Results> {
+        let mut riders = self.take_riders();
+        loop {
+            let build = |operations: &mut Operations<'_, '_>| {
+                riders.board(operations);
+                build(operations);
+            };
+            let mut results = self.carry_out(kind, build).await?;
+            if riders.alight(&mut results)? {
+                return Ok(results);
+            }
+        }
+    }
+
+    /// As [`Core::compound`], without riders.
+    pub(super) async fn carry_out(
         self: &Arc<Self>,
         kind: Kind,
         build: impl Fn(&mut Operations<'_, '_>),

@@ -2,6 +2,8 @@
 
 use proto::nfs4::StateId;
 
+use super::LockAhead;
+
 /// An open at the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServerOpen {
@@ -20,6 +22,8 @@ pub(crate) struct FileState {
     pub(crate) open: Option<ServerOpen>,
     /// The set of locks, while there is any.
     pub(crate) lock: Option<StateId>,
+    /// A lock that came with the open, which nobody has asked for yet.
+    pub(crate) ahead: Option<LockAhead>,
 }
 
 /// A delegation of an object.

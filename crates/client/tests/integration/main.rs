@@ -9,4 +9,5 @@ mod names;
 mod recovery;
 mod relay;
 mod requests;
+mod riders;
 mod scripted;

@@ -41,18 +41,22 @@ async fn a_locked_read_takes_four_requests_of_nfs3() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_read_without_delegations_takes_four_requests_and_reads_with_the_first() {
+async fn a_locked_read_without_delegations_takes_two_requests_once_it_is_a_habit() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
     let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
     let counts = locked_read(&client).await;
-    for (name, each) in [("OPEN", 10), ("LOCK", 10), ("LOCKU", 10), ("CLOSE", 10)] {
-        assert_eq!(counts.requests[name].requests, FILES as u64 * each, "{name}");
+    let files = FILES as u64;
+    assert_eq!(
+        (counts.requests["OPEN"].requests, counts.requests["LOCKU"].requests),
+        (files * 10, files * 10)
+    );
+    for (name, each) in [("LOCK", 10), ("FREE_STATEID", 10), ("CLOSE", 10), ("READ", 1)] {
+        let carried_out = counts.operations[name];
+        assert!((files * each..files * each * 21 / 20).contains(&carried_out), "{name}: {carried_out}");
     }
-    assert_eq!(counts.operations["FREE_STATEID"], FILES as u64 * 10, "it rides on LOCKU");
-    let leave = 2;
-    assert_eq!(counts.operations["READ"], FILES as u64);
-    assert_eq!(counts.requests_total(), FILES as u64 * 40 + leave);
+    // The studies' 10,000 rounds would take 22,000.
+    assert!(counts.requests_total() <= files * 23, "{}", counts.requests_total());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,6 +67,52 @@ async fn a_locked_read_with_delegations_takes_two_requests_for_ten_rounds() {
     let counts = locked_read(&client).await;
     assert!(!counts.requests.contains_key("LOCK"), "{:?}", counts.requests.keys());
     assert!(counts.requests_total() <= FILES as u64 * 2 + 2, "{}", counts.requests_total());
+}
+
+/// Open, then ten times lock, read, unlock; then close (the second locked read of the studies).
+async fn locked_read_open_once(client: &Client) -> Snapshot {
+    let before = client.tap().snapshot();
+    for index in 0..FILES {
+        let file = client.open(format!("/{index}"), READ).await.unwrap();
+        for _ in 0..ROUNDS {
+            file.lock(.., LockKind::Shared).await.unwrap();
+            assert_eq!(file.read_at(0, 4096).await.unwrap(), pattern(4096));
+            file.unlock(..).await.unwrap();
+        }
+        file.close().await.unwrap();
+    }
+    client.shutdown().await.unwrap();
+    client.tap().snapshot().since(&before)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_read_of_an_open_file_takes_two_requests() {
+    let fixture = Fixture::new().await;
+    files(&fixture).await;
+    let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let counts = locked_read_open_once(&client).await;
+    assert_eq!(counts.operations["READ"], FILES as u64);
+    assert!(counts.requests_total() <= FILES as u64 * 22, "{}", counts.requests_total());
+    let client = fixture.client(Version::V4_1).await;
+    let counts = locked_read_open_once(&client).await;
+    assert!(counts.requests_total() <= FILES as u64 * 2 + 2, "{}", counts.requests_total());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_file_is_read_in_one_request_without_delegations() {
+    let fixture = Fixture::new().await;
+    files(&fixture).await;
+    let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let before = client.tap().snapshot();
+    for index in 0..FILES {
+        let file = client.open(format!("/{index}"), READ).await.unwrap();
+        assert_eq!(file.read_at(0, 4096).await.unwrap(), pattern(4096));
+        file.close().await.unwrap();
+    }
+    client.shutdown().await.unwrap();
+    let counts = client.tap().snapshot().since(&before);
+    assert_eq!(counts.operations["CLOSE"], FILES as u64);
+    assert!(counts.requests_total() <= FILES as u64 * 11 / 10 + 3, "{}", counts.requests_total());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -95,8 +145,7 @@ async fn an_empty_file_is_created_in_one_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_new_file_takes_one_stable_write_and_no_commit() {
     let fixture = Fixture::new().await;
-    for (version, names) in
-        [(Version::V3, &["CREATE", "WRITE"][..]), (Version::V4_1, &["CLOSE", "OPEN", "WRITE"][..])]
+    for (version, names) in [(Version::V3, &["CREATE", "WRITE"][..]), (Version::V4_1, &["OPEN", "WRITE"][..])]
     {
         let client = fixture.client(version).await;
         let before = client.tap().snapshot();

@@ -234,6 +234,19 @@ async fn a_delay_is_waited_out_wherever_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_close_that_fails_does_not_take_the_request_with_it() {
+    let (peer, client) = Peer::start().await;
+    for status in [Status::BadStateId, Status::Stale, Status::Delay] {
+        peer.fail(Operation::Close, &[status]);
+        client.open("/file", WRITE).await.unwrap().close().await.unwrap();
+        let file = client.open("/file", WRITE).await.unwrap();
+        assert!(peer.state.lock().failures[&Operation::Close].is_empty(), "{status:?}");
+        file.write_at(0, "data".into()).await.unwrap();
+        file.close().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_session_is_replaced_and_the_request_carried_out() {
     let (peer, client) = Peer::start().await;
     for status in [Status::BadSession, Status::DeadSession, Status::SequenceMisordered] {

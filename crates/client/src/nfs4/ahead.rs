@@ -1,0 +1,131 @@
+//! A lock that is asked for by the very request that opens the file, because it has always followed: LOCK behind OPEN
+//! (RFC 8881 §18.10), with the attributes after it.
+//!
+//! It is held by the open file, which alone may take it, as if it had locked that moment. What somebody else does instead
+//! of taking it gives it back: anything but a lock of the same range, a lock by another open file of ours, and time.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use proto::nfs4::{LockArgs, LockType, Locker, NewLockOwner, StateId};
+
+use super::Mount;
+use crate::file::OpenFile;
+use crate::node::Node;
+use crate::open::OpenOptions;
+use crate::shared::Shared;
+
+/// How long it is kept for the file to take it.
+const KEPT: Duration = Duration::from_millis(10);
+
+/// A lock that the server has granted and nobody has asked for yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LockAhead {
+    range: Range<u64>,
+    exclusive: bool,
+    /// As [`super::ServerOpen::epoch`].
+    epoch: u64,
+}
+
+/// A LOCK that may ride along with an OPEN.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    range: Range<u64>,
+    exclusive: bool,
+    owner: Bytes,
+}
+
+impl Plan {
+    /// Worth while for a file that exists, and for a lock that this kind of open allows and nobody here is in the way of.
+    pub(super) fn make(
+        shared: &Shared,
+        node: Option<&Arc<Node>>,
+        options: &OpenOptions,
+        file_id: u64,
+    ) -> Option<Self> {
+        if !shared.options.lock_with_open || options.create || options.truncate {
+            return None;
+        }
+        let state = node?.state.lock();
+        let (range, exclusive) = state.habit.expected()?;
+        let allowed = if exclusive { options.write } else { options.read };
+        if !allowed || state.locks.conflicts(file_id, &range, exclusive) {
+            return None;
+        }
+        Some(Self { range, exclusive, owner: Bytes::copy_from_slice(&file_id.to_be_bytes()) })
+    }
+
+    pub(super) fn args(&self, mount: &Mount) -> LockArgs {
+        let end = self.range.end;
+        LockArgs {
+            kind: if self.exclusive { LockType::Write } else { LockType::Read },
+            reclaim: false,
+            offset: self.range.start,
+            length: if end == u64::MAX { u64::MAX } else { end - self.range.start },
+            locker: Locker::New(NewLockOwner {
+                open_sequence: 0,
+                open_state_id: StateId::CURRENT,
+                lock_sequence: 0,
+                owner: mount.state_owner(self.owner.clone()),
+            }),
+        }
+    }
+
+    pub(super) fn granted(self, epoch: u64) -> LockAhead {
+        LockAhead { range: self.range, exclusive: self.exclusive, epoch }
+    }
+}
+
+impl Mount {
+    /// Takes the lock that came with the open, if it is this one.
+    pub(crate) fn take_lock_ahead(&self, file: &OpenFile, range: &Range<u64>, exclusive: bool) -> bool {
+        let epoch = self.core.epoch();
+        // In the order in which others take them: the object first.
+        let mut state = file.node.state.lock();
+        let mut v4 = file.v4.lock();
+        let wanted = LockAhead { range: range.clone(), exclusive, epoch };
+        if v4.lock.is_none() || v4.ahead.take_if(|ahead| *ahead == wanted).is_none() {
+            return false;
+        }
+        state.locks.insert(file.id, range.clone(), exclusive);
+        true
+    }
+
+    /// Gives the lock that came with the open back, if nobody has taken it.
+    pub(crate) async fn drop_lock_ahead(&self, file: &OpenFile) {
+        if file.v4.lock().ahead.is_none() {
+            return;
+        }
+        let _gate = file.node.gate.lock().await;
+        let Some(ahead) = file.v4.lock().ahead.take() else { return };
+        if ahead.epoch != self.core.epoch() {
+            return;
+        }
+        let last = file.node.state.lock().locks.holds_nothing(file.id);
+        let length = if ahead.range.end == u64::MAX { u64::MAX } else { ahead.range.end - ahead.range.start };
+        if let Err(error) = self.unlock(file, ahead.range.start, length, last).await {
+            tracing::debug!(%error, "giving up a lock that nobody asked for");
+        }
+    }
+
+    /// Gives the locks that came with opens of this object back, all but that of `file`.
+    pub(crate) async fn drop_locks_ahead_of_others(&self, file: &OpenFile) {
+        let others = file.node.state.lock().open_files();
+        for other in others.iter().filter(|other| other.id != file.id) {
+            self.drop_lock_ahead(other).await;
+        }
+    }
+}
+
+/// Gives the lock that came with an open back if the file does not take it in time.
+pub(crate) fn expire_lock_ahead(file: &Arc<OpenFile>) {
+    let file = Arc::downgrade(file);
+    tokio::spawn(async move {
+        tokio::time::sleep(KEPT).await;
+        if let Some(file) = file.upgrade() {
+            file.give_up_lock_ahead().await;
+        }
+    });
+}

@@ -33,7 +33,7 @@ async fn main() {
         for (address, delay) in [(server.address(), "no delay"), (relay.address(), "10 ms")] {
             println!("-- version {version}, delegations {delegations}, {delay}");
             let url: Url = format!("nfs://{address}/").parse().unwrap();
-            let options = Options { version, delegations, ..Options::default() };
+            let options = Options { versions: vec![version], delegations, ..Options::default() };
             let client = Client::connect(&url, options).await.unwrap();
             if address == server.address() {
                 measure_requests(&client).await;

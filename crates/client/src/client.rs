@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
+use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::listing::ReadDir;
 use crate::open::OpenOptions;
 use crate::options::{Options, Version};
 use crate::shared::Shared;
 use crate::tap::Tap;
 use crate::url::Url;
+use crate::xattr::XattrMode;
 
 /// A tree on a server. Clones share everything. See the [crate] for an example.
 #[derive(Clone)]
@@ -26,7 +28,7 @@ impl Client {
     /// Reaches the server and the path that `url` names. What the address says of options comes on top of `options`.
     ///
     /// # Errors
-    /// When the server cannot be reached, does not speak the version, or does not have the path.
+    /// When the server cannot be reached, offers none of the versions ([`Error::NotOffered`]), or does not have the path.
     pub async fn connect(url: &Url, mut options: Options) -> Result<Self> {
         url.apply(&mut options);
         let address =
@@ -36,7 +38,7 @@ impl Client {
 
     /// The version that is spoken.
     pub fn version(&self) -> Version {
-        self.shared.options.version
+        self.shared.version
     }
 
     /// The counts of all requests.
@@ -86,6 +88,22 @@ impl Client {
         self.root().create_dir(path, mode).await
     }
 
+    /// Makes a directory and those above it that are not there; one that is there is good.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn create_dir_all(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.root().create_dir_all(path, mode).await
+    }
+
+    /// True when the path leads to an object; a symbolic link that leads nowhere does not.
+    ///
+    /// # Errors
+    /// When it cannot be told: see [`Error`].
+    pub async fn exists(&self, path: impl AsRef<[u8]>) -> Result<bool> {
+        self.root().exists(path).await
+    }
+
     /// Makes a symbolic link to `target`.
     ///
     /// # Errors
@@ -126,7 +144,8 @@ impl Client {
         self.root().remove_dir(path).await
     }
 
-    /// Gives an object another name; what had that name before is gone.
+    /// Gives an object another name; what had that name before is gone. NFS has none of the flags of renameat2(2): to leave
+    /// what is there alone, or to exchange two names, cannot be asked for in one step, and is not offered.
     ///
     /// # Errors
     /// See [`Error`].
@@ -134,11 +153,11 @@ impl Client {
         self.root().rename(from, to).await
     }
 
-    /// All entries of a directory but `.` and `..`, with attributes.
+    /// The entries of a directory, with attributes: see [`ReadDir`].
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<DirEntry>> {
+    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
         self.root().read_dir(path).await
     }
 
@@ -180,6 +199,45 @@ impl Client {
     /// See [`Error`].
     pub async fn statfs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
         self.root().statfs(path).await
+    }
+
+    /// An extended attribute of an object; `None` when it has none of that name. Names are without a namespace: what Linux calls
+    /// `user.mime` is `mime` here. NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; see [`Error`].
+    pub async fn xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
+        self.root().xattr(path, name).await
+    }
+
+    /// Sets an extended attribute, of at most 64 KiB. NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; see [`Error`].
+    pub async fn set_xattr(
+        &self,
+        path: impl AsRef<[u8]>,
+        name: impl AsRef<[u8]>,
+        value: Bytes,
+        mode: XattrMode,
+    ) -> Result<()> {
+        self.root().set_xattr(path, name, value, mode).await
+    }
+
+    /// The names of the extended attributes of an object, in the server's order. NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; see [`Error`].
+    pub async fn list_xattrs(&self, path: impl AsRef<[u8]>) -> Result<Vec<Bytes>> {
+        self.root().list_xattrs(path).await
+    }
+
+    /// Removes an extended attribute, which must be there. NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; see [`Error`].
+    pub async fn remove_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<()> {
+        self.root().remove_xattr(path, name).await
     }
 
     /// Forgets the cached data and attributes of an object, so that the next read asks the server.

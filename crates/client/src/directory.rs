@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
+use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
 use crate::error::Result;
 use crate::file::File;
+use crate::listing::ReadDir;
 use crate::node::Node;
 use crate::open::OpenOptions;
 use crate::protocol::NewObject;
 use crate::shared::Shared;
+use crate::xattr::XattrMode;
 
 /// A directory. Paths are relative to it; a single name costs no walk. Clones share everything.
 #[derive(Clone)]
@@ -56,6 +58,26 @@ impl Directory {
     /// See [`crate::Error`].
     pub async fn create_dir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
         self.shared.make(&self.node, path.as_ref(), &NewObject::Directory, mode).await
+    }
+
+    /// As [`crate::Client::create_dir_all`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn create_dir_all(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+        self.shared.make_directories(&self.node, path.as_ref(), mode).await
+    }
+
+    /// As [`crate::Client::exists`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn exists(&self, path: impl AsRef<[u8]>) -> Result<bool> {
+        match self.shared.resolve(&self.node, path.as_ref(), true).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// As [`crate::Client::symlink`].
@@ -112,7 +134,7 @@ impl Directory {
     ///
     /// # Errors
     /// See [`crate::Error`].
-    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<DirEntry>> {
+    pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
         let node = self.shared.resolve_directory(&self.node, path.as_ref()).await?;
         self.shared.read_dir(&node).await
     }
@@ -160,6 +182,48 @@ impl Directory {
     pub async fn statfs(&self, path: impl AsRef<[u8]>) -> Result<FsStat> {
         let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
         self.shared.protocol().fs_stat(&node.handle).await
+    }
+
+    /// As [`crate::Client::xattr`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.get_xattr(&node, name.as_ref()).await
+    }
+
+    /// As [`crate::Client::set_xattr`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn set_xattr(
+        &self,
+        path: impl AsRef<[u8]>,
+        name: impl AsRef<[u8]>,
+        value: Bytes,
+        mode: XattrMode,
+    ) -> Result<()> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.set_xattr(&node, name.as_ref(), value, mode).await
+    }
+
+    /// As [`crate::Client::list_xattrs`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn list_xattrs(&self, path: impl AsRef<[u8]>) -> Result<Vec<Bytes>> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.list_xattrs(&node).await
+    }
+
+    /// As [`crate::Client::remove_xattr`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn remove_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<()> {
+        let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
+        self.shared.remove_xattr(&node, name.as_ref()).await
     }
 
     /// As [`crate::Client::forget`].

@@ -4,6 +4,8 @@ use std::{fmt, io};
 
 use proto::{mount3, nfs3, nfs4, nlm4};
 
+use crate::options::Version;
+
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -46,6 +48,17 @@ pub enum Error {
     /// The server cannot be reached, or refuses the call itself.
     #[error("cannot talk to the server: {0}")]
     Transport(String),
+    /// The server does not offer a version of NFS, or a program that goes with it.
+    #[error("the server does not offer {0}")]
+    NotOffered(String),
+    /// The version of NFS that is spoken does not have what was asked for; nothing was sent.
+    #[error("{operation} needs NFSv4.2, and NFSv{version} is spoken with this server")]
+    Unsupported {
+        /// What was asked.
+        operation: &'static str,
+        /// The version that is spoken.
+        version: Version,
+    },
     /// No answer in time; nothing was changed, or it does not matter whether it was.
     #[error("no answer to {operation} in time")]
     Timeout {
@@ -84,6 +97,7 @@ impl Error {
             Self::Server { status, .. } => status.kind(),
             Self::PeerMisbehaved { .. } => io::ErrorKind::InvalidData,
             Self::Transport(_) => io::ErrorKind::NotConnected,
+            Self::NotOffered(_) | Self::Unsupported { .. } => io::ErrorKind::Unsupported,
             Self::Timeout { .. } => io::ErrorKind::TimedOut,
             Self::Revoked => io::ErrorKind::StaleNetworkFileHandle,
             Self::UncertainOutcome { .. } => io::ErrorKind::Other,
@@ -145,6 +159,9 @@ impl Status {
                 ("the object is gone", Kind::StaleNetworkFileHandle)
             }
             S::NotSupported => ("the server does not support it", Kind::Unsupported),
+            S::NoXattr => ("there is no such extended attribute", Kind::NotFound),
+            S::XattrTooBig => ("the extended attribute is too large", Kind::FileTooLarge),
+            S::MinorVersionMismatch => ("it does not offer this version", Kind::Unsupported),
             S::Denied | S::Locked => ("somebody else holds a conflicting lock", Kind::WouldBlock),
             S::Deadlock => ("the lock would be waited for in a circle", Kind::Deadlock),
             S::ShareDenied => ("somebody else has the file open and does not share it", Kind::ResourceBusy),

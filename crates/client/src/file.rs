@@ -7,15 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use proto::nfs4::DataContent;
 
 use crate::attributes::{Attributes, SetAttributes};
 use crate::error::{Error, Result};
-use crate::lock::LockKind;
+use crate::lock::{Conflict, LockKind};
 use crate::nfs4;
 use crate::node::Node;
 use crate::readahead::Readahead;
 use crate::shared::Shared;
+use crate::sparse::Space;
 use crate::write::Writer;
+use crate::xattr::XattrMode;
 
 /// An open file. Clones share it; it is closed by [`File::close`], or when the last of them is dropped.
 #[derive(Clone)]
@@ -137,6 +140,110 @@ impl File {
         self.set_metadata(SetAttributes { size: Some(size), ..SetAttributes::default() }).await
     }
 
+    /// Reserves space for a range, so that writing it does not fail for want of it; a file that ends before is made longer.
+    /// NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; see [`Error`].
+    pub async fn allocate(&self, range: Range<u64>) -> Result<()> {
+        self.open.check(self.open.writable, "the file is not open for writing")?;
+        self.open.change_space(range, Space::Reserved).await
+    }
+
+    /// Gives the space of a range back: it reads as zeros then. The file keeps its length. NFSv4.2.
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn deallocate(&self, range: Range<u64>) -> Result<()> {
+        self.open.check(self.open.writable, "the file is not open for writing")?;
+        self.open.change_space(range, Space::GivenBack).await
+    }
+
+    /// Where data begin, at `offset` or after it; `None` when there are none before the end. NFSv4.2.
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
+        self.open.check(true, "")?;
+        self.open.seek(offset, DataContent::Data).await
+    }
+
+    /// Where a hole begins, at `offset` or after it; the end of the file counts as one. `None` when the file ends at
+    /// `offset` or before. NFSv4.2.
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
+        self.open.check(true, "")?;
+        self.open.seek(offset, DataContent::Hole).await
+    }
+
+    /// Copies a range of this file to `target_offset` of `target` and returns how many bytes that were: fewer only where
+    /// this file ends. Over NFSv4.2 the server copies, and what it copied is on stable storage; where it cannot, over an older
+    /// version, within one file or between servers, the data are read and written as by [`File::write_at`].
+    ///
+    /// # Errors
+    /// See [`Error`]. Some of it may be copied then.
+    pub async fn copy_range(
+        &self,
+        range: impl RangeBounds<u64>,
+        target: &Self,
+        target_offset: u64,
+    ) -> Result<u64> {
+        self.open.check(self.open.readable, "the file is not open for reading")?;
+        target.open.check(target.open.writable, "the file is not open for writing")?;
+        self.open.copy_range(&range, &target.open, target_offset).await
+    }
+
+    /// Lets `target` share a range of this file until either is written, at once and whole: a range without an end reaches
+    /// to the end of this file. Most file systems want ranges of whole blocks. NFSv4.2.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over an older version; an error of kind [`std::io::ErrorKind::Unsupported`] where the server's
+    /// file system does not share; see [`Error`].
+    pub async fn clone_range(
+        &self,
+        range: impl RangeBounds<u64>,
+        target: &Self,
+        target_offset: u64,
+    ) -> Result<()> {
+        self.open.check(self.open.readable, "the file is not open for reading")?;
+        target.open.check(target.open.writable, "the file is not open for writing")?;
+        self.open.clone_range(&range, &target.open, target_offset).await
+    }
+
+    /// As [`crate::Client::xattr`].
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn xattr(&self, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
+        self.open.shared.get_xattr(&self.open.node, name.as_ref()).await
+    }
+
+    /// As [`crate::Client::set_xattr`].
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn set_xattr(&self, name: impl AsRef<[u8]>, value: Bytes, mode: XattrMode) -> Result<()> {
+        self.open.shared.set_xattr(&self.open.node, name.as_ref(), value, mode).await
+    }
+
+    /// As [`crate::Client::list_xattrs`].
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn list_xattrs(&self) -> Result<Vec<Bytes>> {
+        self.open.shared.list_xattrs(&self.open.node).await
+    }
+
+    /// As [`crate::Client::remove_xattr`].
+    ///
+    /// # Errors
+    /// As [`File::allocate`].
+    pub async fn remove_xattr(&self, name: impl AsRef<[u8]>) -> Result<()> {
+        self.open.shared.remove_xattr(&self.open.node, name.as_ref()).await
+    }
+
     /// Locks a range and waits while others hold it. Each open file is an owner of its own. What was read before is
     /// read again where it may have changed.
     ///
@@ -152,6 +259,14 @@ impl File {
     /// [`Error::Locked`] when somebody else holds a conflicting lock.
     pub async fn try_lock(&self, range: impl RangeBounds<u64>, kind: LockKind) -> Result<()> {
         self.open.lock(&range, kind, false).await
+    }
+
+    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be granted now.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn test_lock(&self, range: impl RangeBounds<u64>, kind: LockKind) -> Result<Option<Conflict>> {
+        self.open.test_lock(&range, kind).await
     }
 
     /// Sends what was written and gives a range back.

@@ -26,7 +26,8 @@
 //! assert_eq!(&data[..], b"data");
 //! println!("{} requests, {} bytes", cost.requests_total(), cost.bytes_received());
 //!
-//! for entry in client.read_dir("/results").await? {
+//! let mut entries = client.read_dir("/results").await?;
+//! while let Some(entry) = entries.next_entry().await? {
 //!     println!("{}", String::from_utf8_lossy(&entry.name));
 //! }
 //! client.remove_file("/results/log").await?;
@@ -43,6 +44,7 @@
 mod attributes;
 mod cache;
 mod client;
+mod copy;
 mod directory;
 mod error;
 mod fetch;
@@ -64,19 +66,23 @@ mod readahead;
 mod setting;
 mod shared;
 mod slots;
+mod sparse;
 pub mod tap;
 mod url;
 mod walk;
 mod write;
 mod writeback;
+mod xattr;
 
 pub use attributes::{Access, Attributes, DirEntry, FileType, FsStat, SetAttributes, SetTime, Time};
 pub use client::Client;
 pub use directory::Directory;
 pub use error::{Error, Result, Status};
 pub use file::File;
-pub use lock::LockKind;
+pub use listing::ReadDir;
+pub use lock::{Conflict, LockKind};
 pub use open::OpenOptions;
 pub use options::{AttributeTimeouts, Options, Version};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};
 pub use url::{DEFAULT_PORT, Url, UrlError};
+pub use xattr::XattrMode;

@@ -19,6 +19,15 @@ pub enum LockKind {
     Exclusive,
 }
 
+/// A lock of somebody else that stands in the way of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// What it covers; an end of `u64::MAX` is the end of the file, however long.
+    pub range: Range<u64>,
+    /// Its kind.
+    pub kind: LockKind,
+}
+
 /// The first pause before asking again for a lock that somebody else holds; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
@@ -99,6 +108,27 @@ impl OpenFile {
                 Ok(true)
             }
         }
+    }
+
+    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be granted now.
+    pub(crate) async fn test_lock(
+        self: &Arc<Self>,
+        range: &impl RangeBounds<u64>,
+        kind: LockKind,
+    ) -> Result<Option<Conflict>> {
+        self.check(true, "")?;
+        let range = absolute(range)?;
+        {
+            let state = self.node.state.lock();
+            let ours = state.locks.conflict(self.id, &range, kind == LockKind::Exclusive);
+            if ours.is_some() || state.is_delegated() {
+                return Ok(ours.map(|held| Conflict {
+                    range: held.range.clone(),
+                    kind: if held.exclusive { LockKind::Exclusive } else { LockKind::Shared },
+                }));
+            }
+        }
+        self.shared.protocol().test_lock(self, range.start, length(&range), kind).await
     }
 
     /// The object's gate, when no delegation is held; one that is on its way back is helped along. `None` when one is held
@@ -186,7 +216,7 @@ impl OpenFile {
 }
 
 /// From the first byte to behind the last one; an open end is `u64::MAX`.
-fn absolute(range: &impl RangeBounds<u64>) -> Result<Range<u64>> {
+pub(crate) fn absolute(range: &impl RangeBounds<u64>) -> Result<Range<u64>> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
         Bound::Excluded(before) => before.saturating_add(1),
@@ -197,12 +227,17 @@ fn absolute(range: &impl RangeBounds<u64>) -> Result<Range<u64>> {
         Bound::Excluded(end) => *end,
         Bound::Unbounded => u64::MAX,
     };
-    if start < end { Ok(start..end) } else { Err(Error::Usage("a lock covers at least one byte")) }
+    if start < end { Ok(start..end) } else { Err(Error::Usage("the range is empty")) }
 }
 
 /// On the wire `u64::MAX` reaches to the end of the file (RFC 8881 §18.10.3).
 fn length(range: &Range<u64>) -> u64 {
     if range.end == u64::MAX { u64::MAX } else { range.end - range.start }
+}
+
+/// The range of a lock on the wire, whose length `u64::MAX` reaches to the end of the file.
+pub(crate) fn from_wire(offset: u64, length: u64) -> Range<u64> {
+    offset..offset.saturating_add(length)
 }
 
 #[cfg(test)]

@@ -21,9 +21,14 @@ pub(crate) struct LockTable {
 impl LockTable {
     /// True when another owner's lock forbids this one.
     pub(crate) fn conflicts(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> bool {
+        self.conflict(owner, range, exclusive).is_some()
+    }
+
+    /// Another owner's lock that forbids this one.
+    pub(crate) fn conflict(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> Option<&Held> {
         self.held
             .iter()
-            .any(|lock| lock.owner != owner && overlap(&lock.range, range) && (exclusive || lock.exclusive))
+            .find(|lock| lock.owner != owner && overlap(&lock.range, range) && (exclusive || lock.exclusive))
     }
 
     /// Adds a lock. Over a range that the owner has locked already it replaces what was there.

@@ -35,6 +35,52 @@ impl Shared {
         Ok(())
     }
 
+    /// Makes the directory at `path` and those above it, from the first that is not there.
+    pub(crate) async fn make_directories(
+        self: &Arc<Self>,
+        start: &Arc<Node>,
+        path: &[u8],
+        mode: u32,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let missing = match self.resolve_directory(start, path).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_not_found() => self.missing_from(start, path).await?,
+            Err(error) => return Err(error),
+        };
+        for end in missing {
+            match self.make(start, &path[..end], &NewObject::Directory, mode).await {
+                // Somebody else made it meanwhile, or it is no directory.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    self.resolve_directory(start, &path[..end]).await?;
+                }
+                made => made?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the prefixes of `path` end that are not there, the shortest first.
+    async fn missing_from(self: &Arc<Self>, start: &Arc<Node>, path: &[u8]) -> Result<Vec<usize>> {
+        let mut missing = Vec::new();
+        let mut end = path.len();
+        while let Some(last) = path[..end].iter().rposition(|byte| *byte != b'/') {
+            let start_of_name =
+                path[..last].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+            if !matches!(&path[start_of_name..=last], b"." | b"..") {
+                missing.push(last + 1);
+            }
+            end = start_of_name;
+            match self.resolve_directory(start, &path[..end]).await {
+                Ok(_) => break,
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        missing.reverse();
+        Ok(missing)
+    }
+
     /// Removes a name.
     pub(crate) async fn remove(
         self: &Arc<Self>,

@@ -11,11 +11,22 @@ pub enum Version {
     V3,
     /// NFSv4.1 (RFC 8881).
     V4_1,
+    /// NFSv4.2 (RFC 7862), with extended attributes (RFC 8276).
+    V4_2,
 }
 
 impl Version {
-    /// Those that the client speaks.
-    pub const ALL: [Self; 2] = [Self::V3, Self::V4_1];
+    /// Those that the client speaks, the oldest first.
+    pub const ALL: [Self; 3] = [Self::V3, Self::V4_1, Self::V4_2];
+
+    /// The minor version of NFSv4.
+    pub(crate) fn minor(self) -> Option<u32> {
+        match self {
+            Self::V3 => None,
+            Self::V4_1 => Some(1),
+            Self::V4_2 => Some(2),
+        }
+    }
 }
 
 impl fmt::Display for Version {
@@ -23,6 +34,7 @@ impl fmt::Display for Version {
         f.write_str(match self {
             Self::V3 => "3",
             Self::V4_1 => "4.1",
+            Self::V4_2 => "4.2",
         })
     }
 }
@@ -33,8 +45,9 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "3" => Ok(Self::V3),
-            "4" | "4.1" => Ok(Self::V4_1),
-            other => Err(format!("there is no version `{other}`, only 3 and 4.1")),
+            "4.1" => Ok(Self::V4_1),
+            "4.2" => Ok(Self::V4_2),
+            other => Err(format!("there is no version `{other}`, only 3, 4.1 and 4.2")),
         }
     }
 }
@@ -75,8 +88,8 @@ impl Default for AttributeTimeouts {
 /// What a client does and how much it may use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The version of NFS.
-    pub version: Version,
+    /// The versions of NFS that will do, best first: one that the server does not offer is passed over (`version`).
+    pub versions: Vec<Version>,
     /// Connections to the server (`nconnect`), 1 to 16.
     pub connections: u32,
     /// The largest READ in bytes (`rsize`); the server's limit applies too.
@@ -119,7 +132,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            version: Version::V4_1,
+            versions: vec![Version::V4_2, Version::V4_1, Version::V3],
             connections: 1,
             read_bytes_max: 1 << 20,
             write_bytes_max: 1 << 20,

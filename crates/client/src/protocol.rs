@@ -1,6 +1,7 @@
 //! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
 //! remembered of the answers above.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,8 +9,11 @@ use bytes::Bytes;
 use crate::attributes::{Access, Attributes, DirEntry, FsStat, Revision, SetAttributes};
 use crate::error::Result;
 use crate::file::OpenFile;
-use crate::lock::LockKind;
+use crate::lock::{Conflict, LockKind};
 use crate::node::{Handle, Node};
+use crate::options::{Options, Version};
+use crate::shared::Limits;
+use crate::tap::Tap;
 use crate::writeback::{Chunk, Verifier};
 use crate::{nfs3, nfs4};
 
@@ -96,6 +100,26 @@ macro_rules! dispatch {
 }
 
 impl Protocol {
+    /// Reaches `path` over one version.
+    pub(crate) async fn connect(
+        address: SocketAddr,
+        path: &[u8],
+        version: Version,
+        options: &Options,
+        tap: &Arc<Tap>,
+    ) -> Result<(Self, Found, Limits)> {
+        match version.minor() {
+            None => {
+                let (mount, root, limits) = nfs3::Mount::connect(address, path, options, tap).await?;
+                Ok((Self::V3(Box::new(mount)), root, limits))
+            }
+            Some(minor) => {
+                let (mount, root, limits) = nfs4::Mount::connect(address, path, minor, options, tap).await?;
+                Ok((Self::V4(mount), root, limits))
+            }
+        }
+    }
+
     /// NFSv4's part, if that is what is spoken.
     pub(crate) fn as_v4(&self) -> Option<&nfs4::Mount> {
         match self {
@@ -198,6 +222,17 @@ impl Protocol {
         kind: LockKind,
     ) -> Result<Locking> {
         dispatch!(self, lock(file, offset, length, kind))
+    }
+
+    /// Asks who would be in the way of a lock.
+    pub(crate) async fn test_lock(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: u64,
+        kind: LockKind,
+    ) -> Result<Option<Conflict>> {
+        dispatch!(self, test_lock(file, offset, length, kind))
     }
 
     /// Gives a range back. `last` when the file then holds no lock any more.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::options::{AttributeTimeouts, Options};
+use crate::options::{AttributeTimeouts, Options, Version};
 use crate::url::UrlError;
 
 type Set = fn(&str, &mut Options) -> Result<(), String>;
@@ -27,7 +27,7 @@ const TRANSFER_BYTES_MAX: u64 = 4 << 20;
 const SECONDS_MAX: u64 = 86_400;
 
 static DEFINITIONS: &[Definition] = &[
-    definition("version", &["vers", "nfsvers"], |v, o| v.parse().map(|version| o.version = version)),
+    definition("version", &["vers", "nfsvers"], |v, o| versions(v).map(|list| o.versions = list)),
     definition("nconnect", &[], |v, o| number(v, 1, 16).map(|n| o.connections = n as u32)),
     definition("rsize", &[], |v, o| transfer_bytes(v).map(|n| o.read_bytes_max = n)),
     definition("wsize", &[], |v, o| transfer_bytes(v).map(|n| o.write_bytes_max = n)),
@@ -113,6 +113,14 @@ impl PartialEq for Setting {
 }
 
 impl Eq for Setting {}
+
+/// `4` is the newest of that kind, as with mount(8).
+fn versions(text: &str) -> Result<Vec<Version>, String> {
+    match text {
+        "4" => Ok(vec![Version::V4_2, Version::V4_1]),
+        one => Ok(vec![one.parse()?]),
+    }
+}
 
 fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
     text.parse()

@@ -13,13 +13,13 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::attributes::{Access, Attributes, SetAttributes};
 use crate::cache::{DataCache, NameCache};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use crate::file::OpenFile;
 use crate::node::{Node, NodeTable};
 use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
 use crate::tap::Tap;
-use crate::{nfs3, nfs4, permission, write};
+use crate::{permission, write};
 
 /// Objects that are remembered.
 const NODES_MAX: NonZeroUsize = NonZeroUsize::new(131_072).expect("not zero");
@@ -36,6 +36,8 @@ pub(crate) struct Limits {
 /// A client.
 pub(crate) struct Shared {
     pub(crate) options: Options,
+    /// The version that is spoken.
+    pub(crate) version: Version,
     pub(crate) tap: Arc<Tap>,
     /// Set once, right after the value is made: NFSv4's callbacks need to find their way back.
     protocol: OnceLock<Protocol>,
@@ -58,16 +60,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) async fn connect(address: SocketAddr, path: &[u8], options: Options) -> Result<Arc<Self>> {
         let tap = Arc::new(Tap::default());
-        let (protocol, root, limits) = match options.version {
-            Version::V3 => {
-                let (mount, root, limits) = nfs3::Mount::connect(address, path, &options, &tap).await?;
-                (Protocol::V3(Box::new(mount)), root, limits)
-            }
-            Version::V4_1 => {
-                let (mount, root, limits) = nfs4::Mount::connect(address, path, &options, &tap).await?;
-                (Protocol::V4(mount), root, limits)
-            }
-        };
+        let (version, (protocol, root, limits)) = negotiate(address, path, &options, &tap).await?;
         let nodes = NodeTable::new(NODES_MAX);
         let node = nodes.get(&root.handle);
         let shared = Arc::new(Self {
@@ -84,6 +77,7 @@ impl Shared {
             shut_down: AtomicBool::new(false),
             nodes,
             root: node,
+            version,
             options,
         });
         shared.learn_found(&root, Instant::now());
@@ -122,7 +116,7 @@ impl Shared {
     pub(crate) fn negotiated(&self) -> BTreeMap<&'static str, String> {
         let limits = self.limits();
         let mut all: BTreeMap<_, _> = self.protocol().negotiated().into_iter().collect();
-        all.insert("version", self.options.version.to_string());
+        all.insert("version", self.version.to_string());
         all.insert("rsize", limits.read_bytes_max.to_string());
         all.insert("wsize", limits.write_bytes_max.to_string());
         all.insert("nconnect", self.options.connections.to_string());
@@ -204,17 +198,23 @@ impl Shared {
         file: Option<&Arc<OpenFile>>,
     ) -> Result<()> {
         self.check_writable()?;
-        let files = node.state.lock().open_files();
-        for file in files.iter().filter(|file| file.writer.has_pending()) {
-            // What was written before must not arrive after a new length or new times.
-            file.flush().await?;
-        }
+        // What was written before must not arrive after a new length or new times.
+        self.flush_files(node).await?;
         self.protocol().before_change(node).await?;
         let asked = Instant::now();
         let effect = self.protocol().set_attributes(&node.handle, set, file.map(|file| &**file)).await?;
         self.learn_effect(node, effect, asked);
         if set.size.is_some() {
             node.state.lock().known.forget_content();
+        }
+        Ok(())
+    }
+
+    /// Makes everything stable that was written to an object, through whichever open file.
+    pub(crate) async fn flush_files(&self, node: &Node) -> Result<()> {
+        let files = node.state.lock().open_files();
+        for file in files.iter().filter(|file| file.writer.has_pending()) {
+            file.flush().await?;
         }
         Ok(())
     }
@@ -263,6 +263,42 @@ impl Shared {
             state.data_key(node.key)
         };
         self.data.lock().remove(key, range);
+    }
+}
+
+/// The first of the wanted versions that the server offers, with the tree reached over it.
+async fn negotiate(
+    address: SocketAddr,
+    path: &[u8],
+    options: &Options,
+    tap: &Arc<Tap>,
+) -> Result<(Version, (Protocol, Found, Limits))> {
+    for (index, version) in options.versions.iter().enumerate() {
+        match Protocol::connect(address, path, *version, options, tap).await {
+            Ok(reached) => return Ok((*version, reached)),
+            Err(error) if !is_version_missing(&error) => return Err(error),
+            Err(error) if index + 1 == options.versions.len() => {
+                tracing::debug!(%error, "the last version to try");
+            }
+            Err(error) => tracing::debug!(%error, %version, "trying another version"),
+        }
+    }
+    match &options.versions[..] {
+        [] => Err(Error::Usage("no version of NFS will do")),
+        all => {
+            let names: Vec<_> = all.iter().map(|version| format!("NFSv{version}")).collect();
+            Err(Error::NotOffered(names.join(" or ")))
+        }
+    }
+}
+
+/// How servers say that they do not have a version: in the RPC, or in the COMPOUND.
+fn is_version_missing(error: &Error) -> bool {
+    use proto::nfs4::Status as S;
+    match error {
+        Error::NotOffered(_) => true,
+        Error::Server { status: Status::Nfs4(status), .. } => *status == S::MinorVersionMismatch,
+        _ => false,
     }
 }
 

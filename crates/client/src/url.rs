@@ -230,7 +230,7 @@ mod tests {
         let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2&acdirmin=3\
                     &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0";
         let options = parse(text).unwrap().options();
-        assert_eq!(options.version, Version::V3);
+        assert_eq!(options.versions, [Version::V3]);
         assert_eq!((options.connections, options.read_bytes_max, options.write_bytes_max), (4, 65536, 32768));
         assert_eq!(options.timeout, Duration::from_secs(60));
         let timeouts = options.attribute_timeouts;
@@ -242,6 +242,15 @@ mod tests {
         let fixed = parse("nfs://h/?actimeo=9").unwrap().options().attribute_timeouts;
         assert_eq!(fixed.directory_min, Duration::from_secs(9));
         assert_eq!(parse("nfs://h/?port=99").unwrap().port(), 99);
+    }
+
+    #[test]
+    fn without_a_version_the_newest_that_the_server_offers_will_do() {
+        let versions = |text: &str| parse(text).unwrap().options().versions;
+        assert_eq!(versions("nfs://h/"), [Version::V4_2, Version::V4_1, Version::V3]);
+        assert_eq!(versions("nfs://h/?vers=4"), [Version::V4_2, Version::V4_1]);
+        assert_eq!(versions("nfs://h/?version=4.1"), [Version::V4_1]);
+        assert_eq!(versions("nfs://h/?nfsvers=4.2"), [Version::V4_2]);
     }
 
     #[test]
@@ -259,7 +268,7 @@ mod tests {
         assert_eq!(parse("nfs://h:0/x"), Err(UrlError::Port("0".into())));
         assert!(matches!(parse("nfs://h/%4"), Err(UrlError::Escape(_))));
         let error = parse("nfs://h/?version=5").unwrap_err();
-        assert_eq!(error.to_string(), "option `version`: there is no version `5`, only 3 and 4.1");
+        assert_eq!(error.to_string(), "option `version`: there is no version `5`, only 3, 4.1 and 4.2");
         let error = parse("nfs://h/?nconnect=17").unwrap_err();
         assert_eq!(error.to_string(), "option `nconnect`: `17` is not a number from 1 to 16");
     }

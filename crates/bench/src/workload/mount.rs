@@ -69,7 +69,7 @@ impl Mount {
     /// Connects to the server, with a client of its own that shares nothing with others.
     pub(crate) async fn connect(address: &Address, version: &str, delegations: bool) -> Result<Self, Error> {
         let mut options = address.0.options();
-        options.version = version.parse().map_err(Error::Version)?;
+        options.versions = vec![version.parse().map_err(Error::Version)?];
         options.delegations = delegations;
         let client = Client::connect(&address.0, options).await;
         Ok(Self {
@@ -148,13 +148,13 @@ impl Mount {
 
     /// The names in a directory and which of them are directories; none when it is not there.
     pub(crate) async fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
-        let entries = match self.client.read_dir(path).await {
+        let mut entries = match self.client.read_dir(path).await {
             Ok(entries) => entries,
             Err(error) if error.is_not_found() => return Ok(None),
             Err(source) => return Err(failed("list", path)(source)),
         };
         let mut names = Vec::new();
-        for entry in entries {
+        while let Some(entry) = entries.next_entry().await.map_err(failed("list", path))? {
             let name = String::from_utf8_lossy(&entry.name).into_owned();
             let is_directory = match entry.attributes {
                 Some(attributes) => attributes.is_directory(),

@@ -6,13 +6,13 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use proto::nlm4::{self, NetObject, Procedure};
+use proto::nlm4::{self, NetObject, Procedure, TestResult};
 use xdr::Encode;
 
 use super::Mount;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
-use crate::lock::LockKind;
+use crate::lock::{Conflict, LockKind, from_wire};
 use crate::protocol::Locking;
 use crate::tap::Request;
 
@@ -47,6 +47,35 @@ impl Mount {
         match self.ask(Procedure::Unlock, &args).await? {
             nlm4::Status::Granted => Ok(()),
             status => Err(Error::server("UNLOCK", status)),
+        }
+    }
+
+    /// NLM_TEST.
+    pub(crate) async fn test_lock(
+        &self,
+        file: &OpenFile,
+        offset: u64,
+        length: u64,
+        kind: LockKind,
+    ) -> Result<Option<Conflict>> {
+        let args = nlm4::TestArgs {
+            cookie: cookie(file),
+            exclusive: kind == LockKind::Exclusive,
+            lock: self.lock_of(file, offset, length),
+        };
+        let manager = self.lock_manager().await?;
+        let numbers = (nlm4::PROGRAM, nlm4::VERSION, Procedure::Test.number());
+        let request = Request::Lock(Procedure::Test);
+        let response: nlm4::TestResponse =
+            self.transport.call(manager, numbers, request, |to| to.put(&args)).await?;
+        match response.result {
+            TestResult::Denied(holder) => {
+                let length = if holder.length == 0 { u64::MAX } else { holder.length };
+                let kind = if holder.exclusive { LockKind::Exclusive } else { LockKind::Shared };
+                Ok(Some(Conflict { range: from_wire(holder.offset, length), kind }))
+            }
+            TestResult::Other(nlm4::Status::Granted) => Ok(None),
+            TestResult::Other(status) => Err(Error::server("TEST", status)),
         }
     }
 

@@ -147,6 +147,9 @@ pub(crate) fn call_error(operation: &'static str, error: CallError, repeatable: 
         CallError::Disconnected | CallError::Timeout if !repeatable => Error::UncertainOutcome { operation },
         CallError::Timeout => Error::Timeout { operation },
         CallError::Protocol(error) => Error::misbehaved(operation, error),
+        CallError::Refused(Refusal::ProgramUnavailable | Refusal::ProgramMismatch { .. }) => {
+            Error::NotOffered(format!("the program of {operation}"))
+        }
         other => Error::Transport(format!("{operation}: {other}")),
     }
 }

@@ -13,7 +13,6 @@ use rpc::{Call, Disposition, Refusal, Service};
 use xdr::{Decoder, Encoder};
 
 use super::back_slots::{Arrival, BackSlots};
-use super::compound::MINOR_VERSION;
 use super::core::Core;
 use super::recovery::notice;
 use crate::node::Handle;
@@ -51,7 +50,7 @@ impl Callbacks {
         let header: CallbackHeader = arguments.get()?;
         let start = reply.len();
         let mut results = CompoundReply::begin(reply, &header.tag);
-        if header.minor_version != MINOR_VERSION {
+        if self.core().is_none_or(|core| core.minor_version != header.minor_version) {
             results.finish(reply, Status::MinorVersionMismatch);
             return Ok(());
         }

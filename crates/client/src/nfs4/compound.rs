@@ -10,8 +10,6 @@ use crate::error::{Error, Result};
 use crate::node::Handle;
 use crate::tap::Tap;
 
-pub(super) const MINOR_VERSION: u32 = 1;
-
 /// The operations of a COMPOUND, behind SEQUENCE.
 pub(super) struct Operations<'a, 'b> {
     builder: &'a mut CompoundBuilder<'b>,

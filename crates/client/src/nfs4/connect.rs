@@ -50,6 +50,7 @@ impl Mount {
     pub(crate) async fn connect(
         address: SocketAddr,
         path: &[u8],
+        minor_version: u32,
         options: &Options,
         tap: &Arc<Tap>,
     ) -> Result<(Self, Found, Limits)> {
@@ -72,6 +73,7 @@ impl Mount {
             connections.push(connection.map_err(|error| Error::Transport(error.to_string()))?);
         }
         let core = Arc::new(Core {
+            minor_version,
             options: options.clone(),
             tap: Arc::clone(tap),
             connections,

@@ -4,7 +4,7 @@ use proto::nfs4::attributes::{self as wire, AttributeId, AttributeValues, Bitmap
 use proto::nfs4::{ChangeInfo, GetFhResult, Operation};
 
 use super::compound::Results;
-use crate::attributes::{Attributes, FileType, SetAttributes, SetTime, Time};
+use crate::attributes::{Attributes, FileType, Revision, SetAttributes, SetTime, Time};
 use crate::error::{Error, Result};
 use crate::node::Handle;
 use crate::protocol::{Effect, Found};
@@ -80,6 +80,11 @@ pub(super) fn values(from: &SetAttributes) -> AttributeValues {
 
 pub(super) fn effect(change: &ChangeInfo) -> Effect {
     Effect::Change { atomic: change.atomic, before: change.before, after: change.after }
+}
+
+/// As [`effect`], with the attributes that came along.
+pub(super) fn effect_with(change: &ChangeInfo, after: Option<Attributes>) -> Effect {
+    Effect::Around { before: change.atomic.then_some(Revision::Change(change.before)), after }
 }
 
 fn set_time(from: SetTime) -> wire::SetTime {

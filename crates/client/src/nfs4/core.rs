@@ -27,6 +27,8 @@ pub(super) const EARLY_RECALLS_MAX: usize = 256;
 
 /// One mount.
 pub(super) struct Core {
+    /// 1 or 2, for all COMPOUNDs of the client (RFC 8178 §8.3).
+    pub(super) minor_version: u32,
     pub(super) options: Options,
     pub(super) tap: Arc<Tap>,
     pub(super) connections: Vec<Client>,

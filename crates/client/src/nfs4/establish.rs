@@ -14,7 +14,7 @@ use rpc::net::Client;
 use xdr::{Decode, Encode};
 
 use super::callback::{CALLBACK_PROGRAM, CALLBACK_SLOTS};
-use super::compound::{MINOR_VERSION, Results};
+use super::compound::Results;
 use super::connect::host_name;
 use super::core::{Core, Incarnation};
 use super::gate::Session;
@@ -143,7 +143,7 @@ impl Core {
         let request = Request::Nfs4(principal);
         let answer = connection
             .call(PROGRAM, VERSION, COMPOUND, |to| {
-                let mut builder = CompoundBuilder::begin(to, MINOR_VERSION);
+                let mut builder = CompoundBuilder::begin(to, self.minor_version);
                 build(&mut builder);
                 builder.finish();
             })

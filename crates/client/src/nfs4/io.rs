@@ -88,6 +88,38 @@ impl Mount {
         }
     }
 
+    /// Sends what needs the state of a file, again when that was replaced meanwhile.
+    pub(super) async fn with_state<T, F: Future<Output = Result<T>>>(
+        &self,
+        file: &OpenFile,
+        send: impl Fn(StateId) -> F,
+    ) -> Result<T> {
+        loop {
+            let state_id = self.io_state(file)?;
+            match send(state_id).await {
+                Err(error) => self.check_state(file, state_id, error)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// As [`Mount::with_state`], for two files.
+    pub(super) async fn with_states<T, F: Future<Output = Result<T>>>(
+        &self,
+        source: &OpenFile,
+        target: &OpenFile,
+        send: impl Fn(StateId, StateId) -> F,
+    ) -> Result<T> {
+        loop {
+            let used = (self.io_state(source)?, self.io_state(target)?);
+            match send(used.0, used.1).await {
+                Err(error) if self.io_state(source)? == used.0 => self.check_state(target, used.1, error)?,
+                Err(error) => self.check_state(source, used.0, error)?,
+                done => return done,
+            }
+        }
+    }
+
     /// After an error: `Ok` when it is because the state was replaced meanwhile, and the request is to be made again.
     fn check_state(&self, file: &OpenFile, used: StateId, error: Error) -> Result<()> {
         if !status_of(&error).is_some_and(is_state_lost) {

@@ -1,28 +1,38 @@
-//! NFSv4.1 (RFC 8881): sessions, opens, locks and delegations, and which COMPOUNDs the operations of the client take.
+//! NFSv4.1 and NFSv4.2 (RFC 8881, RFC 7862): sessions, opens, locks and delegations, and which COMPOUNDs the operations
+//! of the client take.
 
 mod access;
 mod ahead;
+mod allocate;
 mod back_slots;
 mod callback;
+mod clone;
 mod close;
 mod closes;
 mod compound;
 mod connect;
 mod convert;
+mod copy;
 mod core;
 mod delegation;
 mod directories;
 mod establish;
 mod gate;
+mod get_xattr;
 mod io;
 mod lease;
+mod list_xattrs;
 mod lock;
+mod lock_t;
 mod names;
 mod open;
 mod owners;
 mod prefetch;
 mod recovery;
+mod remove_xattr;
+mod seek;
 mod send;
+mod set_xattr;
 mod state;
 
 pub(crate) use ahead::{LockAhead, expire_lock_ahead};

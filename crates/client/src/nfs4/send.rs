@@ -11,7 +11,7 @@ use proto::nfs4::{
 use rpc::CallError;
 use rpc::net::Reply;
 
-use super::compound::{Head, MINOR_VERSION, Operations, Results};
+use super::compound::{Head, Operations, Results};
 use super::core::Core;
 use super::gate::HeldSlot;
 use super::recovery::notice;
@@ -164,7 +164,7 @@ impl Core {
         let connection = self.connection();
         let answer = connection
             .call(PROGRAM, VERSION, COMPOUND, |to| {
-                let mut builder = CompoundBuilder::begin(to, MINOR_VERSION);
+                let mut builder = CompoundBuilder::begin(to, self.minor_version);
                 let mut operations = Operations::new(&mut builder, &self.tap, kind.principal);
                 operations.put(Operation::Sequence, &args);
                 build(&mut operations);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use client::{Client, Error, LockKind, OpenOptions, Version};
 
-use crate::fixture::{Fixture, READ, WRITE, in_both_versions, read_whole, write_whole};
+use crate::fixture::{Fixture, READ, WRITE, in_every_version, read_whole, write_whole};
 
-in_both_versions! {
+in_every_version! {
     what_was_closed_is_seen_by_whoever_opens_next
     a_lock_keeps_others_out_until_it_is_given_up
     shared_locks_are_held_together

@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use bytes::{Bytes, BytesMut};
 use client::{Error, OpenOptions, Version};
 
-use crate::fixture::{Fixture, READ, WRITE, in_both_versions, pattern, read_whole, write_whole};
+use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern, read_whole, write_whole};
 
-in_both_versions! {
+in_every_version! {
     what_is_written_is_read
     a_large_file_is_read_in_parallel_and_in_order
     small_writes_in_any_order_end_up_where_they_belong

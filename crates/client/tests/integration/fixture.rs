@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use client::{Client, File, OpenOptions, Options, Url, Version};
+use client::{Client, DirEntry, File, OpenOptions, Options, Url, Version};
 use server::exports::{Rule, Squash};
 use server::shell::{Running, ServeOptions};
 use tempfile::TempDir;
 
 /// Makes a test of each function for each version.
-macro_rules! in_both_versions {
+macro_rules! in_every_version {
     ($($name:ident)*) => {
         mod v3 {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -24,9 +24,15 @@ macro_rules! in_both_versions {
                 super::$name(client::Version::V4_1).await;
             })*
         }
+        mod v4_2 {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(client::Version::V4_2).await;
+            })*
+        }
     };
 }
-pub(crate) use in_both_versions;
+pub(crate) use in_every_version;
 
 pub struct Fixture {
     pub server: Running,
@@ -96,7 +102,7 @@ impl Fixture {
 
 pub async fn connect(address: SocketAddr, version: Version, change: impl FnOnce(&mut Options)) -> Client {
     let url: Url = format!("nfs://{address}/").parse().unwrap();
-    let mut options = Options { version, ..Options::default() };
+    let mut options = Options { versions: vec![version], ..Options::default() };
     change(&mut options);
     Client::connect(&url, options).await.unwrap()
 }
@@ -121,4 +127,8 @@ pub async fn write_whole(client: &Client, path: &str, data: impl Into<Bytes>) {
     let file: File = client.open(path, WRITE.create(true).truncate(true)).await.unwrap();
     file.write_at(0, data.into()).await.unwrap();
     file.close().await.unwrap();
+}
+
+pub async fn list(client: &Client, path: &str) -> Vec<DirEntry> {
+    client.read_dir(path).await.unwrap().into_vec().await.unwrap()
 }

@@ -1,8 +1,9 @@
-//! The client against primetime's own server over loopback, in both versions.
+//! The client against primetime's own server over loopback, in every version.
 
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]
 
 mod coherence;
+mod copies;
 mod files;
 mod fixture;
 mod names;
@@ -11,3 +12,6 @@ mod relay;
 mod requests;
 mod riders;
 mod scripted;
+mod sparse;
+mod versions;
+mod xattrs;

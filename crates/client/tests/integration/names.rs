@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 
 use client::{Access, FileType, SetAttributes, SetTime, Time, Version};
 
-use crate::fixture::{Fixture, READ, in_both_versions, read_whole, write_whole};
+use crate::fixture::{Fixture, READ, in_every_version, list, read_whole, write_whole};
 
-in_both_versions! {
+in_every_version! {
     directories_are_made_listed_and_removed
     a_long_directory_is_listed_whole
     links_lead_where_they_should
@@ -26,7 +26,7 @@ async fn directories_are_made_listed_and_removed(version: Version) {
     client.create_dir("/dir", 0o750).await.unwrap();
     client.create_dir("/dir/sub", 0o755).await.unwrap();
     write_whole(&client, "/dir/file", "12345").await;
-    let mut entries = client.read_dir("/dir").await.unwrap();
+    let mut entries = list(&client, "/dir").await;
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     assert_eq!(entries.iter().map(|entry| &entry.name[..]).collect::<Vec<_>>(), [&b"file"[..], b"sub"]);
     let file = entries[0].attributes.unwrap();
@@ -36,7 +36,7 @@ async fn directories_are_made_listed_and_removed(version: Version) {
     assert_eq!(client.remove_dir("/dir").await.unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
     client.remove_file("/dir/file").await.unwrap();
     client.remove_dir("/dir/sub").await.unwrap();
-    assert!(client.read_dir("/dir").await.unwrap().is_empty());
+    assert!(list(&client, "/dir").await.is_empty());
     client.remove_dir("/dir").await.unwrap();
     assert!(!fixture.path("dir").exists());
     assert_eq!(client.create_dir("/no/dir", 0o755).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -48,12 +48,12 @@ async fn a_long_directory_is_listed_whole(version: Version) {
         std::fs::write(fixture.path(&format!("a file with a rather long name {index:05}")), b"").unwrap();
     }
     let client = fixture.client(version).await;
-    let mut names: Vec<_> = client.read_dir("/").await.unwrap().into_iter().map(|entry| entry.name).collect();
+    let mut names: Vec<_> = list(&client, "/").await.into_iter().map(|entry| entry.name).collect();
     names.sort();
     names.dedup();
     assert_eq!(names.len(), 3000);
     let before = client.tap().snapshot();
-    let entries = client.read_dir("/").await.unwrap();
+    let entries = list(&client, "/").await;
     assert!(entries.iter().all(|entry| entry.attributes.is_some()));
     assert!(client.tap().snapshot().since(&before).requests_total() < 40);
 }
@@ -136,7 +136,7 @@ async fn a_directory_handle_names_things_below_it(version: Version) {
     dir.create_dir("sub", 0o755).await.unwrap();
     dir.directory("sub").await.unwrap().create_file("file", 0o644).await.unwrap();
     assert!(fixture.path("dir/sub/file").exists());
-    assert_eq!(dir.read_dir("").await.unwrap().len(), 1);
+    assert!(dir.read_dir("").await.unwrap().next_entry().await.unwrap().is_some());
     client.rename("/dir", "/elsewhere").await.unwrap();
     dir.remove_file("sub/file").await.unwrap();
     assert!(!fixture.path("elsewhere/sub/file").exists(), "the handle goes with the directory");

@@ -52,15 +52,20 @@ impl Peer {
     }
 
     async fn start_with(target: u32) -> (Arc<Self>, Client) {
+        let (peer, url) = Self::listen(target).await;
+        let options = Options { versions: vec![Version::V4_1], write_bytes_max: 4096, ..Options::default() };
+        let client = Client::connect(&url, options).await.unwrap();
+        (peer, client)
+    }
+
+    async fn listen(target: u32) -> (Arc<Self>, Url) {
         let peer = Arc::new(Self::default());
         peer.state.lock().target = target;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url: Url = format!("nfs://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let service = Arc::clone(&peer);
         tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
-        let options = Options { version: Version::V4_1, write_bytes_max: 4096, ..Options::default() };
-        let client = Client::connect(&url, options).await.unwrap();
-        (peer, client)
+        (peer, url)
     }
 }
 
@@ -327,4 +332,14 @@ async fn the_server_decides_how_many_slots_are_used() {
         task.await.unwrap();
     }
     assert_eq!(peer.state.lock().slots.keys().max(), Some(&0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_the_newest_minor_version_is_spoken_to_in_the_one_before() {
+    let (peer, url) = Peer::listen(7).await;
+    peer.fail(Operation::ExchangeId, &[Status::MinorVersionMismatch]);
+    let client = Client::connect(&url, Options::default()).await.unwrap();
+    assert_eq!(client.version(), Version::V4_1);
+    assert_eq!(client.tap().snapshot().requests["EXCHANGE_ID"].requests, 2);
+    client.open("/file", WRITE).await.unwrap().close().await.unwrap();
 }

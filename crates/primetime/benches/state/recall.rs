@@ -46,7 +46,7 @@ pub async fn measure() {
 
 async fn connect(link: &Relay) -> Client {
     let url: Url = format!("nfs://{}/", link.address()).parse().unwrap();
-    let options = Options { version: Version::V4_1, ..Options::default() };
+    let options = Options { versions: vec![Version::V4_1], ..Options::default() };
     Client::connect(&url, options).await.unwrap()
 }
 

@@ -35,7 +35,8 @@ impl Place {
     async fn client_with(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
         let path = if version == Version::V3 { self.paths[0] } else { self.paths[1] };
         let url: Url = format!("nfs://{}:{}{path}", self.host, self.port).parse().unwrap();
-        let mut options = Options { version, mount_port: Some(self.mount_port), ..Options::default() };
+        let mut options =
+            Options { versions: vec![version], mount_port: Some(self.mount_port), ..Options::default() };
         change(&mut options);
         Client::connect(&url, options).await.unwrap()
     }

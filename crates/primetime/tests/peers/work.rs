@@ -108,7 +108,7 @@ async fn many_entries(client: &Client, top: &str) {
         directory.create_file(name, 0o644).await.unwrap();
     }
     client.forget(&path).await.unwrap();
-    let listed = client.read_dir(&path).await.unwrap();
+    let listed = client.read_dir(&path).await.unwrap().into_vec().await.unwrap();
     let mut names: Vec<_> =
         listed.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()).collect();
     names.sort();

@@ -5,6 +5,7 @@ use std::{fmt, io};
 use proto::{mount3, nfs3, nfs4, nlm4};
 
 use crate::options::Version;
+use crate::url::UrlError;
 
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -48,6 +49,9 @@ pub enum Error {
     /// The server cannot be reached, or refuses the call itself.
     #[error("cannot talk to the server: {0}")]
     Transport(String),
+    /// What was given is no address; nothing was sent.
+    #[error(transparent)]
+    Address(UrlError),
     /// The server does not offer a version of NFS, or a program that goes with it.
     #[error("the server does not offer {0}")]
     NotOffered(String),
@@ -102,7 +106,7 @@ impl Error {
             Self::Revoked => io::ErrorKind::StaleNetworkFileHandle,
             Self::UncertainOutcome { .. } => io::ErrorKind::Other,
             Self::Locked => io::ErrorKind::WouldBlock,
-            Self::Usage(_) => io::ErrorKind::InvalidInput,
+            Self::Usage(_) | Self::Address(_) => io::ErrorKind::InvalidInput,
         }
     }
 

@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+pub mod blocking;
 mod cache;
 mod client;
 mod copy;
@@ -82,7 +83,7 @@ pub use file::File;
 pub use listing::ReadDir;
 pub use lock::{Conflict, LockKind};
 pub use open::OpenOptions;
-pub use options::{AttributeTimeouts, Options, Version};
+pub use options::{AttributeTimeouts, LookupCache, Options, Version};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};
 pub use url::{DEFAULT_PORT, Url, UrlError};
 pub use xattr::XattrMode;

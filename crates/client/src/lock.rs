@@ -8,6 +8,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
+use crate::options::Version;
 use crate::protocol::Locking;
 
 /// What a lock keeps others from.
@@ -121,7 +122,7 @@ impl OpenFile {
         {
             let state = self.node.state.lock();
             let ours = state.locks.conflict(self.id, &range, kind == LockKind::Exclusive);
-            if ours.is_some() || state.is_delegated() {
+            if ours.is_some() || state.is_delegated() || self.locks_locally() {
                 return Ok(ours.map(|held| Conflict {
                     range: held.range.clone(),
                     kind: if held.exclusive { LockKind::Exclusive } else { LockKind::Shared },
@@ -148,13 +149,18 @@ impl OpenFile {
         }
     }
 
+    /// True when the server is never told of locks.
+    fn locks_locally(&self) -> bool {
+        self.shared.options.local_locks && self.shared.version == Version::V3
+    }
+
     /// Decides without the server, where that is possible: `None` where it is not.
     fn lock_alone(&self, range: &Range<u64>, exclusive: bool) -> Option<bool> {
         let mut state = self.node.state.lock();
         if state.locks.conflicts(self.id, range, exclusive) {
             return Some(false);
         }
-        if !state.is_delegated() {
+        if !state.is_delegated() && !self.locks_locally() {
             return None;
         }
         state.locks.insert(self.id, range.clone(), exclusive);
@@ -207,7 +213,7 @@ impl OpenFile {
         let nothing =
             !state.locks.of(self.id).any(|held| held.range.start < range.end && range.start < held.range.end);
         let known_there = self.v4.lock().lock.is_some();
-        if !nothing && (known_there || !state.is_delegated()) {
+        if !nothing && (known_there || !(state.is_delegated() || self.locks_locally())) {
             return false;
         }
         state.locks.remove(self.id, range);

@@ -85,6 +85,18 @@ impl Default for AttributeTimeouts {
     }
 }
 
+/// Which answers to looking up a name are remembered (`lookupcache`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LookupCache {
+    /// What a name stands for, and that it stands for nothing (`all`).
+    #[default]
+    All,
+    /// Only what a name stands for (`positive`): what others make is found at once.
+    Positive,
+    /// Nothing (`none`).
+    None,
+}
+
 /// What a client does and how much it may use.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -100,6 +112,10 @@ pub struct Options {
     pub timeout: Duration,
     /// How long attributes are believed (`actimeo`, `acregmin`, …).
     pub attribute_timeouts: AttributeTimeouts,
+    /// Which answers to looking up a name are remembered (`lookupcache`).
+    pub lookup_cache: LookupCache,
+    /// NFSv3: locks hold among the open files of this client only, and the server is not told (`nolock`).
+    pub local_locks: bool,
     /// Refuse everything that changes something (`ro`).
     pub read_only: bool,
     /// The port of MOUNT (NFSv3). Without one the NFS port is tried, then the port mapper asked.
@@ -138,6 +154,8 @@ impl Default for Options {
             write_bytes_max: 1 << 20,
             timeout: Duration::from_secs(60),
             attribute_timeouts: AttributeTimeouts::default(),
+            lookup_cache: LookupCache::All,
+            local_locks: false,
             read_only: false,
             mount_port: None,
             delegations: true,

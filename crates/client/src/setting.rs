@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::options::{AttributeTimeouts, Options, Version};
+use crate::options::{AttributeTimeouts, LookupCache, Options, Version};
 use crate::url::UrlError;
 
 type Set = fn(&str, &mut Options) -> Result<(), String>;
@@ -48,6 +48,22 @@ static DEFINITIONS: &[Definition] = &[
     definition("acdirmax", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts.directory_max = s)),
     definition("ro", &[], |v, o| flag(v).map(|on| o.read_only = on)),
     definition("rw", &[], |v, o| flag(v).map(|on| o.read_only = !on)),
+    definition("ac", &[], |v, o| {
+        flag(v).map(|on| {
+            o.attribute_timeouts = match on {
+                true => AttributeTimeouts::default(),
+                false => AttributeTimeouts::fixed(Duration::ZERO),
+            };
+        })
+    }),
+    definition("lookupcache", &[], |v, o| lookup_cache(v).map(|cache| o.lookup_cache = cache)),
+    definition("nolock", &[], |v, o| flag(v).map(|on| o.local_locks = on)),
+    definition("lock", &[], |v, o| flag(v).map(|on| o.local_locks = !on)),
+    definition("proto", &["mountproto"], |v, _| only(v, &["tcp", "tcp6"], "NFS is spoken over TCP")),
+    definition("tcp", &[], |v, _| flag(v).map(drop)),
+    definition("sec", &[], |v, _| only(v, &["sys"], "requests are made with numbers of user and group")),
+    definition("xprtsec", &[], |v, _| only(v, &["none"], "connections are not encrypted")),
+    definition("mountvers", &[], |v, _| only(v, &["3"], "MOUNT is spoken in version 3")),
     definition(PORT, &[], |v, _| number(v, 1, 65_535).map(drop)),
     definition("mountport", &[], |v, o| number(v, 1, 65_535).map(|n| o.mount_port = Some(n as u16))),
     definition("delegations", &[], |v, o| flag(v).map(|on| o.delegations = on)),
@@ -55,6 +71,18 @@ static DEFINITIONS: &[Definition] = &[
     definition("gid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.gid = n as u32)),
     definition("cache", &[], |v, o| flag(v).map(|on| o.data_cache = on)),
     definition("readahead", &[], |v, o| number(v, 0, 1 << 30).map(|n| o.readahead_bytes_max = n as usize)),
+];
+
+/// Options of mount(8) that would change what a caller may rely on, and why there is no such thing here. Passing over them
+/// would be a lie.
+static NOT_OFFERED: &[(&str, &str)] = &[
+    ("udp", "NFS is spoken over TCP"),
+    ("rdma", "NFS is spoken over TCP"),
+    ("fsc", "nothing is cached on disk"),
+    ("resvport", "connections come from any port; let the server accept that (`insecure`)"),
+    ("nocto", "opening a file always shows what was written before it was closed elsewhere"),
+    ("bg", "connecting is tried once; the program decides when to try again"),
+    ("migration", "a tree that moves to another server is not followed"),
 ];
 
 /// An option with its value, known to be good.
@@ -82,8 +110,7 @@ impl FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let found = DEFINITIONS.iter().find(|d| d.name == name || d.aliases.contains(&name));
-        let definition = found
-            .ok_or_else(|| UrlError::UnknownOption { name: name.to_owned(), nearest: nearest_name(name) })?;
+        let definition = found.ok_or_else(|| unknown(name))?;
         let mut scratch = Options::default();
         (definition.set)(value, &mut scratch)
             .map_err(|cause| UrlError::Value { name: definition.name, cause })?;
@@ -122,6 +149,23 @@ fn versions(text: &str) -> Result<Vec<Version>, String> {
     }
 }
 
+fn lookup_cache(text: &str) -> Result<LookupCache, String> {
+    match text {
+        "all" => Ok(LookupCache::All),
+        "pos" | "positive" => Ok(LookupCache::Positive),
+        "none" => Ok(LookupCache::None),
+        other => Err(format!("`{other}` is neither all, positive nor none")),
+    }
+}
+
+/// An option with one value that is offered: it may be said, and anything else is refused with the reason.
+fn only(text: &str, offered: &[&str], why: &str) -> Result<(), String> {
+    match offered.contains(&text) {
+        true => Ok(()),
+        false => Err(format!("`{text}` is not offered, only {}: {why}", offered[0])),
+    }
+}
+
 fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
     text.parse()
         .ok()
@@ -142,6 +186,13 @@ fn flag(text: &str) -> Result<bool, String> {
         "" | "1" | "yes" | "on" => Ok(true),
         "0" | "no" | "off" => Ok(false),
         other => Err(format!("`{other}` is neither 1 nor 0")),
+    }
+}
+
+fn unknown(name: &str) -> UrlError {
+    match NOT_OFFERED.iter().find(|(known, _)| *known == name) {
+        Some((name, cause)) => UrlError::NotOffered { name, cause },
+        None => UrlError::UnknownOption { name: name.to_owned(), nearest: nearest_name(name) },
     }
 }
 

@@ -49,6 +49,14 @@ pub enum UrlError {
         /// The most similar one that there is.
         nearest: &'static str,
     },
+    /// An option of mount(8) that there is not here.
+    #[error("option `{name}` is not offered: {cause}")]
+    NotOffered {
+        /// The option.
+        name: &'static str,
+        /// Why.
+        cause: &'static str,
+    },
     /// An option's value makes no sense.
     #[error("option `{name}`: {cause}")]
     Value {
@@ -210,7 +218,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::options::Version;
+    use crate::options::{AttributeTimeouts, LookupCache, Version};
 
     fn parse(text: &str) -> Result<Url, UrlError> {
         text.parse()
@@ -258,6 +266,32 @@ mod tests {
         for (given, nearest) in [("nconect", "nconnect"), ("rzise", "rsize"), ("delegation", "delegations")] {
             let error = parse(&format!("nfs://h/?{given}=1")).unwrap_err();
             assert_eq!(error, UrlError::UnknownOption { name: given.into(), nearest });
+        }
+    }
+
+    #[test]
+    fn options_of_mount_that_say_what_is_so_anyway_may_be_said() {
+        let text = "nfs://h/?rw&proto=tcp&sec=sys&xprtsec=none&mountvers=3&tcp&ac&lock&lookupcache=all";
+        let (said, default) = (parse(text).unwrap().options(), Options::default());
+        assert_eq!(format!("{said:?}"), format!("{default:?}"));
+        let options = parse("nfs://h/?lookupcache=pos&nolock&noac").unwrap().options();
+        assert_eq!((options.lookup_cache, options.local_locks), (LookupCache::Positive, true));
+        assert_eq!(options.attribute_timeouts, AttributeTimeouts::fixed(Duration::ZERO));
+    }
+
+    #[test]
+    fn options_of_mount_that_cannot_be_kept_are_refused_with_the_reason() {
+        for (query, sentence) in [
+            ("proto=udp", "option `proto`: `udp` is not offered, only tcp: NFS is spoken over TCP"),
+            (
+                "sec=krb5p",
+                "option `sec`: `krb5p` is not offered, only sys: requests are made with numbers of user and group",
+            ),
+            ("rdma", "option `rdma` is not offered: NFS is spoken over TCP"),
+            ("lookupcache=some", "option `lookupcache`: `some` is neither all, positive nor none"),
+            ("rsize=100", "option `rsize`: `100` is not a number from 1024 to 4194304"),
+        ] {
+            assert_eq!(parse(&format!("nfs://h/?{query}")).unwrap_err().to_string(), sentence);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::attributes::FileType;
 use crate::cache::NameKey;
 use crate::error::{Error, Result};
 use crate::node::Node;
+use crate::options::LookupCache;
 use crate::shared::Shared;
 
 /// The most symbolic links on a path.
@@ -162,6 +163,10 @@ impl Shared {
     }
 
     fn remembered(&self, dir: &Node, name: &Bytes, believed_only: bool) -> Remembered {
+        let cache = self.options.lookup_cache;
+        if cache == LookupCache::None {
+            return Remembered::Unknown;
+        }
         let (epoch, believed) = {
             let state = dir.state.lock();
             (state.known.epoch(), state.known.believed(Instant::now()).is_some())
@@ -176,7 +181,7 @@ impl Shared {
                 }
                 _ => Remembered::Unknown,
             },
-            Some(None) if believed => Remembered::IsNot,
+            Some(None) if believed && cache == LookupCache::All => Remembered::IsNot,
             _ => Remembered::Unknown,
         }
     }

@@ -14,6 +14,7 @@ in_every_version! {
     counting_under_a_lock_loses_nothing
     closing_gives_up_locks
     parts_of_a_file_are_locked_apart
+    whoever_stands_in_the_way_of_a_lock_is_named
     names_made_elsewhere_are_found
 }
 
@@ -263,4 +264,24 @@ async fn surplus_delegations_go_back() {
     let snapshot = client.tap().snapshot();
     let returned = snapshot.requests["DELEGRETURN"].requests;
     assert!((19..=20).contains(&returned), "{returned}");
+}
+
+async fn whoever_stands_in_the_way_of_a_lock_is_named(version: Version) {
+    let fixture = Fixture::new().await;
+    std::fs::write(fixture.path("file"), vec![0; 100]).unwrap();
+    let (one, other) = (fixture.client(version).await, fixture.client(version).await);
+    let holder = one.open("/file", WRITE).await.unwrap();
+    let neighbour = one.open("/file", WRITE).await.unwrap();
+    let stranger = other.open("/file", WRITE).await.unwrap();
+    holder.lock(10..20, LockKind::Exclusive).await.unwrap();
+    holder.lock(50.., LockKind::Shared).await.unwrap();
+    assert_eq!(holder.test_lock(.., LockKind::Exclusive).await.unwrap(), None);
+    for file in [&neighbour, &stranger] {
+        let found = file.test_lock(..15, LockKind::Shared).await.unwrap().unwrap();
+        assert_eq!((found.range, found.kind), (10..20, LockKind::Exclusive));
+        let found = file.test_lock(60..61, LockKind::Exclusive).await.unwrap().unwrap();
+        assert_eq!((found.range, found.kind), (50..u64::MAX, LockKind::Shared));
+        assert_eq!(file.test_lock(60..61, LockKind::Shared).await.unwrap(), None);
+        assert_eq!(file.test_lock(20..50, LockKind::Exclusive).await.unwrap(), None);
+    }
 }

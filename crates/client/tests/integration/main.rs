@@ -2,10 +2,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]
 
+mod blocking;
 mod coherence;
 mod copies;
 mod files;
 mod fixture;
+mod mount_options;
 mod names;
 mod recovery;
 mod relay;

@@ -17,6 +17,9 @@ in_every_version! {
     the_space_of_the_file_system_is_told
     nothing_is_changed_read_only
     paths_may_climb
+    directories_are_made_with_those_above_them
+    what_exists_and_what_does_not_is_told_apart
+    a_listing_holds_one_reply_at_a_time
     null_calls_and_negotiated_values_are_there
 }
 
@@ -186,4 +189,72 @@ async fn null_calls_and_negotiated_values_are_there(version: Version) {
     assert!(negotiated["rsize"].parse::<u32>().unwrap() >= 65536);
     client.shutdown().await.unwrap();
     assert!(client.metadata("/x").await.is_err());
+}
+
+async fn directories_are_made_with_those_above_them(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    client.create_dir_all("/a/b//c/./d/", 0o755).await.unwrap();
+    assert!(fixture.path("a/b/c/d").is_dir());
+    client.create_dir_all("a/b/e/../f", 0o755).await.unwrap();
+    assert!(fixture.path("a/b/f").is_dir());
+    let before = client.tap().snapshot();
+    client.create_dir_all("/a/b/c/d", 0o755).await.unwrap();
+    client.create_dir_all("/", 0o755).await.unwrap();
+    assert!(
+        !client
+            .tap()
+            .snapshot()
+            .since(&before)
+            .requests
+            .keys()
+            .any(|name| ["MKDIR", "CREATE"].contains(name))
+    );
+    write_whole(&client, "/a/file", "data").await;
+    for path in ["/a/file", "/a/file/b"] {
+        assert_eq!(client.create_dir_all(path, 0o755).await.unwrap_err().kind(), ErrorKind::NotADirectory);
+    }
+}
+
+async fn what_exists_and_what_does_not_is_told_apart(version: Version) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(version).await;
+    write_whole(&client, "/file", "data").await;
+    client.symlink("nowhere", "/dangling").await.unwrap();
+    for (path, exists) in
+        [("/", true), ("/file", true), ("/none", false), ("/dangling", false), ("/no/file", false)]
+    {
+        assert_eq!(client.exists(path).await.unwrap(), exists, "{path}");
+    }
+    assert_eq!(client.exists("/file/below").await.unwrap_err().kind(), ErrorKind::NotADirectory);
+}
+
+async fn a_listing_holds_one_reply_at_a_time(version: Version) {
+    let fixture = Fixture::new().await;
+    for index in 0..5000 {
+        std::fs::write(fixture.path(&format!("a file with a rather long name {index:05}")), b"").unwrap();
+    }
+    let client = fixture.client_with(version, |options| options.read_bytes_max = 32 << 10).await;
+    let requests = || {
+        client
+            .tap()
+            .snapshot()
+            .requests
+            .iter()
+            .filter(|(name, _)| name.starts_with("READDIR"))
+            .map(|(_, stats)| stats.requests)
+            .sum::<u64>()
+    };
+    let mut entries = client.read_dir("/").await.unwrap();
+    assert_eq!(requests(), 1, "nothing is asked for before it is wanted");
+    entries.next_entry().await.unwrap().unwrap();
+    assert_eq!(requests(), 1);
+    let mut count = 1;
+    while let Some(entry) = entries.next_entry().await.unwrap() {
+        assert!(entry.attributes.is_some());
+        count += 1;
+    }
+    assert!((count, requests() > 5) == (5000, true), "{count} in {}", requests());
+    assert!(entries.next_entry().await.unwrap().is_none(), "it stays at its end");
+    assert_eq!(client.read_dir("/none").await.unwrap_err().kind(), ErrorKind::NotFound);
 }

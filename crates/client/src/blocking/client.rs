@@ -1,0 +1,129 @@
+//! The client for plain threads: operations on paths.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::driver::Driver;
+use super::{Directory, File, ReadDir, waiting};
+use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
+use crate::error::{Error, Result};
+use crate::open::OpenOptions;
+use crate::options::{Options, Version};
+use crate::tap::Tap;
+use crate::url::Url;
+use crate::xattr::XattrMode;
+
+/// A tree on a server. Clones share everything. See [`crate::blocking`].
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: crate::Client,
+    driver: Driver,
+}
+
+impl Client {
+    /// Reaches the tree at an address, with the options that it names.
+    ///
+    /// # Errors
+    /// [`Error::Address`] when it is no address; as [`crate::Client::connect`].
+    pub fn connect(address: &str) -> Result<Self> {
+        let url: Url = address.parse().map_err(Error::Address)?;
+        Self::connect_with(&url, Options::default())
+    }
+
+    /// As [`crate::Client::connect`].
+    ///
+    /// # Errors
+    /// As [`crate::Client::connect`].
+    pub fn connect_with(url: &Url, options: Options) -> Result<Self> {
+        let driver = Driver::new()?;
+        let inner = driver.wait(crate::Client::connect(url, options))?;
+        Ok(Self { inner, driver })
+    }
+
+    /// As [`crate::Client::version`].
+    pub fn version(&self) -> Version {
+        self.inner.version()
+    }
+
+    /// As [`crate::Client::tap`].
+    pub fn tap(&self) -> &Tap {
+        self.inner.tap()
+    }
+
+    /// As [`crate::Client::negotiated`].
+    pub fn negotiated(&self) -> BTreeMap<&'static str, String> {
+        self.inner.negotiated()
+    }
+
+    /// The tree's root.
+    pub fn root(&self) -> Directory {
+        Directory::new(self.inner.root(), self.driver.clone())
+    }
+
+    /// As [`crate::Client::directory`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn directory(&self, path: impl AsRef<[u8]>) -> Result<Directory> {
+        self.root().directory(path)
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn open(&self, path: impl AsRef<[u8]>) -> Result<File> {
+        self.root().open(path)
+    }
+
+    /// Opens a file for writing, made when it is absent and empty in any case.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn create(&self, path: impl AsRef<[u8]>) -> Result<File> {
+        self.root().create(path)
+    }
+
+    /// Opens a file in any way.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn open_with(&self, path: impl AsRef<[u8]>, options: OpenOptions) -> Result<File> {
+        self.root().open_with(path, options)
+    }
+
+    /// As [`crate::Client::read_dir`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
+        self.root().read_dir(path)
+    }
+
+    waiting! {
+        "crate::Client"
+        fn create_file(path: impl AsRef<[u8]>, mode: u32) -> ();
+        fn create_dir(path: impl AsRef<[u8]>, mode: u32) -> ();
+        fn create_dir_all(path: impl AsRef<[u8]>, mode: u32) -> ();
+        fn exists(path: impl AsRef<[u8]>) -> bool;
+        fn symlink(target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
+        fn read_link(path: impl AsRef<[u8]>) -> Bytes;
+        fn hard_link(existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
+        fn remove_file(path: impl AsRef<[u8]>) -> ();
+        fn remove_dir(path: impl AsRef<[u8]>) -> ();
+        fn rename(from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> ();
+        fn metadata(path: impl AsRef<[u8]>) -> Attributes;
+        fn symlink_metadata(path: impl AsRef<[u8]>) -> Attributes;
+        fn set_metadata(path: impl AsRef<[u8]>, set: SetAttributes) -> ();
+        fn access(path: impl AsRef<[u8]>, wanted: Access) -> Access;
+        fn statfs(path: impl AsRef<[u8]>) -> FsStat;
+        fn xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Option<Bytes>;
+        fn set_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>, value: Bytes, mode: XattrMode) -> ();
+        fn list_xattrs(path: impl AsRef<[u8]>) -> Vec<Bytes>;
+        fn remove_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> ();
+        fn forget(path: impl AsRef<[u8]>) -> ();
+        fn null() -> ();
+        fn shutdown() -> ();
+    }
+}

@@ -53,6 +53,8 @@ pub(crate) struct OpenFile {
     pub(crate) v4: Mutex<nfs4::FileState>,
     /// It was read, written or locked.
     used: AtomicBool,
+    /// NFSv4.1: held while the open is made anew.
+    pub(crate) reopening: tokio::sync::Mutex<()>,
     closed: AtomicBool,
 }
 
@@ -307,6 +309,7 @@ impl OpenFile {
             writer: Writer::new(limits.write_bytes_max),
             v4: Mutex::new(v4),
             used: AtomicBool::new(false),
+            reopening: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
             node,
             shared,
@@ -350,6 +353,10 @@ impl OpenFile {
         if let Some(mount) = self.shared.protocol().as_v4() {
             mount.drop_lock_ahead(self).await;
         }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     /// Closes once, however often it is called.

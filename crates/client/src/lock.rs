@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
 
+use crate::attributes::Attributes;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
+use crate::locks::length;
 use crate::options::Version;
 use crate::protocol::Locking;
 
@@ -88,25 +90,42 @@ impl OpenFile {
         let Some(_gate) = self.without_delegation().await? else {
             return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
         };
-        let asked = Instant::now();
         let shared = &self.shared;
-        match shared.protocol().lock(self, range.start, length(range), kind).await? {
-            Locking::Denied => Ok(false),
-            Locking::Granted(attributes) => {
-                let mut state = self.node.state.lock();
-                state.locks.insert(self.id, range.clone(), exclusive);
-                // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change attribute
-                // tells whether there is any; the times of NFSv3 may be too coarse to.
-                match attributes {
-                    Some(attributes) => {
-                        state.known.learn(attributes, asked, &shared.options.attribute_timeouts);
-                    }
-                    None => {
-                        state.known.forget_content();
-                        state.known.expire();
-                    }
+        loop {
+            let (asked, incarnation) = (Instant::now(), shared.protocol().incarnation());
+            match shared.protocol().lock(self, range.start, length(range), kind).await? {
+                Locking::Denied => {
+                    self.node.state.lock().locks.remove(self.id, range);
+                    return Ok(false);
                 }
-                Ok(true)
+                Locking::Granted(attributes) => self.learn_granted(range, exclusive, attributes, asked),
+            }
+            // Known now, and so taken back from a server that restarts from here on. One that has restarted before knows
+            // nothing of it, and is asked.
+            if incarnation == shared.protocol().incarnation() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn learn_granted(
+        &self,
+        range: &Range<u64>,
+        exclusive: bool,
+        attributes: Option<Attributes>,
+        asked: Instant,
+    ) {
+        let mut state = self.node.state.lock();
+        state.locks.insert(self.id, range.clone(), exclusive);
+        // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change attribute tells whether
+        // there is any; the times of NFSv3 may be too coarse to.
+        match attributes {
+            Some(attributes) => {
+                state.known.learn(attributes, asked, &self.shared.options.attribute_timeouts);
+            }
+            None => {
+                state.known.forget_content();
+                state.known.expire();
             }
         }
     }
@@ -172,11 +191,26 @@ impl OpenFile {
         let range = absolute(range)?;
         // Whoever takes the lock next must find the data at the server.
         let flushed = if self.writer.has_pending() { self.flush().await } else { Ok(()) };
-        self.unlock_range(&range).await.and(flushed)
+        let unlocked = match self.gave_up_lost_locks().await {
+            true => Err(Error::Revoked),
+            false => self.unlock_range(&range).await,
+        };
+        unlocked.and(flushed)
+    }
+
+    /// The server has taken the locks away, which the caller is to be told when it gives them up.
+    async fn gave_up_lost_locks(&self) -> bool {
+        match self.shared.protocol().as_v4() {
+            Some(mount) => mount.give_up_lost_locks(self).await,
+            None => false,
+        }
     }
 
     /// Gives everything back.
     pub(crate) async fn unlock_all(self: &Arc<Self>) -> Result<()> {
+        if self.gave_up_lost_locks().await {
+            return Err(Error::Revoked);
+        }
         if self.node.state.lock().locks.holds_nothing(self.id) {
             return Ok(());
         }
@@ -234,11 +268,6 @@ pub(crate) fn absolute(range: &impl RangeBounds<u64>) -> Result<Range<u64>> {
         Bound::Unbounded => u64::MAX,
     };
     if start < end { Ok(start..end) } else { Err(Error::Usage("the range is empty")) }
-}
-
-/// On the wire `u64::MAX` reaches to the end of the file (RFC 8881 §18.10.3).
-fn length(range: &Range<u64>) -> u64 {
-    if range.end == u64::MAX { u64::MAX } else { range.end - range.start }
 }
 
 /// The range of a lock on the wire, whose length `u64::MAX` reaches to the end of the file.

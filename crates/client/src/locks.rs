@@ -12,6 +12,18 @@ pub(crate) struct Held {
     pub(crate) exclusive: bool,
 }
 
+impl Held {
+    /// As it is on the wire: `u64::MAX` reaches to the end of the file (RFC 8881 §18.10.3).
+    pub(crate) fn length(&self) -> u64 {
+        length(&self.range)
+    }
+}
+
+/// The length of a range on the wire.
+pub(crate) fn length(range: &Range<u64>) -> u64 {
+    if range.end == u64::MAX { u64::MAX } else { range.end - range.start }
+}
+
 /// All locks on an object.
 #[derive(Debug, Default)]
 pub(crate) struct LockTable {

@@ -3,18 +3,19 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use bytes::Bytes;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use crate::attributes::{Access, Time};
+use crate::attributes::{Access, Attributes, Time};
 use crate::cache::{DataKey, Known};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
 use crate::habit::LockHabit;
 use crate::locks::LockTable;
-use crate::nfs4::{Delegation, ServerOpen};
+use crate::nfs4::{Delegation, Lease, ServerOpen};
 
 /// What the server calls an object; opaque, of any version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,10 +54,11 @@ pub(crate) struct NodeState {
     pub(crate) delegation: Option<Delegation>,
     /// NFSv4.1: an open at the server that no file uses, kept while the delegation lasts.
     pub(crate) parked: Option<ServerOpen>,
+    lease: Arc<Lease>,
 }
 
 impl Node {
-    fn new(key: u64, handle: Handle) -> Self {
+    fn new(key: u64, handle: Handle, lease: Arc<Lease>) -> Self {
         let state = NodeState {
             known: Known::nothing(),
             access: None,
@@ -67,6 +69,7 @@ impl Node {
             opens: Vec::new(),
             delegation: None,
             parked: None,
+            lease,
         };
         Self {
             key,
@@ -85,9 +88,21 @@ impl NodeState {
         DataKey { file: key, epoch: self.known.epoch() }
     }
 
-    /// True while a delegation is held that is not recalled: nobody else changes the object.
+    /// True while a delegation is held that is not recalled, and the server has not had reason to end it: nobody else changes
+    /// the object.
     pub(crate) fn is_delegated(&self) -> bool {
-        self.delegation.as_ref().is_some_and(|delegation| !delegation.returning)
+        self.delegation.as_ref().is_some_and(|delegation| {
+            !delegation.returning && self.lease.holds(delegation.epoch, Instant::now())
+        })
+    }
+
+    /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have ended unnoticed.
+    pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
+        match &self.delegation {
+            Some(_) if self.is_delegated() => self.known.last(),
+            Some(delegation) if !delegation.returning => None,
+            _ => self.known.believed(now),
+        }
     }
 
     /// The files that are open.
@@ -102,17 +117,19 @@ pub(crate) struct NodeTable {
     nodes: Mutex<LruCache<Handle, Arc<Node>>>,
     next_key: AtomicU64,
     nodes_max: usize,
+    lease: Arc<Lease>,
 }
 
 /// How many of the least recently used nodes are looked at for one that nobody uses.
 const EVICTION_TRIES: usize = 8;
 
 impl NodeTable {
-    pub(crate) fn new(nodes_max: NonZeroUsize) -> Self {
+    pub(crate) fn new(nodes_max: NonZeroUsize, lease: Arc<Lease>) -> Self {
         Self {
             nodes: Mutex::new(LruCache::unbounded()),
             next_key: AtomicU64::new(1),
             nodes_max: nodes_max.get(),
+            lease,
         }
     }
 
@@ -130,7 +147,7 @@ impl NodeTable {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         // A handle may be a slice of a large record.
         let handle = Handle(Bytes::copy_from_slice(&handle.0));
-        let node = Arc::new(Node::new(key, handle.clone()));
+        let node = Arc::new(Node::new(key, handle.clone(), Arc::clone(&self.lease)));
         nodes.put(handle, Arc::clone(&node));
         for _ in 0..EVICTION_TRIES {
             if nodes.len() <= self.nodes_max {
@@ -142,6 +159,11 @@ impl NodeTable {
             }
         }
         node
+    }
+
+    /// All objects.
+    pub(crate) fn all(&self) -> Vec<Arc<Node>> {
+        self.nodes.lock().iter().map(|(_, node)| Arc::clone(node)).collect()
     }
 
     /// Forgets an object that the server no longer has.

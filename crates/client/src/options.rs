@@ -108,8 +108,13 @@ pub struct Options {
     pub read_bytes_max: u32,
     /// The largest WRITE in bytes (`wsize`); the server's limit applies too.
     pub write_bytes_max: u32,
-    /// How long a request may take, reconnecting and repeating included (`timeo`).
+    /// How long an answer is waited for before the connection is given up and the request is sent again (`timeo`).
     pub timeout: Duration,
+    /// Requests fail when they were sent again `retransmissions` times and not answered (`soft`). Otherwise they are sent
+    /// again for ever; a future that is dropped stops that.
+    pub soft: bool,
+    /// How often a request is sent again before it fails, with `soft` (`retrans`).
+    pub retransmissions: u32,
     /// How long attributes are believed (`actimeo`, `acregmin`, …).
     pub attribute_timeouts: AttributeTimeouts,
     /// Which answers to looking up a name are remembered (`lookupcache`).
@@ -153,6 +158,8 @@ impl Default for Options {
             read_bytes_max: 1 << 20,
             write_bytes_max: 1 << 20,
             timeout: Duration::from_secs(60),
+            soft: false,
+            retransmissions: 2,
             attribute_timeouts: AttributeTimeouts::default(),
             lookup_cache: LookupCache::All,
             local_locks: false,
@@ -170,5 +177,12 @@ impl Default for Options {
             slots_max: 1024,
             delegations_max: 32_768,
         }
+    }
+}
+
+impl Options {
+    /// How long a request may take in all, recovery included; `None` for ever.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.soft.then(|| self.timeout.saturating_mul(self.retransmissions.saturating_add(1)))
     }
 }

@@ -128,6 +128,19 @@ impl Protocol {
         }
     }
 
+    /// How long the server keeps what it has given without hearing of us.
+    pub(crate) fn lease(&self) -> Arc<nfs4::Lease> {
+        self.as_v4().map(nfs4::Mount::lease).unwrap_or_default()
+    }
+
+    /// Counts how often the server has lost what it knew of us: locks granted in an earlier incarnation are worth nothing.
+    pub(crate) fn incarnation(&self) -> u64 {
+        match self {
+            Self::V3(_) => 0,
+            Self::V4(mount) => mount.incarnation(),
+        }
+    }
+
     /// Walks along `names` from `dir`: what was found, one after the other, and why it ended before the last.
     pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
         dispatch!(self, look_up(dir, names))
@@ -248,10 +261,12 @@ impl Protocol {
         }
     }
 
-    /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes first.
+    /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes first, and one
+    /// that may have ended unnoticed is asked about.
     pub(crate) async fn before_lock(&self, node: &Arc<Node>) -> Result<()> {
-        let returning = node.state.lock().delegation.is_some_and(|delegation| delegation.returning);
-        if returning { self.before_change(node).await } else { Ok(()) }
+        let Some(mount) = self.as_v4() else { return Ok(()) };
+        let Some(delegation) = node.state.lock().delegation else { return Ok(()) };
+        if delegation.returning { mount.return_delegation(node).await } else { mount.ensure_lease().await }
     }
 
     /// Gives back all that the server keeps for this client.

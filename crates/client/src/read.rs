@@ -86,10 +86,7 @@ impl OpenFile {
     /// Where the data are cached, and how long the file is if that is believed.
     fn cache_place(&self) -> (DataKey, Option<u64>) {
         let state = self.node.state.lock();
-        let attributes = match state.is_delegated() {
-            true => state.known.last(),
-            false => state.known.believed(Instant::now()),
-        };
+        let attributes = state.believed(Instant::now());
         (state.data_key(self.node.key), attributes.map(|attributes| attributes.size))
     }
 

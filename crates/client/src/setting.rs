@@ -34,6 +34,9 @@ static DEFINITIONS: &[Definition] = &[
     definition("timeo", &[], |v, o| {
         number(v, 1, SECONDS_MAX * 10).map(|tenths| o.timeout = Duration::from_millis(tenths * 100))
     }),
+    definition("retrans", &[], |v, o| number(v, 0, 1000).map(|n| o.retransmissions = n as u32)),
+    definition("soft", &[], |v, o| flag(v).map(|on| o.soft = on)),
+    definition("hard", &[], |v, o| flag(v).map(|on| o.soft = !on)),
     definition("actimeo", &[], |v, o| seconds(v).map(|s| o.attribute_timeouts = AttributeTimeouts::fixed(s))),
     definition("noac", &[], |v, o| {
         flag(v).map(|on| {

@@ -61,7 +61,7 @@ impl Shared {
     pub(crate) async fn connect(address: SocketAddr, path: &[u8], options: Options) -> Result<Arc<Self>> {
         let tap = Arc::new(Tap::default());
         let (version, (protocol, root, limits)) = negotiate(address, path, &options, &tap).await?;
-        let nodes = NodeTable::new(NODES_MAX);
+        let nodes = NodeTable::new(NODES_MAX, protocol.lease());
         let node = nodes.get(&root.handle);
         let shared = Arc::new(Self {
             tap,
@@ -169,9 +169,7 @@ impl Shared {
 
     /// The attributes as far as they need not be asked for.
     pub(crate) fn known_attributes(&self, node: &Node) -> Option<Attributes> {
-        let state = node.state.lock();
-        let known = &state.known;
-        if state.is_delegated() { known.last() } else { known.believed(Instant::now()) }.copied()
+        node.state.lock().believed(Instant::now()).copied()
     }
 
     /// Asks for the attributes.
@@ -299,6 +297,14 @@ fn is_version_missing(error: &Error) -> bool {
         Error::NotOffered(_) => true,
         Error::Server { status: Status::Nfs4(status), .. } => *status == S::MinorVersionMismatch,
         _ => false,
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(Protocol::V4(mount)) = self.protocol.get() {
+            mount.abandon();
+        }
     }
 }
 

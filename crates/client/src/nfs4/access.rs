@@ -50,14 +50,31 @@ impl Mount {
         file: Option<&OpenFile>,
     ) -> Result<Effect> {
         let values = values(set);
-        let state_id = match file.filter(|file| set.size.is_some() && file.writable) {
-            Some(file) => self.io_state(file)?,
-            None => StateId::ANONYMOUS,
+        let Some(file) = file.filter(|file| set.size.is_some() && file.writable) else {
+            return self.set_attributes_with(object, &values, Kind::repeatable, StateId::ANONYMOUS).await;
         };
+        let mut attempts = 0;
+        loop {
+            let used = self.io_state(file).await?;
+            let kind = |principal| Kind::repeatable(principal).in_epoch(used.1);
+            match self.set_attributes_with(object, &values, kind, used.0).await {
+                Err(error) => self.after_state_error(file, used, error, &mut attempts)?,
+                done => return done,
+            }
+        }
+    }
+
+    async fn set_attributes_with(
+        &self,
+        object: &Handle,
+        values: &AttributeValues,
+        kind: impl Fn(Operation) -> Kind,
+        state_id: StateId,
+    ) -> Result<Effect> {
         let mut results = self
             .core
-            .compound(Kind::repeatable(Operation::SetAttr), |operations| {
-                let args = SetAttrWith(SetAttrArgs { state_id }, &values);
+            .compound(kind(Operation::SetAttr), |operations| {
+                let args = SetAttrWith(SetAttrArgs { state_id }, values);
                 operations.put_fh(object).put(Operation::SetAttr, &args).get_attr();
             })
             .await?;

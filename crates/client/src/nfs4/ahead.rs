@@ -8,11 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use proto::nfs4::{LockArgs, LockType, Locker, NewLockOwner, StateId};
 
 use super::Mount;
+use super::open::owner_of;
 use crate::file::OpenFile;
+use crate::locks::length;
 use crate::node::Node;
 use crate::open::OpenOptions;
 use crate::shared::Shared;
@@ -34,7 +35,7 @@ pub(crate) struct LockAhead {
 pub(super) struct Plan {
     range: Range<u64>,
     exclusive: bool,
-    owner: Bytes,
+    file_id: u64,
 }
 
 impl Plan {
@@ -54,21 +55,20 @@ impl Plan {
         if !allowed || state.locks.conflicts(file_id, &range, exclusive) {
             return None;
         }
-        Some(Self { range, exclusive, owner: Bytes::copy_from_slice(&file_id.to_be_bytes()) })
+        Some(Self { range, exclusive, file_id })
     }
 
-    pub(super) fn args(&self, mount: &Mount) -> LockArgs {
-        let end = self.range.end;
+    pub(super) fn args(&self) -> LockArgs {
         LockArgs {
             kind: if self.exclusive { LockType::Write } else { LockType::Read },
             reclaim: false,
             offset: self.range.start,
-            length: if end == u64::MAX { u64::MAX } else { end - self.range.start },
+            length: length(&self.range),
             locker: Locker::New(NewLockOwner {
                 open_sequence: 0,
                 open_state_id: StateId::CURRENT,
                 lock_sequence: 0,
-                owner: mount.state_owner(self.owner.clone()),
+                owner: owner_of(self.file_id),
             }),
         }
     }
@@ -104,8 +104,7 @@ impl Mount {
             return;
         }
         let last = file.node.state.lock().locks.holds_nothing(file.id);
-        let length = if ahead.range.end == u64::MAX { u64::MAX } else { ahead.range.end - ahead.range.start };
-        if let Err(error) = self.unlock(file, ahead.range.start, length, last).await {
+        if let Err(error) = self.unlock(file, ahead.range.start, length(&ahead.range), last).await {
             tracing::debug!(%error, "giving up a lock that nobody asked for");
         }
     }

@@ -13,7 +13,7 @@ use super::closes::{Closing, WAIT};
 use super::compound::{Operations, Results, is_state_lost, status_of};
 use super::core::Core;
 use super::send::Kind;
-use super::state::ServerOpen;
+use super::state::{LOST, ServerOpen};
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::node::Handle;
@@ -49,7 +49,8 @@ impl Mount {
 
     /// Leaves CLOSE to ride on the next request; waits only when too many wait already.
     pub(super) async fn close_later(&self, object: Option<&Handle>, open: ServerOpen) {
-        if open.epoch != self.core.epoch() {
+        if open.epoch == LOST {
+            self.core.owners.lock().give_back(open.owner);
             return;
         }
         // CLOSE needs the object; without it only the lease can end the open.
@@ -77,6 +78,15 @@ impl Mount {
 }
 
 impl Core {
+    /// Closes an open that nobody wants any more.
+    pub(super) fn spawn_close(self: &Arc<Self>, object: &Handle, open: ServerOpen) {
+        let (core, object) = (Arc::clone(self), object.clone());
+        tokio::spawn(async move {
+            let mount = Mount { core };
+            mount.close_later(Some(&object), open).await;
+        });
+    }
+
     /// Takes closes along on a request.
     pub(super) fn take_riders(self: &Arc<Self>) -> Riders<'_> {
         let count = if self.takes_riders() { RIDERS_MAX } else { 0 };

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn closing(owner: u64, epoch: u64, due: Instant) -> Closing {
-        let open = ServerOpen { owner, state_id: StateId::ANONYMOUS, write: false, epoch };
+        let open = ServerOpen { owner, state_id: StateId::ANONYMOUS, read: true, write: false, epoch };
         Closing { object: Handle(Bytes::copy_from_slice(&owner.to_be_bytes())), open, due }
     }
 

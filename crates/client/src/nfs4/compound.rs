@@ -59,6 +59,8 @@ impl<'a, 'b> Operations<'a, 'b> {
 /// The results of a COMPOUND, behind that of SEQUENCE.
 pub(super) struct Results {
     pub(super) operation: &'static str,
+    /// The incarnation of the client that the server answered: state in it is of this one.
+    pub(super) epoch: u64,
     pub(super) reader: CompoundReader,
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use lru::LruCache;
@@ -20,7 +20,7 @@ use tokio::sync::{Notify, Semaphore};
 use super::callback::Callbacks;
 use super::core::{CLOSING_MAX, Core, Incarnation};
 use super::establish::OVERHEAD_BYTES;
-use super::lease::spawn_keeper;
+use super::lease::{Lease, spawn_keeper};
 use super::owners::Owners;
 use super::send::Kind;
 use crate::error::{Error, Result};
@@ -36,8 +36,6 @@ pub(crate) struct Mount {
     pub(super) core: Arc<Core>,
 }
 
-/// What a server is believed to forget us after, until it says, in milliseconds.
-const LEASE_MILLIS: u64 = 30_000;
 /// Names of the path in one request.
 const NAMES_PER_REQUEST_MAX: usize = 8;
 
@@ -79,16 +77,18 @@ impl Mount {
             connections,
             next_connection: AtomicUsize::new(0),
             owner: Mutex::new(client_owner()),
-            incarnation: Mutex::new(Incarnation { client: ClientId(0), sequence: SequenceId(0), epoch: 0 }),
+            incarnation: Mutex::new(Incarnation { client: ClientId(0), sequence: SequenceId(0) }),
+            making: Mutex::new(None),
+            kept: Mutex::new(None),
+            reclaimed: Mutex::new((0, Instant::now())),
             session: Mutex::new(None),
             fore_channel: Mutex::new(None),
             recovering: tokio::sync::Mutex::new(()),
             bound_generation: AtomicU64::new(u64::MAX),
             attention: Arc::new(Notify::new()),
             notices: AtomicU32::new(0),
-            lease_millis: AtomicU64::new(LEASE_MILLIS),
-            started: Instant::now(),
-            renewed_millis: AtomicU64::new(0),
+            attending: tokio::sync::Mutex::new(()),
+            lease: Arc::default(),
             owners: Mutex::new(Owners::default()),
             delegations: Mutex::new(LruCache::unbounded()),
             returning: Mutex::default(),
@@ -106,6 +106,21 @@ impl Mount {
         let limits = mount.agree(&root).await?;
         spawn_keeper(&mount.core);
         Ok((mount, root, limits))
+    }
+
+    pub(crate) fn lease(&self) -> Arc<Lease> {
+        Arc::clone(&self.core.lease)
+    }
+
+    /// See [`crate::protocol::Protocol::incarnation`].
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.core.epoch()
+    }
+
+    /// Waits until the server has answered within the lease, and what it may have given away meanwhile is known.
+    pub(crate) async fn ensure_lease(&self) -> Result<()> {
+        self.core.session().await?;
+        self.core.ensure_lease().await
     }
 
     /// From here on callbacks find the objects that they are about.
@@ -135,16 +150,26 @@ impl Mount {
         }
     }
 
-    /// Gives back delegations and opens, the session and the client.
+    /// Nobody uses the mount any more: tasks that wait for its server give up.
+    pub(crate) fn abandon(&self) {
+        self.core.ended.store(true, Ordering::SeqCst);
+        self.core.attention.notify_one();
+    }
+
+    /// Gives back delegations and opens, the session and the client; but a server that does not answer is left alone.
     pub(crate) async fn shutdown(&self) -> Result<()> {
         let core = &self.core;
-        core.return_all_delegations().await;
-        core.send_waiting_closes().await;
-        // All closes are answered when all permits can be had.
-        let _all = core.closing.acquire_many(CLOSING_MAX as u32).await;
+        let given_back = tokio::time::timeout(core.options.timeout, async {
+            core.return_all_delegations().await;
+            core.send_waiting_closes().await;
+            // All closes are answered when all permits can be had.
+            core.closing.acquire_many(CLOSING_MAX as u32).await.is_ok()
+        });
+        if given_back.await.is_err() {
+            tracing::warn!("the server does not answer; what it holds for this client ends with the lease");
+        }
         let session = core.session.lock().take();
-        core.ended.store(true, Ordering::SeqCst);
-        core.attention.notify_one();
+        self.abandon();
         let mut outcome = Ok(());
         if let Some(session) = session {
             session.close();
@@ -167,7 +192,7 @@ impl Mount {
         let slots = self.core.session.lock().as_ref().map_or(0, |session| session.slots());
         vec![
             ("slots", slots.to_string()),
-            ("lease_seconds", (self.core.lease_millis.load(Ordering::Relaxed) / 1000).to_string()),
+            ("lease_seconds", self.core.lease.duration().as_secs().to_string()),
             ("delegations", u32::from(self.core.options.delegations).to_string()),
         ]
     }
@@ -217,7 +242,7 @@ impl Mount {
         results.done(Operation::PutFh)?;
         let tree: AttributeValues = results.get(Operation::GetAttr)?;
         if let Some(seconds @ 1..) = tree.lease_time {
-            self.core.lease_millis.store(u64::from(seconds) * 1000, Ordering::Relaxed);
+            self.core.lease.set_duration(Duration::from_secs(seconds.into()));
         }
         let channel = self.core.fore_channel.lock().clone();
         let agreed = |wanted: u32, record: Option<u32>, server: Option<u64>| {

@@ -14,7 +14,9 @@ use tokio::sync::{Notify, Semaphore};
 use super::callback::Callbacks;
 use super::closes::Closes;
 use super::gate::Session;
+use super::lease::Lease;
 use super::owners::Owners;
+use super::recovery::Making;
 use crate::node::Node;
 use crate::options::Options;
 use crate::shared::Shared;
@@ -39,17 +41,22 @@ pub(super) struct Core {
     /// What was agreed for the session's fore channel.
     pub(super) fore_channel: Mutex<Option<ChannelAttributes>>,
     pub(super) callbacks: Arc<Callbacks>,
-    /// Held while session or client are made anew.
+    /// Session and client are being made anew: everybody waits for the same attempt.
+    pub(super) making: Mutex<Option<Making>>,
+    /// A session that the server has kept over its restart, in which what it has not kept is to be taken back.
+    pub(super) kept: Mutex<Option<Arc<Session>>>,
+    /// The incarnation whose reclaiming is done, and since when.
+    pub(super) reclaimed: Mutex<(u64, Instant)>,
+    /// Held meanwhile.
     pub(super) recovering: tokio::sync::Mutex<()>,
     /// How often the first connection had been made when it was last bound to the session.
     pub(super) bound_generation: AtomicU64,
     /// The connection was lost, or the server says that it cannot call back.
     pub(super) attention: Arc<Notify>,
     pub(super) notices: AtomicU32,
-    pub(super) lease_millis: AtomicU64,
-    pub(super) started: Instant,
-    /// When a SEQUENCE was last answered, in milliseconds since `started`.
-    pub(super) renewed_millis: AtomicU64,
+    /// Held while something that was noticed is attended to.
+    pub(super) attending: tokio::sync::Mutex<()>,
+    pub(super) lease: Arc<Lease>,
     pub(super) owners: Mutex<Owners>,
     pub(super) delegations: Mutex<LruCache<u64, Arc<Node>>>,
     /// Objects whose delegation a task is giving back.
@@ -68,8 +75,6 @@ pub(super) struct Incarnation {
     pub(super) client: ClientId,
     /// The number that the next CREATE_SESSION carries.
     pub(super) sequence: SequenceId,
-    /// Counts the incarnations: state of an earlier one is lost.
-    pub(super) epoch: u64,
 }
 
 impl Core {
@@ -79,7 +84,7 @@ impl Core {
 
     /// The present incarnation's number.
     pub(super) fn epoch(&self) -> u64 {
-        self.incarnation.lock().epoch
+        self.lease.epoch()
     }
 
     pub(super) fn connection(&self) -> &Client {
@@ -87,15 +92,6 @@ impl Core {
             [only] => only,
             all => &all[self.next_connection.fetch_add(1, Ordering::Relaxed) % all.len()],
         }
-    }
-
-    /// The server has answered a SEQUENCE: the lease begins anew.
-    pub(super) fn renewed(&self) {
-        self.renewed_millis.store(self.now_millis(), Ordering::Relaxed);
-    }
-
-    pub(super) fn now_millis(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     pub(super) fn has_ended(&self) -> bool {

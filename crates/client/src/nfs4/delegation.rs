@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
-use proto::nfs4::{CloseArgs, DelegReturnArgs, FreeStateIdArgs, Operation, StateId, Status};
+use proto::nfs4::{CloseArgs, DelegReturnArgs, Operation, StateId, Status};
 
 use super::Mount;
 use super::compound::{is_state_lost, status_of};
@@ -11,6 +11,7 @@ use super::core::{Core, EARLY_RECALLS_MAX};
 use super::send::Kind;
 use super::state::{Delegation, ServerOpen};
 use crate::error::{Error, Result};
+use crate::file::OpenFile;
 use crate::lock::LockKind;
 use crate::node::Node;
 use crate::protocol::Locking;
@@ -69,6 +70,15 @@ impl Core {
             let over = held.len() > self.options.delegations_max;
             if over { held.pop_lru().map(|(_, node)| node) } else { None }
         };
+        if self.epoch() != granted.epoch {
+            // The server has restarted since, and nobody has taken it back from there.
+            let is_same = |held: &Delegation| held.state_id.other == granted.state_id.other;
+            let is_held = node.state.lock().delegation.as_ref().is_some_and(is_same);
+            if is_held {
+                self.lose_delegation(node);
+            }
+            return;
+        }
         if recalled || early {
             self.spawn_give_back(Arc::clone(node));
         }
@@ -138,23 +148,7 @@ impl Core {
             .await;
     }
 
-    /// The server has forgotten everything: so do we.
-    pub(super) fn forget_lost_state(&self) {
-        let epoch = self.epoch();
-        let mut held = self.delegations.lock();
-        for (_, node) in held.iter() {
-            let mut state = node.state.lock();
-            if state.delegation.is_some_and(|delegation| delegation.epoch != epoch) {
-                state.delegation = None;
-                state.parked = None;
-                state.known.expire();
-            }
-        }
-        held.clear();
-        *self.owners.lock() = super::owners::Owners::default();
-    }
-
-    fn spawn_give_back(self: &Arc<Self>, node: Arc<Node>) {
+    pub(super) fn spawn_give_back(self: &Arc<Self>, node: Arc<Node>) {
         if let Some(delegation) = &mut node.state.lock().delegation {
             delegation.returning = true;
         }
@@ -168,7 +162,7 @@ impl Core {
         });
     }
 
-    fn spawn_return_unused(self: &Arc<Self>, node: &Arc<Node>, delegation: Delegation) {
+    pub(super) fn spawn_return_unused(self: &Arc<Self>, node: &Arc<Node>, delegation: Delegation) {
         let (core, node) = (Arc::clone(self), Arc::clone(node));
         tokio::spawn(async move {
             if let Err(error) = core.send_return(&node, &delegation, None).await {
@@ -180,17 +174,34 @@ impl Core {
     /// Tells the server what was decided without it, and gives the delegation back. `returning` has been set.
     async fn give_back(self: &Arc<Self>, node: &Node) -> Result<()> {
         let _gate = node.gate.lock().await;
-        let (delegation, files) = {
-            let mut state = node.state.lock();
-            match state.delegation {
-                Some(delegation) if delegation.epoch == self.epoch() => (delegation, state.open_files()),
-                _ => {
-                    // Of an earlier incarnation: there is nothing to give back.
-                    state.delegation = None;
-                    return Ok(());
+        loop {
+            // While a server that has restarted is told what is held, nothing is given back.
+            let epoch = self.session().await?.epoch();
+            let (delegation, files) = {
+                let state = node.state.lock();
+                let Some(delegation) = state.delegation else { return Ok(()) };
+                (delegation, state.open_files())
+            };
+            if delegation.epoch == epoch {
+                let outcome = self.give_back_held(node, delegation, files).await;
+                if epoch == self.epoch() {
+                    node.state.lock().delegation = None;
+                    return outcome;
                 }
+                // The server has restarted meanwhile: what was taken back from it is given back again.
+            } else if epoch == self.epoch() {
+                // Of an earlier incarnation: there is nothing to give back.
+                self.lose_delegation(node);
             }
-        };
+        }
+    }
+
+    async fn give_back_held(
+        self: &Arc<Self>,
+        node: &Node,
+        delegation: Delegation,
+        files: Vec<Arc<OpenFile>>,
+    ) -> Result<()> {
         let mount = Mount { core: Arc::clone(self) };
         for file in files {
             if file.v4.lock().open.is_none() {
@@ -202,24 +213,16 @@ impl Core {
             }
             let held: Vec<_> = node.state.lock().locks.of(file.id).cloned().collect();
             for lock in held {
-                let length =
-                    if lock.range.end == u64::MAX { u64::MAX } else { lock.range.end - lock.range.start };
                 let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
-                match mount.lock(&file, lock.range.start, length, kind).await {
+                match mount.lock(&file, lock.range.start, lock.length(), kind).await {
                     Ok(Locking::Granted(_)) => {}
-                    Ok(Locking::Denied) | Err(_) => {
-                        tracing::warn!("a lock was lost with a delegation");
-                        node.state.lock().locks.remove(file.id, &lock.range);
-                        file.v4.lock().open = None;
-                    }
+                    Ok(Locking::Denied) | Err(_) => self.lose_locks(&file),
                 }
             }
         }
         let parked = node.state.lock().parked.take();
         let outcome = self.send_return(node, &delegation, parked).await;
         self.delegations.lock().pop(&node.key);
-        let mut state = node.state.lock();
-        state.delegation = None;
         outcome
     }
 
@@ -232,7 +235,7 @@ impl Core {
     ) -> Result<()> {
         let parked = parked.filter(|parked| parked.epoch == delegation.epoch);
         let mut results = self
-            .compound(Kind::repeatable(Operation::DelegReturn), |operations| {
+            .compound(Kind::repeatable(Operation::DelegReturn).in_epoch(delegation.epoch), |operations| {
                 operations.put_fh(&node.handle);
                 if let Some(parked) = &parked {
                     let args = CloseArgs { sequence: 0, state_id: parked.state_id };
@@ -254,24 +257,10 @@ impl Core {
         match results.done(Operation::DelegReturn) {
             Err(error) if status_of(&error) == Some(Status::DelegationRevoked) => {
                 tracing::warn!("the server took a delegation away before it was given back");
-                self.free_revoked(delegation).await
+                self.free_state(delegation.state_id, delegation.epoch).await
             }
             // It is gone, which is what was wanted.
             Err(error) if status_of(&error).is_some_and(is_state_lost) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Tells the server that we know that it took the delegation away (RFC 8881 §10.2.1).
-    async fn free_revoked(self: &Arc<Self>, delegation: &Delegation) -> Result<()> {
-        let args = FreeStateIdArgs { state_id: delegation.state_id };
-        let mut results = self
-            .compound(Kind::repeatable(Operation::FreeStateId), |operations| {
-                operations.put(Operation::FreeStateId, &args);
-            })
-            .await?;
-        match results.done(Operation::FreeStateId) {
-            Err(Error::Server { .. }) => Ok(()),
             other => other,
         }
     }

@@ -1,5 +1,5 @@
-//! Becoming known to the server: EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE, and the connection of the backchannel
-//! (RFC 8881 §2.10, §18.34–§18.36, §18.51).
+//! Becoming known to the server: EXCHANGE_ID, CREATE_SESSION, and the connection of the backchannel (RFC 8881 §2.10,
+//! §18.34–§18.36).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use proto::nfs4::{
     BindConnToSessionArgs, BindConnToSessionResult, COMPOUND, CallbackAuthSys, CallbackSecurity,
     ChannelAttributes, CompoundBuilder, CompoundReader, CreateSessionArgs, CreateSessionResult,
-    DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, Operation, PROGRAM, ReclaimCompleteArgs,
-    SequenceArgs, SequenceResult, SessionId, StateProtect, Status, VERSION, exchange_flags, session_flags,
+    DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, Operation, PROGRAM, SessionId, StateProtect,
+    VERSION, exchange_flags, session_flags,
 };
 use rpc::net::Client;
 use xdr::{Decode, Encode};
@@ -31,7 +31,8 @@ const CALLBACK_BYTES_MAX: u32 = 8192;
 const CALLBACK_OPERATIONS_MAX: u32 = 8;
 
 impl Core {
-    /// Becomes a new client: whatever an earlier incarnation held is lost. Returns the session that goes with it.
+    /// Becomes a client of the server: what an earlier incarnation held is to be reclaimed. Returns the session that goes
+    /// with it.
     pub(super) async fn establish(self: &Arc<Self>) -> Result<Arc<Session>> {
         let args = ExchangeIdArgs {
             owner: self.owner.lock().clone(),
@@ -42,12 +43,15 @@ impl Core {
         let result: ExchangeIdResult = self.raw(&self.connections[0], Operation::ExchangeId, &args).await?;
         {
             let mut incarnation = self.incarnation.lock();
-            let epoch = incarnation.epoch + 1;
-            *incarnation = Incarnation { client: result.client, sequence: result.sequence, epoch };
+            // A server that knows us still has everything (RFC 8881 §18.35.4, case 2).
+            let is_known =
+                result.flags & exchange_flags::CONFIRMED != 0 && result.client == incarnation.client;
+            if !is_known {
+                self.lease.begin_epoch();
+            }
+            *incarnation = Incarnation { client: result.client, sequence: result.sequence };
         }
-        let session = self.create_session().await?;
-        self.complete_reclaim(&session).await?;
-        Ok(session)
+        self.create_session().await
     }
 
     /// Makes a session of the present client.
@@ -79,7 +83,7 @@ impl Core {
         self.callbacks.begin(result.session);
         let slots = result.fore_channel.requests_max;
         *self.fore_channel.lock() = Some(result.fore_channel);
-        Ok(Session::new(result.session, slots, self.options.slots_max))
+        Ok(Session::new(result.session, self.epoch(), slots, self.options.slots_max))
     }
 
     /// Lets the server use the first connection for callbacks, after it was made anew.
@@ -90,31 +94,6 @@ impl Core {
             self.raw(&self.connections[0], Operation::BindConnToSession, &args).await?;
         self.bound_generation.store(generation, Ordering::SeqCst);
         Ok(())
-    }
-
-    /// Nothing is left to be reclaimed: from here on the server grants new state (RFC 8881 §18.51.3).
-    async fn complete_reclaim(self: &Arc<Self>, session: &Arc<Session>) -> Result<()> {
-        let slot = session.acquire().await.ok_or(Error::Revoked)?;
-        let sequence = SequenceArgs {
-            session: session.id,
-            sequence: slot.slot.sequence,
-            slot: slot.slot.id,
-            highest_slot: slot.slot.id,
-            cache_this: false,
-        };
-        let mut results = self
-            .raw_compound(&self.connections[0], Operation::ReclaimComplete, |builder| {
-                builder.push(Operation::Sequence, &sequence);
-                builder.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
-            })
-            .await?;
-        results.get::<SequenceResult>(Operation::Sequence)?;
-        slot.finish(true);
-        self.renewed();
-        match results.done(Operation::ReclaimComplete) {
-            Err(error) if super::compound::status_of(&error) == Some(Status::CompleteAlready) => Ok(()),
-            other => other,
-        }
     }
 
     /// A COMPOUND of one operation outside of any session.
@@ -161,7 +140,7 @@ impl Core {
                 );
                 let reader =
                     CompoundReader::new(reply.results).map_err(|error| Error::misbehaved(name, error))?;
-                Ok(Results { operation: name, reader })
+                Ok(Results { operation: name, epoch: self.epoch(), reader })
             }
             Err(error) => {
                 self.tap.unanswered(request);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use proto::nfs4::{SessionId, SlotId};
@@ -13,6 +14,8 @@ use crate::slots::{Slot, SlotTable};
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: SessionId,
+    /// The incarnation of the client that may use it.
+    epoch: AtomicU64,
     /// The most slots that we use.
     slots_max: u32,
     state: Mutex<State>,
@@ -37,11 +40,26 @@ pub(super) struct HeldSlot {
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, slots: u32, slots_max: u32) -> Arc<Self> {
+    pub(super) fn new(id: SessionId, epoch: u64, slots: u32, slots_max: u32) -> Arc<Self> {
         let slots_max = slots_max.max(1);
         let table = SlotTable::new(slots.min(slots_max));
         let state = State { table, waiting: VecDeque::new(), closed: false };
-        Arc::new(Self { id, slots_max, state: Mutex::new(state) })
+        Arc::new(Self { id, epoch: AtomicU64::new(epoch), slots_max, state: Mutex::new(state) })
+    }
+
+    /// The incarnation of the client that may use it.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::SeqCst)
+    }
+
+    /// The session goes on as another incarnation's: the server has restarted and kept it.
+    pub(super) fn set_epoch(&self, epoch: u64) {
+        self.epoch.store(epoch, Ordering::SeqCst);
+    }
+
+    /// True when it was given up.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed
     }
 
     /// Waits for a slot; `None` when the session is given up.
@@ -158,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slot_goes_to_who_has_waited_longest() {
-        let session = Session::new(SessionId([0; 16]), 1, 1);
+        let session = Session::new(SessionId([0; 16]), 1, 1, 1);
         let first = session.acquire().await.unwrap();
         let waiting = |session: &Arc<Session>| {
             let session = Arc::clone(session);
@@ -178,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn closing_a_session_sends_away_who_waits() {
-        let session = Session::new(SessionId([0; 16]), 1, 1);
+        let session = Session::new(SessionId([0; 16]), 1, 1, 1);
         let _held = session.acquire().await.unwrap();
         let waiting = tokio::spawn({
             let session = Arc::clone(&session);
@@ -192,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_raised_target_serves_who_waits() {
-        let session = Session::new(SessionId([0; 16]), 1, 4);
+        let session = Session::new(SessionId([0; 16]), 1, 1, 4);
         let _held = session.acquire().await.unwrap();
         let waiting = tokio::spawn({
             let session = Arc::clone(&session);

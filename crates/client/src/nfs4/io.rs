@@ -9,6 +9,7 @@ use xdr::{Encode, Encoder};
 
 use super::Mount;
 use super::compound::{is_state_lost, status_of};
+use super::loss::ATTEMPTS_MAX;
 use super::send::Kind;
 use super::state::newest;
 use crate::error::{Error, Result};
@@ -39,12 +40,13 @@ impl Mount {
         // What is known is as good as the open or lock made it; once that is too old, it comes with the data.
         let describe = {
             let state = file.node.state.lock();
-            !state.is_delegated() && state.known.believed(Instant::now()).is_none()
+            state.believed(Instant::now()).is_none()
         };
+        let mut attempts = 0;
         loop {
-            let state_id = self.io_state(file)?;
-            match self.read_with(file, state_id, offset, count, describe).await {
-                Err(error) => self.check_state(file, state_id, error)?,
+            let used = self.io_state(file).await?;
+            match self.read_with(file, used, offset, count, describe).await {
+                Err(error) => self.after_state_error(file, used, error, &mut attempts)?,
                 done => return done,
             }
         }
@@ -52,10 +54,12 @@ impl Mount {
 
     pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {
         let stable = if stable { StableHow::FileSync } else { StableHow::Unstable };
+        let mut attempts = 0;
         loop {
-            let state_id = self.io_state(file)?;
-            match self.write_with(file, &WriteChunk { state_id, stable, chunk }).await {
-                Err(error) => self.check_state(file, state_id, error)?,
+            let used = self.io_state(file).await?;
+            let args = WriteChunk { state_id: used.0, stable, chunk };
+            match self.write_with(file, &args, used.1).await {
+                Err(error) => self.after_state_error(file, used, error, &mut attempts)?,
                 done => return done,
             }
         }
@@ -74,17 +78,29 @@ impl Mount {
         Ok(results.get::<CommitResult>(Operation::Commit)?.verifier.0)
     }
 
-    /// What a file is read and written with: its locks, its open, or the delegation (RFC 8881 §9.1.2).
-    pub(super) fn io_state(&self, file: &OpenFile) -> Result<StateId> {
-        let epoch = self.core.epoch();
-        let state = file.node.state.lock();
-        let v4 = file.v4.lock();
-        let open = v4.open.filter(|open| open.epoch == epoch);
-        match (v4.lock, open, state.delegation.filter(|delegation| delegation.epoch == epoch)) {
-            (Some(lock), Some(_), _) => Ok(lock),
-            (None, Some(open), _) => Ok(open.state_id),
-            (_, None, Some(delegation)) => Ok(newest(delegation.state_id)),
-            (_, None, None) => Err(Error::Revoked),
+    /// What a file is read and written with, and the incarnation of the client that it is of: its locks, its open, or the
+    /// delegation (RFC 8881 §9.1.2). An open that was lost is made anew.
+    pub(super) async fn io_state(&self, file: &OpenFile) -> Result<(StateId, u64)> {
+        loop {
+            let epoch = self.core.session().await?.epoch();
+            {
+                let state = file.node.state.lock();
+                let v4 = file.v4.lock();
+                if v4.lost_locks {
+                    return Err(Error::Revoked);
+                }
+                let open = v4.open.filter(|open| open.epoch == epoch);
+                let delegation = state.delegation.filter(|delegation| delegation.epoch == epoch);
+                match (v4.lock, open, delegation) {
+                    (Some(lock), Some(_), _) => return Ok((lock, epoch)),
+                    (None, Some(open), _) => return Ok((open.state_id, epoch)),
+                    (None, None, Some(delegation)) if v4.open.is_none() => {
+                        return Ok((newest(delegation.state_id), epoch));
+                    }
+                    _ => {}
+                }
+            }
+            self.reopen(file, epoch).await?;
         }
     }
 
@@ -94,10 +110,11 @@ impl Mount {
         file: &OpenFile,
         send: impl Fn(StateId) -> F,
     ) -> Result<T> {
+        let mut attempts = 0;
         loop {
-            let state_id = self.io_state(file)?;
-            match send(state_id).await {
-                Err(error) => self.check_state(file, state_id, error)?,
+            let used = self.io_state(file).await?;
+            match send(used.0).await {
+                Err(error) => self.after_state_error(file, used, error, &mut attempts)?,
                 done => return done,
             }
         }
@@ -110,31 +127,24 @@ impl Mount {
         target: &OpenFile,
         send: impl Fn(StateId, StateId) -> F,
     ) -> Result<T> {
+        let mut attempts = 0;
         loop {
-            let used = (self.io_state(source)?, self.io_state(target)?);
-            match send(used.0, used.1).await {
-                Err(error) if self.io_state(source)? == used.0 => self.check_state(target, used.1, error)?,
-                Err(error) => self.check_state(source, used.0, error)?,
+            let used = (self.io_state(source).await?, self.io_state(target).await?);
+            match send(used.0.0, used.1.0).await {
+                // The server does not say which of the two it is.
+                Err(error) if status_of(&error).is_some_and(is_state_lost) && attempts < ATTEMPTS_MAX => {
+                    attempts += 1;
+                    self.core.check_states().await?;
+                }
                 done => return done,
             }
         }
     }
 
-    /// After an error: `Ok` when it is because the state was replaced meanwhile, and the request is to be made again.
-    fn check_state(&self, file: &OpenFile, used: StateId, error: Error) -> Result<()> {
-        if !status_of(&error).is_some_and(is_state_lost) {
-            return Err(error);
-        }
-        if self.io_state(file)? != used {
-            return Ok(());
-        }
-        Err(Error::Revoked)
-    }
-
     async fn read_with(
         &self,
         file: &OpenFile,
-        state_id: StateId,
+        (state_id, epoch): (StateId, u64),
         offset: u64,
         count: u32,
         describe: bool,
@@ -142,7 +152,7 @@ impl Mount {
         let args = ReadArgs { state_id, offset, count };
         let mut results = self
             .core
-            .compound(Kind::repeatable(Operation::Read), |operations| {
+            .compound(Kind::repeatable(Operation::Read).in_epoch(epoch), |operations| {
                 operations.put_fh(&file.node.handle).put(Operation::Read, &args);
                 if describe {
                     operations.get_attr();
@@ -155,10 +165,10 @@ impl Mount {
         Ok(ReadReply { data: read.data, eof: read.eof, attributes })
     }
 
-    async fn write_with(&self, file: &OpenFile, args: &WriteChunk<'_>) -> Result<WriteReply> {
+    async fn write_with(&self, file: &OpenFile, args: &WriteChunk<'_>, epoch: u64) -> Result<WriteReply> {
         let mut results = self
             .core
-            .compound(Kind::repeatable(Operation::Write), |operations| {
+            .compound(Kind::repeatable(Operation::Write).in_epoch(epoch), |operations| {
                 operations.put_fh(&file.node.handle).put(Operation::Write, args).get_attr();
             })
             .await?;

@@ -4,6 +4,7 @@ use proto::nfs4::{LockDenied, LockTArgs, LockType, Operation, Status};
 
 use super::Mount;
 use super::compound::status_of;
+use super::open::owner_of;
 use super::send::Kind;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
@@ -22,7 +23,7 @@ impl Mount {
             LockKind::Shared => LockType::Read,
             LockKind::Exclusive => LockType::Write,
         };
-        let args = LockTArgs { kind, offset, length, owner: self.owner(file.id) };
+        let args = LockTArgs { kind, offset, length, owner: owner_of(file.id) };
         let mut results = self
             .core
             .compound(Kind::repeatable(Operation::LockT), |operations| {

@@ -49,11 +49,10 @@ pub(crate) async fn open(
     let prefetch = Prefetch::plan(shared, remembered.as_ref(), options);
     let ahead = ahead::Plan::make(shared, remembered.as_ref(), options, file_id);
     let along = Along { read: prefetch.map(|prefetch| prefetch.count), lock: ahead.as_ref() };
-    let epoch = mount.core.epoch();
     let owner = mount.core.owners.lock().take();
     let asked = Instant::now();
     let sent = send_open(mount, (dir, name), options, owner, along).await;
-    let Answer { opened, described, lock, data } = match sent {
+    let Answer { opened, described, lock, data, epoch } = match sent {
         Ok(answer) => answer,
         Err(error) => {
             mount.core.owners.lock().give_back(owner);
@@ -64,7 +63,8 @@ pub(crate) async fn open(
             };
         }
     };
-    let open = ServerOpen { owner, state_id: newest(opened.state_id), write: options.write, epoch };
+    let state_id = newest(opened.state_id);
+    let open = ServerOpen { owner, state_id, read: options.read, write: options.write, epoch };
     let found = match described {
         Ok(found) => found,
         Err(error) => {
@@ -89,7 +89,8 @@ pub(crate) async fn open(
     }
     mount.accept_delegation(&node, &opened.delegation, epoch);
     let ahead = ahead.filter(|_| lock.is_some()).map(|plan| plan.granted(epoch));
-    Ok(Outcome::Opened(Opened { node, v4: FileState { open: Some(open), lock, ahead }, gate: None }))
+    let v4 = FileState { open: Some(open), lock, ahead, lost_locks: false };
+    Ok(Outcome::Opened(Opened { node, v4, gate: None }))
 }
 
 /// Makes an empty file, which must not exist: OPEN and CLOSE in one request.
@@ -107,7 +108,7 @@ pub(crate) async fn create_file(
     let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };
     let args = OpenArgs {
         create: Some(CreateHow::Guarded(set)),
-        ..open_args(mount, name, &options, owner, share::WANT_NO_DELEGATION)
+        ..open_args(name, &options, owner, share::WANT_NO_DELEGATION)
     };
     let asked = Instant::now();
     let sent = mount
@@ -135,8 +136,8 @@ pub(crate) async fn create_file(
     match results.get::<StateId>(Operation::Close) {
         Ok(_) => mount.core.owners.lock().give_back(owner),
         Err(_) => {
-            let (state_id, epoch) = (newest(opened.state_id), mount.core.epoch());
-            let open = ServerOpen { owner, state_id, write: true, epoch };
+            let (state_id, epoch) = (newest(opened.state_id), results.epoch);
+            let open = ServerOpen { owner, state_id, read: false, write: true, epoch };
             mount.close_later(Some(&found.handle), open).await;
         }
     }
@@ -165,6 +166,8 @@ struct Answer {
     lock: Option<StateId>,
     /// What was read along.
     data: Option<Bytes>,
+    /// The incarnation of the client that it is of.
+    epoch: u64,
 }
 
 /// What is asked for along with an OPEN.
@@ -186,15 +189,12 @@ async fn send_open(
         true => share::WANT_READ_DELEGATION,
         false => share::WANT_NO_DELEGATION,
     };
-    let args = open_args(mount, name, options, owner, wish);
-    // Opening what exists twice, as the same owner, is the same as once.
-    let kind = match options.create {
-        true => Kind::once(Operation::Open),
-        false => Kind::repeatable(Operation::Open),
-    };
+    let args = open_args(name, options, owner, wish);
+    // Opening twice, as the same owner, is the same as once; an exclusive create is known by its verifier.
+    let kind = Kind::repeatable(Operation::Open);
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
     let truncate = options.truncate && !options.create;
-    let lock = along.lock.map(|plan| plan.args(mount));
+    let lock = along.lock.map(ahead::Plan::args);
     let mut results = mount
         .core
         .compound(kind, |operations| {
@@ -228,13 +228,13 @@ async fn send_open(
                     described.and_then(|found| Ok(Found { attributes: results.attributes()?, ..found }));
             }
             // Somebody else has it: nothing behind it was looked at.
-            Err(_) => return Ok(Answer { opened, described, lock: None, data: None }),
+            Err(_) => return Ok(Answer { opened, described, lock: None, data: None, epoch: results.epoch }),
         }
     }
     let wanted = along.read.is_some() && described.is_ok();
     let data =
         wanted.then(|| results.get::<ReadResult>(Operation::Read).ok()).flatten().map(|read| read.data);
-    Ok(Answer { opened, described, lock: state, data })
+    Ok(Answer { opened, described, lock: state, data, epoch: results.epoch })
 }
 
 fn read_open(results: &mut Results) -> Result<OpenResult> {
@@ -242,7 +242,7 @@ fn read_open(results: &mut Results) -> Result<OpenResult> {
     results.get(Operation::Open)
 }
 
-fn open_args(mount: &Mount, name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
+fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
     let read = if options.read { share::READ } else { 0 };
     let write = if options.write { share::WRITE } else { 0 };
     let set = AttributeValues {
@@ -259,22 +259,29 @@ fn open_args(mount: &Mount, name: &Bytes, options: &OpenOptions, owner: u64, wis
         sequence: 0,
         share_access: read | write | wish,
         share_deny: 0,
-        owner: mount.owner(owner),
+        owner: owner_of(owner),
         create,
         claim: OpenClaim::Null(name.clone()),
     }
 }
 
+/// An open-owner or lock-owner. The client in it is told by the session (RFC 8881 §18.16.3).
+pub(super) fn owner_of(number: u64) -> StateOwner {
+    StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
+}
+
+/// The delegation that came with an open: its stateid, whether it is for writing, and whether it is recalled already.
+pub(super) fn granted_delegation(granted: &OpenDelegation) -> Option<(StateId, bool, bool)> {
+    match granted {
+        OpenDelegation::Read(read) => Some((read.state_id, false, read.recall)),
+        OpenDelegation::Write(write) => Some((write.state_id, true, write.recall)),
+        // Times are not asked for: those of RFC 9754 never come.
+        OpenDelegation::ReadAttributes(_) | OpenDelegation::WriteAttributes(_) => None,
+        OpenDelegation::None | OpenDelegation::NoneExt(_) => None,
+    }
+}
+
 impl Mount {
-    /// An open-owner or lock-owner. The client in it is told by the session (RFC 8881 §18.16.3).
-    pub(super) fn owner(&self, number: u64) -> StateOwner {
-        self.state_owner(Bytes::copy_from_slice(&number.to_be_bytes()))
-    }
-
-    pub(super) fn state_owner(&self, owner: Bytes) -> StateOwner {
-        StateOwner { client: ClientId(0), owner }
-    }
-
     /// Opens a file by a delegation that is being given back (CLAIM_DELEG_CUR_FH, RFC 8881 §10.2.1).
     pub(super) async fn open_delegated(
         &self,
@@ -288,14 +295,14 @@ impl Mount {
             sequence: 0,
             share_access: access | share::WANT_NO_DELEGATION,
             share_deny: 0,
-            owner: self.owner(owner),
+            owner: owner_of(owner),
             create: None,
             claim: OpenClaim::DelegateCurrentHandle(delegation.state_id),
         };
         let opened = async {
             let mut results = self
                 .core
-                .compound(Kind::repeatable(Operation::Open), |operations| {
+                .compound(Kind::repeatable(Operation::Open).in_epoch(delegation.epoch), |operations| {
                     operations.put_fh(&node.handle).put(Operation::Open, &args);
                 })
                 .await?;
@@ -303,7 +310,8 @@ impl Mount {
         };
         match opened.await {
             Ok(opened) => {
-                Ok(ServerOpen { owner, state_id: newest(opened.state_id), write, epoch: delegation.epoch })
+                let state_id = newest(opened.state_id);
+                Ok(ServerOpen { owner, state_id, read: true, write, epoch: delegation.epoch })
             }
             Err(error) => {
                 self.core.owners.lock().give_back(owner);
@@ -314,13 +322,7 @@ impl Mount {
 
     /// The delegation that came with an open.
     fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
-        let (state_id, write, recalled) = match granted {
-            OpenDelegation::Read(read) => (read.state_id, false, read.recall),
-            OpenDelegation::Write(write) => (write.state_id, true, write.recall),
-            // Times are not asked for: those of RFC 9754 never come.
-            OpenDelegation::ReadAttributes(_) | OpenDelegation::WriteAttributes(_) => return,
-            OpenDelegation::None | OpenDelegation::NoneExt(_) => return,
-        };
+        let Some((state_id, write, recalled)) = granted_delegation(granted) else { return };
         let delegation = Delegation { state_id, write, returning: false, epoch };
         self.core.hold_delegation(node, delegation, recalled);
     }

@@ -2,6 +2,7 @@
 //! (RFC 8881 §2.10.6).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use proto::nfs4::{
@@ -13,7 +14,7 @@ use rpc::net::Reply;
 
 use super::compound::{Head, Operations, Results};
 use super::core::Core;
-use super::gate::HeldSlot;
+use super::gate::{HeldSlot, Session};
 use super::recovery::notice;
 use crate::error::{Error, Result};
 use crate::nfs3::call_error;
@@ -34,15 +35,23 @@ pub(super) struct Kind {
     pub(super) principal: Operation,
     /// It does no harm to carry it out twice. Otherwise the server is asked to keep its reply.
     pub(super) repeatable: bool,
+    /// It carries state of this incarnation of the client, and is of no use to another.
+    epoch: Option<u64>,
 }
 
 impl Kind {
     pub(super) fn repeatable(principal: Operation) -> Self {
-        Self { principal, repeatable: true }
+        Self { principal, repeatable: true, epoch: None }
     }
 
     pub(super) fn once(principal: Operation) -> Self {
-        Self { principal, repeatable: false }
+        Self { principal, repeatable: false, epoch: None }
+    }
+
+    /// It carries state of this incarnation of the client. When another has begun before it is carried out, it fails with
+    /// NFS4ERR_STALE_STATEID, as if the server had been asked.
+    pub(super) fn in_epoch(self, epoch: u64) -> Self {
+        Self { epoch: Some(epoch), ..self }
     }
 }
 
@@ -52,6 +61,8 @@ enum Verdict {
     Done(Results),
     /// Send the same again in the same slot.
     Repeat(Duration),
+    /// Send the same again in the same slot when the server may be there again.
+    Unreached,
     /// Send it again as a new request.
     Again(Duration),
     /// As `Again`, if no earlier sending may have been carried out.
@@ -60,6 +71,15 @@ enum Verdict {
     SessionLost,
     /// The session has died with its server, which tells by it that the request was not carried out.
     SessionDead,
+}
+
+/// How a request ended in one session.
+enum Outcome {
+    Done(Results),
+    /// The session is given up, and the request was not carried out.
+    Unsent,
+    /// The session is given up, and nobody knows whether the request was carried out.
+    InDoubt,
 }
 
 impl Core {
@@ -83,62 +103,122 @@ impl Core {
     }
 
     /// As [`Core::compound`], without riders.
+    ///
+    /// A mount that is not `soft` waits for ever; who drops the future does not.
     pub(super) async fn carry_out(
         self: &Arc<Self>,
         kind: Kind,
         build: impl Fn(&mut Operations<'_, '_>),
     ) -> Result<Results> {
-        let name = kind.principal.name();
-        let started = Instant::now();
-        let mut pause = PAUSE;
+        let operation = kind.principal.name();
+        let Some(limit) = self.options.time_limit() else {
+            return self.compound_in_any(kind, &build, &AtomicBool::new(false)).await;
+        };
+        let in_doubt = AtomicBool::new(false);
+        match tokio::time::timeout(limit, self.compound_in_any(kind, &build, &in_doubt)).await {
+            Ok(outcome) => outcome,
+            Err(_) if kind.repeatable || !in_doubt.load(Ordering::Relaxed) => {
+                Err(Error::Timeout { operation })
+            }
+            Err(_) => Err(Error::UncertainOutcome { operation }),
+        }
+    }
+
+    /// As [`Core::compound`], without a time limit. `in_doubt` tells what to make of it when it is dropped.
+    async fn compound_in_any(
+        self: &Arc<Self>,
+        kind: Kind,
+        build: &impl Fn(&mut Operations<'_, '_>),
+        in_doubt: &AtomicBool,
+    ) -> Result<Results> {
+        let operation = kind.principal.name();
         loop {
             let session = self.session().await?;
+            if kind.epoch.is_some_and(|epoch| epoch != session.epoch()) {
+                return Err(Error::server(operation, Status::StaleStateId));
+            }
+            let outcome = self.compound_in(&session, kind, build, in_doubt).await?;
+            if !matches!(outcome, Outcome::Done(_)) {
+                self.recover_session(&session).await?;
+            }
+            match outcome {
+                Outcome::Done(results) => return Ok(results),
+                Outcome::InDoubt if !kind.repeatable => return Err(Error::UncertainOutcome { operation }),
+                Outcome::InDoubt | Outcome::Unsent => {}
+            }
+        }
+    }
+
+    /// As [`Core::compound`], in `session` or not at all: for those who make it ready for others.
+    pub(super) async fn compound_in_session(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        kind: Kind,
+        build: impl Fn(&mut Operations<'_, '_>),
+    ) -> Result<Results> {
+        match self.compound_in(session, kind, &build, &AtomicBool::new(false)).await? {
+            Outcome::Done(results) => Ok(results),
+            Outcome::Unsent | Outcome::InDoubt => {
+                Err(Error::server(kind.principal.name(), Status::BadSession))
+            }
+        }
+    }
+
+    async fn compound_in(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        kind: Kind,
+        build: &impl Fn(&mut Operations<'_, '_>),
+        in_doubt: &AtomicBool,
+    ) -> Result<Outcome> {
+        let mut pause = PAUSE;
+        loop {
             let waiting = Instant::now();
-            let Some(slot) = session.acquire().await else { continue };
+            let Some(slot) = session.acquire().await else { return Ok(Outcome::Unsent) };
             let queued = waiting.elapsed();
             let mut sending = Sending { core: self, slot: Some(slot) };
+            let mut unreached_pause = CONNECT_PAUSE;
             let verdict = loop {
-                self.bind_if_needed(&session).await;
-                match self.send_once(&mut sending, kind, queued, &build).await? {
-                    Verdict::Repeat(wait) if started.elapsed() < self.options.timeout => {
-                        tokio::time::sleep(wait).await;
+                self.bind_if_needed(session).await;
+                let verdict = self.send_once(&mut sending, kind, queued, build, in_doubt).await?;
+                in_doubt.store(sending.was_in_doubt(), Ordering::Relaxed);
+                match verdict {
+                    Verdict::Repeat(wait) => tokio::time::sleep(wait).await,
+                    Verdict::Unreached => {
+                        tokio::time::sleep(unreached_pause).await;
+                        unreached_pause = (unreached_pause * 2).min(PAUSE_MAX);
                     }
-                    Verdict::Repeat(_) if kind.repeatable => return Err(Error::Timeout { operation: name }),
-                    Verdict::Repeat(_) => return Err(Error::UncertainOutcome { operation: name }),
                     verdict => break verdict,
                 }
+                if self.has_ended() {
+                    return Err(Error::Usage("the client is shut down"));
+                }
             };
-            let in_doubt = sending.was_in_doubt();
+            let was_in_doubt = sending.was_in_doubt();
             match verdict {
                 Verdict::Done(results) => {
                     sending.finish(true);
-                    return Ok(results);
+                    return Ok(Outcome::Done(results));
                 }
                 Verdict::Again(wait) => {
                     sending.finish(true);
-                    let wait = if wait == PAUSE { pause } else { wait };
+                    in_doubt.store(false, Ordering::Relaxed);
+                    tokio::time::sleep(if wait == PAUSE { pause } else { wait }).await;
                     pause = (pause * 2).min(PAUSE_MAX);
-                    if started.elapsed() > self.options.timeout {
-                        return Err(Error::Timeout { operation: name });
-                    }
-                    tokio::time::sleep(wait).await;
                 }
-                Verdict::AgainUnlessInDoubt | Verdict::Repeat(_) => {
+                Verdict::AgainUnlessInDoubt | Verdict::Repeat(_) | Verdict::Unreached => {
                     sending.finish(true);
-                    if in_doubt && !kind.repeatable {
-                        return Err(Error::UncertainOutcome { operation: name });
+                    if was_in_doubt && !kind.repeatable {
+                        return Err(Error::UncertainOutcome { operation: kind.principal.name() });
                     }
                 }
                 Verdict::SessionLost => {
                     sending.finish(false);
-                    self.recover_session(&session).await?;
-                    if in_doubt && !kind.repeatable {
-                        return Err(Error::UncertainOutcome { operation: name });
-                    }
+                    return Ok(if was_in_doubt { Outcome::InDoubt } else { Outcome::Unsent });
                 }
                 Verdict::SessionDead => {
                     sending.finish(false);
-                    self.recover_session(&session).await?;
+                    return Ok(Outcome::Unsent);
                 }
             }
         }
@@ -150,6 +230,7 @@ impl Core {
         kind: Kind,
         queued: Duration,
         build: &impl Fn(&mut Operations<'_, '_>),
+        in_doubt: &AtomicBool,
     ) -> Result<Verdict> {
         let slot = sending.slot.as_mut().expect("it is held until the request is over");
         let args = SequenceArgs {
@@ -161,7 +242,9 @@ impl Core {
         };
         let mut principal_place = 0;
         let before = std::mem::replace(&mut slot.in_doubt, true);
+        in_doubt.store(true, Ordering::Relaxed);
         let connection = self.connection();
+        let sent = Instant::now();
         let answer = connection
             .call(PROGRAM, VERSION, COMPOUND, |to| {
                 let mut builder = CompoundBuilder::begin(to, self.minor_version);
@@ -177,7 +260,7 @@ impl Core {
             Ok(reply) => {
                 self.tap.answered(request, cost(&reply, queued));
                 slot.in_doubt = before;
-                let verdict = Self::judge(self, slot, kind, principal_place, reply);
+                let verdict = self.judge(slot, kind, principal_place, (sent, reply));
                 if matches!(verdict, Err(Error::PeerMisbehaved { .. })) {
                     slot.in_doubt = true;
                 }
@@ -194,7 +277,7 @@ impl Core {
                     CallError::Connect(_) => {
                         // This sending never left; an earlier one may have.
                         slot.in_doubt = before;
-                        Ok(Verdict::Repeat(CONNECT_PAUSE))
+                        Ok(Verdict::Unreached)
                     }
                     other => {
                         let not_carried_out =
@@ -212,7 +295,7 @@ impl Core {
         slot: &HeldSlot,
         kind: Kind,
         principal_place: u32,
-        reply: Reply,
+        (sent, reply): (Instant, Reply),
     ) -> Result<Verdict> {
         let name = kind.principal.name();
         let broken = |error: xdr::Error| Error::misbehaved(name, error);
@@ -227,9 +310,9 @@ impl Core {
         {
             return Err(Error::misbehaved(name, "the answer is for another slot"));
         }
-        self.renewed();
+        self.heed(sequence.status_flags, sent);
+        self.lease.renewed(sent);
         slot.session().set_target(sequence.target_highest_slot);
-        self.heed(sequence.status_flags);
         match head.status {
             Status::RetryUncachedReply => Ok(Verdict::AgainUnlessInDoubt),
             // Unless it is only the tail that failed, after the principal operation was carried out.
@@ -237,7 +320,7 @@ impl Core {
                 Ok(Verdict::Again(PAUSE))
             }
             Status::Grace if head.results <= principal_place => Ok(Verdict::Again(GRACE_PAUSE)),
-            _ => Ok(Verdict::Done(Results { operation: name, reader })),
+            _ => Ok(Verdict::Done(Results { operation: name, epoch: slot.session().epoch(), reader })),
         }
     }
 
@@ -262,19 +345,32 @@ impl Core {
     }
 
     /// What the server wants to be noticed (`sr_status_flags`).
-    fn heed(self: &Arc<Self>, flags: u32) {
-        const PATH: u32 = sequence_flags::CB_PATH_DOWN
-            | sequence_flags::CB_PATH_DOWN_SESSION
-            | sequence_flags::BACKCHANNEL_FAULT;
-        const LOST: u32 = sequence_flags::EXPIRED_ALL_STATE_REVOKED
-            | sequence_flags::EXPIRED_SOME_STATE_REVOKED
-            | sequence_flags::ADMIN_STATE_REVOKED
-            | sequence_flags::RESTART_RECLAIM_NEEDED;
+    fn heed(self: &Arc<Self>, mut flags: u32, sent: Instant) {
+        use sequence_flags as flag;
+        const PATH: u32 = flag::CB_PATH_DOWN | flag::CB_PATH_DOWN_SESSION;
+        const REVOKED: u32 = flag::EXPIRED_ALL_STATE_REVOKED
+            | flag::EXPIRED_SOME_STATE_REVOKED
+            | flag::ADMIN_STATE_REVOKED
+            | flag::RECALLABLE_STATE_REVOKED;
+        if flags == 0 {
+            return;
+        }
+        if flags & flag::RESTART_RECLAIM_NEEDED != 0 && self.is_reclaimed_since(sent) {
+            flags &= !flag::RESTART_RECLAIM_NEEDED;
+        }
+        if flags & REVOKED != 0 {
+            self.lease.set_doubted(true);
+        }
+        if flags & flag::LEASE_MOVED != 0 {
+            // Who uses what has moved is told NFS4ERR_MOVED; nothing else of it is known here.
+            tracing::debug!("a file system has moved to another server");
+        }
         let mut what = 0;
         for (seen, meaning) in [
             (PATH, notice::PATH),
-            (LOST, notice::STATE),
-            (sequence_flags::RECALLABLE_STATE_REVOKED, notice::DELEGATIONS),
+            (REVOKED, notice::STATE),
+            (flag::RESTART_RECLAIM_NEEDED, notice::RECLAIM),
+            (flag::BACKCHANNEL_FAULT, notice::FAULT),
         ] {
             if flags & seen != 0 {
                 what |= meaning;
@@ -290,10 +386,14 @@ impl Core {
     async fn settle(self: Arc<Self>, slot: HeldSlot) {
         let kind = Kind::repeatable(Operation::Sequence);
         let mut sending = Sending { core: &self, slot: Some(slot) };
-        let started = Instant::now();
-        while started.elapsed() < self.options.timeout && !self.has_ended() {
-            match self.send_once(&mut sending, kind, Duration::ZERO, &|_| {}).await {
+        let (mut pause, in_doubt) = (CONNECT_PAUSE, AtomicBool::new(true));
+        while !self.has_ended() && sending.slot.as_ref().is_some_and(|slot| !slot.session().is_closed()) {
+            match self.send_once(&mut sending, kind, Duration::ZERO, &|_| {}, &in_doubt).await {
                 Ok(Verdict::Repeat(wait)) => tokio::time::sleep(wait.max(PAUSE)).await,
+                Ok(Verdict::Unreached) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE_MAX);
+                }
                 Ok(Verdict::SessionLost) => {
                     let session = sending.slot.as_ref().map(|slot| Arc::clone(slot.session()));
                     sending.finish(false);

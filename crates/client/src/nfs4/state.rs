@@ -1,6 +1,6 @@
 //! What a file and an object of NFSv4.1 remember of the server's state. Pure.
 
-use proto::nfs4::StateId;
+use proto::nfs4::{StateId, share};
 
 use super::LockAhead;
 
@@ -10,10 +10,23 @@ pub(crate) struct ServerOpen {
     /// The number of the open-owner, its own for each open.
     pub(crate) owner: u64,
     pub(crate) state_id: StateId,
+    pub(crate) read: bool,
     pub(crate) write: bool,
-    /// The incarnation of the client at the server that it belongs to.
+    /// The incarnation of the client at the server that it belongs to; [`LOST`] when the server has ended it.
     pub(crate) epoch: u64,
 }
+
+impl ServerOpen {
+    /// The bits of `share_access` that it has.
+    pub(super) fn access(&self) -> u32 {
+        let read = if self.read { share::READ } else { 0 };
+        let write = if self.write { share::WRITE } else { 0 };
+        read | write
+    }
+}
+
+/// The incarnation of what is to be opened again.
+pub(crate) const LOST: u64 = 0;
 
 /// What an open file has at the server.
 #[derive(Debug, Default)]
@@ -24,6 +37,8 @@ pub(crate) struct FileState {
     pub(crate) lock: Option<StateId>,
     /// A lock that came with the open, which nobody has asked for yet.
     pub(crate) ahead: Option<LockAhead>,
+    /// Locks are lost: nothing may be read or written under them, until they are given up.
+    pub(crate) lost_locks: bool,
 }
 
 /// A delegation of an object.

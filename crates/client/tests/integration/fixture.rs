@@ -62,20 +62,18 @@ impl Fixture {
         Self { server, directory }
     }
 
-    /// Another server at the same address on the same files, which remembers nothing of its clients.
+    /// Another server at the same address on the same files and state directory.
     pub async fn restart(self, address: SocketAddr) -> Self {
         self.restart_with(address, |_| {}).await
     }
 
     pub async fn restart_with(self, address: SocketAddr, change: impl FnOnce(&mut ServeOptions)) -> Self {
-        let mut options = ServeOptions::new(self.directory.path().join("export"));
-        trust(&mut options);
-        options.state_directory = Some(self.directory.path().join("state"));
-        options.listen = address;
-        change(&mut options);
+        self.stop().await.start(address, change).await
+    }
+
+    pub async fn stop(self) -> Stopped {
         self.server.stop().await.unwrap();
-        let server = Running::start(&options).await.unwrap();
-        Self { server, directory: self.directory }
+        Stopped { directory: self.directory }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -97,6 +95,29 @@ impl Fixture {
 
     pub async fn client_with(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
         connect(self.address(), version, change).await
+    }
+}
+
+/// The files and the state directory of a server that does not run.
+pub struct Stopped {
+    directory: TempDir,
+}
+
+impl Stopped {
+    /// Another server, which has not kept who its clients were.
+    pub async fn start_without_records(self, address: SocketAddr) -> Fixture {
+        std::fs::remove_file(self.directory.path().join("state/clients.redb")).unwrap();
+        self.start(address, |_| {}).await
+    }
+
+    pub async fn start(self, address: SocketAddr, change: impl FnOnce(&mut ServeOptions)) -> Fixture {
+        let mut options = ServeOptions::new(self.directory.path().join("export"));
+        trust(&mut options);
+        options.state_directory = Some(self.directory.path().join("state"));
+        options.listen = address;
+        change(&mut options);
+        let server = Running::start(&options).await.unwrap();
+        Fixture { server, directory: self.directory }
     }
 }
 

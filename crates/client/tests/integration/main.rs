@@ -10,6 +10,8 @@ mod fixture;
 mod mount_options;
 mod names;
 mod recovery;
+mod recovery_loss;
+mod recovery_restart;
 mod relay;
 mod requests;
 mod riders;

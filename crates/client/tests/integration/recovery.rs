@@ -102,21 +102,6 @@ async fn dropping_requests_under_way_harms_nothing(version: Version) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_server_is_met_as_a_new_client_and_open_files_are_lost() {
-    let fixture = Fixture::new().await;
-    let client = fixture.client(Version::V4_1).await;
-    write_whole(&client, "/file", "data").await;
-    let file = client.open("/file", WRITE).await.unwrap();
-    let address = fixture.address();
-    let fixture = fixture.restart(address).await;
-    assert!(matches!(file.read_at(0, 4).await, Err(Error::Revoked)));
-    assert_eq!(read_whole(&client, "/file").await, "data");
-    write_whole(&client, "/file", "again").await;
-    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"again");
-    client.shutdown().await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_under_way_survive_restarts_of_a_server_with_persistent_sessions() {
     let mut fixture = Fixture::with(|options| options.persistent_sessions = true).await;
     let (address, client) = (fixture.address(), fixture.client(Version::V4_1).await);

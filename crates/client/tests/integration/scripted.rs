@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use client::{Client, Error, Options, Url, Version};
+use client::{Client, Options, Url, Version};
 use parking_lot::Mutex;
 use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
@@ -272,16 +272,21 @@ async fn a_lost_session_is_replaced_and_the_request_carried_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_of_an_earlier_incarnation_are_lost_and_say_so() {
+async fn a_file_that_is_gone_after_a_restart_is_lost_alone() {
     let (peer, client) = Peer::start().await;
     let file = client.open("/file", WRITE).await.unwrap();
+    let other = client.open("/file", WRITE).await.unwrap();
     peer.fail(Operation::Sequence, &[Status::BadSession]);
     peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
+    peer.fail(Operation::Open, &[Status::Stale, Status::Ok, Status::Stale]);
     client.forget("/").await.unwrap();
     client.metadata("/").await.unwrap();
     file.write_at(0, "lost".into()).await.unwrap();
-    assert!(matches!(file.close().await, Err(Error::Revoked)));
+    assert_eq!(file.close().await.unwrap_err().kind(), std::io::ErrorKind::StaleNetworkFileHandle);
     assert!(peer.state.lock().written.is_empty());
+    other.write_at(0, "kept".into()).await.unwrap();
+    other.close().await.unwrap();
+    assert_eq!(peer.state.lock().content, b"kept");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
+use crate::batch::{Batch, Output};
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -15,6 +17,7 @@ use crate::open::OpenOptions;
 use crate::options::{Options, Version};
 use crate::shared::Shared;
 use crate::tap::Tap;
+use crate::tree::{Descend, Location, TreeEntry, TreeOptions, TreeReport};
 use crate::url::Url;
 use crate::xattr::XattrMode;
 
@@ -159,6 +162,64 @@ impl Client {
     /// See [`Error`].
     pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
         self.root().read_dir(path).await
+    }
+
+    /// Carries out many operations in few round trips. The results are in the order of the items.
+    pub async fn run(&self, batch: Batch) -> Vec<Result<Output>> {
+        self.shared.run_batch(&self.shared.root, batch).await
+    }
+
+    /// Hands every object below the directory `path` to `visit`: a directory before what is in it, the entries of one
+    /// directory together, in no other order. Symbolic links below `path` are not followed.
+    ///
+    /// # Errors
+    /// When `path` cannot be reached; what cannot be listed is told in the report.
+    pub async fn list_tree(
+        &self,
+        path: impl AsRef<[u8]>,
+        options: &TreeOptions,
+        visit: impl FnMut(TreeEntry) -> Descend,
+    ) -> Result<TreeReport> {
+        self.shared.list_tree(path.as_ref(), options, visit).await
+    }
+
+    /// Copies what is in one directory to another, of which at least one is at the server: regular files with their data,
+    /// directories, symbolic links as such, and hard links within the tree. The target is made if it is not there.
+    /// What is written at the server is on stable storage when this returns.
+    ///
+    /// # Errors
+    /// When one of the directories cannot be reached; what cannot be copied is told in the report.
+    pub async fn copy_tree(
+        &self,
+        from: &Location,
+        to: &Location,
+        options: &TreeOptions,
+    ) -> Result<TreeReport> {
+        self.shared.copy_tree(from, to, options).await
+    }
+
+    /// Removes the directory `path` and everything in it; of the root, everything in it. Symbolic links are removed, not
+    /// followed.
+    ///
+    /// # Errors
+    /// When `path` cannot be reached; what cannot be removed is told in the report.
+    pub async fn remove_tree(&self, path: impl AsRef<[u8]>, options: &TreeOptions) -> Result<TreeReport> {
+        self.shared.remove_tree(path.as_ref(), options).await
+    }
+
+    /// Unpacks an archive into the directory `path`, which is made if it is not there. Nothing is written outside of it: paths
+    /// with `..` are refused, leading slashes dropped, symbolic links not followed. Directories that the archive does not
+    /// name are made. What is written is on stable storage when this returns. `archive` is read in a thread of its own.
+    ///
+    /// # Errors
+    /// When `path` cannot be reached or the archive cannot be read to its end; what cannot be written is told in the report.
+    pub async fn extract_tar(
+        &self,
+        archive: impl Read + Send + 'static,
+        path: impl AsRef<[u8]>,
+        options: &TreeOptions,
+    ) -> Result<TreeReport> {
+        self.shared.extract_tar(archive, path.as_ref(), options).await
     }
 
     /// The attributes of an object; of a symbolic link, those of what it leads to.

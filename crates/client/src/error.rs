@@ -78,6 +78,17 @@ pub enum Error {
         /// What was asked.
         operation: &'static str,
     },
+    /// An item of a batch that was not tried, because another one failed before.
+    #[error("not tried, since something before it failed")]
+    Skipped,
+    /// The local file system failed, or an archive cannot be read.
+    #[error("{cause}")]
+    Local {
+        /// The class of the error.
+        kind: io::ErrorKind,
+        /// What it says.
+        cause: String,
+    },
     /// A lock that somebody else holds.
     #[error("somebody else holds a conflicting lock")]
     Locked,
@@ -104,7 +115,8 @@ impl Error {
             Self::NotOffered(_) | Self::Unsupported { .. } => io::ErrorKind::Unsupported,
             Self::Timeout { .. } => io::ErrorKind::TimedOut,
             Self::Revoked => io::ErrorKind::StaleNetworkFileHandle,
-            Self::UncertainOutcome { .. } => io::ErrorKind::Other,
+            Self::UncertainOutcome { .. } | Self::Skipped => io::ErrorKind::Other,
+            Self::Local { kind, .. } => *kind,
             Self::Locked => io::ErrorKind::WouldBlock,
             Self::Usage(_) | Self::Address(_) => io::ErrorKind::InvalidInput,
         }

@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod batch;
 pub mod blocking;
 mod cache;
 mod client;
@@ -69,6 +70,7 @@ mod shared;
 mod slots;
 mod sparse;
 pub mod tap;
+mod tree;
 mod url;
 mod walk;
 mod write;
@@ -76,6 +78,7 @@ mod writeback;
 mod xattr;
 
 pub use attributes::{Access, Attributes, DirEntry, FileType, FsStat, SetAttributes, SetTime, Time};
+pub use batch::{Batch, Existing, Output};
 pub use client::Client;
 pub use directory::Directory;
 pub use error::{Error, Result, Status};
@@ -85,5 +88,6 @@ pub use lock::{Conflict, LockKind};
 pub use open::OpenOptions;
 pub use options::{AttributeTimeouts, LookupCache, Options, Version};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};
+pub use tree::{Descend, Location, Progress, TreeEntry, TreeFailure, TreeOptions, TreeProgress, TreeReport};
 pub use url::{DEFAULT_PORT, Url, UrlError};
 pub use xattr::XattrMode;

@@ -107,25 +107,34 @@ impl Shared {
         self.check_writable()?;
         let (from_dir, from_name) = self.resolve_parent(start, from).await?;
         let (to_dir, to_name) = self.resolve_parent(start, to).await?;
-        let moved = self.remembered_name(&from_dir, &from_name).flatten();
-        let replaced = self.remembered_name(&to_dir, &to_name).flatten();
+        self.rename_in((&from_dir, &from_name), (&to_dir, &to_name)).await
+    }
+
+    /// As [`Shared::rename`], in directories that are known.
+    pub(crate) async fn rename_in(
+        self: &Arc<Self>,
+        (from_dir, from_name): (&Arc<Node>, &Bytes),
+        (to_dir, to_name): (&Arc<Node>, &Bytes),
+    ) -> Result<()> {
+        self.check_writable()?;
+        let moved = self.remembered_name(from_dir, from_name).flatten();
+        let replaced = self.remembered_name(to_dir, to_name).flatten();
         for node in moved.iter().chain(&replaced) {
             self.protocol().before_change(node).await?;
             node.state.lock().known.expire();
         }
         let asked = Instant::now();
-        let renamed =
-            self.protocol().rename((&from_dir.handle, &from_name), (&to_dir.handle, &to_name)).await;
-        let renamed = self.or_forget(&to_dir, &to_name, renamed);
-        let (from_effect, to_effect) = self.or_forget(&from_dir, &from_name, renamed)?;
-        self.learn_effect(&from_dir, from_effect, asked);
-        if !Arc::ptr_eq(&from_dir, &to_dir) {
-            self.learn_effect(&to_dir, to_effect, asked);
+        let renamed = self.protocol().rename((&from_dir.handle, from_name), (&to_dir.handle, to_name)).await;
+        let renamed = self.or_forget(to_dir, to_name, renamed);
+        let (from_effect, to_effect) = self.or_forget(from_dir, from_name, renamed)?;
+        self.learn_effect(from_dir, from_effect, asked);
+        if !Arc::ptr_eq(from_dir, to_dir) {
+            self.learn_effect(to_dir, to_effect, asked);
         }
-        self.learn_name(&from_dir, &from_name, None);
+        self.learn_name(from_dir, from_name, None);
         match moved {
-            Some(node) => self.learn_name(&to_dir, &to_name, Some(&node)),
-            None => self.forget_name(&to_dir, &to_name),
+            Some(node) => self.learn_name(to_dir, to_name, Some(&node)),
+            None => self.forget_name(to_dir, to_name),
         }
         Ok(())
     }
@@ -140,12 +149,23 @@ impl Shared {
         self.check_writable()?;
         let node = self.resolve(start, existing, false).await?;
         let (dir, name) = self.resolve_parent(start, path).await?;
-        self.protocol().before_change(&node).await?;
+        self.link_in(&node, &dir, &name).await
+    }
+
+    /// As [`Shared::link`], for an object and a directory that are known.
+    pub(crate) async fn link_in(
+        self: &Arc<Self>,
+        node: &Arc<Node>,
+        dir: &Arc<Node>,
+        name: &Bytes,
+    ) -> Result<()> {
+        self.check_writable()?;
+        self.protocol().before_change(node).await?;
         let asked = Instant::now();
-        let linked = self.protocol().link(&node.handle, &dir.handle, &name).await;
-        let effect = self.or_forget(&dir, &name, linked)?;
-        self.learn_effect(&dir, effect, asked);
-        self.learn_name(&dir, &name, Some(&node));
+        let linked = self.protocol().link(&node.handle, &dir.handle, name).await;
+        let effect = self.or_forget(dir, name, linked)?;
+        self.learn_effect(dir, effect, asked);
+        self.learn_name(dir, name, Some(node));
         node.state.lock().known.expire();
         Ok(())
     }

@@ -140,7 +140,22 @@ impl Shared {
         if options.modifies() {
             self.check_writable()?;
         }
-        let (mut dir, mut name) = self.resolve_parent(start, path).await?;
+        let place = self.resolve_parent(start, path).await?;
+        self.open_in(place, Some((start, path)), options).await
+    }
+
+    /// As [`Shared::open`], of a name in a directory that is known. `way` leads to it, if symbolic links are to be followed.
+    pub(crate) async fn open_in(
+        self: &Arc<Self>,
+        (mut dir, mut name): (Arc<Node>, Bytes),
+        way: Option<(&Arc<Node>, &[u8])>,
+        options: &OpenOptions,
+    ) -> Result<File> {
+        let options = &options.checked()?;
+        if options.modifies() {
+            self.check_writable()?;
+        }
+        let mut path = way.map_or_else(Vec::new, |(_, path)| path.to_vec());
         let id = self.next_file_id();
         for _ in 0..SYMLINKS_MAX {
             let opened = match self.protocol() {
@@ -158,9 +173,19 @@ impl Shared {
                     return Err(Error::Usage("the name is taken by a symbolic link"));
                 }
                 Outcome::Symlink => {
+                    let Some((start, _)) = way else {
+                        return Err(Error::server("OPEN", proto::nfs4::Status::Symlink));
+                    };
                     let link = self.resolve(&dir, &name, false).await?;
                     let target = self.protocol().read_link(&link.handle).await?;
-                    (dir, name) = self.resolve_parent(&dir, &target).await?;
+                    // From the start, as `..` may lead above the directory that the link is in.
+                    while path.ends_with(b"/") {
+                        path.pop();
+                    }
+                    let kept = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+                    path.truncate(if target.starts_with(b"/") { 0 } else { kept });
+                    path.extend_from_slice(&target);
+                    (dir, name) = self.resolve_parent(start, &path).await?;
                 }
             }
         }

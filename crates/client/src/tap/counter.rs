@@ -37,6 +37,10 @@ impl Counter {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
     pub(super) fn stats(&self) -> RequestStats {
         RequestStats {
             requests: self.requests.load(Ordering::Relaxed),

@@ -75,6 +75,11 @@ impl Tap {
         }
     }
 
+    /// How many requests were answered up to now.
+    pub fn requests(&self) -> u64 {
+        self.requests.iter().map(Counter::requests).sum()
+    }
+
     /// Everything up to now.
     pub fn snapshot(&self) -> Snapshot {
         let mut snapshot = Snapshot::default();

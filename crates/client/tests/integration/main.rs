@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]
 
+mod batch;
 mod blocking;
 mod coherence;
 mod copies;
@@ -17,5 +18,6 @@ mod requests;
 mod riders;
 mod scripted;
 mod sparse;
+mod tree;
 mod versions;
 mod xattrs;

@@ -1,0 +1,171 @@
+//! Sends items as they become possible, many at a time within bounds, and hands their results out as they come.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::ground::Ground;
+use super::item::{Item, Output};
+use super::order::{ItemId, Order};
+use crate::error::{Error, Result};
+
+/// Items that are held at once: more are taken when some are done.
+pub(super) const ITEMS_MAX: usize = 4096;
+/// Data that are held at once, in bytes.
+pub(super) const BYTES_MAX: usize = 32 << 20;
+/// Calls that are under way at once, where each item is one.
+const SINGLES_MAX: usize = 64;
+
+/// An item on its way.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: ItemId,
+    pub(crate) item: Item,
+}
+
+/// How a sending ended for an item.
+#[derive(Debug)]
+pub(crate) enum End {
+    Done(ItemId, Result<Output>),
+}
+
+type Sending = Pin<Box<dyn Future<Output = Vec<End>> + Send>>;
+
+/// See the module.
+pub(crate) struct Engine {
+    ground: Arc<Ground>,
+    stop_on_error: bool,
+    stopped: bool,
+    next_id: ItemId,
+    order: Order,
+    pending: BTreeMap<ItemId, Pending>,
+    /// Who waits for an item.
+    followers: HashMap<ItemId, Vec<ItemId>>,
+    /// Bytes that each item holds.
+    held: HashMap<ItemId, usize>,
+    held_bytes: usize,
+    under_way: FuturesUnordered<Sending>,
+    finished: VecDeque<(ItemId, Result<Output>)>,
+}
+
+/// An item that was not sent yet.
+struct Pending {
+    entry: Entry,
+    waits_for: Vec<ItemId>,
+}
+
+impl Engine {
+    pub(crate) fn new(ground: Arc<Ground>, stop_on_error: bool) -> Self {
+        Self {
+            ground,
+            stop_on_error,
+            stopped: false,
+            next_id: 0,
+            order: Order::default(),
+            pending: BTreeMap::new(),
+            followers: HashMap::new(),
+            held: HashMap::new(),
+            held_bytes: 0,
+            under_way: FuturesUnordered::new(),
+            finished: VecDeque::new(),
+        }
+    }
+
+    /// True while another item may be added without holding too much.
+    pub(crate) fn has_room(&self) -> bool {
+        self.held.len() < ITEMS_MAX && self.held_bytes < BYTES_MAX
+    }
+
+    /// True when nothing is left to be done or handed out.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.held.is_empty() && self.finished.is_empty()
+    }
+
+    /// Adds an item. Those that touch the same names are carried out in the order in which they were added.
+    pub(crate) fn push(&mut self, item: Item) -> ItemId {
+        let id = self.next_id;
+        self.next_id += 1;
+        if self.stopped {
+            self.finished.push_back((id, Err(Error::Skipped)));
+            return id;
+        }
+        let waits_for = self.order.add(id, item.touches());
+        for before in &waits_for {
+            self.followers.entry(*before).or_default().push(id);
+        }
+        let bytes = item.bytes();
+        self.held.insert(id, bytes);
+        self.held_bytes = self.held_bytes.saturating_add(bytes);
+        let entry = Entry { id, item };
+        self.pending.insert(id, Pending { entry, waits_for });
+        id
+    }
+
+    /// The next item that is done, with its result; `None` when there is nothing left.
+    pub(crate) async fn next(&mut self) -> Option<(ItemId, Result<Output>)> {
+        loop {
+            if let Some(done) = self.finished.pop_front() {
+                return Some(done);
+            }
+            self.send();
+            for end in self.under_way.next().await? {
+                self.settle(end);
+            }
+        }
+    }
+
+    fn settle(&mut self, end: End) {
+        match end {
+            End::Done(id, result) => {
+                if result.is_err() && self.stop_on_error {
+                    self.stop();
+                }
+                self.finish(id, result);
+            }
+        }
+    }
+
+    /// Nothing more is sent.
+    fn stop(&mut self) {
+        self.stopped = true;
+        for (id, _) in std::mem::take(&mut self.pending) {
+            self.finish(id, Err(Error::Skipped));
+        }
+    }
+
+    fn finish(&mut self, id: ItemId, result: Result<Output>) {
+        self.order.done(id);
+        self.held_bytes -= self.held.remove(&id).unwrap_or(0).min(self.held_bytes);
+        for follower in self.followers.remove(&id).unwrap_or_default() {
+            if let Some(pending) = self.pending.get_mut(&follower) {
+                pending.waits_for.retain(|before| *before != id);
+            }
+        }
+        self.finished.push_back((id, result));
+    }
+
+    /// Sends what can be sent.
+    fn send(&mut self) {
+        let ready: Vec<ItemId> = self
+            .pending
+            .values()
+            .filter(|pending| pending.waits_for.is_empty())
+            .map(|pending| pending.entry.id)
+            .take(SINGLES_MAX.saturating_sub(self.under_way.len()))
+            .collect();
+        for id in ready {
+            if let Some(pending) = self.pending.remove(&id) {
+                let ground = Arc::clone(&self.ground);
+                self.under_way.push(Box::pin(single(ground, pending.entry)));
+            }
+        }
+    }
+}
+
+async fn single(ground: Arc<Ground>, entry: Entry) -> Vec<End> {
+    let result = Box::pin(ground.single(&entry.item)).await;
+    vec![End::Done(entry.id, result)]
+}

@@ -1,0 +1,275 @@
+//! Writing a tree to the server as its parts arrive, from a local directory or an archive.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::flow::Flow;
+use super::{TreeOptions, TreeReport};
+use crate::attributes::{SetAttributes, SetTime, Time};
+use crate::batch::{Chunks, Ground, Item, Names, Output};
+use crate::error::{Error, Result};
+
+/// Arrivals that wait to be taken.
+pub(super) const ARRIVALS_MAX: usize = 256;
+
+/// What the source says of an object besides its content.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Meta {
+    pub(super) mode: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) accessed: Option<Time>,
+    pub(super) modified: Time,
+}
+
+/// A part of a tree.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    Directory {
+        at: Names,
+        meta: Meta,
+    },
+    File {
+        at: Names,
+        data: Bytes,
+        meta: Meta,
+    },
+    Large {
+        at: Names,
+        size: u64,
+        parts: Chunks,
+        meta: Meta,
+    },
+    Symlink {
+        at: Names,
+        target: Bytes,
+        meta: Meta,
+    },
+    Link {
+        source: Names,
+        at: Names,
+    },
+    /// The source could not give it.
+    Failed {
+        at: Names,
+        error: Error,
+    },
+}
+
+/// Directories that are remembered to be there.
+const PARENTS_MAX: usize = 131_072;
+
+/// What an item's result is awaited with.
+enum Then {
+    /// A directory that the source did not name.
+    Implied {
+        at: Names,
+    },
+    Made {
+        at: Names,
+        meta: Meta,
+    },
+    Linked {
+        at: Names,
+        meta: Meta,
+    },
+    Told {
+        at: Names,
+        bytes: u64,
+    },
+    Dressed {
+        at: Names,
+    },
+}
+
+/// Takes what arrives until the source ends.
+pub(super) async fn receive(
+    ground: Arc<Ground>,
+    mut arrivals: mpsc::Receiver<Arrival>,
+    options: &TreeOptions,
+) -> Result<TreeReport> {
+    ground.shared.check_writable()?;
+    let mut flow = Flow::new(ground, options);
+    // They get modes and times when nothing is added to them any more, the innermost first.
+    let mut directories: Vec<(Names, Meta)> = Vec::new();
+    let mut there = HashSet::new();
+    let mut open = true;
+    loop {
+        open &= !flow.has_stopped();
+        if !open && flow.is_idle() {
+            break;
+        }
+        if open && flow.has_room() {
+            let arrived = match arrivals.try_recv() {
+                Ok(arrival) => Some(arrival),
+                Err(mpsc::error::TryRecvError::Disconnected) => {
+                    open = false;
+                    continue;
+                }
+                Err(mpsc::error::TryRecvError::Empty) => None,
+            };
+            if let Some(arrival) = arrived {
+                take(&mut flow, &mut there, arrival);
+                continue;
+            }
+        }
+        let done = tokio::select! {
+            biased;
+            arrival = arrivals.recv(), if open && flow.has_room() => {
+                match arrival {
+                    Some(arrival) => take(&mut flow, &mut there, arrival),
+                    None => open = false,
+                }
+                continue;
+            }
+            done = flow.next(), if !flow.is_idle() => done,
+        };
+        if let Some((then, result)) = done {
+            settle(&mut flow, then, result, &mut directories);
+        }
+    }
+    drop(arrivals);
+    dress_directories(&mut flow, directories).await;
+    Ok(flow.report())
+}
+
+impl Arrival {
+    fn at(&self) -> &Names {
+        match self {
+            Self::Directory { at, .. }
+            | Self::File { at, .. }
+            | Self::Large { at, .. }
+            | Self::Symlink { at, .. }
+            | Self::Link { at, .. }
+            | Self::Failed { at, .. } => at,
+        }
+    }
+}
+
+/// Archives need not name the directories of what they hold.
+fn make_parents(flow: &mut Flow<Then>, there: &mut HashSet<Names>, at: &Names) {
+    if there.len() >= PARENTS_MAX {
+        there.clear();
+    }
+    let mut missing = Vec::new();
+    let mut above = at.split_last();
+    while let Some((dir, _)) = above {
+        if dir.is_empty() || there.contains(&dir) {
+            break;
+        }
+        above = dir.split_last();
+        missing.push(dir);
+    }
+    for at in missing.into_iter().rev() {
+        there.insert(at.clone());
+        let mode = 0o777 & !flow.options().umask | 0o700;
+        flow.push(Item::MakeDirectory { at: at.clone(), mode }, Then::Implied { at });
+    }
+}
+
+fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
+    if !matches!(arrival, Arrival::Failed { .. }) {
+        make_parents(flow, there, arrival.at());
+    }
+    let existing = flow.options().existing;
+    match arrival {
+        // Its own mode may not let us make anything in it.
+        Arrival::Directory { at, meta } => {
+            let mode = mode(flow.options(), &meta, 0o777) | 0o700;
+            there.insert(at.clone());
+            flow.push(Item::MakeDirectory { at: at.clone(), mode }, Then::Made { at, meta });
+        }
+        Arrival::File { at, data, meta } => {
+            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta, 0o666));
+            let bytes = data.len() as u64;
+            let item = Item::Write { at: at.clone(), data, existing, mode, set };
+            flow.push(item, Then::Told { at, bytes });
+        }
+        Arrival::Large { at, size, parts, meta } => {
+            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta, 0o666));
+            let set = SetAttributes { size: Some(size), ..set };
+            let item = Item::Fill { at: at.clone(), existing, mode, set, parts };
+            flow.push(item, Then::Told { at, bytes: size });
+        }
+        Arrival::Symlink { at, target, meta } => {
+            flow.push(Item::Symlink { at: at.clone(), target, existing }, Then::Linked { at, meta });
+        }
+        Arrival::Link { source, at } => {
+            flow.push(Item::Link { source, at: at.clone(), existing }, Then::Told { at, bytes: 0 });
+        }
+        Arrival::Failed { at, error } => flow.failed(&at, error),
+    }
+}
+
+fn settle(flow: &mut Flow<Then>, then: Then, result: Result<Output>, directories: &mut Vec<(Names, Meta)>) {
+    match (then, result) {
+        (Then::Made { at, meta }, Ok(_)) => {
+            directories.push((at, meta));
+            flow.done(0);
+        }
+        // It is kept, and filled.
+        (Then::Made { at, meta }, Err(error)) if error.kind() == ErrorKind::AlreadyExists => {
+            directories.push((at, meta));
+            flow.done(0);
+        }
+        (Then::Linked { at, meta }, Ok(_)) => {
+            // A link has no mode of its own.
+            let set = SetAttributes { mode: None, ..dress(flow.options(), &meta, false) };
+            if set != SetAttributes::default() {
+                flow.push(Item::SetAttributes { at: at.clone(), set }, Then::Dressed { at });
+            }
+            flow.done(0);
+        }
+        (Then::Implied { .. }, Err(error)) if error.kind() == ErrorKind::AlreadyExists => {}
+        (Then::Told { at, bytes }, result) => flow.ended(&at, bytes, result),
+        (Then::Dressed { .. } | Then::Implied { .. }, Ok(_)) => {}
+        (
+            Then::Made { at, .. } | Then::Linked { at, .. } | Then::Dressed { at } | Then::Implied { at },
+            Err(error),
+        ) => flow.failed(&at, error),
+    }
+}
+
+async fn dress_directories(flow: &mut Flow<Then>, mut directories: Vec<(Names, Meta)>) {
+    // What is below has the longer path.
+    directories.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    let mut none = Vec::new();
+    for (at, meta) in directories {
+        let set = dress(flow.options(), &meta, true);
+        if flow.has_stopped() || set == SetAttributes::default() {
+            continue;
+        }
+        flow.push(Item::SetAttributes { at: at.clone(), set }, Then::Dressed { at });
+        while !flow.has_room()
+            && let Some((then, result)) = flow.next().await
+        {
+            settle(flow, then, result, &mut none);
+        }
+    }
+    while let Some((then, result)) = flow.next().await {
+        settle(flow, then, result, &mut none);
+    }
+}
+
+/// The permission bits that an object is made with.
+pub(super) fn mode(options: &TreeOptions, meta: &Meta, usual: u32) -> u32 {
+    if options.modes { meta.mode & 0o7777 } else { usual & !options.umask }
+}
+
+/// What is set once the content is there.
+pub(super) fn dress(options: &TreeOptions, meta: &Meta, directory: bool) -> SetAttributes {
+    // Writing, and a change of the owner, take the set-id bits away; a directory was made open to us.
+    let again = meta.mode & 0o6000 != 0 || directory && meta.mode & 0o700 != 0o700;
+    SetAttributes {
+        mode: (options.modes && again).then_some(meta.mode & 0o7777),
+        uid: options.owners.then_some(meta.uid),
+        gid: options.owners.then_some(meta.gid),
+        size: None,
+        accessed: meta.accessed.filter(|_| options.times).map(SetTime::To),
+        modified: options.times.then_some(SetTime::To(meta.modified)),
+    }
+}

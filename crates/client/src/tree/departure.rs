@@ -1,0 +1,179 @@
+//! Reading a tree from the server and handing its parts on.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, mpsc};
+
+use super::arrival::{Arrival, Meta};
+use super::flow::Flow;
+use super::{PARTS_MAX, SMALL_BYTES_MAX, TreeOptions, TreeReport};
+use crate::attributes::{Attributes, FileType};
+use crate::batch::{Ground, Item, Names, Output};
+use crate::error::{Error, Result};
+
+/// Objects that wait to be asked for; while there are more, no further directory is listed.
+const BACKLOG_MAX: usize = 16_384;
+/// Parts of a tree that wait to be taken; while there are more, nothing is asked for.
+const OUTBOX_MAX: usize = 256;
+/// Large files under way at once.
+const LARGE_MAX: usize = 4;
+/// Files with several names whose first name is remembered.
+const LINKED_MAX: usize = 1 << 20;
+
+enum Then {
+    Listed(Names),
+    Read(Names, Meta),
+    Led(Names, Meta),
+    /// A large file went to its end.
+    Drained(Names),
+}
+
+/// A tree that is being read.
+struct Departure {
+    flow: Flow<Then>,
+    unlisted: Vec<Names>,
+    backlog: VecDeque<(Names, Attributes)>,
+    outbox: VecDeque<Arrival>,
+    large: usize,
+    /// The first name of files that have several.
+    linked: HashMap<(u64, u64), Names>,
+    /// Further names, which come last: by then the files are there.
+    links: Vec<(Names, Names)>,
+}
+
+/// Reads the tree on `ground` until nobody takes it any more.
+pub(super) async fn depart(
+    ground: Arc<Ground>,
+    to: mpsc::Sender<Arrival>,
+    options: &TreeOptions,
+) -> TreeReport {
+    // What is read is told when it is written.
+    let quiet = TreeOptions { progress: None, ..options.clone() };
+    let mut departure = Departure {
+        flow: Flow::new(ground, &quiet),
+        unlisted: vec![Names::default()],
+        backlog: VecDeque::new(),
+        outbox: VecDeque::new(),
+        large: 0,
+        linked: HashMap::new(),
+        links: Vec::new(),
+    };
+    loop {
+        departure.ask();
+        if departure.flow.is_idle() && departure.outbox.is_empty() {
+            match departure.links.pop() {
+                Some((source, at)) => departure.outbox.push_back(Arrival::Link { source, at }),
+                None => break,
+            }
+        }
+        // Both at once: who takes the parts of a large file may have to wait for what is read here.
+        tokio::select! {
+            room = to.reserve(), if !departure.outbox.is_empty() => {
+                let Ok(room) = room else { break };
+                if let Some(arrival) = departure.outbox.pop_front() {
+                    room.send(arrival);
+                }
+            }
+            Some((then, result)) = departure.flow.next(), if !departure.flow.is_idle() => {
+                departure.settle(then, result);
+            }
+        }
+    }
+    departure.flow.report()
+}
+
+impl Departure {
+    fn ask(&mut self) {
+        while self.flow.has_room() && !self.flow.has_stopped() && self.outbox.len() < OUTBOX_MAX {
+            if let Some((at, known)) = self.backlog.pop_front() {
+                if !self.ask_for(at, known) {
+                    return;
+                }
+            } else if let Some(at) = self.unlisted.pop() {
+                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at));
+            } else {
+                return;
+            }
+            if self.backlog.len() > BACKLOG_MAX {
+                continue;
+            }
+            if let Some(at) = self.unlisted.pop() {
+                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at));
+            }
+        }
+    }
+
+    /// False when it has to wait.
+    fn ask_for(&mut self, at: Names, known: Attributes) -> bool {
+        let meta = meta(&known);
+        match known.kind {
+            FileType::Regular if known.size <= SMALL_BYTES_MAX => {
+                let item = Item::Read { at: at.clone(), offset: 0, length: SMALL_BYTES_MAX };
+                self.flow.push(item, Then::Read(at, meta));
+            }
+            FileType::Regular if self.large >= LARGE_MAX => {
+                self.backlog.push_back((at, known));
+                return false;
+            }
+            FileType::Regular => {
+                let (sender, parts) = mpsc::channel(PARTS_MAX);
+                let parts = Arc::new(Mutex::new(parts));
+                self.large += 1;
+                self.outbox.push_back(Arrival::Large { at: at.clone(), size: known.size, parts, meta });
+                self.flow.push(Item::Drain { at: at.clone(), parts: sender }, Then::Drained(at));
+            }
+            FileType::Symlink => self.flow.push(Item::ReadLink { at: at.clone() }, Then::Led(at, meta)),
+            _ => self.flow.failed(&at, Error::Usage("devices, pipes and sockets are not copied")),
+        }
+        true
+    }
+
+    fn settle(&mut self, then: Then, result: Result<Output>) {
+        if matches!(then, Then::Drained(_)) {
+            self.large -= 1;
+        }
+        match (then, result) {
+            (Then::Listed(at), Ok(Output::Entries(entries))) => {
+                for entry in entries {
+                    let at = at.child(&entry.name);
+                    match entry.attributes {
+                        Some(known) => self.found(at, known),
+                        None => self.flow.failed(&at, Error::Usage("the server does not say what it is")),
+                    }
+                }
+            }
+            (Then::Read(at, meta), Ok(Output::Data(data))) => {
+                self.outbox.push_back(Arrival::File { at, data, meta });
+            }
+            (Then::Led(at, meta), Ok(Output::Data(target))) => {
+                self.outbox.push_back(Arrival::Symlink { at, target, meta });
+            }
+            (Then::Listed(at) | Then::Read(at, _) | Then::Led(at, _) | Then::Drained(at), Err(error)) => {
+                self.flow.failed(&at, error);
+            }
+            _ => {}
+        }
+    }
+
+    fn found(&mut self, at: Names, known: Attributes) {
+        if known.is_directory() {
+            self.outbox.push_back(Arrival::Directory { at: at.clone(), meta: meta(&known) });
+            self.unlisted.push(at);
+            return;
+        }
+        if known.links > 1 && self.linked.len() < LINKED_MAX {
+            let identity = (known.fsid, known.fileid);
+            if let Some(source) = self.linked.get(&identity) {
+                self.links.push((source.clone(), at));
+                return;
+            }
+            self.linked.insert(identity, at.clone());
+        }
+        self.backlog.push_back((at, known));
+    }
+}
+
+fn meta(of: &Attributes) -> Meta {
+    Meta { mode: of.mode, uid: of.uid, gid: of.gid, accessed: Some(of.accessed), modified: of.modified }
+}

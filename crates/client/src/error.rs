@@ -51,7 +51,7 @@ pub enum Error {
     Transport(String),
     /// What was given is no address; nothing was sent.
     #[error(transparent)]
-    Address(UrlError),
+    Address(#[from] UrlError),
     /// The server does not offer a version of NFS, or a program that goes with it.
     #[error("the server does not offer {0}")]
     NotOffered(String),

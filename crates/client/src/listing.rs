@@ -71,7 +71,7 @@ impl Shared {
                 Ok(Some((page.entries, page.next)))
             }
         });
-        let pages = stream::once(async move { Ok(first.entries) }).chain(rest);
+        let pages = stream::once(async move { Ok::<_, Error>(first.entries) }).chain(rest);
         let entries = pages.map_ok(|entries| stream::iter(entries).map(|(entry, _)| Ok(entry))).try_flatten();
         Ok(ReadDir { entries: entries.boxed() })
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::driver::Driver;
 use super::{Directory, File, ReadDir, waiting};
 use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::open::OpenOptions;
 use crate::options::{Options, Version};
 use crate::tap::Tap;
@@ -25,9 +25,9 @@ impl Client {
     /// Reaches the tree at an address, with the options that it names.
     ///
     /// # Errors
-    /// [`Error::Address`] when it is no address; as [`crate::Client::connect`].
+    /// [`crate::Error::Address`] when it is no address; as [`crate::Client::connect`].
     pub fn connect(address: &str) -> Result<Self> {
-        let url: Url = address.parse().map_err(Error::Address)?;
+        let url: Url = address.parse()?;
         Self::connect_with(&url, Options::default())
     }
 
@@ -64,7 +64,7 @@ impl Client {
     /// As [`crate::Client::directory`].
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn directory(&self, path: impl AsRef<[u8]>) -> Result<Directory> {
         self.root().directory(path)
     }
@@ -72,7 +72,7 @@ impl Client {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn open(&self, path: impl AsRef<[u8]>) -> Result<File> {
         self.root().open(path)
     }
@@ -80,7 +80,7 @@ impl Client {
     /// Opens a file for writing, made when it is absent and empty in any case.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn create(&self, path: impl AsRef<[u8]>) -> Result<File> {
         self.root().create(path)
     }
@@ -88,7 +88,7 @@ impl Client {
     /// Opens a file in any way.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn open_with(&self, path: impl AsRef<[u8]>, options: OpenOptions) -> Result<File> {
         self.root().open_with(path, options)
     }
@@ -96,7 +96,7 @@ impl Client {
     /// As [`crate::Client::read_dir`].
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
         self.root().read_dir(path)
     }

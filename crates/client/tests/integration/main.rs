@@ -6,6 +6,7 @@ mod batch;
 mod blocking;
 mod coherence;
 mod copies;
+mod examples;
 mod files;
 mod fixture;
 mod mount_options;

@@ -158,6 +158,9 @@ impl Shared {
         let mut path = way.map_or_else(Vec::new, |(_, path)| path.to_vec());
         let id = self.next_file_id();
         for _ in 0..SYMLINKS_MAX {
+            if options.truncate {
+                self.settle_name(&dir, &name).await;
+            }
             let opened = match self.protocol() {
                 Protocol::V3(mount) => nfs3::open(self, mount, &dir, &name, options).await,
                 Protocol::V4(mount) => nfs4::open(self, mount, (&dir, &name), options, id).await,
@@ -190,6 +193,18 @@ impl Shared {
             }
         }
         Err(Error::Usage("too many symbolic links"))
+    }
+
+    /// A file is about to be made empty by opening it: what was written before goes first.
+    async fn settle_name(&self, dir: &Arc<Node>, name: &Bytes) {
+        let node = match self.remembered_name(dir, name) {
+            Some(node) => node,
+            None if self.dirty_files.lock().is_empty() => None,
+            None => self.resolve(dir, name, false).await.ok(),
+        };
+        if let Some(node) = node {
+            self.settle(&node).await;
+        }
     }
 
     /// Makes an empty file, which must not exist.

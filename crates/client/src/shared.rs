@@ -144,7 +144,8 @@ impl Shared {
         state.mutations += 1;
         match effect {
             Effect::Around { before, after } => {
-                state.known.learn_own_change(before, after, asked, &self.options.attribute_timeouts);
+                let times = (asked, Instant::now());
+                state.known.learn_own_change((before, after), times, &self.options.attribute_timeouts);
             }
             Effect::Change { atomic, before, after } => {
                 state.known.learn_change_info(atomic, before, after);
@@ -196,8 +197,7 @@ impl Shared {
         file: Option<&Arc<OpenFile>>,
     ) -> Result<()> {
         self.check_writable()?;
-        // What was written before must not arrive after a new length or new times.
-        self.flush_files(node).await?;
+        self.settle(node).await;
         self.protocol().before_change(node).await?;
         let asked = Instant::now();
         let effect = self.protocol().set_attributes(&node.handle, set, file.map(|file| &**file)).await?;
@@ -215,6 +215,14 @@ impl Shared {
             file.flush().await?;
         }
         Ok(())
+    }
+
+    /// What was written before must not arrive after a new length or new times, not even when the server has lost it.
+    pub(crate) async fn settle(&self, node: &Arc<Node>) {
+        let files = node.state.lock().open_files();
+        for file in files {
+            file.settle().await;
+        }
     }
 
     /// Which of the `wanted` permissions the caller has; the answer is remembered until the object changes.

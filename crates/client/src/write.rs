@@ -162,8 +162,14 @@ impl OpenFile {
 
     /// Waits until everything is on stable storage; tells what went wrong.
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<()> {
+        self.settle().await;
+        self.writer.state.lock().writeback.take_error().map_or(Ok(()), Err)
+    }
+
+    /// As [`OpenFile::flush`]; what went wrong is left for those who ask for it.
+    pub(crate) async fn settle(self: &Arc<Self>) {
         if !self.writer.has_pending() {
-            return Ok(());
+            return;
         }
         let _flushing = Flushing::begin(&self.writer);
         loop {
@@ -178,7 +184,7 @@ impl OpenFile {
             let commit = {
                 let writeback = &mut self.writer.state.lock().writeback;
                 if writeback.is_clean() {
-                    return writeback.take_error().map_or(Ok(()), Err);
+                    return;
                 }
                 !writeback.has_unwritten() && writeback.begin_commit()
             };

@@ -14,6 +14,10 @@ pub(crate) struct Known {
     attributes: Option<Attributes>,
     /// When the request was sent that the attributes came with.
     asked: Option<Instant>,
+    /// When the last change of our own was answered: what was asked before that may be from before it.
+    changed: Option<Instant>,
+    /// A request that crossed a change of ours told something else: not even a delegation makes the attributes certain.
+    doubtful: bool,
     believed_until: Option<Instant>,
     timeout: Duration,
     epoch: u64,
@@ -22,12 +26,25 @@ pub(crate) struct Known {
 impl Known {
     /// Nothing yet.
     pub(crate) fn nothing() -> Self {
-        Self { attributes: None, asked: None, believed_until: None, timeout: Duration::ZERO, epoch: 0 }
+        Self {
+            attributes: None,
+            asked: None,
+            changed: None,
+            doubtful: false,
+            believed_until: None,
+            timeout: Duration::ZERO,
+            epoch: 0,
+        }
     }
 
     /// The last attributes, believed or not.
     pub(crate) fn last(&self) -> Option<&Attributes> {
         self.attributes.as_ref()
+    }
+
+    /// The attributes while nobody else can change them.
+    pub(crate) fn certain(&self) -> Option<&Attributes> {
+        self.attributes.as_ref().filter(|_| !self.doubtful)
     }
 
     /// The attributes if they are still believed.
@@ -47,19 +64,21 @@ impl Known {
             return;
         }
         let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
+        if !same && self.changed.is_some_and(|changed| asked < changed) {
+            return self.doubt();
+        }
         if !same && self.attributes.is_some() {
             self.epoch += 1;
         }
         self.accept(new, asked, timeouts, same);
     }
 
-    /// Attributes came with the reply to a request of ours that changed the object. `before` is the state that the
-    /// server saw just before, where it says so.
+    /// Attributes came with the reply to a request of ours that changed the object, sent at `asked` and answered `now`.
+    /// `before` is the state that the server saw just before, where it says so.
     pub(crate) fn learn_own_change(
         &mut self,
-        before: Option<Revision>,
-        after: Option<Attributes>,
-        asked: Instant,
+        (before, after): (Option<Revision>, Option<Attributes>),
+        (asked, now): (Instant, Instant),
         timeouts: &AttributeTimeouts,
     ) {
         let ours_alone = before.is_some() && self.attributes.map(|old| old.revision()) == before;
@@ -70,9 +89,10 @@ impl Known {
             Some(after) if self.asked.is_none_or(|known| asked >= known) => {
                 self.accept(after, asked, timeouts, false);
             }
-            Some(_) => {}
-            None => self.expire(),
+            // What was asked later may have been answered earlier.
+            Some(_) | None => self.doubt(),
         }
+        self.changed = self.changed.max(Some(now));
     }
 
     /// A directory changed by a request of ours, which tells the change attribute before and after
@@ -95,6 +115,11 @@ impl Known {
         self.believed_until = None;
     }
 
+    fn doubt(&mut self) {
+        self.doubtful = true;
+        self.expire();
+    }
+
     fn accept(&mut self, new: Attributes, asked: Instant, timeouts: &AttributeTimeouts, same: bool) {
         let (min, max) = match new.is_directory() {
             true => (timeouts.directory_min, timeouts.directory_max),
@@ -107,6 +132,7 @@ impl Known {
             (true, false) => self.timeout.clamp(min.min(max), max),
             (false, _) => min.min(max),
         };
+        self.doubtful = false;
         self.attributes = Some(new);
         self.asked = Some(asked);
         self.believed_until = Some(asked + self.timeout);
@@ -174,11 +200,12 @@ mod tests {
         known.learn(file(1), start, &timeouts);
         known.learn(file(1), start, &timeouts);
         assert_eq!(known.epoch(), 0);
-        known.learn_own_change(Some(Revision::Change(1)), Some(file(2)), start, &timeouts);
+        let at = (start, start);
+        known.learn_own_change((Some(Revision::Change(1)), Some(file(2))), at, &timeouts);
         assert_eq!(known.epoch(), 0, "the server saw our state before, so nobody came between");
-        known.learn_own_change(Some(Revision::Change(7)), Some(file(8)), start, &timeouts);
+        known.learn_own_change((Some(Revision::Change(7)), Some(file(8))), at, &timeouts);
         assert_eq!(known.epoch(), 1);
-        known.learn_own_change(None, Some(file(9)), start, &timeouts);
+        known.learn_own_change((None, Some(file(9))), at, &timeouts);
         assert_eq!(known.epoch(), 2);
         known.learn(file(10), start, &timeouts);
         assert_eq!(known.epoch(), 3);
@@ -195,6 +222,30 @@ mod tests {
         assert_eq!(known.epoch(), 1);
         known.learn_change_info(true, 9, 10);
         assert_eq!(known.epoch(), 2);
+    }
+
+    #[test]
+    fn what_has_crossed_a_change_of_our_own_is_not_believed() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), start, &timeouts);
+        known.learn_own_change((None, Some(file(2))), (start + S, start + 3 * S), &timeouts);
+        known.learn(file(2), start + 2 * S, &timeouts);
+        assert!(known.certain().is_some(), "it says the same");
+        known.learn(file(1), start + 2 * S, &timeouts);
+        assert!(known.believed(start + 2 * S).is_none() && known.certain().is_none());
+        assert_eq!(known.last().unwrap().change, Some(2));
+        known.learn(file(3), start + 3 * S, &timeouts);
+        assert_eq!(known.certain().unwrap().change, Some(3));
+    }
+
+    #[test]
+    fn a_change_of_our_own_that_an_answer_has_overtaken_leaves_nothing_to_believe() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), start + S, &timeouts);
+        known.learn_own_change((None, Some(file(2))), (start, start + 2 * S), &timeouts);
+        assert!(known.believed(start + S).is_none() && known.certain().is_none());
     }
 
     #[test]

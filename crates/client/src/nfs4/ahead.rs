@@ -94,10 +94,16 @@ impl Mount {
     }
 
     /// Gives the lock that came with the open back, if nobody has taken it.
-    pub(crate) async fn drop_lock_ahead(&self, file: &OpenFile) {
+    pub(crate) async fn drop_lock_ahead(&self, file: &Arc<OpenFile>) {
         if file.v4.lock().ahead.is_none() {
             return;
         }
+        // A caller who gives up does not stop it: nobody else knows of the lock.
+        let (mount, file) = (Self { core: Arc::clone(&self.core) }, Arc::clone(file));
+        let _ = tokio::spawn(async move { mount.unlock_ahead(&file).await }).await;
+    }
+
+    async fn unlock_ahead(&self, file: &OpenFile) {
         let _gate = file.node.gate.lock().await;
         let Some(ahead) = file.v4.lock().ahead.take() else { return };
         if ahead.epoch != self.core.epoch() {

@@ -37,9 +37,11 @@ pub struct Scene {
     pub seed: u64,
 }
 
-/// Lets all programs run to their end; then all clients must agree with what the server has.
-pub async fn run(scene: Scene) {
-    let fixture = Fixture::new().await;
+/// Lets all programs run to their end; then all clients must agree with what the server has. Returns how many delegations
+/// were recalled.
+pub async fn run(scene: Scene) -> u64 {
+    // Delegations come back as soon as they are recalled, so that there are many.
+    let fixture = Fixture::with(|options| options.limits.recall_pause_ms = 0).await;
     for index in 0..FILES {
         std::fs::write(fixture.path(&index.to_string()), []).unwrap();
     }
@@ -75,9 +77,12 @@ pub async fn run(scene: Scene) {
             file.close().await.unwrap();
         }
     }
+    let mut recalls = 0;
     for client in clients {
         client.shutdown().await.unwrap();
+        recalls += client.tap().snapshot().callbacks.get("CB_RECALL").copied().unwrap_or(0);
     }
+    recalls
 }
 
 struct Program {
@@ -85,8 +90,8 @@ struct Program {
     number: usize,
     history: Arc<History>,
     random: Random,
-    /// A file that is kept open from one lock to the next.
-    open: Option<(usize, File)>,
+    /// A file that is kept open from one lock to the next, and whether for writing.
+    open: Option<(usize, bool, File)>,
 }
 
 impl Program {
@@ -100,7 +105,7 @@ impl Program {
                 tokio::time::sleep(Duration::from_millis(self.random.below(4) as u64)).await;
             }
         }
-        if let Some((_, file)) = self.open.take() {
+        if let Some((.., file)) = self.open.take() {
             file.close().await.unwrap();
         }
     }
@@ -147,15 +152,16 @@ impl Program {
 
     /// Locks, reads or changes, unlocks; and often goes on with the same open file the next time.
     async fn locked(&mut self) {
-        let (index, file) = match self.open.take() {
+        let (index, writable, file) = match self.open.take() {
             Some(open) => open,
             None => {
                 let index = self.random.below(FILES);
-                (index, self.client.open(index.to_string(), WRITE).await.unwrap())
+                let options = if self.random.one_in(2) { WRITE } else { READ };
+                (index, options == WRITE, self.client.open(index.to_string(), options).await.unwrap())
             }
         };
         let cells = if self.random.one_in(2) { 0..CELLS } else { self.cells() };
-        let kind = if self.random.one_in(2) { LockKind::Exclusive } else { LockKind::Shared };
+        let kind = if writable && self.random.one_in(2) { LockKind::Exclusive } else { LockKind::Shared };
         let bytes = bytes_of(&cells);
         let granted = match self.random.one_in(3) {
             true => file.try_lock(bytes.clone(), kind).await,
@@ -171,7 +177,7 @@ impl Program {
         }
         match self.random.one_in(3) {
             true => file.close().await.unwrap(),
-            false => self.open = Some((index, file)),
+            false => self.open = Some((index, writable, file)),
         }
     }
 

@@ -21,9 +21,12 @@ const DELEGATED: Kind = Kind { version: Version::V4_1, delegations: true };
 
 async fn all_seeds(mode: Mode, clients: &'static [Kind]) {
     let seeds = std::env::var("PRIMETIME_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let mut recalls = 0;
     for seed in 0..seeds {
-        run(Scene { mode, clients, seed }).await;
+        recalls += run(Scene { mode, clients, seed }).await;
     }
+    let delegated = clients.iter().any(|kind| kind.delegations);
+    assert_eq!(recalls > 0, delegated, "{recalls} delegations were recalled");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,8 +5,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, SetAttributes, StatFs, XattrMode,
-    XattrName,
+    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, StatFs, Tell,
+    Watch, XattrMode, XattrName,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -465,6 +465,16 @@ pub trait FileSystem: Send + Sync + 'static {
         _name: XattrName<'_>,
     ) -> impl Future<Output = Result<()>> + Send {
         std::future::ready(Err(Error::NotSupported))
+    }
+
+    /// Tells of what is done to an object by those who do not come through this, until the outcome is dropped: of this much, and
+    /// more. It is told after it was done, in no order; something else that was done may be told as well. `None` where it cannot be
+    /// known, or nobody else can do anything.
+    ///
+    /// # Errors
+    /// When no more can be watched.
+    fn watch(&self, _node: &Self::Node, _least: Seen, _tell: &Tell) -> Result<Option<Watch>> {
+        Ok(None)
     }
 
     /// Space and inodes.

@@ -17,6 +17,7 @@ mod identity;
 mod name;
 mod permissions;
 mod seal;
+mod watch;
 mod xattr;
 
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
@@ -28,4 +29,5 @@ pub use file_system::{
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
 pub use name::Name;
+pub use watch::{Seen, Tell, Watch};
 pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

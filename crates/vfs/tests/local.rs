@@ -108,6 +108,13 @@ fn local_conforms_however_objects_are_found() {
 }
 
 #[test]
+fn local_conforms_when_it_watches_for_what_others_do() {
+    for mode in modes() {
+        conforms(&LocalOptions { watches_max: 16, ..quick(mode) });
+    }
+}
+
+#[test]
 fn local_conforms_with_every_change_on_disk() {
     conforms(&LocalOptions::default());
 }

@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// Grant no delegations to NFSv4.1 clients
     #[arg(long)]
     no_delegations: bool,
+    /// Do not recall delegations for what other processes change in the directory
+    #[arg(long)]
+    ignore_local_changes: bool,
     /// Let what NFSv4.1 clients change be changed once, whenever this server crashes: slower, see docs/durability.md
     #[arg(long, conflicts_with = "forget")]
     persistent_sessions: bool,
@@ -234,6 +237,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.asynchronous |= arguments.asynchronous;
     config.persistent_sessions |= arguments.persistent_sessions;
     config.delegations &= !arguments.no_delegations;
+    config.local_changes &= !arguments.ignore_local_changes;
     if !arguments.forget && config.state_dir.is_none() {
         let named = [&config.directory, &config.exports, &arguments.config];
         let named = named.into_iter().flatten().next();

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use vfs::{
     Access, Attributes, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem,
-    Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Span,
-    Stability, StatFs, Written, XattrMode, XattrName,
+    Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes,
+    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 use super::pseudo::{PseudoNode, PseudoTree};
@@ -377,6 +377,13 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         match (self, node) {
             (Self::Own(fs), Node::Own(node)) => fs.stat_fs(node).await,
             _ => Ok(StatFs::default()),
+        }
+    }
+
+    fn watch(&self, node: &Self::Node, least: Seen, tell: &Tell) -> Result<Option<Watch>> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.watch(node, least, tell),
+            _ => Ok(None),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
-use state::Client;
+use state::{Client, DelegationKind};
 use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 
 use super::Nfs4;
@@ -172,21 +172,29 @@ impl<'a, F: FileSystem> Context<'a, F> {
     }
 
     /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the file, where it may
-    /// change it. With `timestamps` it keeps the times.
+    /// change it. With `timestamps` it keeps the times. False when it cannot be heard of any more what is done to the file behind the
+    /// server's back: then the delegation is back already.
     pub(crate) fn note_delegation(
         &self,
         object: &Object<F>,
-        id: &StateId,
+        (id, kind): (&StateId, DelegationKind),
         told: Option<Attributes>,
         timestamps: bool,
-    ) -> Result<(), Status> {
+    ) -> Result<bool, Status> {
         let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
         let handle = object.fs().handle(&object.node);
         // Where the attributes cannot be had, the holder is never found unmodified, and its times are not taken: that is safe.
         let change = told.map_or(0, |told| told.change);
         let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
-        self.server.recaller().delegated(id, Granted { file: object.file(), handle, change, times, call });
-        Ok(())
+        let recaller = self.server.recaller();
+        let Ok(watch) = recaller.watch(object.fs(), &object.node, kind) else {
+            // Who has taken it away meanwhile is as good.
+            let _ = recaller.state().return_delegation(self.client()?, id);
+            recaller.delegation_ended(id);
+            return Ok(false);
+        };
+        recaller.delegated(id, Granted { file: object.file(), handle, change, times, call }, watch);
+        Ok(true)
     }
 
     /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).

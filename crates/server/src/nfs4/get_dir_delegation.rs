@@ -2,6 +2,7 @@
 
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{DirDelegation, GetDirDelegationArgs, GetDirDelegationResult, Status};
+use state::DelegationKind;
 use vfs::{Access, FileKind, FileSystem};
 
 use super::context::Context;
@@ -31,7 +32,9 @@ pub(crate) async fn run<F: FileSystem>(
     let Some(id) = recaller.state().delegate_directory(client, directory.file(), recaller.now())? else {
         return Ok(unavailable);
     };
-    context.note_delegation(directory, &id, None, false)?;
+    if !context.note_delegation(directory, (&id, DelegationKind::Read), None, false)? {
+        return Ok(unavailable);
+    }
     context.current_state = id;
     Ok(GetDirDelegationResult::Ok(DirDelegation {
         cookie_verifier: read_dir::VERIFIER,

@@ -224,19 +224,25 @@ async fn open<F: FileSystem>(
     };
     // A client that seemed to be idle may have been forgotten while the file was found.
     recaller.record(client).await?;
-    let attempt = || match place {
-        Some(place) => recaller.state().open_reserved(place, &asked, recaller.now()),
-        None => recaller.state().open(client, &asked, recaller.now()),
+    let attempt = |asked: &Open| match place {
+        Some(place) => recaller.state().open_reserved(place, asked, recaller.now()),
+        None => recaller.state().open(client, asked, recaller.now()),
     };
-    let opened = recaller.hold(attempt).await?;
-    if let Some((id, kind)) = &opened.delegation {
-        let told = match kind {
-            DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
-            DelegationKind::Read => None,
-        };
-        context.note_delegation(object, id, told, opened.timestamps)?;
+    let opened = recaller.hold(|| attempt(&asked)).await?;
+    let Some((id, kind)) = opened.delegation else { return Ok(opened) };
+    let told = match kind {
+        DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
+        DelegationKind::Read => None,
+    };
+    if context.note_delegation(object, (&id, kind), told, opened.timestamps)? {
+        return Ok(opened);
     }
-    Ok(opened)
+    if opened.state_id != StateId::ANONYMOUS {
+        return Ok(Opened { delegation: None, timestamps: false, ..opened });
+    }
+    // The delegation would have taken the place of the open.
+    let asked = Open { delegate: None, ..asked };
+    recaller.hold(|| attempt(&asked)).await
 }
 
 fn claim(arguments: &OpenArgs) -> state::OpenClaim {

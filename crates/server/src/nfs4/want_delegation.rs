@@ -63,7 +63,9 @@ pub(crate) async fn run<F: FileSystem>(
     let Some(id) = granted else {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)));
     };
-    context.note_delegation(object, &id, Some(found), false)?;
+    if !context.note_delegation(object, (&id, kind), Some(found), false)? {
+        return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Resource(false)));
+    }
     context.current_state = id;
     Ok(open::granted(id, kind, false))
 }

@@ -43,7 +43,7 @@ fn timestamp(time: Time) -> Timestamp {
 impl Recaller {
     /// The time of modification that the holder of a delegation sets, as it may be taken: between the grant and now.
     pub(crate) fn modified_by_holder(&self, id: &StateId, told: Timestamp) -> Option<Timestamp> {
-        let granted = self.inner.granted.lock().get(&id.other).copied();
+        let granted = self.granted(id);
         granted?.modified(told, self.world().wall_clock())
     }
 
@@ -66,7 +66,7 @@ impl Recaller {
         if times_only && !held.timestamps {
             return Ok(Holder::Nobody);
         }
-        let granted = self.inner.granted.lock().get(&held.state_id.other).copied();
+        let granted = self.granted(&held.state_id);
         if let Some(granted) = granted.filter(|_| held.may_be_asked) {
             let wanted = if held.timestamps { WITH_TIMES } else { WITHOUT_TIMES };
             let arguments = CbGetAttrArgs { object: granted.object(), wanted };

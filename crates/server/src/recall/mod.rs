@@ -5,6 +5,7 @@
 
 mod backchannel;
 mod backchannels;
+mod behind;
 mod conflicts;
 mod get_attr;
 mod granted;
@@ -20,7 +21,7 @@ mod sessions;
 mod tell_hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use event_listener::Event;
@@ -28,6 +29,7 @@ use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, SessionId, StateId, Status};
 use state::{Blocked, Changing, Client, FileId, Now, Obstacles, Recall, State};
+use vfs::{Tell, Watch};
 use xdr::Encode;
 
 use backchannel::CallbackAnswer;
@@ -52,6 +54,9 @@ const HOLD: Duration = Duration::from_secs(4);
 /// Pause before a recall that did not get through is sent again.
 const RESEND: Duration = Duration::from_millis(250);
 
+/// A delegation that is out: what its holder was told, and what tells of changes behind the server's back.
+type Out = (Granted, Option<Watch>);
+
 /// Recalls delegations and wakes who waits for them. Clones share everything.
 #[derive(Clone)]
 pub struct Recaller {
@@ -67,7 +72,9 @@ struct Inner {
     /// Sessions of which there are records, alive or dead.
     kept_sessions: Mutex<BTreeSet<SessionId>>,
     backchannels: Backchannels,
-    granted: Mutex<BTreeMap<[u8; 12], Granted>>,
+    granted: Mutex<BTreeMap<[u8; 12], Out>>,
+    /// Told of what is done to delegated files behind the server's back.
+    tell: OnceLock<Tell>,
     lock_waiters: LockWaiters,
     hosts: Hosts,
     names: Arc<NamesTaken>,
@@ -98,6 +105,7 @@ impl Recaller {
             kept_sessions: Mutex::default(),
             backchannels: Backchannels::default(),
             granted: Mutex::default(),
+            tell: OnceLock::new(),
             lock_waiters: LockWaiters::default(),
             hosts: Hosts::default(),
             names: Arc::default(),
@@ -131,9 +139,13 @@ impl Recaller {
         &self.inner.backchannels
     }
 
-    /// Remembers what a new delegation's holder was told.
-    pub(crate) fn delegated(&self, id: &StateId, granted: Granted) {
-        self.inner.granted.lock().insert(id.other, granted);
+    /// Remembers what a new delegation's holder was told; the file is watched as long as it is delegated.
+    pub(crate) fn delegated(&self, id: &StateId, granted: Granted, watch: Option<Watch>) {
+        self.inner.granted.lock().insert(id.other, (granted, watch));
+    }
+
+    fn granted(&self, id: &StateId) -> Option<Granted> {
+        self.inner.granted.lock().get(&id.other).map(|(granted, _)| *granted)
     }
 
     /// A delegation is back, or revoked: whoever waits looks again.
@@ -177,7 +189,7 @@ impl Recaller {
         // Those of clients that are gone.
         let mut granted = self.inner.granted.lock();
         if granted.len() > self.inner.state.delegation_count() {
-            granted.retain(|other, granted| self.inner.state.is_delegated(granted.file, other));
+            granted.retain(|other, (granted, _)| self.inner.state.is_delegated(granted.file, other));
         }
         self.inner.recalled.lock().retain(|other, _| granted.contains_key(other));
         drop(granted);
@@ -267,7 +279,7 @@ impl Recaller {
     async fn send(&self, recall: Recall) {
         while self.inner.state.is_delegated(recall.file, &recall.state_id.other) {
             // A delegation that was granted this very moment is not noted yet.
-            let granted = self.inner.granted.lock().get(&recall.state_id.other).copied();
+            let granted = self.granted(&recall.state_id);
             if let Some(granted) = granted {
                 let arguments =
                     CbRecallArgs { state_id: recall.state_id, truncate: false, object: granted.object() };

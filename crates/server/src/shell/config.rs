@@ -34,6 +34,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Grant delegations to NFSv4.1 clients.
     pub delegations: bool,
+    /// Recall delegations for what other processes change in the directories.
+    pub local_changes: bool,
     /// Let the replies to modifying requests of NFSv4.1 clients survive a crash of the server.
     pub persistent_sessions: bool,
     /// Take the commands of `primetime ctl` at this socket; without it at one in the state directory.
@@ -176,6 +178,7 @@ impl Default for Config {
             asynchronous: false,
             state_dir: None,
             delegations: true,
+            local_changes: true,
             persistent_sessions: false,
             socket: None,
             metrics: None,
@@ -331,6 +334,7 @@ impl Config {
             listen: self.listen,
             state_directory,
             delegations: self.delegations,
+            local_changes: self.local_changes,
             persistent_sessions: self.persistent_sessions,
             metrics: self.metrics,
             idmap_domain: self.idmap_domain.clone(),

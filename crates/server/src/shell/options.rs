@@ -22,6 +22,8 @@ pub struct ServeOptions {
     pub state_directory: Option<PathBuf>,
     /// Delegations are granted to NFSv4.1 clients.
     pub delegations: bool,
+    /// What other processes change in the directories recalls delegations, where the kernel tells of it.
+    pub local_changes: bool,
     /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever the server
     /// crashes. Without a state directory none is.
     pub persistent_sessions: bool,
@@ -50,6 +52,7 @@ impl ServeOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             state_directory: None,
             delegations: true,
+            local_changes: true,
             persistent_sessions: false,
             limits: Limits::default(),
             net: ServerOptions::default(),
@@ -67,6 +70,7 @@ impl ServeOptions {
             ("listen", self.listen == other.listen),
             ("state_dir", self.state_directory == other.state_directory),
             ("delegations", self.delegations == other.delegations),
+            ("local_changes", self.local_changes == other.local_changes),
             ("persistent_sessions", self.persistent_sessions == other.persistent_sessions),
             ("metrics", self.metrics == other.metrics),
             ("idmap_domain", self.idmap_domain == other.idmap_domain),

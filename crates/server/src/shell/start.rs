@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::ServeOptions;
 use super::control::Controlled;
-use super::exports::{Exported, ExportsError, Keeper, Reloaded, check_state_is_outside};
+use super::exports::{Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
 use super::host_caller::HostCaller;
 use super::identity;
 use super::metrics::MetricsServer;
@@ -259,10 +259,12 @@ struct Prepared {
 }
 
 async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
-    let (specs, state_directory) = (options.exports.clone(), options.state_directory.clone());
-    let hides = options.hide_exports;
-    let keeper =
-        on_a_thread(async move { Keeper::open(&specs, hides, state_directory.as_deref()).await }).await?;
+    let (specs, hides) = (options.exports.clone(), options.hide_exports);
+    let terms = Terms {
+        state_directory: options.state_directory.clone(),
+        watches: options.delegations && options.local_changes,
+    };
+    let keeper = on_a_thread(async move { Keeper::open(&specs, hides, terms).await }).await?;
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));

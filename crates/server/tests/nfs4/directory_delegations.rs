@@ -29,7 +29,7 @@ fn root_delegation(peer: &mut Peer) -> GetDirDelegationResult {
     results.body(Operation::GetDirDelegation)
 }
 
-fn delegated_root(peer: &mut Peer) -> StateId {
+pub(crate) fn delegated_root(peer: &mut Peer) -> StateId {
     match root_delegation(peer) {
         GetDirDelegationResult::Ok(granted) => {
             assert_eq!(granted.notification_types, Bitmap::EMPTY, "changes recall instead");

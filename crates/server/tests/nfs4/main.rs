@@ -15,6 +15,7 @@ mod directory_delegations;
 mod errors;
 mod exchange_id;
 mod files;
+mod local_changes;
 mod matrix;
 mod minor_versions;
 mod names;

@@ -289,6 +289,14 @@ impl TestServer {
         Arc::new(Self { waits: true, ..Self::over(local, setup) })
     }
 
+    /// Over a directory, in which so many files are watched for changes by others. `None` where the kernel tells of none.
+    pub fn watching(directory: &std::path::Path, watches_max: usize, setup: Setup) -> Option<Arc<Self>> {
+        let options = LocalOptions { durability: Durability::Async, watches_max, ..LocalOptions::default() };
+        let local = Local::open(directory, &options).unwrap();
+        let tells = local.unwatched().is_none();
+        tells.then(|| Arc::new(Self { waits: true, ..Self::over(local, setup) }))
+    }
+
     pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {
         let Setup { options, names, limits, stable, minor_version } = setup;
         let life = Life { boot: 77, stable, owners: vec![], sessions: vec![] };

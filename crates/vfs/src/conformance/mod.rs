@@ -14,6 +14,7 @@ mod names;
 mod permissions;
 mod rename;
 mod space;
+mod watch;
 mod xattrs;
 
 use std::fmt;
@@ -174,6 +175,9 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             what_is_copied_is_read,
             a_clone_holds_what_its_source_held,
             only_files_have_space,
+        }
+        watch {
+            what_comes_through_the_file_system_is_told_nobody,
         }
         xattrs {
             extended_attributes_are_kept,

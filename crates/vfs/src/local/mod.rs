@@ -20,6 +20,9 @@
 //! **Exclusive create**: the verifier is kept in the seconds of the access and modification times, 31 bits of
 //! each half, since a protocol's times may be signed.
 //!
+//! **Other processes**: what they do to an object that is watched is told by the kernel, for which no privilege is needed
+//! ([`LocalOptions::watches_max`]). What was written through a mapping is told when the mapping and the file are closed.
+//!
 //! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
 //! the new object, a change of attributes by one of the object, a `DataSync` write by an `fdatasync`, and a
 //! `FileSync` write or a COMMIT by an `fsync`. Requests that come while an `fsync` of the same object runs share
@@ -33,6 +36,7 @@ mod create;
 mod data;
 mod directory;
 mod errors;
+mod events;
 mod identity;
 mod index;
 mod key;
@@ -50,6 +54,7 @@ mod stat;
 mod sync;
 mod sys;
 mod walk;
+mod watch;
 mod xattrs;
 
 use std::fmt;
@@ -58,12 +63,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
+use rustix::io::Errno;
 
 use crate::seal::Seal;
 use crate::{
     Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Span, Stability, StatFs,
-    Written, XattrMode, XattrName,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Span, Stability,
+    StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 use cache::Cache;
 use change::Changes;
@@ -74,6 +80,7 @@ pub use object::Node;
 use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions};
 use pool::Pool;
+use watch::Watcher;
 
 /// A directory of the host. Cheap to share: everything is behind one pointer.
 #[derive(Clone)]
@@ -104,6 +111,10 @@ struct Export {
     verifier: AtomicU64,
     /// Counts renames, for walks to notice them.
     renamed: AtomicU64,
+    /// What other processes do. Absent where it is not asked for, or the kernel does not tell.
+    watcher: Option<Watcher>,
+    /// Why it does not.
+    unwatched: Option<Errno>,
 }
 
 impl Local {
@@ -121,6 +132,11 @@ impl Local {
     /// True when permissions are those of each caller, and not of the user of the process.
     pub fn enforces_identities(&self) -> bool {
         matches!(self.export.acting, Acting::Callers(_))
+    }
+
+    /// Why it cannot be known what other processes do, where [`LocalOptions::watches_max`] asks for it.
+    pub fn unwatched(&self) -> Option<std::io::Error> {
+        self.export.unwatched.map(Into::into)
     }
 
     /// True when the kernel's handles are used to find objects, and not an index.
@@ -218,6 +234,10 @@ impl FileSystem for Local {
     async fn commit(&self, who: &Identity, node: &Node, _offset: u64, _count: u64) -> Result<Committed> {
         self.export.commit(who, &node.0).await?;
         Ok(Committed { verifier: self.write_verifier() })
+    }
+
+    fn watch(&self, node: &Node, least: Seen, tell: &Tell) -> Result<Option<Watch>> {
+        self.export.watch(&node.0, least, tell)
     }
 
     fn write_verifier(&self) -> [u8; 8] {

@@ -27,6 +27,9 @@ pub struct LocalOptions {
     pub threads_max: usize,
     /// The most requests that wait for such a thread; beyond, a request does its own waiting.
     pub queue_max: usize,
+    /// The most objects that are watched for what other processes do to them; with 0 it is never known. Each keeps an inode in the
+    /// kernel's memory.
+    pub watches_max: usize,
 }
 
 impl Default for LocalOptions {
@@ -42,6 +45,7 @@ impl Default for LocalOptions {
             hints_max: 1 << 20,
             threads_max: 16,
             queue_max: 4096,
+            watches_max: 0,
         }
     }
 }

@@ -68,7 +68,7 @@ impl Export {
     }
 
     /// Follows the hints from a known directory down to the inode. `None` when one of them is wrong.
-    fn open_hinted(&self, id: &Persistent) -> Option<Arc<Object>> {
+    pub(super) fn open_hinted(&self, id: &Persistent) -> Option<Arc<Object>> {
         let index = self.index.as_ref()?;
         let mut chain = Vec::new();
         let mut at = id.fileid;

@@ -16,6 +16,7 @@ use super::index::Index;
 use super::object::{Descriptors, Object};
 use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
+use super::watch::Watcher;
 use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
 use crate::seal::{Seal, random};
 use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
@@ -57,6 +58,11 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
 
     let creation = stat::birth_ns(&stat);
     let file_system = rustix::fs::fstatfs(&fd)?;
+    let watcher = match options.watches_max {
+        0 => None,
+        max => Some(Watcher::new(&fd, max)),
+    };
+    let unwatched = watcher.as_ref().and_then(|watcher| watcher.as_ref().err().copied());
     let magic = file_system.f_type as i64;
     let fine = has_fine_times(magic) && creation.is_some();
     Ok(Export {
@@ -80,6 +86,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),
+        watcher: watcher.and_then(|watcher| watcher.ok()),
+        unwatched,
     })
 }
 

@@ -1,8 +1,9 @@
-//! The system calls that no safe wrapper offers: kernel file handles, per-thread ids, reads into spare capacity.
+//! The system calls that no safe wrapper offers: kernel file handles, per-thread ids, reads into spare capacity, fanotify.
 //!
 //! The only unsafe code of the crate. Knows nothing of file systems beyond these calls.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -156,6 +157,49 @@ pub(super) fn clone_range(from: BorrowedFd<'_>, to: BorrowedFd<'_>, span: Span) 
     };
     // SAFETY: the request takes a pointer to this struct, which lives until the call returns.
     let result = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONERANGE, &raw const range) };
+    if result == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// A group of marks, empty, whose events name the objects by their handles. Needs no privilege since Linux 5.13.
+///
+/// # Errors
+/// `EMFILE` where the user has too many; `EPERM`, `EINVAL` or `ENOSYS` where there are none.
+pub(super) fn fanotify_group() -> rustix::io::Result<OwnedFd> {
+    let flags = libc::FAN_CLASS_NOTIF | libc::FAN_REPORT_FID | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK;
+    // SAFETY: takes numbers; the result is a new descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::fanotify_init(flags, libc::O_RDONLY as libc::c_uint);
+        if fd < 0 { Err(last_errno()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// How the object is named that is marked.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Marked<'a> {
+    /// By a descriptor that is open for data: the quicker way.
+    Open(BorrowedFd<'a>),
+    /// By a path, for descriptors that are `O_PATH`.
+    At(&'a CStr),
+}
+
+/// Adds to what a group is told of an object, or takes it away again.
+///
+/// # Errors
+/// `ENOSPC` where the user has too many marks; `ENOENT` when there was none; `ENODEV`, `EXDEV` or `EOPNOTSUPP` where the file system
+/// cannot name its objects.
+pub(super) fn fanotify_mark(
+    group: BorrowedFd<'_>,
+    add: bool,
+    mask: u64,
+    marked: Marked<'_>,
+) -> rustix::io::Result<()> {
+    let flags = if add { libc::FAN_MARK_ADD } else { libc::FAN_MARK_REMOVE };
+    let (directory, path) = match marked {
+        Marked::Open(fd) => (fd.as_raw_fd(), std::ptr::null()),
+        Marked::At(path) => (libc::AT_FDCWD, path.as_ptr()),
+    };
+    // SAFETY: the path is none, which stands for the descriptor, or a C string that lives until the call returns.
+    let result = unsafe { libc::fanotify_mark(group.as_raw_fd(), flags, mask, directory, path) };
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 

@@ -17,6 +17,10 @@ use crate::exports::{
     BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
 };
 
+/// Delegated files and directories of an export that are watched; beyond, none is delegated. Each keeps about a kilobyte of the
+/// kernel's memory.
+const WATCHES_MAX: usize = 1 << 16;
+
 /// Why these exports cannot be served, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportsError {
@@ -102,10 +106,19 @@ struct Opened {
     local: Local,
 }
 
+/// How all directories are opened.
+#[derive(Debug, Clone)]
+pub(in crate::shell) struct Terms {
+    /// Where keys are kept.
+    pub(in crate::shell) state_directory: Option<PathBuf>,
+    /// It is to be known what other processes do in them.
+    pub(in crate::shell) watches: bool,
+}
+
 /// The exports of a server, and what is needed to replace them.
 #[derive(Debug)]
 pub(in crate::shell) struct Keeper {
-    state_directory: Option<PathBuf>,
+    terms: Terms,
     exports: Arc<Exports<Exported>>,
     kept: Mutex<Kept>,
 }
@@ -128,15 +141,15 @@ impl Keeper {
     pub(in crate::shell) async fn open(
         specs: &[ExportSpec],
         hides: bool,
-        state_directory: Option<&Path>,
+        terms: Terms,
     ) -> Result<Self, ExportsError> {
+        let state_directory = terms.state_directory.as_deref();
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
         let directory = Arc::new(SystemDirectory::new());
         let mut kept = Kept { ids, directory, opened: Vec::new() };
-        let (set, opened) = kept.open(specs, state_directory).await?;
+        let (set, opened) = kept.open(specs, &terms).await?;
         kept.opened = opened;
-        let state_directory = state_directory.map(Path::to_owned);
-        Ok(Self { state_directory, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
+        Ok(Self { terms, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
     }
 
     /// The exports, as they are now and will be.
@@ -159,7 +172,7 @@ impl Keeper {
         hides: bool,
     ) -> Result<Reloaded, ExportsError> {
         let mut kept = self.kept.lock().await;
-        let (set, opened) = kept.open(specs, self.state_directory.as_deref()).await?;
+        let (set, opened) = kept.open(specs, &self.terms).await?;
         let reloaded = compare(&kept.opened, &opened);
         kept.opened = opened;
         self.exports.replace(set.with_hidden(hides));
@@ -171,8 +184,9 @@ impl Kept {
     async fn open(
         &mut self,
         specs: &[ExportSpec],
-        state_directory: Option<&Path>,
+        terms: &Terms,
     ) -> Result<(ExportSet<Exported>, Vec<Opened>), ExportsError> {
+        let state_directory = terms.state_directory.as_deref();
         if let Some(state_directory) = state_directory {
             check_state_is_outside(specs, state_directory)?;
         }
@@ -189,8 +203,7 @@ impl Kept {
         for ((spec, (_, inode)), id) in specs.iter().zip(found).zip(ids) {
             let local = match self.opened.iter().find(|open| open.serves(spec, id, inode)) {
                 Some(open) => open.local.clone(),
-                None => open_local(spec, id, state_directory)
-                    .map_err(|source| unusable(&spec.directory, source))?,
+                None => open_local(spec, id, terms).map_err(|source| unusable(&spec.directory, source))?,
             };
             opened.push(Opened { spec: spec.clone(), inode, id, local });
         }
@@ -215,15 +228,23 @@ impl Opened {
     }
 }
 
-fn open_local(spec: &ExportSpec, id: ExportId, state_directory: Option<&Path>) -> vfs::Result<Local> {
+fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Local> {
     let options = LocalOptions {
-        state_dir: state_directory.map(Path::to_owned),
+        state_dir: terms.state_directory.clone(),
+        watches_max: if terms.watches { WATCHES_MAX } else { 0 },
         durability: if spec.asynchronous { Durability::Async } else { Durability::Sync },
         read_only: spec.is_read_only(),
         name_space: id.0,
         ..LocalOptions::default()
     };
-    Local::open(&spec.directory, &options)
+    let local = Local::open(&spec.directory, &options)?;
+    if let Some(why) = local.unwatched() {
+        tracing::warn!(
+            directory = %spec.directory.display(), %why,
+            "what other processes change here cannot be seen, and recalls no delegations"
+        );
+    }
+    Ok(local)
 }
 
 /// The directory without symbolic links, and its device and inode.

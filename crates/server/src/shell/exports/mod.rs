@@ -14,7 +14,7 @@ mod words;
 mod tests;
 
 pub(super) use classic::parse as parse_classic;
-pub(super) use keeper::{Exported, Keeper, check_state_is_outside};
+pub(super) use keeper::{Exported, Keeper, Terms, check_state_is_outside};
 pub use keeper::{ExportsError, Reloaded};
 pub use spec::ExportSpec;
 pub(super) use tables::specs;

@@ -1,0 +1,41 @@
+//! Watching for what others do.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::fixture::Fixture;
+use super::{Failure, Outcome};
+use crate::{Error, FileSystem, Seen, Tell};
+
+pub(super) async fn what_comes_through_the_file_system_is_told_nobody<F: FileSystem>(
+    fixture: &Fixture<F>,
+) -> Outcome {
+    let told = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&told);
+    let tell: Tell = Arc::new(move |_, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let fs = &fixture.fs;
+    let file = fixture.file(&fixture.root, "f").await?;
+    let watch = |node: &F::Node, least| fs.watch(node, least, &tell);
+    let first = watch(&file, Seen::Used)?;
+    let second = watch(&file, Seen::Changed)?;
+    let of_root = watch(&fixture.root, Seen::Changed)?;
+    if first.is_some() != second.is_some() {
+        return Err(Failure::new("a file is watched for one and not for another"));
+    }
+    drop(first);
+    fixture.write(&file, 0, b"ours").await?;
+    fixture.file(&fixture.root, "g").await?;
+    // To be watched keeps no name, and a watch may outlast the file.
+    fixture.remove(&fixture.root, "f").await?;
+    let found = fixture.lookup(&fixture.root, "f").await;
+    if !matches!(found, Err(Error::NotFound)) {
+        return Err(Failure::new("it is still there"));
+    }
+    drop((second, of_root, file));
+    match told.load(Ordering::SeqCst) {
+        0 => Ok(()),
+        times => Err(Failure::new(format!("told {times} times of what nobody else has done"))),
+    }
+}

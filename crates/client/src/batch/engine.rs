@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -11,6 +12,7 @@ use super::ground::Ground;
 use super::item::{Item, Output};
 use super::order::{ItemId, Order};
 use crate::error::{Error, Result};
+use crate::nfs4::{self, Fit};
 
 /// Items that are held at once: more are taken when some are done.
 pub(super) const ITEMS_MAX: usize = 4096;
@@ -19,17 +21,30 @@ pub(super) const BYTES_MAX: usize = 32 << 20;
 /// Calls that are under way at once, where each item is one.
 const SINGLES_MAX: usize = 64;
 
+/// Compounds that are under way at once.
+const GROUPS_MAX: usize = 48;
+/// While more than this is under way, a compound waits until it is full.
+const PARTIAL_MAX: usize = 4;
+
 /// An item on its way.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: ItemId,
     pub(crate) item: Item,
+    /// It goes by calls of its own.
+    pub(crate) alone: bool,
+    /// When it was added.
+    pub(crate) since: Instant,
+    /// Those that must be done before, or go before it in the same compound.
+    waits_for: Vec<ItemId>,
 }
 
 /// How a sending ended for an item.
 #[derive(Debug)]
 pub(crate) enum End {
     Done(ItemId, Result<Output>),
+    /// It was not tried, or is to be tried again.
+    Again(Entry),
 }
 
 type Sending = Pin<Box<dyn Future<Output = Vec<End>> + Send>>;
@@ -41,7 +56,7 @@ pub(crate) struct Engine {
     stopped: bool,
     next_id: ItemId,
     order: Order,
-    pending: BTreeMap<ItemId, Pending>,
+    pending: BTreeMap<ItemId, Entry>,
     /// Who waits for an item.
     followers: HashMap<ItemId, Vec<ItemId>>,
     /// Bytes that each item holds.
@@ -49,12 +64,6 @@ pub(crate) struct Engine {
     held_bytes: usize,
     under_way: FuturesUnordered<Sending>,
     finished: VecDeque<(ItemId, Result<Output>)>,
-}
-
-/// An item that was not sent yet.
-struct Pending {
-    entry: Entry,
-    waits_for: Vec<ItemId>,
 }
 
 impl Engine {
@@ -99,8 +108,8 @@ impl Engine {
         let bytes = item.bytes();
         self.held.insert(id, bytes);
         self.held_bytes = self.held_bytes.saturating_add(bytes);
-        let entry = Entry { id, item };
-        self.pending.insert(id, Pending { entry, waits_for });
+        let since = Instant::now();
+        self.pending.insert(id, Entry { id, item, alone: false, since, waits_for });
         id
     }
 
@@ -124,6 +133,11 @@ impl Engine {
                     self.stop();
                 }
                 self.finish(id, result);
+            }
+            End::Again(entry) if self.stopped => self.finish(entry.id, Err(Error::Skipped)),
+            End::Again(mut entry) => {
+                entry.waits_for.retain(|before| self.held.contains_key(before));
+                self.pending.insert(entry.id, entry);
             }
         }
     }
@@ -149,19 +163,53 @@ impl Engine {
 
     /// Sends what can be sent.
     fn send(&mut self) {
+        let ground = Arc::clone(&self.ground);
+        let mount = ground.shared.protocol().as_v4();
+        if let Some(mount) = mount {
+            while self.under_way.len() < GROUPS_MAX && self.send_group(mount) {}
+        }
         let ready: Vec<ItemId> = self
             .pending
             .values()
-            .filter(|pending| pending.waits_for.is_empty())
-            .map(|pending| pending.entry.id)
+            .filter(|entry| entry.waits_for.is_empty() && (entry.alone || mount.is_none()))
+            .map(|entry| entry.id)
             .take(SINGLES_MAX.saturating_sub(self.under_way.len()))
             .collect();
-        for id in ready {
-            if let Some(pending) = self.pending.remove(&id) {
-                let ground = Arc::clone(&self.ground);
-                self.under_way.push(Box::pin(single(ground, pending.entry)));
+        for entry in self.take(&ready) {
+            self.under_way.push(Box::pin(single(Arc::clone(&self.ground), entry)));
+        }
+    }
+
+    /// Sends a compound, of the items that came first. False when there is nothing to be sent now.
+    fn send_group(&mut self, mount: &nfs4::Mount) -> bool {
+        let mut group = mount.group();
+        let mut chosen: Vec<ItemId> = Vec::new();
+        let mut full = false;
+        for (id, entry) in &mut self.pending {
+            // Numbers go up, and so the list of those that were chosen is sorted.
+            if entry.alone || !entry.waits_for.iter().all(|before| chosen.binary_search(before).is_ok()) {
+                continue;
+            }
+            match group.offer(&self.ground, &entry.item) {
+                Fit::Taken => chosen.push(*id),
+                Fit::Alone => entry.alone = true,
+                Fit::Later => {}
+                Fit::Full => {
+                    full = true;
+                    break;
+                }
             }
         }
+        if chosen.is_empty() || !full && self.under_way.len() >= PARTIAL_MAX {
+            return false;
+        }
+        let entries = self.take(&chosen);
+        self.under_way.push(Box::pin(nfs4::send_group(Arc::clone(&self.ground), group, entries)));
+        true
+    }
+
+    fn take(&mut self, ids: &[ItemId]) -> Vec<Entry> {
+        ids.iter().filter_map(|id| self.pending.remove(id)).collect()
     }
 }
 

@@ -24,8 +24,8 @@ pub enum Existing {
 /// An operation of a batch, its paths below one directory.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
-    /// Bytes of a file.
-    Read { at: Names, offset: u64, length: u64 },
+    /// Bytes of a file; how many there are believed to be, at most.
+    Read { at: Names, offset: u64, length: u64, expected: u64 },
     /// A whole file.
     Write { at: Names, data: Bytes, existing: Existing, mode: u32, set: SetAttributes },
     /// A part of a file that exists.
@@ -121,10 +121,22 @@ impl Item {
         }
     }
 
+    /// True when it changes something.
+    pub(crate) fn modifies(&self) -> bool {
+        !matches!(
+            self,
+            Self::Read { .. }
+                | Self::ReadLink { .. }
+                | Self::Attributes { .. }
+                | Self::List { .. }
+                | Self::Drain { .. }
+        )
+    }
+
     /// Memory that it may hold, as data to be sent or received, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Read { length, .. } => usize::try_from(*length).unwrap_or(usize::MAX),
+            Self::Read { expected, .. } => usize::try_from(*expected).unwrap_or(usize::MAX),
             Self::Write { data, .. } | Self::WriteRange { data, .. } => data.len(),
             Self::List { .. } => 32 << 10,
             _ => 0,

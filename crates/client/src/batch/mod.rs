@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(crate) use engine::Engine;
+pub(crate) use engine::{End, Engine, Entry};
 pub(crate) use ground::Ground;
 pub(crate) use item::{Chunks, Item};
 pub use item::{Existing, Output};
@@ -22,6 +22,9 @@ use crate::attributes::SetAttributes;
 use crate::error::{Error, Result};
 use crate::node::Node;
 use crate::shared::Shared;
+
+/// What a file is believed to have at most until it proves to have more, in bytes.
+const READ_BYTES: u64 = 32 << 10;
 
 /// Operations on many objects, to be carried out in as few round trips as the protocol allows: over NFSv4.1 many go in one
 /// COMPOUND, and many COMPOUNDs are under way at once; over NFSv3 each is a request of its own, many at once.
@@ -89,7 +92,8 @@ impl Batch {
 
     /// Reads up to `length` bytes at `offset`, fewer only at the end of the file: [`Output::Data`].
     pub fn read_range(&mut self, path: impl AsRef<[u8]>, offset: u64, length: u64) -> usize {
-        self.add(path, |at| Item::Read { at, offset, length })
+        let expected = length.min(READ_BYTES);
+        self.add(path, |at| Item::Read { at, offset, length, expected })
     }
 
     /// Writes a whole file. `mode` holds the permission bits of a file that is made.

@@ -30,7 +30,7 @@ impl Ground {
     /// Carries one item out.
     pub(crate) async fn single(&self, item: &Item) -> Result<Output> {
         match item {
-            Item::Read { at, offset, length } => self.read(at, *offset, *length).await.map(Output::Data),
+            Item::Read { at, offset, length, .. } => self.read(at, *offset, *length).await.map(Output::Data),
             Item::Write { at, data, existing, mode, set } => {
                 let file = self.create(at, *existing, *mode).await?;
                 let written = file.write_at(0, data.clone()).await;

@@ -25,8 +25,10 @@ use crate::tap::{Cost, Request};
 /// Room in a record for everything but file data, in bytes.
 pub(super) const OVERHEAD_BYTES: u32 = 4096;
 /// The largest reply that a server may be asked to keep, in bytes.
-const CACHED_BYTES_MAX: u32 = 4096;
-const OPERATIONS_MAX: u32 = 32;
+/// It holds the results of a batch that fills the operations below.
+const CACHED_BYTES_MAX: u32 = 16 << 10;
+/// Of a batch; single operations need a handful.
+const OPERATIONS_MAX: u32 = 256;
 const CALLBACK_BYTES_MAX: u32 = 8192;
 const CALLBACK_OPERATIONS_MAX: u32 = 8;
 

@@ -5,6 +5,7 @@ mod access;
 mod ahead;
 mod allocate;
 mod back_slots;
+mod batch;
 mod callback;
 mod claims;
 mod clone;
@@ -40,6 +41,7 @@ mod set_xattr;
 mod state;
 
 pub(crate) use ahead::{LockAhead, expire_lock_ahead};
+pub(crate) use batch::{Fit, send_group};
 pub(crate) use connect::{Mount, host_name};
 pub(crate) use lease::Lease;
 pub(crate) use open::{create_file, open};

@@ -16,7 +16,7 @@ use crate::node::Handle;
 use crate::protocol::{Effect, Found, NewObject};
 
 /// CREATE's arguments with the attributes behind them (RFC 8881 §18.4.1).
-struct CreateWith<'a>(&'a CreateArgs, &'a AttributeValues);
+pub(super) struct CreateWith<'a>(pub(super) &'a CreateArgs, pub(super) &'a AttributeValues);
 
 impl Encode for CreateWith<'_> {
     fn encode(&self, to: &mut Encoder) {

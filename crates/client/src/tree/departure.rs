@@ -109,7 +109,9 @@ impl Departure {
         let meta = meta(&known);
         match known.kind {
             FileType::Regular if known.size <= SMALL_BYTES_MAX => {
-                let item = Item::Read { at: at.clone(), offset: 0, length: SMALL_BYTES_MAX };
+                // One byte more shows that there are no more.
+                let expected = known.size + 1;
+                let item = Item::Read { at: at.clone(), offset: 0, length: u64::MAX, expected };
                 self.flow.push(item, Then::Read(at, meta));
             }
             FileType::Regular if self.large >= LARGE_MAX => {

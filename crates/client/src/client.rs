@@ -15,6 +15,7 @@ use crate::file::File;
 use crate::listing::ReadDir;
 use crate::open::OpenOptions;
 use crate::options::{Options, Version};
+use crate::server::Server;
 use crate::shared::Shared;
 use crate::tap::Tap;
 use crate::tree::{Descend, Location, TreeEntry, TreeOptions, TreeReport};
@@ -36,7 +37,7 @@ impl Client {
         url.apply(&mut options);
         let address =
             url.resolve().await.map_err(|error| Error::Transport(format!("{}: {error}", url.host())))?;
-        Ok(Self { shared: Shared::connect(address, url.path(), options).await? })
+        Ok(Self { shared: Shared::connect(Server::new(url.host(), address), url.path(), options).await? })
     }
 
     /// The version that is spoken.

@@ -355,6 +355,20 @@ impl OpenFile {
         }
     }
 
+    /// Refuses to go on as if locks were held that the server has taken away.
+    pub(crate) fn check_not_lost(&self) -> Result<()> {
+        if self.v4.lock().lost_locks { Err(Error::Revoked) } else { Ok(()) }
+    }
+
+    /// True when it holds locks by a delegation alone that the server may have ended unnoticed.
+    pub(crate) fn locks_are_in_doubt(&self) -> bool {
+        let state = self.node.state.lock();
+        state.delegation.is_some_and(|delegation| !delegation.returning)
+            && !state.is_delegated()
+            && self.v4.lock().lock.is_none()
+            && !state.locks.holds_nothing(self.id)
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }

@@ -77,6 +77,7 @@ mod permission;
 mod protocol;
 mod read;
 mod readahead;
+mod server;
 mod setting;
 mod shared;
 mod slots;

@@ -200,10 +200,7 @@ impl OpenFile {
 
     /// The server has taken the locks away, which the caller is to be told when it gives them up.
     async fn gave_up_lost_locks(&self) -> bool {
-        match self.shared.protocol().as_v4() {
-            Some(mount) => mount.give_up_lost_locks(self).await,
-            None => false,
-        }
+        self.shared.protocol().give_up_lost_locks(self).await
     }
 
     /// Gives everything back.

@@ -1,7 +1,6 @@
 //! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
 //! remembered of the answers above.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +11,7 @@ use crate::file::OpenFile;
 use crate::lock::{Conflict, LockKind};
 use crate::node::{Handle, Node};
 use crate::options::{Options, Version};
+use crate::server::Server;
 use crate::shared::Limits;
 use crate::tap::Tap;
 use crate::writeback::{Chunk, Verifier};
@@ -102,7 +102,7 @@ macro_rules! dispatch {
 impl Protocol {
     /// Reaches `path` over one version.
     pub(crate) async fn connect(
-        address: SocketAddr,
+        server: &Server,
         path: &[u8],
         version: Version,
         options: &Options,
@@ -110,11 +110,11 @@ impl Protocol {
     ) -> Result<(Self, Found, Limits)> {
         match version.minor() {
             None => {
-                let (mount, root, limits) = nfs3::Mount::connect(address, path, options, tap).await?;
+                let (mount, root, limits) = nfs3::Mount::connect(server, path, options, tap).await?;
                 Ok((Self::V3(Box::new(mount)), root, limits))
             }
             Some(minor) => {
-                let (mount, root, limits) = nfs4::Mount::connect(address, path, minor, options, tap).await?;
+                let (mount, root, limits) = nfs4::Mount::connect(server, path, minor, options, tap).await?;
                 Ok((Self::V4(mount), root, limits))
             }
         }
@@ -128,6 +128,19 @@ impl Protocol {
         }
     }
 
+    /// NFSv3's part, if that is what is spoken.
+    pub(crate) fn as_v3(&self) -> Option<&nfs3::Mount> {
+        match self {
+            Self::V3(mount) => Some(mount),
+            Self::V4(_) => None,
+        }
+    }
+
+    /// The locks of a file were lost, and its user gives them up: true when that was so. From here on it is used again.
+    pub(crate) async fn give_up_lost_locks(&self, file: &OpenFile) -> bool {
+        file.v4.lock().lost_locks && dispatch!(self, give_up_lost_locks(file))
+    }
+
     /// How long the server keeps what it has given without hearing of us.
     pub(crate) fn lease(&self) -> Arc<nfs4::Lease> {
         self.as_v4().map(nfs4::Mount::lease).unwrap_or_default()
@@ -136,7 +149,7 @@ impl Protocol {
     /// Counts how often the server has lost what it knew of us: locks granted in an earlier incarnation are worth nothing.
     pub(crate) fn incarnation(&self) -> u64 {
         match self {
-            Self::V3(_) => 0,
+            Self::V3(mount) => mount.incarnation(),
             Self::V4(mount) => mount.incarnation(),
         }
     }

@@ -25,6 +25,7 @@ impl OpenFile {
     /// Up to `length` bytes at `offset`.
     pub(crate) async fn read(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
         let end = offset.checked_add(length as u64).ok_or(Error::Usage("the range ends beyond 2^64"))?;
+        self.check_not_lost()?;
         let mut range = offset..end;
         self.note_use(None);
         self.write_out_overlapping(&range).await;

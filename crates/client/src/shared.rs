@@ -1,7 +1,6 @@
 //! What all handles of one client share, and the operations on objects that both versions have.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -18,6 +17,7 @@ use crate::file::OpenFile;
 use crate::node::{Node, NodeTable};
 use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
+use crate::server::Server;
 use crate::tap::Tap;
 use crate::{permission, write};
 
@@ -58,9 +58,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) async fn connect(address: SocketAddr, path: &[u8], options: Options) -> Result<Arc<Self>> {
+    pub(crate) async fn connect(server: Server, path: &[u8], options: Options) -> Result<Arc<Self>> {
         let tap = Arc::new(Tap::default());
-        let (version, (protocol, root, limits)) = negotiate(address, path, &options, &tap).await?;
+        let (version, (protocol, root, limits)) = negotiate(&server, path, &options, &tap).await?;
         let nodes = NodeTable::new(NODES_MAX, protocol.lease());
         let node = nodes.get(&root.handle);
         let shared = Arc::new(Self {
@@ -83,8 +83,9 @@ impl Shared {
         shared.learn_found(&root, Instant::now());
         let _ = shared.limits.set(limits);
         let _ = shared.protocol.set(protocol);
-        if let Protocol::V4(mount) = shared.protocol() {
-            mount.attach(&shared);
+        match shared.protocol() {
+            Protocol::V3(mount) => mount.attach(&shared),
+            Protocol::V4(mount) => mount.attach(&shared),
         }
         write::spawn_flusher(&shared);
         Ok(shared)
@@ -274,13 +275,13 @@ impl Shared {
 
 /// The first of the wanted versions that the server offers, with the tree reached over it.
 async fn negotiate(
-    address: SocketAddr,
+    server: &Server,
     path: &[u8],
     options: &Options,
     tap: &Arc<Tap>,
 ) -> Result<(Version, (Protocol, Found, Limits))> {
     for (index, version) in options.versions.iter().enumerate() {
-        match Protocol::connect(address, path, *version, options, tap).await {
+        match Protocol::connect(server, path, *version, options, tap).await {
             Ok(reached) => return Ok((*version, reached)),
             Err(error) if !is_version_missing(&error) => return Err(error),
             Err(error) if index + 1 == options.versions.len() => {

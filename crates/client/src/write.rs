@@ -119,6 +119,7 @@ impl OpenFile {
         if data.is_empty() {
             return Ok(());
         }
+        self.check_not_lost()?;
         self.note_use(None);
         let range = offset..offset + data.len() as u64;
         self.write_out_of_others(&range).await;

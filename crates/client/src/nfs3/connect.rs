@@ -1,6 +1,5 @@
 //! Reaching an export: the server's programs and the root's handle (RFC 1813 §5, RFC 1833 §3).
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,21 +8,24 @@ use rpc::net::Client;
 use tokio::sync::OnceCell;
 
 use super::convert::{attributes, from_handle, to_handle};
+use super::reclaim::{LockWatch, spawn_keeper};
 use super::transport::{Transport, connect, is_unavailable};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::protocol::Found;
-use crate::shared::Limits;
+use crate::server::Server;
+use crate::shared::{Limits, Shared};
 use crate::tap::{Request, Tap};
 
 /// An export of a server that speaks NFSv3.
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(super) transport: Transport,
-    pub(super) address: SocketAddr,
+    pub(super) server: Server,
     pub(super) options: Options,
     /// Tells the lock owners of this client from those of others on this host.
     pub(super) instance: u64,
+    pub(super) lock_watch: Arc<LockWatch>,
     /// Where the lock manager is; looked for with the first lock.
     pub(super) lock_manager: OnceCell<Client>,
     /// The preferred size of a part of a directory, in bytes.
@@ -36,17 +38,19 @@ const DIRECTORY_BYTES: std::ops::RangeInclusive<u32> = 4096..=(1 << 20);
 impl Mount {
     /// Reaches the export of `path`.
     pub(crate) async fn connect(
-        address: SocketAddr,
+        server: &Server,
         path: &[u8],
         options: &Options,
         tap: &Arc<Tap>,
     ) -> Result<(Self, Found, Limits)> {
-        let transport = Transport::connect(address, options, tap).await?;
+        let lock_watch = Arc::new(LockWatch::default());
+        let transport = Transport::connect(server, options, tap, &lock_watch).await?;
         let mut mount = Self {
             transport,
-            address,
+            server: server.clone(),
             options: options.clone(),
             instance: rand::random(),
+            lock_watch,
             lock_manager: OnceCell::new(),
             directory_bytes: *DIRECTORY_BYTES.start(),
         };
@@ -64,6 +68,16 @@ impl Mount {
         };
         let found = Found { handle: from_handle(&root), attributes: attributes(&root_attributes) };
         Ok((mount, found, limits))
+    }
+
+    /// From here on what becomes of locks when a connection ends is looked into.
+    pub(crate) fn attach(&self, shared: &Arc<Shared>) {
+        spawn_keeper(&self.lock_watch, shared);
+    }
+
+    /// See [`crate::protocol::Protocol::incarnation`].
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.lock_watch.settled()
     }
 
     pub(crate) async fn null(&self) -> Result<()> {
@@ -87,7 +101,7 @@ impl Mount {
     /// MNT: on its own port when that is given, else on the NFS port, else wherever the port mapper says.
     async fn mount(&self, path: &[u8]) -> Result<nfs3::FileHandle> {
         let elsewhere = match self.options.mount_port {
-            Some(port) => Some(connect((self.address.ip(), port).into(), &self.options).await?),
+            Some(port) => Some(connect(&self.server.at_port(port), &self.options).await?),
             None => self.elsewhere(mount3::PROGRAM, mount3::VERSION).await?,
         };
         let connection = elsewhere.as_ref().unwrap_or_else(|| self.transport.connection());
@@ -122,18 +136,17 @@ impl Mount {
             Err(error) if is_unavailable(&error) => {}
             Err(error) => return Err(Error::Transport(error.to_string())),
         }
-        let mapper =
-            connect((self.address.ip(), portmap::PORT).into(), &self.options).await.map_err(|error| {
-                Error::Transport(format!(
-                    "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
-                ))
-            })?;
+        let mapper = connect(&self.server.at_port(portmap::PORT), &self.options).await.map_err(|error| {
+            Error::Transport(format!(
+                "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
+            ))
+        })?;
         let wanted = portmap::Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
         let numbers = (portmap::PROGRAM, portmap::VERSION, portmap::Procedure::GetPort.number());
         let port: u32 = self.transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;
         mapper.disconnect();
         match u16::try_from(port) {
-            Ok(port @ 1..) => Ok(Some(connect((self.address.ip(), port).into(), &self.options).await?)),
+            Ok(port @ 1..) => Ok(Some(connect(&self.server.at_port(port), &self.options).await?)),
             _ => {
                 Err(Error::Transport(format!("the server does not have program {program} version {version}")))
             }

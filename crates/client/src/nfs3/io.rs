@@ -12,12 +12,14 @@ use crate::writeback::{Chunk, Verifier};
 
 impl Mount {
     pub(crate) async fn read(&self, file: &OpenFile, offset: u64, count: u32) -> Result<ReadReply> {
+        self.check_locks(file).await?;
         let args = nfs3::ReadArgs { file: self.handle(&file.node.handle)?, offset, count };
         let ok = self.transport.ok(&args).await?;
         Ok(ReadReply { data: ok.data, eof: ok.eof, attributes: ok.attributes.as_ref().map(attributes) })
     }
 
     pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {
+        self.check_locks(file).await?;
         let handle = self.handle(&file.node.handle)?;
         let how = if stable { nfs3::StableHow::FileSync } else { nfs3::StableHow::Unstable };
         let reply = self

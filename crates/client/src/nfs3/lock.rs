@@ -1,8 +1,8 @@
 //! Locks: NLM version 4 (RFC 1813 §6).
 //!
-//! They are asked for without blocking, and without monitoring (`NM_LOCK`): this client is no host with a status monitor
-//! that a server could tell of its restart.
+//! They are asked for without blocking, and by LOCK, which lets the server remember us over its restart: see [`super::reclaim`].
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -27,18 +27,36 @@ impl Mount {
         length: u64,
         kind: LockKind,
     ) -> Result<Locking> {
-        let args = nlm4::LockArgs {
-            cookie: cookie(file),
-            block: false,
-            exclusive: kind == LockKind::Exclusive,
-            lock: self.lock_of(file, offset, length),
-            reclaim: false,
-            state: 0,
-        };
-        match self.ask(Procedure::NmLock, &args).await? {
+        self.check_locks(file).await?;
+        let args = self.lock_args(file, (offset, length), kind == LockKind::Exclusive);
+        let mut status = self.ask(self.lock_procedure(), &args).await?;
+        if status == nlm4::Status::DeniedNoLocks && self.lock_procedure() == Procedure::Lock {
+            // It may be that it cannot have us monitored: then the lock does not survive its restart.
+            status = self.ask(Procedure::NmLock, &args).await?;
+            if status != nlm4::Status::DeniedNoLocks {
+                self.lock_watch.unmonitored.store(true, Ordering::Relaxed);
+            }
+        }
+        match status {
             nlm4::Status::Granted => Ok(Locking::Granted(None)),
             nlm4::Status::Denied | nlm4::Status::Blocked => Ok(Locking::Denied),
             status => Err(Error::server("LOCK", status)),
+        }
+    }
+
+    pub(super) fn lock_args(
+        &self,
+        file: &OpenFile,
+        (offset, length): (u64, u64),
+        exclusive: bool,
+    ) -> nlm4::LockArgs {
+        nlm4::LockArgs {
+            cookie: cookie(file),
+            block: false,
+            exclusive,
+            lock: self.lock_of(file, offset, length),
+            reclaim: false,
+            state: 0,
         }
     }
 
@@ -79,21 +97,35 @@ impl Mount {
         }
     }
 
+    /// The locks of a file were lost, and its user gives them up: true when that was so.
+    pub(crate) async fn give_up_lost_locks(&self, file: &OpenFile) -> bool {
+        let lost = std::mem::take(&mut file.v4.lock().lost_locks);
+        if lost && let Err(error) = self.unlock(file, 0, u64::MAX, true).await {
+            tracing::debug!(%error, "giving up what is left of lost locks");
+        }
+        lost
+    }
+
     /// Asks until the server is not in its grace period any more.
-    async fn ask(&self, procedure: Procedure, args: &impl Encode) -> Result<nlm4::Status> {
+    pub(super) async fn ask(&self, procedure: Procedure, args: &impl Encode) -> Result<nlm4::Status> {
         let started = Instant::now();
-        let manager = self.lock_manager().await?;
-        let numbers = (nlm4::PROGRAM, nlm4::VERSION, procedure.number());
         loop {
-            let request = Request::Lock(procedure);
-            let response: nlm4::Response =
-                self.transport.call(manager, numbers, request, |to| to.put(args)).await?;
-            let in_grace = response.status == nlm4::Status::DeniedGracePeriod;
-            if !in_grace || started.elapsed() > self.options.timeout {
-                return Ok(response.status);
+            let status = self.ask_once(procedure, args).await?;
+            let is_over = self.options.time_limit().is_some_and(|limit| started.elapsed() > limit);
+            if status != nlm4::Status::DeniedGracePeriod || is_over {
+                return Ok(status);
             }
             tokio::time::sleep(GRACE_PAUSE).await;
         }
+    }
+
+    pub(super) async fn ask_once(&self, procedure: Procedure, args: &impl Encode) -> Result<nlm4::Status> {
+        let manager = self.lock_manager().await?;
+        let numbers = (nlm4::PROGRAM, nlm4::VERSION, procedure.number());
+        let request = Request::Lock(procedure);
+        let response: nlm4::Response =
+            self.transport.call(manager, numbers, request, |to| to.put(args)).await?;
+        Ok(response.status)
     }
 
     fn lock_of(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::Lock {

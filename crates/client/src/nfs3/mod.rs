@@ -8,6 +8,7 @@ mod io;
 mod lock;
 mod names;
 mod open;
+mod reclaim;
 mod transport;
 
 pub(crate) use connect::Mount;

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use proto::nfs3;
+use proto::nfs3::Status::{Exists, NoEntry};
 
 use super::Mount;
 use super::convert::{attributes, effect, from_handle};
@@ -43,12 +44,12 @@ impl Mount {
         let set = nfs3::SetAttributes { mode: Some(mode), ..nfs3::SetAttributes::default() };
         let (handle, after, wcc) = match object {
             NewObject::Directory => {
-                let ok = self.transport.ok(&nfs3::MkDirArgs { place, attributes: set }).await?;
+                let ok = self.transport.once(&nfs3::MkDirArgs { place, attributes: set }, Exists).await?;
                 (ok.object, ok.attributes, ok.dir)
             }
             NewObject::Symlink(target) => {
                 let args = nfs3::SymlinkArgs { place, attributes: set, target: target.clone() };
-                let ok = self.transport.ok(&args).await?;
+                let ok = self.transport.once(&args, Exists).await?;
                 (ok.object, ok.attributes, ok.dir)
             }
         };
@@ -64,8 +65,8 @@ impl Mount {
     pub(crate) async fn remove(&self, dir: &Handle, name: &Bytes, directory: bool) -> Result<Effect> {
         let object = self.place(dir, name)?;
         let dir = match directory {
-            true => self.transport.ok(&nfs3::RmDirArgs { object }).await?.dir,
-            false => self.transport.ok(&nfs3::RemoveArgs { object }).await?.dir,
+            true => self.transport.once(&nfs3::RmDirArgs { object }, NoEntry).await?.dir,
+            false => self.transport.once(&nfs3::RemoveArgs { object }, NoEntry).await?.dir,
         };
         Ok(effect(&dir))
     }
@@ -76,13 +77,13 @@ impl Mount {
         to: (&Handle, &Bytes),
     ) -> Result<(Effect, Effect)> {
         let args = nfs3::RenameArgs { from: self.place(from.0, from.1)?, to: self.place(to.0, to.1)? };
-        let ok = self.transport.ok(&args).await?;
+        let ok = self.transport.once(&args, NoEntry).await?;
         Ok((effect(&ok.from_dir), effect(&ok.to_dir)))
     }
 
     pub(crate) async fn link(&self, object: &Handle, dir: &Handle, name: &Bytes) -> Result<Effect> {
         let args = nfs3::LinkArgs { file: self.handle(object)?, link: self.place(dir, name)? };
-        Ok(effect(&self.transport.ok(&args).await?.dir))
+        Ok(effect(&self.transport.once(&args, Exists).await?.dir))
     }
 
     pub(super) fn place(&self, dir: &Handle, name: &Bytes) -> Result<nfs3::DirOpArgs> {

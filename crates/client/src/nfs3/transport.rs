@@ -1,6 +1,5 @@
 //! Calls of NFSv3, MOUNT, NLM and the port mapper: sent, counted, decoded.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,13 +9,18 @@ use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, CallError, Credential, Refusal};
 use xdr::{Decode, Decoder, Encoder};
 
+use super::reclaim::{ConnectionEnd, LockWatch};
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::server::Server;
 use crate::tap::{Cost, Request, Tap};
 
 /// The first pause after NFS3ERR_JUKEBOX; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// A time that nobody lives to see the end of: thirty years.
+const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// The connections to a server that speaks NFSv3.
 #[derive(Debug)]
@@ -27,10 +31,18 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub(super) async fn connect(address: SocketAddr, options: &Options, tap: &Arc<Tap>) -> Result<Self> {
+    pub(super) async fn connect(
+        server: &Server,
+        options: &Options,
+        tap: &Arc<Tap>,
+        locks: &Arc<LockWatch>,
+    ) -> Result<Self> {
         let mut connections = Vec::new();
         for _ in 0..options.connections.max(1) {
-            connections.push(connect(address, options).await?);
+            let end = Arc::new(ConnectionEnd(Arc::clone(locks)));
+            let connection =
+                Client::connect_with_callbacks(server.address, client_options(server, options), end);
+            connections.push(connection.await.map_err(|error| Error::Transport(error.to_string()))?);
         }
         Ok(Self { connections, next: AtomicUsize::new(0), tap: Arc::clone(tap) })
     }
@@ -55,6 +67,23 @@ impl Transport {
     /// A procedure of NFSv3; its failure is an error, whose body is passed over.
     pub(super) async fn ok<R: nfs3::Request>(&self, arguments: &R) -> Result<R::Ok> {
         self.reply(arguments).await?.into_result().map_err(|(status, _)| failure(R::PROCEDURE, status))
+    }
+
+    /// As [`Transport::ok`], for what must not be carried out twice. When the call may have been, `repeated` is the answer
+    /// to the second time: then nobody knows what the first did.
+    pub(super) async fn once<R: nfs3::Request>(
+        &self,
+        arguments: &R,
+        repeated: nfs3::Status,
+    ) -> Result<R::Ok> {
+        let before = self.generations();
+        match self.reply(arguments).await?.into_result() {
+            Ok(ok) => Ok(ok),
+            Err((status, _)) if status == repeated && self.generations() != before => {
+                Err(Error::UncertainOutcome { operation: R::PROCEDURE.name() })
+            }
+            Err((status, _)) => Err(failure(R::PROCEDURE, status)),
+        }
     }
 
     /// A procedure of NFSv3.
@@ -112,14 +141,20 @@ impl Transport {
 }
 
 /// Makes a connection over which calls are repeated when it is lost.
-pub(super) async fn connect(address: SocketAddr, options: &Options) -> Result<Client> {
-    let options = ClientOptions {
+pub(super) async fn connect(server: &Server, options: &Options) -> Result<Client> {
+    let options = client_options(server, options);
+    Client::connect(server.address, options).await.map_err(|error| Error::Transport(error.to_string()))
+}
+
+fn client_options(server: &Server, options: &Options) -> ClientOptions {
+    ClientOptions {
         credential: credential(options),
-        call_timeout: options.timeout,
+        call_timeout: options.time_limit().unwrap_or(FOR_EVER),
         retransmit: true,
+        attempt_timeout: Some(options.timeout),
+        resolver: server.resolver(),
         ..ClientOptions::default()
-    };
-    Client::connect(address, options).await.map_err(|error| Error::Transport(error.to_string()))
+    }
 }
 
 /// Who the requests are made as.

@@ -1,7 +1,6 @@
 //! Reaching a path on a server, and leaving it.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -27,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::nfs3::{call_error, credential};
 use crate::options::Options;
 use crate::protocol::Found;
+use crate::server::Server;
 use crate::shared::{Limits, Shared};
 use crate::tap::{Cost, Request, Tap};
 
@@ -46,7 +46,7 @@ const TREE_ATTRIBUTES: Bitmap =
 impl Mount {
     /// Reaches `path`.
     pub(crate) async fn connect(
-        address: SocketAddr,
+        server: &Server,
         path: &[u8],
         minor_version: u32,
         options: &Options,
@@ -57,6 +57,7 @@ impl Mount {
             credential: credential(options),
             call_timeout: options.timeout,
             retransmit: false,
+            resolver: server.resolver(),
             ..ClientOptions::default()
         };
         let mut connections = Vec::new();
@@ -64,9 +65,9 @@ impl Mount {
             let connection = match index {
                 0 => {
                     let callbacks = Arc::clone(&callbacks);
-                    Client::connect_with_callbacks(address, client_options.clone(), callbacks).await
+                    Client::connect_with_callbacks(server.address, client_options.clone(), callbacks).await
                 }
-                _ => Client::connect(address, client_options.clone()).await,
+                _ => Client::connect(server.address, client_options.clone()).await,
             };
             connections.push(connection.map_err(|error| Error::Transport(error.to_string()))?);
         }

@@ -19,6 +19,13 @@ use crate::protocol::Locking;
 /// How many are given back at once.
 const RETURNS_AT_ONCE: usize = 64;
 
+/// How a delegation went back.
+enum Returned {
+    InTime,
+    /// The server had ended it already: others may have used the file meanwhile.
+    TooLate,
+}
+
 impl Mount {
     /// An object is about to be changed by other means than a file that is open: nothing of ours is to be in the way.
     pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
@@ -203,10 +210,12 @@ impl Core {
         files: Vec<Arc<OpenFile>>,
     ) -> Result<()> {
         let mount = Mount { core: Arc::clone(self) };
-        for file in files {
+        for file in &files {
             if file.v4.lock().open.is_none() {
                 match mount.open_delegated(node, &delegation, file.writable).await {
                     Ok(open) => file.v4.lock().open = Some(open),
+                    // The server has ended it already. Who asked for the locks now might get them after somebody else.
+                    Err(error) if status_of(&error).is_some_and(is_state_lost) => break,
                     // The file learns it with its next request.
                     Err(error) => tracing::debug!(%error, "opening by a delegation"),
                 }
@@ -214,16 +223,19 @@ impl Core {
             let held: Vec<_> = node.state.lock().locks.of(file.id).cloned().collect();
             for lock in held {
                 let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
-                match mount.lock(&file, lock.range.start, lock.length(), kind).await {
+                match mount.lock(file, lock.range.start, lock.length(), kind).await {
                     Ok(Locking::Granted(_)) => {}
-                    Ok(Locking::Denied) | Err(_) => self.lose_locks(&file),
+                    Ok(Locking::Denied) | Err(_) => self.lose_locks(file),
                 }
             }
         }
         let parked = node.state.lock().parked.take();
         let outcome = self.send_return(node, &delegation, parked).await;
         self.delegations.lock().pop(&node.key);
-        outcome
+        if matches!(outcome, Ok(Returned::TooLate)) && self.epoch() == delegation.epoch {
+            files.iter().for_each(|file| self.lose_locks(file));
+        }
+        outcome.map(drop)
     }
 
     /// DELEGRETURN, with the CLOSE of an open that was kept, in one request.
@@ -232,7 +244,7 @@ impl Core {
         node: &Node,
         delegation: &Delegation,
         parked: Option<ServerOpen>,
-    ) -> Result<()> {
+    ) -> Result<Returned> {
         let parked = parked.filter(|parked| parked.epoch == delegation.epoch);
         let mut results = self
             .compound(Kind::repeatable(Operation::DelegReturn).in_epoch(delegation.epoch), |operations| {
@@ -257,11 +269,11 @@ impl Core {
         match results.done(Operation::DelegReturn) {
             Err(error) if status_of(&error) == Some(Status::DelegationRevoked) => {
                 tracing::warn!("the server took a delegation away before it was given back");
-                self.free_state(delegation.state_id, delegation.epoch).await
+                self.free_state(delegation.state_id, delegation.epoch).await.map(|()| Returned::TooLate)
             }
             // It is gone, which is what was wanted.
-            Err(error) if status_of(&error).is_some_and(is_state_lost) => Ok(()),
-            other => other,
+            Err(error) if status_of(&error).is_some_and(is_state_lost) => Ok(Returned::TooLate),
+            other => other.map(|()| Returned::InTime),
         }
     }
 }

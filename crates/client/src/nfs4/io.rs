@@ -83,6 +83,10 @@ impl Mount {
     pub(super) async fn io_state(&self, file: &OpenFile) -> Result<(StateId, u64)> {
         loop {
             let epoch = self.core.session().await?.epoch();
+            if file.locks_are_in_doubt() {
+                self.core.ensure_lease().await?;
+                continue;
+            }
             {
                 let state = file.node.state.lock();
                 let v4 = file.v4.lock();

@@ -13,6 +13,7 @@ mod mount_options;
 mod names;
 mod recovery;
 mod recovery_loss;
+mod recovery_nfs3;
 mod recovery_restart;
 mod relay;
 mod requests;

@@ -1,7 +1,8 @@
 //! A client: one connection with many calls under way, made again when it is lost.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -31,6 +32,17 @@ pub struct ClientOptions {
     /// After the loss of a connection, send the calls under way again with the same xid on the next one, as NFSv3 does.
     /// Otherwise they end with [`CallError::Disconnected`].
     pub retransmit: bool,
+    /// With `retransmit`, how long an answer is waited for before the connection is given up and what is under way is sent
+    /// again on the next one; `None` for as long as the call may take.
+    pub attempt_timeout: Option<Duration>,
+    /// Asked where the server is, when it was not to be reached for a while.
+    pub resolver: Option<Arc<dyn Resolve>>,
+}
+
+/// Knows the addresses that a server has at the moment.
+pub trait Resolve: std::fmt::Debug + Send + Sync {
+    /// The addresses, the best first.
+    fn resolve(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + '_>>;
 }
 
 impl Default for ClientOptions {
@@ -41,6 +53,8 @@ impl Default for ClientOptions {
             record_bytes_max: (4 << 20) + (64 << 10),
             credential: Credential::None,
             retransmit: false,
+            attempt_timeout: None,
+            resolver: None,
         }
     }
 }
@@ -71,6 +85,11 @@ pub struct Timing {
 const RECONNECT_PAUSE: Duration = Duration::from_millis(5);
 const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
 
+/// How long a server must be out of reach before it is asked for at another address.
+const RESOLVE_AFTER: Duration = Duration::from_secs(1);
+/// The addresses of a server that are tried.
+const ADDRESSES_MAX: usize = 8;
+
 /// A handle on a connection; clones share it.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -78,7 +97,9 @@ pub struct Client {
 }
 
 struct Inner {
-    address: SocketAddr,
+    address: Mutex<SocketAddr>,
+    /// Since when no connection can be made.
+    out_of_reach: Mutex<Option<Instant>>,
     options: ClientOptions,
     start: Box<dyn Fn(Arc<Link>) + Send + Sync>,
     link: Mutex<Option<Arc<Link>>>,
@@ -89,7 +110,7 @@ struct Inner {
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Inner").field("address", &*self.address.lock()).finish_non_exhaustive()
     }
 }
 
@@ -125,7 +146,8 @@ impl Client {
             });
         });
         let inner = Inner {
-            address,
+            address: Mutex::new(address),
+            out_of_reach: Mutex::new(None),
             options,
             start,
             link: Mutex::new(None),
@@ -157,9 +179,9 @@ impl Client {
         self.inner.current().is_some()
     }
 
-    /// The server's address.
+    /// The server's address; another one after it has moved.
     pub fn peer_address(&self) -> SocketAddr {
-        self.inner.address
+        *self.inner.address.lock()
     }
 
     /// Our own end of the present connection.
@@ -215,15 +237,52 @@ impl Inner {
         if let Some(link) = self.current() {
             return Ok(link);
         }
-        let stream = tokio::time::timeout(self.options.connect_timeout, TcpStream::connect(self.address))
-            .await
-            .map_err(|_| CallError::Connect(io::ErrorKind::TimedOut.into()))?
-            .map_err(CallError::Connect)?;
+        let stream = match self.reach().await {
+            Ok(stream) => stream,
+            Err(error) => {
+                let since = *self.out_of_reach.lock().get_or_insert_with(Instant::now);
+                match self.reach_elsewhere(since).await {
+                    Some(stream) => stream,
+                    None => return Err(CallError::Connect(error)),
+                }
+            }
+        };
+        *self.out_of_reach.lock() = None;
         let link = Link::new(stream).map_err(CallError::Connect)?;
         (self.start)(Arc::clone(&link));
         *self.link.lock() = Some(Arc::clone(&link));
         self.generation.send_modify(|generation| *generation += 1);
         Ok(link)
+    }
+
+    async fn reach(&self) -> io::Result<TcpStream> {
+        let address = *self.address.lock();
+        tokio::time::timeout(self.options.connect_timeout, TcpStream::connect(address))
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    /// Tries the other addresses that the server has, at the same port, and stays with the first that answers.
+    async fn reach_elsewhere(&self, since: Instant) -> Option<TcpStream> {
+        let resolver = self.options.resolver.as_ref().filter(|_| since.elapsed() >= RESOLVE_AFTER)?;
+        let before = *self.address.lock();
+        let found = match tokio::time::timeout(self.options.connect_timeout, resolver.resolve()).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "looking for the server's addresses");
+                return None;
+            }
+            Err(_) => return None,
+        };
+        for ip in found.into_iter().take(ADDRESSES_MAX).filter(|ip| *ip != before.ip()) {
+            *self.address.lock() = SocketAddr::new(ip, before.port());
+            if let Ok(stream) = self.reach().await {
+                tracing::info!(from = %before, to = %ip, "the server has moved to another address");
+                return Some(stream);
+            }
+        }
+        *self.address.lock() = before;
+        None
     }
 
     async fn call(
@@ -256,6 +315,17 @@ impl Inner {
         })
     }
 
+    /// A connection is of no use any more, unless it has been replaced already.
+    fn give_up(&self, link: &Arc<Link>) {
+        let is_present = {
+            let mut present = self.link.lock();
+            present.take_if(|present| Arc::ptr_eq(present, link)).is_some()
+        };
+        if is_present {
+            link.close();
+        }
+    }
+
     /// Sends the frame until it is answered, once unless calls are retransmitted.
     async fn transmit(&self, xid: u32, frame: bytes::Bytes) -> Result<(Instant, RawReply), CallError> {
         let mut pause = RECONNECT_PAUSE;
@@ -271,7 +341,16 @@ impl Inner {
             };
             let sent = Instant::now();
             let answered = match link.send(xid, frame.clone()) {
-                Ok(pending) => pending.answer().await,
+                Ok(pending) => match self.options.attempt_timeout.filter(|_| self.options.retransmit) {
+                    Some(limit) => match tokio::time::timeout(limit, pending.answer()).await {
+                        Ok(answered) => answered,
+                        Err(_) => {
+                            self.give_up(&link);
+                            Err(CallError::Disconnected)
+                        }
+                    },
+                    None => pending.answer().await,
+                },
                 Err(error) => Err(error),
             };
             match answered {

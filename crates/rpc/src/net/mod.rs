@@ -13,7 +13,7 @@ mod outgoing;
 mod recent_replies;
 mod server;
 
-pub use client::{Client, ClientOptions, Reply, Timing};
+pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};
 pub use one_call::{Destination, OneCall, call_once};
 pub use server::{ServerOptions, serve};

@@ -1,0 +1,169 @@
+//! Locks over a restart of the server (X/Open C702): a connection that ends while locks are held is looked into at once.
+//!
+//! Without a status monitor of our own nobody tells us of a restart. But a server that has restarted lets its hosts reclaim
+//! for a while, and refuses that at any other time: so the first lock that is reclaimed tells which of the two it is. Until
+//! that is known nothing is read or written by files that hold locks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt};
+use proto::nlm4::{Procedure, Status};
+use rpc::{Call, Disposition, Refusal, Service};
+use tokio::sync::{Notify, watch};
+use xdr::Encoder;
+
+use super::Mount;
+use crate::error::{Error, Result};
+use crate::file::OpenFile;
+use crate::locks::Held;
+use crate::shared::Shared;
+
+/// Files whose locks are looked into at once.
+const FILES_MAX: usize = 32;
+/// The pause before looking again, when the server did not answer.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Whether the locks that we believe to hold are held.
+#[derive(Debug)]
+pub(super) struct LockWatch {
+    /// A connection has ended since they were last known to be.
+    doubted: watch::Sender<bool>,
+    ended: Notify,
+    /// Counts the doubts that were settled: see [`crate::protocol::Protocol::incarnation`].
+    settled: AtomicU64,
+    /// The server does not take locks of hosts that it cannot call.
+    pub(super) unmonitored: AtomicBool,
+}
+
+impl Default for LockWatch {
+    fn default() -> Self {
+        Self {
+            doubted: watch::Sender::new(false),
+            ended: Notify::new(),
+            settled: AtomicU64::new(0),
+            unmonitored: AtomicBool::new(false),
+        }
+    }
+}
+
+/// Answers no calls; notes the end of a connection.
+#[derive(Debug)]
+pub(super) struct ConnectionEnd(pub(super) Arc<LockWatch>);
+
+impl Service for ConnectionEnd {
+    async fn call(&self, _call: Call<'_>, _reply: &mut Encoder) -> std::result::Result<Disposition, Refusal> {
+        Err(Refusal::ProgramUnavailable)
+    }
+
+    fn disconnected(&self, _connection: u64) {
+        self.0.doubted.send_replace(true);
+        self.0.ended.notify_one();
+    }
+}
+
+impl LockWatch {
+    pub(super) fn settled(&self) -> u64 {
+        self.settled.load(Ordering::SeqCst)
+    }
+}
+
+/// Starts the task that looks into the end of connections; it ends with the client.
+pub(super) fn spawn_keeper(watch: &Arc<LockWatch>, shared: &Arc<Shared>) {
+    let (watch, shared) = (Arc::clone(watch), Arc::downgrade(shared));
+    tokio::spawn(async move {
+        loop {
+            // Looked at again now and then: the client may have been dropped meanwhile.
+            let ended = tokio::time::timeout(Duration::from_secs(5), watch.ended.notified()).await;
+            let Some(shared) = alive(&shared) else { return };
+            if ended.is_err() && !*watch.doubted.borrow() {
+                continue;
+            }
+            let Some(mount) = shared.protocol().as_v3() else { return };
+            // What ends from here on is looked into again.
+            match mount.look_into_locks(&shared).await {
+                Ok(()) => {
+                    watch.settled.fetch_add(1, Ordering::SeqCst);
+                    watch.doubted.send_replace(false);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "looking into the locks that are held");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    });
+}
+
+fn alive(shared: &Weak<Shared>) -> Option<Arc<Shared>> {
+    shared.upgrade().filter(|shared| !shared.is_shut_down())
+}
+
+impl Mount {
+    /// Waits until it is known whether the locks of a file are held.
+    pub(super) async fn check_locks(&self, file: &OpenFile) -> Result<()> {
+        let holds_locks = || !file.node.state.lock().locks.holds_nothing(file.id);
+        if *self.lock_watch.doubted.borrow() && holds_locks() {
+            let mut doubted = self.lock_watch.doubted.subscribe();
+            let settled = doubted.wait_for(|doubted| !doubted);
+            match self.options.time_limit() {
+                None => drop(settled.await),
+                Some(limit) if tokio::time::timeout(limit, settled).await.is_err() => {
+                    return Err(Error::Timeout { operation: "LOCK" });
+                }
+                Some(_) => {}
+            }
+        }
+        if file.v4.lock().lost_locks { Err(Error::Revoked) } else { Ok(()) }
+    }
+
+    async fn look_into_locks(&self, shared: &Arc<Shared>) -> Result<()> {
+        let mut files = Vec::new();
+        for node in shared.nodes.all() {
+            let state = node.state.lock();
+            files.extend(state.open_files().into_iter().filter(|file| !state.locks.holds_nothing(file.id)));
+        }
+        let looked = stream::iter(files)
+            .map(|file| async move { self.look_into_locks_of(&file).await })
+            .buffer_unordered(FILES_MAX);
+        looked.collect::<Vec<_>>().await.into_iter().collect()
+    }
+
+    async fn look_into_locks_of(&self, file: &Arc<OpenFile>) -> Result<()> {
+        let held: Vec<Held> = file.node.state.lock().locks.of(file.id).cloned().collect();
+        for lock in held {
+            if !self.is_still_held(file, &lock).await? {
+                tracing::warn!("a lock was lost with the restart of the server");
+                let mut state = file.node.state.lock();
+                state.locks.remove(file.id, &(0..u64::MAX));
+                state.known.forget_content();
+                state.known.expire();
+                file.v4.lock().lost_locks = true;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reclaims a lock; where that is not allowed the server has not restarted, and is asked for it again.
+    async fn is_still_held(&self, file: &OpenFile, held: &Held) -> Result<bool> {
+        let mut args = self.lock_args(file, (held.range.start, held.length()), held.exclusive);
+        args.reclaim = true;
+        match self.ask_once(self.lock_procedure(), &args).await? {
+            Status::Granted => return Ok(true),
+            Status::DeniedGracePeriod => {}
+            _ => return Ok(false),
+        }
+        args.reclaim = false;
+        Ok(self.ask(self.lock_procedure(), &args).await? == Status::Granted)
+    }
+
+    /// LOCK, by which a server remembers its hosts over a restart; NM_LOCK where it does not take that from us.
+    pub(super) fn lock_procedure(&self) -> Procedure {
+        match self.lock_watch.unmonitored.load(Ordering::Relaxed) {
+            true => Procedure::NmLock,
+            false => Procedure::Lock,
+        }
+    }
+}

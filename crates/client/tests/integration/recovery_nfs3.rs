@@ -1,0 +1,77 @@
+//! A server that restarts: locks over NFSv3.
+
+use client::{Error, LockKind, Version};
+
+use crate::fixture::{Fixture, WRITE, connect, write_whole};
+use crate::relay::Relay;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn locks_of_nfsv3_are_taken_back_from_a_server_that_has_restarted() {
+    let fixture = Fixture::with(|options| options.limits.lease_seconds = 2).await;
+    let (one, other) = (fixture.client(Version::V3).await, fixture.client(Version::V3).await);
+    write_whole(&one, "/file", "0123456789").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    mine.lock(0..4, LockKind::Exclusive).await.unwrap();
+    mine.lock(6..8, LockKind::Shared).await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    let before = one.tap().snapshot();
+    let address = fixture.address();
+    let fixture = fixture.restart_with(address, |options| options.limits.lease_seconds = 2).await;
+    mine.write_at(0, "mine".into()).await.unwrap();
+    mine.sync_all().await.unwrap();
+    let counts = one.tap().snapshot().since(&before);
+    assert_eq!(counts.requests["LOCK"].requests, 2, "each was reclaimed, once");
+    // Asked for in the grace period, and answered when it is over.
+    assert!(matches!(theirs.try_lock(0..4, LockKind::Shared).await, Err(Error::Locked)));
+    assert!(matches!(theirs.try_lock(6..8, LockKind::Exclusive).await, Err(Error::Locked)));
+    theirs.try_lock(8.., LockKind::Exclusive).await.unwrap();
+    mine.unlock(..).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"mine456789");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_of_nfsv3_that_somebody_else_has_after_a_restart_is_lost_and_its_data_stay_here() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let one = connect(relay.address(), Version::V3, |_| {}).await;
+    write_whole(&one, "/file", "before").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+    relay.block().await;
+    mine.write_at(0, "doomed".into()).await.unwrap();
+    let address = fixture.address();
+    let fixture = fixture.stop().await.start_without_records(address).await;
+    let other = fixture.client(Version::V3).await;
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+    theirs.write_at(0, "theirs".into()).await.unwrap();
+    theirs.sync_all().await.unwrap();
+    relay.unblock();
+    assert!(matches!(mine.sync_all().await, Err(Error::Revoked)));
+    assert!(matches!(mine.read_at(0, 10).await, Err(Error::Revoked)));
+    assert_eq!(std::fs::read(fixture.path("file")).unwrap(), b"theirs");
+    assert!(matches!(mine.unlock(..).await, Err(Error::Revoked)));
+    assert_eq!(mine.read_at(0, 10).await.unwrap(), "theirs");
+    theirs.close().await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_costs_no_lock_of_nfsv3() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let one = connect(relay.address(), Version::V3, |_| {}).await;
+    let other = fixture.client(Version::V3).await;
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+    relay.cut();
+    assert_eq!(mine.read_at(0, 4).await.unwrap(), "data");
+    mine.write_at(0, "DATA".into()).await.unwrap();
+    mine.sync_all().await.unwrap();
+    assert!(matches!(theirs.try_lock(.., LockKind::Exclusive).await, Err(Error::Locked)));
+    mine.unlock(..).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
+}

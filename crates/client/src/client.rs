@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::listing::ReadDir;
+use crate::object::Object;
 use crate::open::OpenOptions;
 use crate::options::{Options, Version};
 use crate::server::Server;
@@ -20,6 +21,7 @@ use crate::shared::Shared;
 use crate::tap::Tap;
 use crate::tree::{Descend, Location, TreeEntry, TreeOptions, TreeReport};
 use crate::url::Url;
+use crate::watcher::Watcher;
 use crate::xattr::XattrMode;
 
 /// A tree on a server. Clones share everything. See the [crate] for an example.
@@ -58,6 +60,16 @@ impl Client {
     /// The tree's root.
     pub fn root(&self) -> Directory {
         Directory::new(Arc::clone(&self.shared), Arc::clone(&self.shared.root))
+    }
+
+    /// The tree's root, for users who keep objects rather than paths.
+    pub fn root_object(&self) -> Object {
+        Object::new(&self.shared, Arc::clone(&self.shared.root))
+    }
+
+    /// Tells `watcher` from now on what becomes void. There is one for each client; later ones are passed over.
+    pub fn watch(&self, watcher: Arc<dyn Watcher>) {
+        let _ = self.shared.watcher.set(watcher);
     }
 
     /// A directory, to name things in it without walking its path again.

@@ -63,6 +63,10 @@ impl File {
         Self { open: Arc::new(Closer(open)) }
     }
 
+    pub(crate) fn inner(&self) -> &Arc<OpenFile> {
+        &self.open
+    }
+
     /// Up to `length` bytes at `offset`; fewer only at the end of the file.
     ///
     /// # Errors

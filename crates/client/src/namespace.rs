@@ -11,7 +11,7 @@ use crate::protocol::NewObject;
 use crate::shared::Shared;
 
 impl Shared {
-    /// Makes a directory or a symbolic link.
+    /// Makes anything but a regular file.
     pub(crate) async fn make(
         self: &Arc<Self>,
         start: &Arc<Node>,
@@ -19,20 +19,29 @@ impl Shared {
         object: &NewObject,
         mode: u32,
     ) -> Result<()> {
-        self.check_writable()?;
         let (dir, name) = self.resolve_parent(start, path).await?;
+        self.make_in(&dir, &name, object, mode).await.map(drop)
+    }
+
+    /// As [`Shared::make`]; returns what was made, if the server said.
+    pub(crate) async fn make_in(
+        &self,
+        dir: &Arc<Node>,
+        name: &Bytes,
+        object: &NewObject,
+        mode: u32,
+    ) -> Result<Option<Arc<Node>>> {
+        self.check_writable()?;
         let asked = Instant::now();
-        let made = self.protocol().make(&dir.handle, &name, object, mode).await;
-        let (found, effect) = self.or_forget(&dir, &name, made)?;
-        self.learn_effect(&dir, effect, asked);
-        match found {
-            Some(found) => {
-                let node = self.learn_found(&found, asked);
-                self.learn_name(&dir, &name, Some(&node));
-            }
-            None => self.forget_name(&dir, &name),
+        let made = self.protocol().make(&dir.handle, name, object, mode).await;
+        let (found, effect) = self.or_forget(dir, name, made)?;
+        self.learn_effect(dir, effect, asked);
+        let node = found.map(|found| self.learn_found(&found, asked));
+        match &node {
+            Some(node) => self.learn_name(dir, name, Some(node)),
+            None => self.forget_name(dir, name),
         }
-        Ok(())
+        Ok(node)
     }
 
     /// Makes the directory at `path` and those above it, from the first that is not there.
@@ -104,7 +113,6 @@ impl Shared {
 
     /// Gives an object another name.
     pub(crate) async fn rename(self: &Arc<Self>, start: &Arc<Node>, from: &[u8], to: &[u8]) -> Result<()> {
-        self.check_writable()?;
         let (from_dir, from_name) = self.resolve_parent(start, from).await?;
         let (to_dir, to_name) = self.resolve_parent(start, to).await?;
         self.rename_in((&from_dir, &from_name), (&to_dir, &to_name)).await
@@ -118,8 +126,8 @@ impl Shared {
     ) -> Result<()> {
         self.check_writable()?;
         let moved = self.remembered_name(from_dir, from_name).flatten();
-        let replaced = self.remembered_name(to_dir, to_name).flatten();
-        for node in moved.iter().chain(&replaced) {
+        let replaced = self.remembered_name(to_dir, to_name);
+        for node in moved.iter().chain(replaced.iter().flatten()) {
             self.protocol().before_change(node).await?;
             node.state.lock().known.expire();
         }
@@ -131,7 +139,16 @@ impl Shared {
         if !Arc::ptr_eq(from_dir, to_dir) {
             self.learn_effect(to_dir, to_effect, asked);
         }
-        self.learn_name(from_dir, from_name, None);
+        // Where both are names of one object, nothing is renamed (RFC 8881 §18.26.3).
+        let replaces_another = match (&moved, &replaced) {
+            (Some(moved), Some(Some(replaced))) => !Arc::ptr_eq(moved, replaced),
+            (_, Some(None)) => true,
+            _ => false,
+        };
+        match replaces_another {
+            true => self.learn_name(from_dir, from_name, None),
+            false => self.forget_name(from_dir, from_name),
+        }
         match moved {
             Some(node) => self.learn_name(to_dir, to_name, Some(&node)),
             None => self.forget_name(to_dir, to_name),
@@ -146,7 +163,6 @@ impl Shared {
         existing: &[u8],
         path: &[u8],
     ) -> Result<()> {
-        self.check_writable()?;
         let node = self.resolve(start, existing, false).await?;
         let (dir, name) = self.resolve_parent(start, path).await?;
         self.link_in(&node, &dir, &name).await

@@ -101,7 +101,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// When it makes no sense.
-    fn checked(self) -> Result<Self> {
+    pub(crate) fn checked(self) -> Result<Self> {
         let write = self.write || self.append;
         let truncate = self.truncate && !self.exclusive;
         if !self.read && !write {

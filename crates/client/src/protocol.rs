@@ -78,6 +78,11 @@ pub(crate) struct DirPosition {
 pub(crate) enum NewObject {
     Directory,
     Symlink(Bytes),
+    Fifo,
+    Socket,
+    /// Major and minor number.
+    Block(u32, u32),
+    Character(u32, u32),
 }
 
 /// How a lock request ended.

@@ -19,6 +19,7 @@ use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
 use crate::server::Server;
 use crate::tap::Tap;
+use crate::watcher::Watcher;
 use crate::{permission, write};
 
 /// Objects that are remembered.
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     /// Files with data that wait, for the task that sends them after a while.
     pub(crate) dirty_files: Mutex<BTreeMap<u64, Weak<OpenFile>>>,
     pub(crate) dirty_notice: Notify,
+    /// Who is told when something that is known becomes void.
+    pub(crate) watcher: OnceLock<Arc<dyn Watcher>>,
     next_file: AtomicU64,
     shut_down: AtomicBool,
 }
@@ -73,6 +76,7 @@ impl Shared {
             starving: AtomicUsize::new(0),
             dirty_files: Mutex::default(),
             dirty_notice: Notify::new(),
+            watcher: OnceLock::new(),
             next_file: AtomicU64::new(1),
             shut_down: AtomicBool::new(false),
             nodes,
@@ -133,10 +137,18 @@ impl Shared {
 
     /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before and after.
     pub(crate) fn learn(&self, node: &Node, attributes: Attributes, asked: Instant) -> (u64, u64) {
-        let known = &mut node.state.lock().known;
-        let before = known.epoch();
-        known.learn(attributes, asked, &self.options.attribute_timeouts);
-        (before, known.epoch())
+        let (before, after) = {
+            let known = &mut node.state.lock().known;
+            let before = known.epoch();
+            known.learn(attributes, asked, &self.options.attribute_timeouts);
+            (before, known.epoch())
+        };
+        if before != after
+            && let Some(watcher) = self.watcher.get()
+        {
+            watcher.changed(node.key);
+        }
+        (before, after)
     }
 
     /// Remembers what a request of ours, sent at `asked`, did to an object.

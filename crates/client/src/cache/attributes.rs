@@ -52,6 +52,11 @@ impl Known {
         self.believed_until.filter(|until| now < *until).and(self.attributes.as_ref())
     }
 
+    /// How long the attributes are still believed.
+    pub(crate) fn believed_for(&self, now: Instant) -> Duration {
+        self.believed_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+
     /// Which state of the content this is.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch

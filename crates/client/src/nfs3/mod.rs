@@ -12,5 +12,5 @@ mod reclaim;
 mod transport;
 
 pub(crate) use connect::Mount;
-pub(crate) use open::open;
+pub(crate) use open::{open, open_object};
 pub(crate) use transport::{call_error, credential};

@@ -10,6 +10,9 @@ use crate::error::Result;
 use crate::node::Handle;
 use crate::protocol::{Effect, Found, NewObject};
 
+/// Handle and attributes of what was made, and what became of its directory.
+type Made = (nfs3::PostOpHandle, nfs3::PostOpAttributes, nfs3::WccData);
+
 impl Mount {
     pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
         let mut found = Vec::new();
@@ -52,6 +55,16 @@ impl Mount {
                 let ok = self.transport.once(&args, Exists).await?;
                 (ok.object, ok.attributes, ok.dir)
             }
+            NewObject::Fifo => self.make_node(place, nfs3::MkNodData::Fifo(set)).await?,
+            NewObject::Socket => self.make_node(place, nfs3::MkNodData::Socket(set)).await?,
+            NewObject::Block(major, minor) => {
+                let data = nfs3::DeviceData { attributes: set, device: device(*major, *minor) };
+                self.make_node(place, nfs3::MkNodData::Block(data)).await?
+            }
+            NewObject::Character(major, minor) => {
+                let data = nfs3::DeviceData { attributes: set, device: device(*major, *minor) };
+                self.make_node(place, nfs3::MkNodData::Character(data)).await?
+            }
         };
         let found = match (handle, after) {
             (Some(handle), Some(after)) => {
@@ -60,6 +73,11 @@ impl Mount {
             _ => None,
         };
         Ok((found, effect(&wcc)))
+    }
+
+    async fn make_node(&self, place: nfs3::DirOpArgs, what: nfs3::MkNodData) -> Result<Made> {
+        let ok = self.transport.ok(&nfs3::MkNodArgs { place, what }).await?;
+        Ok((ok.object, ok.attributes, ok.dir))
     }
 
     pub(crate) async fn remove(&self, dir: &Handle, name: &Bytes, directory: bool) -> Result<Effect> {
@@ -102,4 +120,8 @@ impl Mount {
         };
         Ok(Found { handle: from_handle(&object), attributes: attributes(&known) })
     }
+}
+
+fn device(major: u32, minor: u32) -> nfs3::Device {
+    nfs3::Device { major, minor }
 }

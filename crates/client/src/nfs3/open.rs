@@ -45,6 +45,21 @@ pub(crate) async fn open(
     Ok(opened(node))
 }
 
+/// Opens an object that is known by its handle.
+pub(crate) async fn open_object(
+    shared: &Arc<Shared>,
+    node: &Arc<Node>,
+    options: &OpenOptions,
+) -> Result<Opened> {
+    let now = shared.revalidate(node).await?;
+    check_permission(shared, node, &now, options).await?;
+    if options.truncate && now.size > 0 {
+        let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
+        shared.set_attributes(node, &empty, None).await?;
+    }
+    Ok(Opened { node: Arc::clone(node), v4: nfs4::FileState::default(), gate: None })
+}
+
 /// CREATE, without looking first. `None` when the name is taken by something that CREATE does not open.
 async fn create(
     shared: &Arc<Shared>,

@@ -229,13 +229,24 @@ impl Core {
                 }
             }
         }
+        self.announce_return(node).await;
         let parked = node.state.lock().parked.take();
         let outcome = self.send_return(node, &delegation, parked).await;
         self.delegations.lock().pop(&node.key);
+        // It was the delegation that they were believed by.
+        node.state.lock().known.expire();
         if matches!(outcome, Ok(Returned::TooLate)) && self.epoch() == delegation.epoch {
             files.iter().for_each(|file| self.lose_locks(file));
         }
         outcome.map(drop)
+    }
+
+    /// Whoever keeps what the delegation made sure of drops it before another may change it.
+    async fn announce_return(&self, node: &Node) {
+        let watcher = self.shared().and_then(|shared| shared.watcher.get().cloned());
+        if let Some(watcher) = watcher {
+            watcher.returning(node.key).await;
+        }
     }
 
     /// DELEGRETURN, with the CLOSE of an open that was kept, in one request.

@@ -30,6 +30,9 @@ impl Core {
             state.open_files()
         };
         tracing::debug!("a delegation is lost");
+        if let Some(watcher) = self.shared().and_then(|shared| shared.watcher.get().cloned()) {
+            watcher.changed(node.key);
+        }
         self.delegations.lock().pop(&node.key);
         for file in files {
             let is_unknown = file.v4.lock().lock.is_none();

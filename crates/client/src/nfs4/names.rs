@@ -1,7 +1,7 @@
 //! LOOKUP, READLINK, CREATE, REMOVE, RENAME, LINK.
 
 use bytes::Bytes;
-use proto::nfs4::attributes::AttributeValues;
+use proto::nfs4::attributes::{AttributeValues, SpecData};
 use proto::nfs4::{
     CreateArgs, CreateResult, CreateType, LinkArgs, LinkResult, LookupArgs, Operation, ReadLinkResult,
     RemoveArgs, RemoveResult, RenameArgs, RenameResult,
@@ -75,6 +75,12 @@ impl Mount {
         let kind = match object {
             NewObject::Directory => CreateType::Directory,
             NewObject::Symlink(target) => CreateType::Symlink(target.clone()),
+            NewObject::Fifo => CreateType::Fifo,
+            NewObject::Socket => CreateType::Socket,
+            NewObject::Block(major, minor) => CreateType::Block(SpecData { major: *major, minor: *minor }),
+            NewObject::Character(major, minor) => {
+                CreateType::Character(SpecData { major: *major, minor: *minor })
+            }
         };
         let args = CreateArgs { kind, name: name.clone() };
         let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };

@@ -145,7 +145,7 @@ pub(crate) async fn create_file(
 }
 
 /// Opens under a delegation, without the server.
-fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
+pub(super) fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState> {
     let mut state = node.state.lock();
     let delegation = state.delegation.filter(|delegation| !delegation.returning)?;
     if options.truncate || (options.write && !delegation.write) {
@@ -185,11 +185,7 @@ async fn send_open(
     owner: u64,
     along: Along<'_>,
 ) -> Result<Answer> {
-    let wish = match mount.core.options.delegations && !options.write {
-        true => share::WANT_READ_DELEGATION,
-        false => share::WANT_NO_DELEGATION,
-    };
-    let args = open_args(name, options, owner, wish);
+    let args = open_args(name, options, owner, wish(mount, options));
     // Opening twice, as the same owner, is the same as once; an exclusive create is known by its verifier.
     let kind = Kind::repeatable(Operation::Open);
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
@@ -237,12 +233,20 @@ async fn send_open(
     Ok(Answer { opened, described, lock: state, data, epoch: results.epoch })
 }
 
-fn read_open(results: &mut Results) -> Result<OpenResult> {
+/// Whether a delegation is wanted.
+pub(super) fn wish(mount: &Mount, options: &OpenOptions) -> u32 {
+    match mount.core.options.delegations && !options.write {
+        true => share::WANT_READ_DELEGATION,
+        false => share::WANT_NO_DELEGATION,
+    }
+}
+
+pub(super) fn read_open(results: &mut Results) -> Result<OpenResult> {
     results.done(Operation::PutFh)?;
     results.get(Operation::Open)
 }
 
-fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
+pub(super) fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
     let read = if options.read { share::READ } else { 0 };
     let write = if options.write { share::WRITE } else { 0 };
     let set = AttributeValues {
@@ -321,7 +325,7 @@ impl Mount {
     }
 
     /// The delegation that came with an open.
-    fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
+    pub(super) fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
         let Some((state_id, write, recalled)) = granted_delegation(granted) else { return };
         let delegation = Delegation { state_id, write, returning: false, epoch };
         self.core.hold_delegation(node, delegation, recalled);

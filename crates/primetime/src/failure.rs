@@ -26,9 +26,16 @@ impl Failure {
         Self { code: 3, sentence: sentence.to_string() }
     }
 
+    /// As [`Failure::set_up`], when the sentence was printed already.
+    pub(crate) fn said() -> Self {
+        Self { code: 3, sentence: String::new() }
+    }
+
     /// Prints the sentence and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("primetime: {}", self.sentence);
+        if !self.sentence.is_empty() {
+            eprintln!("primetime: {}", self.sentence);
+        }
         ExitCode::from(self.code)
     }
 }

@@ -27,6 +27,8 @@ enum Command {
     Bench(commands::bench::Arguments),
     /// Export a directory over NFSv3, NFSv4.1 and NFSv4.2
     Serve(commands::serve::Arguments),
+    /// Show the tree of a server in a directory, without root and without a module of the kernel but FUSE's
+    Mount(commands::mount::Arguments),
     /// Look at a running server, and tell it what to do
     Ctl(commands::ctl::Arguments),
     /// Write the completions of the command line for a shell to standard output
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Bench(arguments) => commands::bench::run(arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Mount(arguments) => commands::mount::run(&arguments),
         Command::Ctl(arguments) => commands::ctl::run(&arguments),
         Command::Completions(arguments) => commands::completions::completions(&arguments, Cli::command()),
         Command::Manual(arguments) => commands::completions::manual(&arguments, Cli::command()),

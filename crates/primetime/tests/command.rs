@@ -19,7 +19,7 @@ fn every_shell_has_completions_of_every_subcommand() {
         let output = primetime(&["completions", shell]);
         let script = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{shell}");
-        for word in ["serve", "bench", "completions", "manual", "--no-root-squash"] {
+        for word in ["serve", "bench", "mount", "completions", "manual", "--no-root-squash"] {
             assert!(script.contains(word.trim_start_matches('-')), "{word} for {shell}");
         }
     }
@@ -30,7 +30,13 @@ fn every_shell_has_completions_of_every_subcommand() {
 fn there_is_a_manual_page_for_every_subcommand() {
     let place = tempfile::tempdir().unwrap();
     assert!(primetime(&["manual", place.path().to_str().unwrap()]).status.success());
-    for page in ["primetime.1", "primetime-serve.1", "primetime-bench.1", "primetime-bench-list.1"] {
+    for page in [
+        "primetime.1",
+        "primetime-serve.1",
+        "primetime-bench.1",
+        "primetime-bench-list.1",
+        "primetime-mount.1",
+    ] {
         let text = fs::read_to_string(place.path().join(page)).unwrap();
         assert!(text.contains(".TH primetime"), "{page}: {text}");
     }

@@ -1,0 +1,102 @@
+//! Files: opening, reading, writing, flushing, closing.
+
+use bytes::Bytes;
+use client::OpenOptions;
+use fuser::{Errno, FileHandle, FopenFlags, OpenAccMode, OpenFlags};
+use rustix::fs::OFlags;
+
+use crate::errno::{self, Result};
+use crate::handles::{OpenFile, Opening};
+use crate::tree::{Entry, Tree};
+
+impl Tree {
+    pub(crate) async fn open(&self, number: u64, flags: OpenFlags) -> Result<(FileHandle, FopenFlags)> {
+        let inode = self.inodes.get(number)?;
+        // Counted before the server is asked: who removes the name meanwhile must know.
+        let opening = Opening::begin(&inode);
+        let file = inode.object.open(&options(flags)).await.map_err(errno::of)?;
+        let content = inode.object.content();
+        let same = inode.state.lock().cached.replace(content) == Some(content);
+        let keep = if same { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
+        let (readable, writable) = access(flags);
+        Ok((self.files.insert(OpenFile { file, readable, writable, opening }), keep))
+    }
+
+    pub(crate) async fn create(
+        &self,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<(Entry, FileHandle)> {
+        let parent = self.inodes.get(parent)?;
+        let exclusive = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::EXCL);
+        let options = options(flags).create(true).create_new(exclusive).mode(mode & 0o7777);
+        let (object, file) = parent.object.create(name, &options).await.map_err(errno::of)?;
+        let entry = self.entry(&parent, name, &object).await?;
+        let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
+        let opening = Opening::begin(&inode);
+        inode.state.lock().cached = Some(object.content());
+        let (readable, writable) = access(flags);
+        Ok((entry, self.files.insert(OpenFile { file, readable, writable, opening })))
+    }
+
+    pub(crate) async fn read(&self, handle: FileHandle, offset: u64, size: u32) -> Result<Bytes> {
+        let open = self.files.get(handle)?;
+        open.file.read_at(offset, size as usize).await.map_err(errno::of)
+    }
+
+    pub(crate) async fn write(&self, handle: FileHandle, offset: u64, data: Bytes) -> Result<u32> {
+        let open = self.files.get(handle)?;
+        let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
+        open.file.write_at(offset, data).await.map_err(errno::of)?;
+        Ok(length)
+    }
+
+    /// A program closes a file. Then its data are at the server, as others expect who open it next, and its locks are given up.
+    pub(crate) async fn flush(&self, handle: FileHandle, owner: u64) -> Result<()> {
+        let open = self.files.get(handle)?;
+        let inode = &open.opening.inode;
+        let flushed = match open.writable {
+            true => inode.object.sync().await.map_err(errno::of),
+            false => Ok(()),
+        };
+        self.unlock_all(inode, owner).await.and(flushed)
+    }
+
+    pub(crate) async fn sync(&self, handle: FileHandle) -> Result<()> {
+        let open = self.files.get(handle)?;
+        open.opening.inode.object.sync().await.map_err(errno::of)
+    }
+
+    /// Nobody has the file open any more; what goes wrong nobody hears.
+    pub(crate) async fn release(&self, handle: FileHandle, owner: Option<u64>) {
+        let Some(open) = self.files.remove(handle) else { return };
+        let inode = std::sync::Arc::clone(&open.opening.inode);
+        if let Some(owner) = owner
+            && let Err(error) = self.unlock_all(&inode, owner).await
+        {
+            tracing::warn!(?error, "giving up a lock");
+        }
+        if let Err(error) = open.file.clone().close().await {
+            tracing::warn!(%error, "closing a file");
+        }
+        drop(open);
+        self.remove_hidden(&inode).await;
+    }
+}
+
+/// Whether a file is opened for reading, and for writing.
+fn access(flags: OpenFlags) -> (bool, bool) {
+    (flags.acc_mode() != OpenAccMode::O_WRONLY, flags.acc_mode() != OpenAccMode::O_RDONLY)
+}
+
+fn options(flags: OpenFlags) -> OpenOptions {
+    let (read, write) = access(flags);
+    let flags = OFlags::from_bits_retain(flags.0 as u32);
+    OpenOptions::new()
+        .read(read)
+        .write(write)
+        .truncate(flags.contains(OFlags::TRUNC))
+        .sync(flags.contains(OFlags::DSYNC))
+}

@@ -1,0 +1,600 @@
+//! The kernel's requests, each handed to the runtime at once: none waits for another.
+
+use std::ffi::OsStr;
+use std::future::Future;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use client::SetAttributes;
+use fuser::{
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, FopenFlags, Generation, INodeNo,
+    InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLock, ReplyLseek,
+    ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+};
+
+use crate::convert::set_time;
+use crate::directories::Listing;
+use crate::errno::Result;
+use crate::locks::{self, Lock};
+use crate::tree::{Entry, Tree};
+
+/// The largest read and write that the kernel makes, in bytes.
+const TRANSFER_BYTES_MAX: u32 = 1 << 20;
+/// Reads ahead and the like that the kernel may have under way.
+const BACKGROUND_MAX: u16 = 256;
+/// What `statfs` calls a block, in bytes.
+const BLOCK_BYTES: u32 = 4096;
+/// The longest name, in bytes.
+const NAME_BYTES_MAX: u32 = 255;
+
+/// What is wanted of the kernel, if it can.
+const WANTED: [InitFlags; 10] = [
+    InitFlags::FUSE_POSIX_LOCKS,
+    InitFlags::FUSE_FLOCK_LOCKS,
+    InitFlags::FUSE_ATOMIC_O_TRUNC,
+    InitFlags::FUSE_PARALLEL_DIROPS,
+    InitFlags::FUSE_DO_READDIRPLUS,
+    InitFlags::FUSE_READDIRPLUS_AUTO,
+    InitFlags::FUSE_ASYNC_DIO,
+    // The kernel is told when its pages are void; times that our own writes change are no sign of that.
+    InitFlags::FUSE_EXPLICIT_INVAL_DATA,
+    // The server takes away set-id bits; otherwise the kernel would ask for an extended attribute before every write.
+    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
+    InitFlags::FUSE_CACHE_SYMLINKS,
+];
+
+/// Where the kernel's requests arrive.
+pub(crate) struct Filesystem {
+    tree: Arc<Tree>,
+}
+
+impl Filesystem {
+    pub(crate) fn new(tree: &Arc<Tree>) -> Self {
+        Self { tree: Arc::clone(tree) }
+    }
+
+    /// Does `work` on the runtime.
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Arc<Tree>) -> F) {
+        self.tree.runtime.spawn(work(Arc::clone(&self.tree)));
+    }
+
+    /// Does `work` on the runtime and answers with what comes of it.
+    fn answer<T, F>(&self, work: impl FnOnce(Arc<Tree>) -> F, reply: impl FnOnce(Result<T>) + Send + 'static)
+    where
+        T: Send,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let work = work(Arc::clone(&self.tree));
+        self.tree.runtime.spawn(async move { reply(work.await) });
+    }
+}
+
+fn bytes(name: &OsStr) -> Bytes {
+    Bytes::copy_from_slice(name.as_bytes())
+}
+
+fn reply_entry(reply: ReplyEntry) -> impl FnOnce(Result<Entry>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok(entry) => {
+            reply.entry_with_ttls(&entry.attributes_for, &entry.name_for, &entry.attributes, Generation(0));
+        }
+        Err(error) => reply.error(error),
+    }
+}
+
+fn reply_empty(reply: ReplyEmpty) -> impl FnOnce(Result<()>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn reply_attributes(
+    reply: ReplyAttr,
+) -> impl FnOnce(Result<(fuser::FileAttr, std::time::Duration)>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok((attributes, believed)) => reply.attr(&believed, &attributes),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn reply_data(reply: ReplyData) -> impl FnOnce(Result<Bytes>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok(data) => reply.data(&data),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn reply_open(reply: ReplyOpen) -> impl FnOnce(Result<(FileHandle, FopenFlags)>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok((handle, flags)) => reply.opened(handle, flags),
+        Err(error) => reply.error(error),
+    }
+}
+
+/// A size of 0 asks how much room is needed.
+fn reply_xattr(reply: ReplyXattr, size: u32) -> impl FnOnce(Result<Bytes>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok(data) => match u32::try_from(data.len()) {
+            Ok(length) if size == 0 => reply.size(length),
+            Ok(length) if length <= size => reply.data(&data),
+            _ => reply.error(Errno::ERANGE),
+        },
+        Err(error) => reply.error(error),
+    }
+}
+
+impl fuser::Filesystem for Filesystem {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for wanted in WANTED {
+            if let Err(missing) = config.add_capabilities(wanted) {
+                tracing::debug!(?missing, "the kernel lacks a capability");
+            }
+        }
+        // Where the kernel does not go as far, it says how far it does.
+        let _ = config.set_max_write(TRANSFER_BYTES_MAX);
+        let _ = config.set_max_readahead(TRANSFER_BYTES_MAX).or_else(|most| config.set_max_readahead(most));
+        let _ = config.set_max_background(BACKGROUND_MAX);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let name = bytes(name);
+        self.answer(|tree| async move { tree.lookup(parent.0, &name).await }, reply_entry(reply));
+    }
+
+    fn forget(&self, _request: &Request, ino: INodeNo, lookups: u64) {
+        self.tree.inodes.forget(ino.0, lookups);
+    }
+
+    fn getattr(&self, _request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        self.answer(|tree| async move { tree.get_attributes(ino.0).await }, reply_attributes(reply));
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        accessed: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _changed: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _created: Option<SystemTime>,
+        _change_time: Option<SystemTime>,
+        _backup_time: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let set = SetAttributes {
+            mode: mode.map(|mode| mode & 0o7777),
+            uid,
+            gid,
+            size,
+            accessed: accessed.map(set_time),
+            modified: modified.map(set_time),
+        };
+        self.answer(
+            move |tree| async move { tree.set_attributes(ino.0, set, handle).await },
+            reply_attributes(reply),
+        );
+    }
+
+    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
+        self.answer(|tree| async move { tree.read_link(ino.0).await }, reply_data(reply));
+    }
+
+    fn mknod(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        device: u32,
+        reply: ReplyEntry,
+    ) {
+        let name = bytes(name);
+        self.answer(
+            move |tree| async move { tree.make_node(parent.0, &name, mode, device).await },
+            reply_entry(reply),
+        );
+    }
+
+    fn mkdir(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let name = bytes(name);
+        self.answer(
+            move |tree| async move { tree.make_directory(parent.0, &name, mode).await },
+            reply_entry(reply),
+        );
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = bytes(name);
+        self.answer(|tree| async move { tree.remove(parent.0, &name).await }, reply_empty(reply));
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = bytes(name);
+        self.answer(|tree| async move { tree.remove_directory(parent.0, &name).await }, reply_empty(reply));
+    }
+
+    fn symlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        let (name, target) = (bytes(name), bytes(target.as_os_str()));
+        self.answer(|tree| async move { tree.symlink(parent.0, &name, &target).await }, reply_entry(reply));
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        to_parent: INodeNo,
+        to_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let (name, to_name) = (bytes(name), bytes(to_name));
+        self.answer(
+            move |tree| async move { tree.rename((parent.0, &name), (to_parent.0, &to_name), flags).await },
+            reply_empty(reply),
+        );
+    }
+
+    fn link(&self, _request: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let name = bytes(name);
+        self.answer(|tree| async move { tree.link(ino.0, parent.0, &name).await }, reply_entry(reply));
+    }
+
+    fn open(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        self.answer(|tree| async move { tree.open(ino.0, flags).await }, reply_open(reply));
+    }
+
+    fn create(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let name = bytes(name);
+        self.answer(
+            move |tree| async move { tree.create(parent.0, &name, mode, OpenFlags(flags)).await },
+            move |outcome| match outcome {
+                Ok((entry, handle)) => {
+                    let believed = entry.attributes_for.min(entry.name_for);
+                    let flags = FopenFlags::empty();
+                    reply.created(&believed, &entry.attributes, Generation(0), handle, flags);
+                }
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        self.answer(move |tree| async move { tree.read(handle, offset, size).await }, reply_data(reply));
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let data = Bytes::copy_from_slice(data);
+        self.answer(
+            move |tree| async move { tree.write(handle, offset, data).await },
+            move |outcome| match outcome {
+                Ok(count) => reply.written(count),
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn flush(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        self.answer(move |tree| async move { tree.flush(handle, owner.0).await }, reply_empty(reply));
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.spawn(move |tree| async move {
+            tree.release(handle, owner.map(|owner| owner.0)).await;
+            reply.ok();
+        });
+    }
+
+    fn fsync(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.answer(move |tree| async move { tree.sync(handle).await }, reply_empty(reply));
+    }
+
+    fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        self.answer(
+            |tree| async move { Ok((tree.open_directory(ino.0).await?, FopenFlags::empty())) },
+            reply_open(reply),
+        );
+    }
+
+    fn readdir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        reply: ReplyDirectory,
+    ) {
+        self.list(handle, offset, Listing::Names(reply));
+    }
+
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        reply: ReplyDirectoryPlus,
+    ) {
+        self.list(handle, offset, Listing::Entries(reply));
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.tree.directories.remove(handle);
+        reply.ok();
+    }
+
+    /// Changes of directories are on the server's stable storage before they are answered.
+    fn fsyncdir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        reply.ok();
+    }
+
+    fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
+        self.answer(
+            |tree| async move { tree.fs_stat(ino.0).await },
+            |outcome| match outcome {
+                Ok(space) => {
+                    let blocks = |bytes| bytes / u64::from(BLOCK_BYTES);
+                    reply.statfs(
+                        blocks(space.total_bytes),
+                        blocks(space.free_bytes),
+                        blocks(space.available_bytes),
+                        space.total_files,
+                        space.free_files,
+                        BLOCK_BYTES,
+                        NAME_BYTES_MAX,
+                        BLOCK_BYTES,
+                    );
+                }
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        self.answer(move |tree| async move { tree.check_access(ino.0, mask).await }, reply_empty(reply));
+    }
+
+    fn getlk(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        owner: LockOwner,
+        first: u64,
+        last: u64,
+        kind: i32,
+        _pid: u32,
+        reply: ReplyLock,
+    ) {
+        let lock = Lock { owner: owner.0, first, last, kind };
+        self.answer(
+            move |tree| async move { tree.test_lock(handle, lock).await },
+            move |outcome| match outcome {
+                // Who has it is known to the server alone.
+                Ok(Some(other)) => reply.locked(other.first, other.last, other.kind, 0),
+                Ok(None) => reply.locked(0, 0, locks::UNLOCK, 0),
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn setlk(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        owner: LockOwner,
+        first: u64,
+        last: u64,
+        kind: i32,
+        _pid: u32,
+        sleep: bool,
+        reply: ReplyEmpty,
+    ) {
+        let lock = Lock { owner: owner.0, first, last, kind };
+        let waiting = sleep.then(|| request.pid());
+        self.answer(
+            move |tree| async move { tree.set_lock(handle, lock, waiting).await },
+            reply_empty(reply),
+        );
+    }
+
+    fn setxattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        flags: i32,
+        _position: u32,
+        reply: ReplyEmpty,
+    ) {
+        let (name, value) = (bytes(name), Bytes::copy_from_slice(value));
+        self.answer(
+            move |tree| async move { tree.set_xattr(ino.0, &name, value, flags).await },
+            reply_empty(reply),
+        );
+    }
+
+    fn getxattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let name = bytes(name);
+        self.answer(move |tree| async move { tree.get_xattr(ino.0, &name).await }, reply_xattr(reply, size));
+    }
+
+    fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        self.answer(move |tree| async move { tree.list_xattrs(ino.0).await }, reply_xattr(reply, size));
+    }
+
+    fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = bytes(name);
+        self.answer(move |tree| async move { tree.remove_xattr(ino.0, &name).await }, reply_empty(reply));
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        self.answer(
+            move |tree| async move { tree.allocate(handle, offset, length, mode).await },
+            reply_empty(reply),
+        );
+    }
+
+    fn lseek(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        self.answer(
+            move |tree| async move { tree.seek(handle, offset, whence).await },
+            move |outcome| match outcome {
+                Ok(place) => reply.offset(place),
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _from: INodeNo,
+        from: FileHandle,
+        from_offset: u64,
+        _to: INodeNo,
+        to: FileHandle,
+        to_offset: u64,
+        length: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        self.answer(
+            move |tree| async move { tree.copy((from, from_offset), (to, to_offset), length).await },
+            move |outcome| match outcome {
+                Ok(count) => reply.written(count),
+                Err(error) => reply.error(error),
+            },
+        );
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _data: &[u8],
+        _size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+}
+
+impl Filesystem {
+    fn list(&self, handle: FileHandle, offset: u64, mut listing: Listing) {
+        self.spawn(move |tree| async move {
+            let outcome = tree.read_directory(handle, offset, &mut listing).await;
+            listing.reply(outcome);
+        });
+    }
+}

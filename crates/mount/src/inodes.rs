@@ -1,0 +1,129 @@
+//! The objects that the kernel knows, by the numbers under which it knows them. Each stays for as long as the kernel counts it:
+//! what the kernel keeps bounds the table.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use client::{File, Object};
+use fuser::Errno;
+use parking_lot::Mutex;
+
+use crate::errno::Result;
+
+/// The number of the root.
+pub(crate) const ROOT: u64 = 1;
+/// Where numbers begin that are no inode numbers of the server: those of objects whose own number is taken.
+const SPARE_FIRST: u64 = 1 << 63;
+
+/// An object that the kernel knows.
+#[derive(Debug)]
+pub(crate) struct Inode {
+    pub(crate) number: u64,
+    pub(crate) object: Object,
+    pub(crate) state: Mutex<State>,
+}
+
+/// What happens to an object here.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Files that are open, or about to be.
+    pub(crate) opens: usize,
+    /// The content that the kernel's pages are of, as [`Object::content`] counts it.
+    pub(crate) cached: Option<u64>,
+    /// Where the kernel found it last: the parent's number, and the name.
+    pub(crate) place: Option<(u64, Vec<u8>)>,
+    /// It was removed while it was open, and has this name until it is closed.
+    pub(crate) hidden: Option<Hidden>,
+    /// The open files that stand for owners of locks, and whether they can be written.
+    pub(crate) lock_files: HashMap<u64, (bool, File)>,
+}
+
+/// The name of a file that was removed while it was open.
+#[derive(Debug, Clone)]
+pub(crate) struct Hidden {
+    pub(crate) directory: Object,
+    pub(crate) name: Vec<u8>,
+}
+
+/// All objects that the kernel knows.
+#[derive(Debug)]
+pub(crate) struct Inodes {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    by_number: HashMap<u64, Counted>,
+    /// The number of the object of that key.
+    by_key: HashMap<u64, u64>,
+    spare: u64,
+}
+
+#[derive(Debug)]
+struct Counted {
+    inode: Arc<Inode>,
+    /// How often the kernel was told of it, less what it has forgotten.
+    lookups: u64,
+}
+
+impl Inodes {
+    pub(crate) fn new(root: Object) -> Self {
+        let key = root.key();
+        let inode = Arc::new(Inode { number: ROOT, object: root, state: Mutex::default() });
+        let table = Table {
+            by_number: HashMap::from([(ROOT, Counted { inode, lookups: 1 })]),
+            by_key: HashMap::from([(key, ROOT)]),
+            spare: SPARE_FIRST,
+        };
+        Self { table: Mutex::new(table) }
+    }
+
+    /// The object of that number.
+    pub(crate) fn get(&self, number: u64) -> Result<Arc<Inode>> {
+        let table = self.table.lock();
+        table.by_number.get(&number).map(|counted| Arc::clone(&counted.inode)).ok_or(Errno::ESTALE)
+    }
+
+    /// The object of that key, if the kernel knows it.
+    pub(crate) fn find(&self, key: u64) -> Option<Arc<Inode>> {
+        let table = self.table.lock();
+        let number = table.by_key.get(&key)?;
+        table.by_number.get(number).map(|counted| Arc::clone(&counted.inode))
+    }
+
+    /// The kernel is told of an object, of that inode number on the server.
+    pub(crate) fn remember(&self, object: &Object, fileid: u64) -> Arc<Inode> {
+        let mut table = self.table.lock();
+        let table = &mut *table;
+        let key = object.key();
+        if let Some(number) = table.by_key.get(&key) {
+            let counted = table.by_number.get_mut(number).expect("both maps have it");
+            counted.lookups += 1;
+            return Arc::clone(&counted.inode);
+        }
+        let mut number = fileid;
+        while number <= ROOT || table.by_number.contains_key(&number) {
+            number = table.spare;
+            table.spare = table.spare.wrapping_add(1).max(SPARE_FIRST);
+        }
+        let inode = Arc::new(Inode { number, object: object.clone(), state: Mutex::default() });
+        table.by_number.insert(number, Counted { inode: Arc::clone(&inode), lookups: 1 });
+        table.by_key.insert(key, number);
+        inode
+    }
+
+    /// The kernel forgets that it was told `lookups` times.
+    pub(crate) fn forget(&self, number: u64, lookups: u64) {
+        if number == ROOT {
+            return;
+        }
+        let mut table = self.table.lock();
+        let Some(counted) = table.by_number.get_mut(&number) else { return };
+        counted.lookups = counted.lookups.saturating_sub(lookups);
+        if counted.lookups == 0 {
+            let key = counted.inode.object.key();
+            table.by_number.remove(&number);
+            table.by_key.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! An NFS tree as a file system of this machine: FUSE over the NFS client, without a module of the kernel and without root.
+//!
+//! [`Mount::start`] shows the tree of a [`client::Client`] in a directory. It owns the translation between what the kernel
+//! asks and what the client offers, and what of the kernel's caches is dropped when; it knows nothing of either
+//! version of NFS, and keeps no data of its own.
+
+#![forbid(unsafe_code)]
+
+mod convert;
+mod directories;
+mod errno;
+mod files;
+mod filesystem;
+mod handles;
+mod inodes;
+mod locks;
+mod names;
+mod notices;
+mod objects;
+mod options;
+mod ranges;
+mod session;
+mod tree;
+mod xattrs;
+
+pub use options::{Flag, MountOptions, OptionError};
+pub use session::{Error, Mount, Unmounter};

@@ -1,0 +1,181 @@
+//! Locks of ranges and of whole files: those of `fcntl` belong to a process, those of `flock` to an open file, and the kernel names
+//! either owner by a number. To the server each owner is an open file of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{File, LockKind, OpenOptions};
+use fuser::{Errno, FileHandle};
+
+use crate::errno::{self, Result};
+use crate::inodes::Inode;
+use crate::notices::drop_pages_soon;
+use crate::tree::Tree;
+
+/// The types of locks as the kernel numbers them (fcntl(2)).
+const READ: i32 = 0;
+const WRITE: i32 = 1;
+pub(crate) const UNLOCK: i32 = 2;
+
+/// The last byte of a lock to the end of the file, as the kernel has it.
+const END: u64 = i64::MAX as u64;
+/// How often a process that waits for a lock is looked at: the kernel's word that it is to wait no longer does not get
+/// here.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is locked, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lock {
+    pub(crate) owner: u64,
+    pub(crate) first: u64,
+    /// The last byte, not the one behind.
+    pub(crate) last: u64,
+    pub(crate) kind: i32,
+}
+
+/// A lock of somebody else, as the kernel is told of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Other {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) kind: i32,
+}
+
+impl Lock {
+    fn end(&self) -> u64 {
+        if self.last >= END { u64::MAX } else { self.last + 1 }
+    }
+}
+
+impl Tree {
+    /// A lock that stands in the way of `lock`, if there is any.
+    pub(crate) async fn test_lock(&self, handle: FileHandle, lock: Lock) -> Result<Option<Other>> {
+        let file = self.lock_file(handle, lock.owner).await?;
+        let found = file.test_lock(lock.first..lock.end(), kind(lock.kind)?).await.map_err(errno::of)?;
+        Ok(found.map(|conflict| Other {
+            first: conflict.range.start,
+            last: if conflict.range.end >= END { END } else { conflict.range.end - 1 },
+            kind: if conflict.kind == LockKind::Shared { READ } else { WRITE },
+        }))
+    }
+
+    /// Takes or gives up a lock; waits for it when `pid`, the process that wants it, is given.
+    pub(crate) async fn set_lock(
+        self: &Arc<Self>,
+        handle: FileHandle,
+        lock: Lock,
+        pid: Option<u32>,
+    ) -> Result<()> {
+        let inode = Arc::clone(&self.files.get(handle)?.opening.inode);
+        if lock.kind == UNLOCK {
+            return self.unlock(&inode, lock).await;
+        }
+        let file = self.lock_file(handle, lock.owner).await?;
+        let range = lock.first..lock.end();
+        match pid {
+            None => file.try_lock(range, kind(lock.kind)?).await.map_err(errno::of)?,
+            Some(pid) => {
+                let granted = file.lock(range, kind(lock.kind)?);
+                tokio::select! {
+                    granted = granted => granted.map_err(errno::of)?,
+                    () = interrupted(pid) => return Err(Errno::EINTR),
+                }
+            }
+        }
+        // Whoever had it before may have written.
+        if inode.state.lock().cached != Some(inode.object.content()) {
+            drop_pages_soon(self, &inode).await;
+        }
+        Ok(())
+    }
+
+    async fn unlock(&self, inode: &Inode, lock: Lock) -> Result<()> {
+        let file = inode.state.lock().lock_files.get(&lock.owner).map(|(_, file)| file.clone());
+        let Some(file) = file else { return Ok(()) };
+        // Whoever has it next must find what was written under it, through whichever open file that was.
+        let flushed = inode.object.sync().await;
+        let unlocked = file.unlock(lock.first..lock.end()).await;
+        unlocked.and(flushed).map_err(errno::of)
+    }
+
+    /// The owner gives up everything: a process that closes any descriptor of a file has no locks on it any more.
+    pub(crate) async fn unlock_all(&self, inode: &Inode, owner: u64) -> Result<()> {
+        let file = inode.state.lock().lock_files.remove(&owner);
+        let Some((_, file)) = file else { return Ok(()) };
+        let flushed = inode.object.sync().await;
+        file.close().await.and(flushed).map_err(errno::of)
+    }
+
+    /// The open file that stands for an owner of locks. One that can only be read is made anew for an owner who may write:
+    /// NFSv4 grants exclusive locks to those alone.
+    async fn lock_file(&self, handle: FileHandle, owner: u64) -> Result<File> {
+        let open = self.files.get(handle)?;
+        let inode = &open.opening.inode;
+        let known = inode.state.lock().lock_files.get(&owner).cloned();
+        if let Some((writable, file)) = known
+            && (writable || !open.writable)
+        {
+            return Ok(file);
+        }
+        let options = OpenOptions::new().read(open.readable).write(open.writable);
+        let file = inode.object.open(&options).await.map_err(errno::of)?;
+        let before = inode.state.lock().lock_files.insert(owner, (open.writable, file.clone()));
+        if let Some((_, before)) = before {
+            // Its locks go with it: the owner has them again in a moment, or asks for one now in their place.
+            before.close().await.map_err(errno::of)?;
+        }
+        Ok(file)
+    }
+}
+
+fn kind(kind: i32) -> Result<LockKind> {
+    match kind {
+        READ => Ok(LockKind::Shared),
+        WRITE => Ok(LockKind::Exclusive),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// Ends when a signal waits for the thread of that number, or it is gone.
+async fn interrupted(thread: u32) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        match std::fs::read_to_string(format!("/proc/{thread}/status")) {
+            Ok(status) if !signal_waits(&status) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Whether a signal that is neither blocked nor ignored waits, by what `/proc` says of a thread.
+fn signal_waits(status: &str) -> bool {
+    let set = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+    };
+    (set("SigPnd") | set("ShdPnd")) & !set("SigBlk") & !set("SigIgn") != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_signal_that_would_be_delivered_interrupts() {
+        let status = |pending: &str, shared: &str, blocked: &str, ignored: &str| {
+            signal_waits(&format!(
+                "Name:\tx\nSigPnd:\t{pending}\nShdPnd:\t{shared}\nSigBlk:\t{blocked}\nSigIgn:\t{ignored}\n"
+            ))
+        };
+        assert!(!status("0000000000000000", "0", "0", "0"));
+        assert!(status("0000000000000100", "0", "0", "0"), "SIGKILL for the thread");
+        assert!(status("0", "0000000000000002", "0", "0"), "SIGINT for the process");
+        assert!(!status("0", "2", "2", "0") && !status("0", "2", "0", "2"));
+    }
+
+    #[test]
+    fn a_lock_to_the_end_of_the_file_has_no_end() {
+        let lock = |last| Lock { owner: 1, first: 5, last, kind: READ };
+        assert_eq!((lock(9).end(), lock(END).end(), lock(u64::MAX).end()), (10, u64::MAX, u64::MAX));
+    }
+}

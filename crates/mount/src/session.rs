@@ -1,0 +1,137 @@
+//! From a client and a directory to a mounted tree, and back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use client::Client;
+use rustix::mount::UnmountFlags;
+use tokio::sync::watch;
+
+use crate::filesystem::Filesystem;
+use crate::notices::Notices;
+use crate::options::MountOptions;
+use crate::tree::Tree;
+
+/// Why a tree cannot be mounted or unmounted.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel, or the helper that asks it for ordinary users, refused.
+    #[error("cannot mount on {directory}: {cause}")]
+    Mount {
+        /// Where.
+        directory: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It could not be unmounted.
+    #[error("cannot unmount {directory}: {cause}")]
+    Unmount {
+        /// Where.
+        directory: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The conversation with the kernel ended for another reason than that it was unmounted.
+    #[error("the kernel's end of the mount failed: {0}")]
+    Kernel(String),
+    /// Not everything that was written is on the server.
+    #[error("what was written last did not reach the server: {0}")]
+    Flush(client::Error),
+}
+
+/// A tree that is mounted. It stays so when this is dropped, until somebody unmounts it.
+#[derive(Debug)]
+pub struct Mount {
+    directory: PathBuf,
+    client: Client,
+    ended: watch::Receiver<Option<Result<(), String>>>,
+}
+
+impl Mount {
+    /// Shows the tree of `client` in `directory`.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn start(client: Client, directory: &Path, options: &MountOptions) -> Result<Self, Error> {
+        let failed = |cause| Error::Mount { directory: directory.to_owned(), cause };
+        let directory = directory.canonicalize().map_err(failed)?;
+        let config = options.config();
+        let tree = Arc::new(Tree::new(client.root_object(), tokio::runtime::Handle::current()));
+        client.watch(Arc::new(Notices::new(&tree)));
+        let filesystem = Filesystem::new(&tree);
+        let place = directory.clone();
+        let started =
+            tokio::task::spawn_blocking(move || fuser::Session::new(filesystem, place, &config)).await;
+        let session = match started {
+            Ok(session) => session.map_err(failed)?,
+            Err(_) => return Err(failed(io::Error::other("the runtime is being shut down"))),
+        };
+        let _ = tree.notifier.set(session.notifier());
+        let (sender, ended) = watch::channel(None);
+        let thread = std::thread::Builder::new().name("fuse".into());
+        let served = thread.spawn(move || {
+            let outcome = session.run().map_err(|error| error.to_string());
+            // Whoever wants to know waits for it; nobody need.
+            let _ = sender.send(Some(outcome));
+        });
+        served.map_err(failed)?;
+        Ok(Self { directory, client, ended })
+    }
+
+    /// Waits until it is unmounted, by whomever, and gives back what the server keeps for the client.
+    ///
+    /// # Errors
+    /// When not everything that was written is on the server, or the conversation with the kernel failed.
+    pub async fn ended(mut self) -> Result<(), Error> {
+        let outcome = match self.ended.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
+            Err(_) => Err("its thread ended".to_owned()),
+        };
+        let flushed = self.client.shutdown().await.map_err(Error::Flush);
+        outcome.map_err(Error::Kernel).and(flushed)
+    }
+
+    /// Where it is mounted.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What can unmount it while somebody waits for its end.
+    pub fn unmounter(&self) -> Unmounter {
+        Unmounter { directory: self.directory.clone() }
+    }
+}
+
+/// Unmounts a tree.
+#[derive(Debug, Clone)]
+pub struct Unmounter {
+    directory: PathBuf,
+}
+
+impl Unmounter {
+    /// Unmounts it. Where files are still in use it vanishes from the directory tree, and their users keep it until they
+    /// are done. Blocks: the kernel waits for answers of this process.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn unmount(&self) -> Result<(), Error> {
+        unmount(&self.directory).map_err(|cause| Error::Unmount { directory: self.directory.clone(), cause })
+    }
+}
+
+fn unmount(directory: &Path) -> io::Result<()> {
+    match rustix::mount::unmount(directory, UnmountFlags::DETACH) {
+        Ok(()) => Ok(()),
+        // Only root may; for others there is a helper.
+        Err(rustix::io::Errno::PERM) => {
+            let output =
+                std::process::Command::new("fusermount3").args(["-u", "-z", "--"]).arg(directory).output()?;
+            match output.status.success() {
+                true => Ok(()),
+                false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,103 @@
+//! What all operations share, and how long the kernel may believe what it is told.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use client::{Attributes, Object};
+use fuser::{FileAttr, Notifier};
+use parking_lot::Mutex;
+
+use crate::convert;
+use crate::directories::OpenDirectory;
+use crate::errno::{self, Result};
+use crate::handles::{Handles, OpenFile};
+use crate::inodes::{Inode, Inodes, ROOT};
+
+/// As long as the kernel believes anything without asking, under a delegation too.
+const BELIEVED_MAX: Duration = Duration::from_secs(3600);
+/// As long as the kernel believes a name that no delegation vouches for. Asking again costs no request while the client
+/// believes the name, and the client learns of changes of the directory that the kernel cannot be told of.
+const NAME_BELIEVED_MAX: Duration = Duration::from_secs(1);
+
+/// A mounted tree.
+pub(crate) struct Tree {
+    pub(crate) inodes: Inodes,
+    pub(crate) files: Handles<OpenFile>,
+    pub(crate) directories: Handles<tokio::sync::Mutex<OpenDirectory>>,
+    pub(crate) runtime: tokio::runtime::Handle,
+    /// Set when the kernel has mounted it.
+    pub(crate) notifier: OnceLock<Notifier>,
+    /// Objects of which the kernel is about to be told that its pages are void.
+    pub(crate) notices: Mutex<std::collections::BTreeSet<u64>>,
+    /// Numbers the names of files that were removed while they were open.
+    pub(crate) next_hidden: AtomicU64,
+}
+
+/// What the kernel is told of an object that it has asked for by name.
+pub(crate) struct Entry {
+    pub(crate) attributes: FileAttr,
+    pub(crate) attributes_for: Duration,
+    pub(crate) name_for: Duration,
+}
+
+impl Tree {
+    pub(crate) fn new(root: Object, runtime: tokio::runtime::Handle) -> Self {
+        Self {
+            inodes: Inodes::new(root),
+            files: Handles::default(),
+            directories: Handles::default(),
+            runtime,
+            notifier: OnceLock::new(),
+            notices: Mutex::default(),
+            next_hidden: AtomicU64::new(1),
+        }
+    }
+
+    /// Tells the kernel of what `name` in `parent` stands for.
+    pub(crate) async fn entry(&self, parent: &Inode, name: &[u8], object: &Object) -> Result<Entry> {
+        // Not what is remembered: data that the server has not yet would be cut off by a length without them.
+        let attributes = object.attributes().await.map_err(errno::of)?;
+        Ok(self.entry_of(parent, name, object, &attributes))
+    }
+
+    /// As [`Tree::entry`], with attributes that include what was written.
+    pub(crate) fn entry_of(
+        &self,
+        parent: &Inode,
+        name: &[u8],
+        object: &Object,
+        attributes: &Attributes,
+    ) -> Entry {
+        let inode = self.inodes.remember(object, attributes.fileid);
+        inode.state.lock().place = Some((parent.number, name.to_vec()));
+        let name_for = match object.remembered() {
+            Some(remembered) if remembered.delegated => BELIEVED_MAX,
+            _ => believed_for(&parent.object).min(NAME_BELIEVED_MAX),
+        };
+        Entry { attributes: self.present(&inode, attributes), attributes_for: believed_for(object), name_for }
+    }
+
+    /// Attributes as the kernel is told of them.
+    pub(crate) fn present(&self, inode: &Inode, attributes: &Attributes) -> FileAttr {
+        // The kernel knows the root by a number of its own, and its users by that of the server.
+        let number = if inode.number == ROOT { attributes.fileid } else { inode.number };
+        let mut attributes = convert::attributes(number, attributes);
+        if inode.state.lock().hidden.is_some() {
+            // One name is only ours.
+            attributes.nlink = attributes.nlink.saturating_sub(1);
+        }
+        attributes
+    }
+
+    /// The attributes of an object that the kernel knows, and how long it may believe them.
+    pub(crate) async fn attributes(&self, inode: &Arc<Inode>) -> Result<(FileAttr, Duration)> {
+        let attributes = inode.object.attributes().await.map_err(errno::of)?;
+        Ok((self.present(inode, &attributes), believed_for(&inode.object)))
+    }
+}
+
+/// How long the kernel may believe the attributes of an object.
+fn believed_for(object: &Object) -> Duration {
+    object.remembered().map_or(Duration::ZERO, |remembered| remembered.believed_for.min(BELIEVED_MAX))
+}

@@ -1,0 +1,131 @@
+//! Files and their data.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use client::Version;
+
+use crate::fixture::{Fixture, in_both_versions, pattern};
+
+in_both_versions! {
+    what_is_written_is_read_and_is_on_the_server
+    a_file_can_be_cut_and_extended
+    appends_of_many_threads_do_not_overlap
+    a_file_that_is_removed_while_open_stays_until_it_is_closed
+    a_file_that_is_renamed_over_while_open_stays_until_it_is_closed
+}
+
+fn what_is_written_is_read_and_is_on_the_server(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let data = pattern(3 << 20);
+    fs::write(mounted.path("file"), &data).unwrap();
+    assert_eq!(fs::read(fixture.export().join("file")).unwrap(), data, "at the server once it is closed");
+    assert_eq!(fs::read(mounted.path("file")).unwrap(), data);
+    let metadata = fs::metadata(mounted.path("file")).unwrap();
+    let there = fs::metadata(fixture.export().join("file")).unwrap();
+    assert_eq!((metadata.len(), metadata.ino(), metadata.mode()), (there.len(), there.ino(), there.mode()));
+    let file = File::open(mounted.path("file")).unwrap();
+    let mut part = [0; 1000];
+    file.read_exact_at(&mut part, 1_000_001).unwrap();
+    assert_eq!(part[..], data[1_000_001..1_001_001]);
+    drop(file);
+    mounted.unmount().unwrap();
+}
+
+fn a_file_can_be_cut_and_extended(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("file");
+    let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+    file.write_all(&pattern(10_000)).unwrap();
+    file.set_len(5_000).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), 5_000);
+    file.set_len(8_000).unwrap();
+    let mut expected = pattern(5_000);
+    expected.resize(8_000, 0);
+    assert_eq!(fs::read(&path).unwrap(), expected);
+    file.sync_all().unwrap();
+    assert_eq!(fs::read(fixture.export().join("file")).unwrap(), expected);
+    File::create(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    let mut rest = Vec::new();
+    File::open(&path).unwrap().read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, b"");
+}
+
+fn appends_of_many_threads_do_not_overlap(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("log");
+    File::create(&path).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let mut file = OpenOptions::new().append(true).open(path).unwrap();
+                for line in 0..50 {
+                    file.write_all(format!("{thread} {line}\n").as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(fixture.export().join("log")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let mut expected: Vec<String> =
+        (0..4).flat_map(|thread| (0..50).map(move |line| format!("{thread} {line}"))).collect();
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}
+
+fn a_file_that_is_removed_while_open_stays_until_it_is_closed(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("file");
+    fs::write(&path, "data").unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(!path.exists());
+    assert_eq!(file.metadata().unwrap().nlink(), 0);
+    file.write_all_at(b"more", 4).unwrap();
+    let mut all = [0; 8];
+    file.read_exact_at(&mut all, 0).unwrap();
+    assert_eq!(&all, b"datamore");
+    fs::write(&path, "another").unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    mounted.path("file").metadata().unwrap();
+    let left = names_left(&fixture, 1);
+    assert_eq!(left, ["file"]);
+}
+
+fn a_file_that_is_renamed_over_while_open_stays_until_it_is_closed(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    fs::write(mounted.path("old"), "old").unwrap();
+    fs::write(mounted.path("new"), "new").unwrap();
+    let mut file = File::open(mounted.path("old")).unwrap();
+    fs::rename(mounted.path("new"), mounted.path("old")).unwrap();
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "old");
+    assert_eq!(fs::read_to_string(mounted.path("old")).unwrap(), "new");
+    drop(file);
+    assert_eq!(names_left(&fixture, 1), ["old"]);
+}
+
+/// The names on the server, once there are only `count`: the kernel does not wait for the last close.
+fn names_left(fixture: &Fixture, count: usize) -> Vec<String> {
+    loop {
+        let names: Vec<_> = fs::read_dir(fixture.export())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        if names.len() <= count {
+            return names;
+        }
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,95 @@
+//! Locks between processes, and between mounts.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
+
+use client::Version;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::fixture::{Fixture, in_both_versions};
+
+in_both_versions! {
+    a_file_that_is_locked_on_one_mount_is_locked_on_the_other
+    closing_a_file_gives_its_lock_up
+    a_lock_shows_what_was_written_under_it_before
+    a_process_that_waits_for_a_lock_can_be_killed
+}
+
+fn open(path: &std::path::Path) -> File {
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+fn a_file_that_is_locked_on_one_mount_is_locked_on_the_other(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("file"), "x").unwrap();
+    let (first, second) = (open(&one.path("file")), open(&two.path("file")));
+    flock(&first, FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert_eq!(flock(&second, FlockOperation::NonBlockingLockShared), Err(Errno::AGAIN));
+    flock(&first, FlockOperation::Unlock).unwrap();
+    flock(&second, FlockOperation::NonBlockingLockShared).unwrap();
+    flock(&first, FlockOperation::NonBlockingLockShared).unwrap();
+    assert_eq!(flock(&first, FlockOperation::NonBlockingLockExclusive), Err(Errno::AGAIN));
+    let third = open(&one.path("file"));
+    assert_eq!(
+        flock(&third, FlockOperation::NonBlockingLockExclusive),
+        Err(Errno::AGAIN),
+        "another open file"
+    );
+}
+
+fn closing_a_file_gives_its_lock_up(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("file"), "x").unwrap();
+    let (first, second) = (open(&one.path("file")), open(&two.path("file")));
+    flock(&first, FlockOperation::NonBlockingLockExclusive).unwrap();
+    drop(first);
+    // The kernel does not wait for the release, so neither can we ask without waiting.
+    flock(&second, FlockOperation::LockExclusive).unwrap();
+}
+
+fn a_lock_shows_what_was_written_under_it_before(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("file"), "00000000").unwrap();
+    let (first, second) = (open(&one.path("file")), open(&two.path("file")));
+    let read = |file: &File| {
+        let mut data = [0; 8];
+        file.read_exact_at(&mut data, 0).unwrap();
+        String::from_utf8(data.to_vec()).unwrap()
+    };
+    assert_eq!((read(&first), read(&second)), ("00000000".into(), "00000000".into()));
+    for round in 1..=10 {
+        let (writer, reader) = if round % 2 == 0 { (&first, &second) } else { (&second, &first) };
+        let text = format!("{round:08}");
+        flock(writer, FlockOperation::LockExclusive).unwrap();
+        writer.write_all_at(text.as_bytes(), 0).unwrap();
+        flock(writer, FlockOperation::Unlock).unwrap();
+        flock(reader, FlockOperation::LockShared).unwrap();
+        assert_eq!(read(reader), text);
+        flock(reader, FlockOperation::Unlock).unwrap();
+    }
+}
+
+fn a_process_that_waits_for_a_lock_can_be_killed(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("file");
+    fs::write(&path, "x").unwrap();
+    let file = open(&path);
+    flock(&file, FlockOperation::LockExclusive).unwrap();
+    // flock(1) is of util-linux, which every system has.
+    let mut child = Command::new("flock").arg(&path).arg("true").stderr(Stdio::null()).spawn().unwrap();
+    while !fs::read_to_string(format!("/proc/{}/stack", child.id())).is_ok_and(|stack| stack.contains("fuse"))
+        && !fs::read_to_string(format!("/proc/{}/wchan", child.id()))
+            .is_ok_and(|at| at.contains("request_wait"))
+    {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+    drop(file);
+}

@@ -1,0 +1,15 @@
+//! The mounted tree, by the system calls of ordinary programs.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test that cannot go on fails"
+)]
+
+mod coherence;
+mod files;
+mod fixture;
+mod locks;
+mod names;

@@ -90,9 +90,36 @@ impl Bitmap {
     }
 
     /// Numbers in the set, ascending.
-    pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        let words = self.0;
-        (0..WORDS as u32 * 32).filter(move |n| words[(n / 32) as usize] & (1 << (n % 32)) != 0)
+    pub fn numbers(&self) -> Numbers {
+        Numbers { left: self.0 }
+    }
+
+    /// Those of the set whose numbers `keep` accepts.
+    #[must_use]
+    pub(super) fn filtered(&self, keep: impl Fn(u32) -> bool) -> Self {
+        let mut kept = Self::EMPTY;
+        for number in self.numbers().filter(|number| keep(*number)) {
+            kept.0[(number / 32) as usize] |= 1 << (number % 32);
+        }
+        kept
+    }
+}
+
+/// The numbers in a set, ascending.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    left: [u32; WORDS],
+}
+
+impl Iterator for Numbers {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        let (index, word) = self.left.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(index as u32 * 32 + bit)
     }
 }
 

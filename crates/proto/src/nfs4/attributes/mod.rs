@@ -4,7 +4,7 @@ mod bitmap;
 mod types;
 mod values;
 
-pub use bitmap::Bitmap;
+pub use bitmap::{Bitmap, Numbers};
 pub use types::{
     ChangeAttrType, FileType, FsId, MaskedMode, OpenArguments, Principal, SetTime, SpecData, charset,
 };

@@ -1,6 +1,6 @@
 //! The values of a set of attributes: one table gives numbers, names and types.
 
-use xdr::{Decode, Decoder, Encode, Encoder};
+use xdr::{Decode, Decoder, Encode, Encoder, ErrorKind};
 
 use super::{
     Bitmap, ChangeAttrType, FileType, FsId, MaskedMode, OpenArguments, Principal, SetTime, SpecData,
@@ -50,11 +50,28 @@ macro_rules! attributes {
 
             /// Writes those of the `wanted` attributes that have a value, as a `fattr4`.
             pub fn encode_wanted(&self, wanted: Bitmap, to: &mut Encoder) {
-                let given = wanted & self.present();
+                self.encode_given(wanted.filtered(|number| self.has(number)), to);
+            }
+
+            /// Writes the `given` attributes, which have a value, as a `fattr4`. Few of all are given mostly: only those are
+            /// looked at.
+            fn encode_given(&self, given: Bitmap, to: &mut Encoder) {
                 to.put(&given);
                 let mark = to.begin_opaque();
-                $(if given.contains(AttributeId::$id) && let Some(value) = &self.$field { to.put(value); })*
+                for number in given.numbers() {
+                    match number {
+                        $($number => if let Some(value) = &self.$field { to.put(value) },)*
+                        _ => {}
+                    }
+                }
                 to.end_opaque(mark);
+            }
+
+            fn has(&self, number: u32) -> bool {
+                match number {
+                    $($number => self.$field.is_some(),)*
+                    _ => false,
+                }
             }
 
             /// Reads a `fattr4`.
@@ -63,18 +80,25 @@ macro_rules! attributes {
             /// See [`AttributeError`].
             pub fn decode(from: &mut Decoder) -> Result<Self, AttributeError> {
                 let (given, beyond) = Bitmap::decode_with_rest(from)?;
-                let mut list = Decoder::new(from.opaque(VALUES_BYTES_MAX)?);
+                let length = from.length(VALUES_BYTES_MAX)?;
+                if length > from.remaining() {
+                    return Err(from.error(ErrorKind::UnexpectedEnd).into());
+                }
+                let end = from.offset() + length;
                 let mut values = Self::default();
                 for number in given.numbers() {
                     match number {
-                        $($number => values.$field = Some(list.get::<$type>()?),)*
+                        $($number => values.$field = Some(from.get::<$type>()?),)*
                         other => return Err(AttributeError::NotSupported(other)),
                     }
                 }
                 if let Some(other) = beyond {
                     return Err(AttributeError::NotSupported(other));
                 }
-                list.finish()?;
+                // Each value ends where the next begins, so that all of them together show whether one was too long.
+                if from.offset() != end {
+                    return Err(from.error(ErrorKind::Invalid("the values are not as long as their list")).into());
+                }
                 Ok(values)
             }
         }
@@ -178,7 +202,7 @@ attributes! {
 /// A whole `fattr4` with every value that is there.
 impl Encode for AttributeValues {
     fn encode(&self, to: &mut Encoder) {
-        self.encode_wanted(self.present(), to);
+        self.encode_given(self.present(), to);
     }
 }
 
@@ -242,5 +266,11 @@ mod tests {
         assert!(matches!(AttributeValues::decode(&mut short), Err(AttributeError::Malformed(_))));
         let mut long = Decoder::new(vec![0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0].into());
         assert!(matches!(AttributeValues::decode(&mut long), Err(AttributeError::Malformed(_))));
+        // The value goes on behind the end of the list, into what comes next.
+        let mut beyond =
+            Decoder::new(vec![0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5].into());
+        assert!(matches!(AttributeValues::decode(&mut beyond), Err(AttributeError::Malformed(_))));
+        let mut cut = Decoder::new(vec![0, 0, 0, 1, 0, 0, 0x10, 0, 0, 0, 0, 4].into());
+        assert!(matches!(AttributeValues::decode(&mut cut), Err(AttributeError::Malformed(_))), "not there");
     }
 }

@@ -112,7 +112,7 @@ impl Known {
                 | wanted[usize::from(bits >> 6)],
             share_deny: if bits & 0x30 == 0 { u32::from(bits >> 2 & 3) } else { 0 },
             owner: owner(input),
-            create,
+            create: create.map(Box::new),
             claim,
         }
     }

@@ -186,6 +186,27 @@ impl State {
     /// BAD_STATEID and its kin; LOCKS_HELD while ranges are locked under it (RFC 8881 §18.2.3 lets the server choose).
     pub fn close(&self, client: &Client, id: &StateId) -> Result<(), Status> {
         let (file, kind) = client.find(id)?;
+        self.close_found(client, (file, kind), id)
+    }
+
+    /// As [`State::close`], of an open of this file.
+    ///
+    /// # Errors
+    /// As [`State::close`]; BAD_STATEID for one of another file.
+    pub fn close_of(&self, client: &Client, file: FileId, id: &StateId) -> Result<(), Status> {
+        let (found, kind) = client.find(id)?;
+        if found != file {
+            return Err(Status::BadStateId);
+        }
+        self.close_found(client, (found, kind), id)
+    }
+
+    fn close_found(
+        &self,
+        client: &Client,
+        (file, kind): (FileId, StateKind),
+        id: &StateId,
+    ) -> Result<(), Status> {
         if kind != StateKind::Open {
             return Err(Status::BadStateId);
         }

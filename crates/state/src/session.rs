@@ -156,7 +156,8 @@ impl Session {
             in_progress: true,
             connection: Some(request.connection),
             digest: request.digest,
-            reply: None,
+            // Nobody gets it any more; the next one takes its room.
+            reply: slot.reply.take(),
             begun: self.slots.generation(),
         };
         drop(slot);

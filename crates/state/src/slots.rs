@@ -38,6 +38,7 @@ pub(crate) struct Slot {
     /// Of the last request: it is associated.
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) digest: u64,
+    /// Of the last request; while one is in progress, of the one before.
     pub(crate) reply: Option<Vec<u8>>,
     /// When the last request was begun, on the clock that [`Slots::generation`] reads.
     pub(crate) begun: u64,

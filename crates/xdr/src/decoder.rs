@@ -32,6 +32,11 @@ impl Decoder {
         self.input.slice(self.offset..)
     }
 
+    /// As [`Decoder::rest`], borrowed from the decoder.
+    pub fn rest_ref(&self) -> &[u8] {
+        &self.input[self.offset..]
+    }
+
     /// Reads one `T`.
     ///
     /// # Errors

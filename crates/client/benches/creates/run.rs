@@ -10,7 +10,7 @@ pub fn run(version: Version, creates: usize, at_once: usize) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let url: Url = format!("nfs://{}/", world::serve().await).parse().unwrap();
-        let options = Options { version, ..Options::default() };
+        let options = Options { versions: vec![version], ..Options::default() };
         let client = Client::connect(&url, options).await.unwrap();
         create(&client, creates, at_once).await;
         client.shutdown().await.unwrap();

@@ -107,7 +107,7 @@ pub(crate) async fn create_file(
     // is uncertain. A verifier would cost the server a change of the times.
     let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };
     let args = OpenArgs {
-        create: Some(CreateHow::Guarded(set)),
+        create: Some(Box::new(CreateHow::Guarded(set))),
         ..open_args(name, &options, owner, share::WANT_NO_DELEGATION)
     };
     let asked = Instant::now();
@@ -249,15 +249,17 @@ pub(super) fn read_open(results: &mut Results) -> Result<OpenResult> {
 pub(super) fn open_args(name: &Bytes, options: &OpenOptions, owner: u64, wish: u32) -> OpenArgs {
     let read = if options.read { share::READ } else { 0 };
     let write = if options.write { share::WRITE } else { 0 };
-    let set = AttributeValues {
-        mode: Some(options.mode),
-        size: (options.truncate && !options.exclusive).then_some(0),
-        ..AttributeValues::default()
-    };
-    let create = options.create.then(|| match options.exclusive {
-        // With a verifier of its own the server knows a repetition (RFC 8881 §18.16.3).
-        true => CreateHow::Exclusive41(Verifier(rand::random()), set),
-        false => CreateHow::Unchecked(set),
+    let create = options.create.then(|| {
+        let set = AttributeValues {
+            mode: Some(options.mode),
+            size: (options.truncate && !options.exclusive).then_some(0),
+            ..AttributeValues::default()
+        };
+        Box::new(match options.exclusive {
+            // With a verifier of its own the server knows a repetition (RFC 8881 §18.16.3).
+            true => CreateHow::Exclusive41(Verifier(rand::random()), set),
+            false => CreateHow::Unchecked(set),
+        })
     });
     OpenArgs {
         sequence: 0,

@@ -197,7 +197,7 @@ fn build(c: &mut CompoundBuilder<'_>, slot: u32, step: u32) {
                 share_access: share::BOTH | share::WANT_NO_DELEGATION,
                 share_deny: 0,
                 owner: StateOwner { client: ClientId(0), owner: bytes(&format!("slot {slot}")) },
-                create: Some(how),
+                create: Some(Box::new(how)),
                 claim: OpenClaim::Null(name("made")),
             };
             c.push(Operation::Open, &opened).push(Operation::GetFh, &());

@@ -148,7 +148,7 @@ impl Session {
             share_access: share::BOTH | share::WANT_NO_DELEGATION,
             share_deny: 0,
             owner: StateOwner { client: self.client, owner: owner.into() },
-            create: Some(CreateHow::Unchecked(attributes::AttributeValues::default())),
+            create: Some(Box::new(CreateHow::Unchecked(attributes::AttributeValues::default()))),
             claim: OpenClaim::Null(name.into()),
         };
         let (status, mut results) = self.run(line, |c| {

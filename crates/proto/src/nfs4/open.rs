@@ -169,7 +169,7 @@ pub struct OpenArgs {
     /// The open-owner.
     pub owner: StateOwner,
     /// Present when a missing file is to be created.
-    pub create: Option<CreateHow>,
+    pub create: Option<Box<CreateHow>>,
     /// Which file.
     pub claim: OpenClaim,
 }
@@ -187,7 +187,7 @@ impl OpenArgs {
             owner: from.get()?,
             create: match from.u32()? {
                 0 => None,
-                1 => Some(CreateHow::decode(from)?),
+                1 => Some(Box::new(CreateHow::decode(from)?)),
                 other => return Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other)).into()),
             },
             claim: from.get()?,

@@ -122,9 +122,12 @@ impl Drop for Pending {
     }
 }
 
+/// Room for most calls without data, in bytes.
+const CALL_BYTES: usize = 512;
+
 /// A whole record that carries a call.
 pub(super) fn frame_call(header: &CallHeader, arguments: impl FnOnce(&mut Encoder)) -> Vec<u8> {
-    let mut encoder = Encoder::with_buffer(Vec::with_capacity(256));
+    let mut encoder = Encoder::with_buffer(Vec::with_capacity(CALL_BYTES));
     encoder.u32(0);
     header.encode(&mut encoder);
     arguments(&mut encoder);

@@ -12,8 +12,7 @@ pub(crate) fn close<F: FileSystem>(
     let id = context.resolve_state(arguments.state_id)?;
     let object = context.object()?;
     let client = context.client()?;
-    context.server.state().check_file(client, object.file(), &id)?;
-    context.server.state().close(client, &id)?;
+    context.server.state().close_of(client, object.file(), &id)?;
     // RFC 8881 §18.2.4: the stateid in the result is of no use, and this one says so.
     context.current_state = StateId::INVALID;
     Ok(StateId::INVALID)

@@ -1,6 +1,5 @@
 //! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
 
-use bytes::Bytes;
 use proto::nfs4::{StateId, Status};
 use state::{Changing, FileId, Io, Using};
 use vfs::{FileSystem, Name};
@@ -79,10 +78,8 @@ pub(crate) async fn take_names<F: FileSystem, const N: usize>(
     context: &Context<'_, F>,
     names: [(&Object<F>, Name<'_>); N],
 ) -> Result<TakenNames, Status> {
-    let entry = |(directory, name): (&Object<F>, Name<'_>)| {
-        (directory.file(), Bytes::copy_from_slice(name.as_bytes()))
-    };
-    context.server.recaller().take_names(names.map(entry)).await
+    let names = names.map(|(directory, name)| (directory.file(), name.as_bytes()));
+    context.server.recaller().take_names(names).await
 }
 
 /// Checks that a stateid allows to read or write the file, and lets its use begin.

@@ -93,6 +93,12 @@ async fn body<F: FileSystem>(
         O::Commit => put(reply, &commit::run(context, decode(arguments)?).await?),
         O::ReadDir => Ok(read_dir::run(context, decode(arguments)?, reply).await?),
         O::ReadLink => put(reply, &read_link::run(context).await?),
+        O::Open => {
+            let decoded = proto::nfs4::OpenArgs::decode(arguments)
+                .map_err(|error| bad_attributes(error, context.minor_version))?;
+            put(reply, &open::run(context, &decoded).await?)
+        }
+        O::Close => put(reply, &close::close(context, &decode(arguments)?)?),
         O::SetAttr => {
             let attributes_set = set_attr::run(context, arguments).await?;
             put(reply, &SetAttrResult { attributes_set })
@@ -142,12 +148,6 @@ async fn state_body<F: FileSystem>(
 ) -> Result<(), Failure> {
     use Operation as O;
     match operation {
-        O::Open => {
-            let decoded = proto::nfs4::OpenArgs::decode(arguments)
-                .map_err(|error| bad_attributes(error, context.minor_version))?;
-            put(reply, &open::run(context, decoded).await?)
-        }
-        O::Close => put(reply, &close::close(context, &decode(arguments)?)?),
         O::OpenDowngrade => put(reply, &close::downgrade(context, &decode(arguments)?)?),
         O::Lock => put(reply, &lock::run(context, decode(arguments)?).await?),
         O::LockT => Ok(lock_t::run(context, decode(arguments)?).await?),

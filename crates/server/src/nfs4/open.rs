@@ -36,13 +36,13 @@ pub(super) struct Target<F: FileSystem> {
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
-    arguments: OpenArgs,
+    arguments: &OpenArgs,
 ) -> Result<OpenResult, Status> {
     let access = arguments.share_access & share::ACCESS_MASK;
-    check_arguments(context, &arguments, access)?;
-    let place = prepare_client(context, &arguments).await?;
+    check_arguments(context, arguments, access)?;
+    let place = prepare_client(context, arguments).await?;
     let removals = context.server.state().removals();
-    let target = find(context, &arguments).await?;
+    let target = find(context, arguments).await?;
     let object = &target.object;
     let identity = context.identity(object)?;
     if access & share::WRITE != 0 || target.truncate {
@@ -52,7 +52,7 @@ pub(crate) async fn run<F: FileSystem>(
         let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
         check_object(object, &found, &identity, access, target.truncate).await?;
     }
-    let opened = open(context, object, &arguments, (access, place.as_ref())).await?;
+    let opened = open(context, object, arguments, (access, place.as_ref())).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
         context.server.recaller().keep_if_nameless(object.fs(), &object.node).await;
@@ -65,7 +65,7 @@ pub(crate) async fn run<F: FileSystem>(
         change: target.change,
         flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK | without_open(&opened),
         attributes_set: target.attributes_set,
-        delegation: delegation(context, object, (&opened, &arguments)),
+        delegation: delegation(context, object, (&opened, arguments)),
     };
     context.set_current(target.object);
     context.fresh = target.created;

@@ -288,7 +288,7 @@ fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u
 fn digest<F: FileSystem>(context: &Context<'_, F>, session: SessionId, rest: &Decoder) -> u64 {
     let mut digest = Digest::new(session.0);
     digest.number(u64::from(context.minor_version) << 32 | u64::from(context.operations));
-    digest.bytes(&rest.rest());
+    digest.bytes(rest.rest_ref());
     digest.credential(&context.call.header.credential);
     digest.finish()
 }

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
@@ -16,8 +15,8 @@ use state::FileId;
 
 use super::{HOLD, Recaller};
 
-/// A directory and a name in it.
-type Entry = (FileId, Bytes);
+/// A directory and a name in it, which is in the table and with who takes it.
+type Entry = (FileId, Arc<[u8]>);
 
 /// The names that are being taken away.
 #[derive(Debug, Default)]
@@ -29,6 +28,18 @@ pub(super) struct NamesTaken {
 /// As long as it lives nobody else takes these names away.
 #[derive(Debug, Default)]
 pub struct TakenNames(Option<(Arc<NamesTaken>, Vec<Entry>)>);
+
+impl NamesTaken {
+    /// Takes all of these names or none: so nobody waits for who waits.
+    fn take(&self, entries: &[Entry]) -> bool {
+        let mut taken = self.taken.lock();
+        let is_free = !entries.iter().any(|entry| taken.contains(entry));
+        if is_free {
+            taken.extend(entries.iter().cloned());
+        }
+        is_free
+    }
+}
 
 impl Drop for TakenNames {
     fn drop(&mut self) {
@@ -49,20 +60,18 @@ impl Recaller {
     /// DELAY when that takes longer than an operation is held for a delegation.
     pub(crate) async fn take_names(
         &self,
-        entries: impl IntoIterator<Item = Entry>,
+        entries: impl IntoIterator<Item = (FileId, impl AsRef<[u8]>)>,
     ) -> Result<TakenNames, Status> {
         let names = Arc::clone(&self.inner.names);
-        let entries: Vec<Entry> = entries.into_iter().collect();
+        let entries: Vec<Entry> =
+            entries.into_iter().map(|(directory, name)| (directory, Arc::from(name.as_ref()))).collect();
         let mut deadline = None;
-        loop {
+        // Mostly nobody else wants them, and nothing is to be listened for.
+        while !names.take(&entries) {
             let freed = names.freed.listen();
-            {
-                let mut taken = names.taken.lock();
-                // All of them or none: so nobody waits for who waits.
-                if !entries.iter().any(|entry| taken.contains(entry)) {
-                    taken.extend(entries.iter().cloned());
-                    break;
-                }
+            // They may have been freed before that.
+            if names.take(&entries) {
+                break;
             }
             let late = deadline.take().unwrap_or_else(|| self.world().sleep(HOLD));
             match select(freed, late).await {

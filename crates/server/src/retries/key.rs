@@ -32,7 +32,7 @@ impl Keys {
 
     pub(super) fn key(&self, call: &Call<'_>) -> Key {
         let mut digest = Digest::new(self.0);
-        digest.bytes(&call.arguments.rest());
+        digest.bytes(call.arguments.rest_ref());
         digest.credential(&call.header.credential);
         Key {
             client: call.peer.ip().to_canonical(),

@@ -848,7 +848,7 @@ pub fn open(name: &str, access: u32, create: Option<CreateHow>) -> OpenArgs {
         share_access: access,
         share_deny: 0,
         owner: StateOwner { client: ClientId(0), owner: Bytes::from_static(b"owner") },
-        create,
+        create: create.map(Box::new),
         claim: OpenClaim::Null(Bytes::copy_from_slice(name.as_bytes())),
     }
 }

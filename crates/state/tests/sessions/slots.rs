@@ -69,9 +69,10 @@ fn a_retry_of_a_request_under_way_is_delayed_and_the_request_runs_once() {
 #[test]
 fn a_request_that_was_given_up_leaves_its_slot_usable() {
     let session = session(&state(), "a");
-    drop(begin(&session, 0, 1, 5).unwrap());
-    assert!(matches!(begin(&session, 0, 1, 5), Ok(Begin::NotCached)));
-    complete(begin(&session, 0, 2, 5).unwrap(), None);
+    complete(begin(&session, 0, 1, 5).unwrap(), Some(b"of the one before"));
+    drop(begin(&session, 0, 2, 5).unwrap());
+    assert!(matches!(begin(&session, 0, 2, 5), Ok(Begin::NotCached)));
+    complete(begin(&session, 0, 3, 5).unwrap(), None);
 }
 
 #[test]

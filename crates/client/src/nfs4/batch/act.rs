@@ -188,7 +188,7 @@ fn open(at: &Names, create: Option<CreateHow>, owner: &StateOwner) -> OpenArgs {
         share_access: share::WRITE | share::WANT_NO_DELEGATION,
         share_deny: 0,
         owner: owner.clone(),
-        create,
+        create: create.map(Box::new),
         claim: OpenClaim::Null(last(at)),
     }
 }

@@ -24,7 +24,8 @@ fn naming(name: &[u8]) -> Vec<Vec<Step>> {
     let bytes = Bytes::copy_from_slice(name);
     let values = AttributeValues::default();
     let opening = OpenArgs { claim: OpenClaim::Null(bytes.clone()), ..open("", share::READ, None) };
-    let creating = OpenArgs { create: Some(CreateHow::Unchecked(values.clone())), ..opening.clone() };
+    let creating =
+        OpenArgs { create: Some(Box::new(CreateHow::Unchecked(values.clone()))), ..opening.clone() };
     let save = step(Operation::SaveFh, &());
     let (old_name, new_name) = (Bytes::from_static(b"r"), bytes.clone());
     vec![

@@ -114,7 +114,14 @@ fn open(
             CreateHow::Exclusive41(Verifier(verifier.to_be_bytes()), AttributeValues::default())
         }
     });
-    OpenArgs { sequence: 0, share_access, share_deny, owner: owner(number), create, claim }
+    OpenArgs {
+        sequence: 0,
+        share_access,
+        share_deny,
+        owner: owner(number),
+        create: create.map(Box::new),
+        claim,
+    }
 }
 
 fn push(c: &mut CompoundBuilder<'_>, action: &Action) {

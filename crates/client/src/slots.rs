@@ -1,8 +1,6 @@
 //! The slot table of a session, client side (RFC 8881 §2.10.6): which slots may be used, and the number that the next
 //! request in each carries. Pure: who waits for a slot is not its business.
 
-use std::collections::BTreeSet;
-
 use proto::nfs4::{SequenceId, SlotId};
 
 /// A slot in use, with the number of the request in it.
@@ -17,8 +15,8 @@ pub(crate) struct Slot {
 pub(crate) struct SlotTable {
     /// The number of the last request in each slot that the server has taken.
     last: Vec<SequenceId>,
-    free: BTreeSet<u32>,
-    in_use: BTreeSet<u32>,
+    /// A bit for each slot: it is in use.
+    in_use: Vec<u64>,
     /// Slots that the server wants used, at most those of the table.
     target: u32,
 }
@@ -27,31 +25,32 @@ impl SlotTable {
     /// A table of `count` slots, as CREATE_SESSION has agreed on; at least one.
     pub(crate) fn new(count: u32) -> Self {
         let count = count.max(1);
-        Self {
-            // The first request in a slot has number 1 (RFC 8881 §2.10.6.1).
-            last: vec![SequenceId(0); count as usize],
-            free: (0..count).collect(),
-            in_use: BTreeSet::new(),
-            target: count,
-        }
+        let mut table = Self { last: Vec::new(), in_use: Vec::new(), target: count };
+        table.grow();
+        table
     }
 
     /// The lowest free slot, so that the highest ones stay unused as RFC 8881 §2.10.6.1 asks.
     pub(crate) fn acquire(&mut self) -> Option<Slot> {
-        let id = *self.free.first().filter(|id| **id < self.target)?;
-        self.free.remove(&id);
-        self.in_use.insert(id);
+        let (index, word) = self.in_use.iter_mut().enumerate().find(|(_, word)| **word != u64::MAX)?;
+        let bit = word.trailing_ones();
+        let id = index as u32 * u64::BITS + bit;
+        if id >= self.target {
+            return None;
+        }
+        *word |= 1 << bit;
         Some(Slot { id: SlotId(id), sequence: self.last[id as usize].next() })
     }
 
     /// The request of `slot` is over. `taken` tells whether the server has counted it: then the next request has the next
     /// number, else the same again.
     pub(crate) fn release(&mut self, slot: Slot, taken: bool) {
-        if self.in_use.remove(&slot.id.0) {
+        let (word, bit) = (&mut self.in_use[(slot.id.0 / u64::BITS) as usize], 1 << (slot.id.0 % u64::BITS));
+        if *word & bit != 0 {
+            *word &= !bit;
             if taken {
                 self.last[slot.id.0 as usize] = slot.sequence;
             }
-            self.free.insert(slot.id.0);
         }
     }
 
@@ -59,15 +58,21 @@ impl SlotTable {
     /// what the session has makes the table grow up to `count_max`.
     pub(crate) fn set_target(&mut self, target_highest: SlotId, count_max: u32) {
         self.target = target_highest.0.saturating_add(1).clamp(1, count_max.max(1));
-        while (self.last.len() as u32) < self.target {
-            self.free.insert(self.last.len() as u32);
-            self.last.push(SequenceId(0));
-        }
+        self.grow();
+    }
+
+    /// Makes room for as many slots as may be used.
+    fn grow(&mut self) {
+        let count = self.last.len().max(self.target as usize);
+        // The first request in a slot has number 1 (RFC 8881 §2.10.6.1).
+        self.last.resize(count, SequenceId(0));
+        self.in_use.resize(count.div_ceil(u64::BITS as usize), 0);
     }
 
     /// The highest slot in use, which each SEQUENCE names.
     pub(crate) fn highest_in_use(&self) -> SlotId {
-        SlotId(self.in_use.last().copied().unwrap_or(0))
+        let highest = self.in_use.iter().enumerate().rev().find(|(_, word)| **word != 0);
+        SlotId(highest.map_or(0, |(index, word)| index as u32 * u64::BITS + word.ilog2()))
     }
 
     /// Slots that may be used.
@@ -128,6 +133,22 @@ mod tests {
         assert_eq!(table.acquire(), Some(slot(1, 2)), "its number is remembered");
         assert_eq!(table.acquire(), Some(slot(2, 1)));
         assert_eq!(table.acquire(), None);
+    }
+
+    #[test]
+    fn a_table_of_many_slots_hands_out_each_once_and_knows_the_highest() {
+        let mut table = SlotTable::new(130);
+        for id in 0..130 {
+            assert_eq!(table.acquire(), Some(slot(id, 1)));
+            assert_eq!(table.highest_in_use(), SlotId(id));
+        }
+        assert_eq!(table.acquire(), None);
+        for id in [129, 63, 64] {
+            table.release(slot(id, 1), true);
+        }
+        assert_eq!(table.highest_in_use(), SlotId(128));
+        let next = [table.acquire(), table.acquire(), table.acquire(), table.acquire()];
+        assert_eq!(next, [Some(slot(63, 2)), Some(slot(64, 2)), Some(slot(129, 2)), None]);
     }
 
     #[test]

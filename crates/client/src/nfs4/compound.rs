@@ -1,9 +1,7 @@
 //! Writing the operations of a COMPOUND and reading their results.
 
-use proto::nfs4::{
-    CompoundBuilder, CompoundReader, FileHandle, GetAttrArgs, Operation, PutFhArgs, Status, TAG_BYTES_MAX,
-};
-use xdr::{Decode, Decoder, Encode};
+use proto::nfs4::{CompoundBuilder, CompoundReader, FileHandle, GetAttrArgs, Operation, PutFhArgs, Status};
+use xdr::{Decode, Encode};
 
 use super::convert::ATTRIBUTES;
 use crate::error::{Error, Result};
@@ -78,22 +76,6 @@ impl Results {
             Ok(body) => body.get().map_err(broken),
             Err(status) => Err(Error::server(name, status)),
         }
-    }
-}
-
-/// What the head of a reply says, before anybody looks at the results.
-pub(super) struct Head {
-    pub(super) status: Status,
-    /// How many results there are: the last one is the one that failed, if any did.
-    pub(super) results: u32,
-}
-
-impl Head {
-    pub(super) fn peek(reply: &Decoder) -> xdr::Result<Self> {
-        let mut reply = reply.clone();
-        let status = reply.get()?;
-        reply.opaque_ref(TAG_BYTES_MAX)?;
-        Ok(Self { status, results: reply.u32()? })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use proto::nfs4::{SessionId, SlotId};
@@ -34,6 +35,8 @@ struct State {
 pub(super) struct HeldSlot {
     session: Arc<Session>,
     pub(super) slot: Slot,
+    /// How long it was waited for.
+    pub(super) queued: Duration,
     /// The request may be at the server, and no answer has come.
     pub(super) in_doubt: bool,
     finished: bool,
@@ -78,7 +81,10 @@ impl Session {
             state.waiting.push_back(sender);
             receiver
         };
-        receiver.await.ok()
+        let waiting = Instant::now();
+        let mut slot = receiver.await.ok()?;
+        slot.queued = waiting.elapsed();
+        Some(slot)
     }
 
     /// The session is given up: who waits for a slot goes on to the next session.
@@ -111,7 +117,7 @@ impl Session {
     }
 
     fn held(self: &Arc<Self>, slot: Slot) -> HeldSlot {
-        HeldSlot { session: Arc::clone(self), slot, in_doubt: false, finished: false }
+        HeldSlot { session: Arc::clone(self), slot, queued: Duration::ZERO, in_doubt: false, finished: false }
     }
 
     fn release(self: &Arc<Self>, slot: Slot, taken: bool) {
@@ -150,7 +156,13 @@ impl HeldSlot {
     /// A copy that takes over from one whose request was abandoned.
     pub(super) fn take_over(&mut self) -> Self {
         self.finished = true;
-        Self { session: Arc::clone(&self.session), slot: self.slot, in_doubt: true, finished: false }
+        Self {
+            session: Arc::clone(&self.session),
+            slot: self.slot,
+            queued: self.queued,
+            in_doubt: true,
+            finished: false,
+        }
     }
 
     /// True when nobody has said what became of it.
@@ -170,8 +182,6 @@ impl Drop for HeldSlot {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test]

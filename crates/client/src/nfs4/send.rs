@@ -12,7 +12,7 @@ use proto::nfs4::{
 use rpc::CallError;
 use rpc::net::Reply;
 
-use super::compound::{Head, Operations, Results};
+use super::compound::{Operations, Results};
 use super::core::Core;
 use super::gate::{HeldSlot, Session};
 use super::recovery::notice;
@@ -173,9 +173,8 @@ impl Core {
     ) -> Result<Outcome> {
         let mut pause = PAUSE;
         loop {
-            let waiting = Instant::now();
             let Some(slot) = session.acquire().await else { return Ok(Outcome::Unsent) };
-            let queued = waiting.elapsed();
+            let queued = slot.queued;
             let mut sending = Sending { core: self, slot: Some(slot) };
             let mut unreached_pause = CONNECT_PAUSE;
             let verdict = loop {
@@ -299,8 +298,9 @@ impl Core {
     ) -> Result<Verdict> {
         let name = kind.principal.name();
         let broken = |error: xdr::Error| Error::misbehaved(name, error);
-        let head = Head::peek(&reply.results).map_err(broken)?;
         let mut reader = CompoundReader::new(reply.results).map_err(broken)?;
+        // The last result is the one that failed, if any did.
+        let results = reader.left();
         let sequence = match reader.next(Operation::Sequence).map_err(broken)? {
             Ok(body) => body.get::<SequenceResult>().map_err(broken)?,
             Err(status) => return self.judge_sequence(kind, status),
@@ -313,13 +313,13 @@ impl Core {
         self.heed(sequence.status_flags, sent);
         self.lease.renewed(sent);
         slot.session().set_target(sequence.target_highest_slot);
-        match head.status {
+        match reader.status {
             Status::RetryUncachedReply => Ok(Verdict::AgainUnlessInDoubt),
             // Unless it is only the tail that failed, after the principal operation was carried out.
-            Status::Delay | Status::RecallConflict if kind.repeatable || head.results <= principal_place => {
+            Status::Delay | Status::RecallConflict if kind.repeatable || results <= principal_place => {
                 Ok(Verdict::Again(PAUSE))
             }
-            Status::Grace if head.results <= principal_place => Ok(Verdict::Again(GRACE_PAUSE)),
+            Status::Grace if results <= principal_place => Ok(Verdict::Again(GRACE_PAUSE)),
             _ => Ok(Verdict::Done(Results { operation: name, epoch: slot.session().epoch(), reader })),
         }
     }

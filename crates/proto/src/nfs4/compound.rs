@@ -107,6 +107,11 @@ impl CompoundReader {
         Ok(Self { status, left, from })
     }
 
+    /// How many results are still to be read: at first, how many there are.
+    pub fn left(&self) -> u32 {
+        self.left
+    }
+
     /// Goes to the next result, which must be of `operation`; the decoder then stands at its body.
     ///
     /// # Errors

@@ -88,7 +88,8 @@ impl Client {
         self.root().open(path, options).await
     }
 
-    /// Makes a file, which must not exist, without opening it: one request in both versions.
+    /// Makes a file, which must not exist, without opening it: one request in both versions. NFSv4.1 is asked for no attributes,
+    /// so that the first look at the file is a request.
     ///
     /// # Errors
     /// See [`Error`].

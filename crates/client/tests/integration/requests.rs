@@ -139,6 +139,7 @@ async fn an_empty_file_is_created_in_one_request() {
         client.create_file(format!("/empty-{version}"), 0o644).await.unwrap();
         let counts = client.tap().snapshot().since(&before);
         assert_eq!(counts.requests_total(), 1, "{version}: {:?}", counts.requests.keys());
+        assert!(!counts.operations.contains_key("GETATTR"), "nobody wants to have them");
     }
 }
 

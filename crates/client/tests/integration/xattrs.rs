@@ -90,6 +90,7 @@ async fn each_takes_one_request(version: Version) {
     }
     let client = fixture.client(version).await;
     client.create_file("/file", 0o644).await.unwrap();
+    client.metadata("/file").await.unwrap();
     let before = client.tap().snapshot();
     client.set_xattr("/file", "name", "value".into(), XattrMode::Either).await.unwrap();
     client.xattr("/file", "name").await.unwrap();

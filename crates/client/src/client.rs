@@ -88,6 +88,23 @@ impl Client {
         self.root().open(path, options).await
     }
 
+    /// Everything that is in a file: one request where it is small (NFSv4), none where it is cached under a delegation.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn read(&self, path: impl AsRef<[u8]>) -> Result<Bytes> {
+        self.root().read(path).await
+    }
+
+    /// Makes `data` the whole content of a file, which is made if there is none. They are on the server's stable storage when
+    /// it returns; while it runs, others may see the file empty. One request where one WRITE takes it all (NFSv4).
+    ///
+    /// # Errors
+    /// See [`Error`]. The file may be empty then.
+    pub async fn write(&self, path: impl AsRef<[u8]>, data: impl Into<Bytes>) -> Result<()> {
+        self.root().write(path, data).await
+    }
+
     /// Makes a file, which must not exist, without opening it: one request in both versions. NFSv4.1 is asked for no attributes,
     /// so that the first look at the file is a request.
     ///

@@ -44,6 +44,22 @@ impl Directory {
         self.shared.open(&self.node, path.as_ref(), &options).await
     }
 
+    /// As [`crate::Client::read`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn read(&self, path: impl AsRef<[u8]>) -> Result<Bytes> {
+        self.shared.read_file(&self.node, path.as_ref()).await
+    }
+
+    /// As [`crate::Client::write`].
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub async fn write(&self, path: impl AsRef<[u8]>, data: impl Into<Bytes>) -> Result<()> {
+        self.shared.write_file(&self.node, path.as_ref(), data.into(), 0o644).await
+    }
+
     /// As [`crate::Client::create_file`].
     ///
     /// # Errors

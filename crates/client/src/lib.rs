@@ -89,6 +89,7 @@ mod tree;
 mod url;
 mod walk;
 mod watcher;
+mod whole;
 mod write;
 mod writeback;
 mod xattr;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::attributes::FileType;
+use crate::attributes::{FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::{File, OpenFile};
 use crate::node::Node;
@@ -170,6 +170,11 @@ impl Shared {
                     let access = (options.read, options.write);
                     let file = OpenFile::new(Arc::clone(self), id, node, access, options.sync, v4);
                     drop(gate);
+                    if options.truncate && self.has_pending(&file.node) {
+                        // Nobody knew that this was the file. What it was given before must not come after.
+                        let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
+                        self.set_attributes(&file.node, &empty, Some(&file)).await?;
+                    }
                     return Ok(File::new(file));
                 }
                 Outcome::Symlink if options.exclusive => {
@@ -196,15 +201,15 @@ impl Shared {
     }
 
     /// A file is about to be made empty by opening it: what was written before goes first.
-    async fn settle_name(&self, dir: &Arc<Node>, name: &Bytes) {
-        let node = match self.remembered_name(dir, name) {
-            Some(node) => node,
-            None if self.dirty_files.lock().is_empty() => None,
-            None => self.resolve(dir, name, false).await.ok(),
-        };
-        if let Some(node) = node {
+    pub(crate) async fn settle_name(&self, dir: &Arc<Node>, name: &Bytes) {
+        if let Some(Some(node)) = self.remembered_name(dir, name) {
             self.settle(&node).await;
         }
+    }
+
+    /// True when something that was written to an object is not on stable storage yet.
+    pub(crate) fn has_pending(&self, node: &Node) -> bool {
+        node.state.lock().open_files().iter().any(|file| file.writer.has_pending())
     }
 
     /// Makes an empty file, which must not exist.

@@ -19,7 +19,7 @@ use crate::open::OpenOptions;
 use crate::shared::Shared;
 
 /// How long it is kept for the file to take it.
-const KEPT: Duration = Duration::from_millis(10);
+const KEPT: Duration = Duration::from_millis(20);
 
 /// A lock that the server has granted and nobody has asked for yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,10 +18,10 @@ use crate::protocol::{Effect, ReadReply, WriteReply};
 use crate::writeback::{Chunk, Verifier};
 
 /// WRITE's arguments with the data in the pieces in which they came.
-struct WriteChunk<'a> {
-    state_id: StateId,
-    stable: StableHow,
-    chunk: &'a Chunk,
+pub(super) struct WriteChunk<'a> {
+    pub(super) state_id: StateId,
+    pub(super) stable: StableHow,
+    pub(super) chunk: &'a Chunk,
 }
 
 impl Encode for WriteChunk<'_> {

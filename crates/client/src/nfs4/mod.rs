@@ -40,6 +40,7 @@ mod seek;
 mod send;
 mod set_xattr;
 mod state;
+mod write_file;
 
 pub(crate) use ahead::{LockAhead, expire_lock_ahead};
 pub(crate) use batch::{Fit, send_group};
@@ -48,3 +49,4 @@ pub(crate) use lease::Lease;
 pub(crate) use open::{create_file, open};
 pub(crate) use open_object::open_object;
 pub(crate) use state::{Delegation, FileState, ServerOpen};
+pub(crate) use write_file::write_file;

@@ -22,4 +22,5 @@ mod scripted;
 mod sparse;
 mod tree;
 mod versions;
+mod whole;
 mod xattrs;

@@ -47,11 +47,8 @@ async fn a_locked_read_without_delegations_takes_two_requests_once_it_is_a_habit
     let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
     let counts = locked_read(&client).await;
     let files = FILES as u64;
-    assert_eq!(
-        (counts.requests["OPEN"].requests, counts.requests["LOCKU"].requests),
-        (files * 10, files * 10)
-    );
-    for (name, each) in [("LOCK", 10), ("FREE_STATEID", 10), ("CLOSE", 10), ("READ", 1)] {
+    assert_eq!(counts.requests["OPEN"].requests, files * 10);
+    for (name, each) in [("LOCK", 10), ("LOCKU", 10), ("FREE_STATEID", 10), ("CLOSE", 10), ("READ", 1)] {
         let carried_out = counts.operations[name];
         assert!((files * each..files * each * 21 / 20).contains(&carried_out), "{name}: {carried_out}");
     }

@@ -230,3 +230,31 @@ async fn a_list_leaves_out_what_it_is_told_to(version: Version) {
     assert_eq!(seen, expected);
     client.shutdown().await.unwrap();
 }
+
+/// Requests that a tree of 500 files in 50 directories takes over NFSv4.1: a request for each object would be over a thousand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_hundred_files_take_a_few_dozen_requests() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client(Version::V4_1).await;
+    let local = tempfile::tempdir().unwrap();
+    for index in 0..50 {
+        let dir = local.path().join(format!("{}/{index}", index % 5));
+        fs::create_dir_all(&dir).unwrap();
+        for file in 0..10 {
+            fs::write(dir.join(format!("{file}")), pattern(2000)).unwrap();
+        }
+    }
+    let options = TreeOptions::default();
+    let packed = archive(local.path());
+    let unpacked = client.extract_tar(std::io::Cursor::new(packed), "/a", &options).await.unwrap();
+    let copied = client.copy_tree(&Location::remote("/a"), &Location::remote("/b"), &options).await.unwrap();
+    let listed = client.list_tree("/b", &options, |_| Descend::Into).await.unwrap();
+    let removed = client.remove_tree("/b", &options).await.unwrap();
+    let all = [unpacked, copied, listed, removed];
+    assert!(all.iter().all(|report| report.failures_total == 0 && report.done.items >= 555));
+    let requests = all.map(|report| report.done.requests);
+    println!("unpacked, copied, listed, removed: {requests:?} requests");
+    let limits = [110, 160, 20, 50];
+    assert!(requests.iter().zip(limits).all(|(requests, limit)| *requests <= limit), "{requests:?}");
+    client.shutdown().await.unwrap();
+}

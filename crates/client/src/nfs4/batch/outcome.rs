@@ -102,6 +102,12 @@ impl Reading<'_> {
         };
         forget(self.ground, &entry.item);
         let waited = entry.since.elapsed() > self.mount.core.options.timeout;
+        if status_of(&error) == Some(Status::Stale) {
+            // Its directory, or one above, is another by now.
+            for (dir, _) in entry.item.touches().iter().filter_map(|(at, _)| at.split_last()) {
+                self.ground.forget(&dir);
+            }
+        }
         match status_of(&error) {
             Some(Status::Delay | Status::RecallConflict) if !waited => tokio::time::sleep(PAUSE).await,
             Some(Status::Grace) if !waited => tokio::time::sleep(GRACE_PAUSE).await,

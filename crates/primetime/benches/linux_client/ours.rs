@@ -4,8 +4,7 @@ use std::fs::File as LocalFile;
 use std::time::Instant;
 
 use bytes::Bytes;
-use client::tree::{Location, TreeOptions};
-use client::{Client, LockKind, OpenOptions, Options, Url, Version};
+use client::{Client, Descend, Location, LockKind, OpenOptions, Options, TreeOptions, Url};
 use netlab::{LinkOptions, Relay, affinity};
 
 use crate::place::Place;
@@ -28,8 +27,11 @@ pub(crate) fn measure(place: &Place, wanted: &Wanted, delay_ms: u32) -> Results 
             let measured = runtime.block_on(async {
                 // Caches are cold, but for what the workload itself warms.
                 let url: Url = format!("nfs://{address}/").parse().unwrap();
-                let options =
-                    Options { version: arm.version, mount_port: Some(address.port()), ..Options::default() };
+                let options = Options {
+                    versions: vec![arm.version],
+                    mount_port: Some(address.port()),
+                    ..Options::default()
+                };
                 let client = Client::connect(&url, options).await.unwrap();
                 let measured = run(&client, place, arm, workload, wanted.size.files).await;
                 client.shutdown().await.unwrap();
@@ -97,7 +99,10 @@ async fn create(client: &Client, home: &str, files: usize) {
 async fn create_4k(client: &Client, home: &str, files: usize) {
     let block = Bytes::from(vec![b'x'; FILE_BYTES]);
     for number in 1..=files {
-        client.write_file(format!("{home}/k{number}"), block.clone()).await.unwrap();
+        let options = OpenOptions::new().write(true).create_new(true);
+        let file = client.open(format!("{home}/k{number}"), options).await.unwrap();
+        file.write_at(0, block.clone()).await.unwrap();
+        file.close().await.unwrap();
     }
 }
 
@@ -110,7 +115,7 @@ async fn on_tree(client: &Client, place: &Place, home: &str, workload: &str) {
             client.extract_tar(archive, home, &options).await
         }
         "tree-copy" => client.copy_tree(&Location::remote(&tree), &Location::remote(&copy), &options).await,
-        "tree-list" => client.list_tree(&copy, &options, |_| client::tree::Descend::Yes).await,
+        "tree-list" => client.list_tree(&copy, &options, |_| Descend::Into).await,
         _ => client.remove_tree(&copy, &options).await,
     };
     report.unwrap().into_result().unwrap();

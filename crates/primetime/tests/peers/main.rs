@@ -61,7 +61,9 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
         }
-        restart::files_outlive_the_server(&server.place(), Version::V3, || server.kill_and_restart()).await;
+        for version in [Version::V3, Version::V4_2] {
+            restart::files_outlive_the_server(&server.place(), version, || server.kill_and_restart()).await;
+        }
     });
 }
 
@@ -74,7 +76,9 @@ fn linux_serves_everything_that_the_client_asks_for() {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
         }
-        restart::files_outlive_the_server(&server.place(), Version::V3, || server.restart()).await;
+        for version in [Version::V3, Version::V4_2] {
+            restart::files_outlive_the_server(&server.place(), version, || server.restart()).await;
+        }
     });
     server.stop();
 }

@@ -64,7 +64,7 @@ fn check_prints_a_configuration_that_says_the_same_again() {
     let first = place.output(&["export", "--state-dir", "state", "--lease", "15", "--async", "--check"]);
     assert!(first.status.success());
     let text = String::from_utf8(first.stdout).unwrap();
-    for line in ["directory = \"export\"", "async = true", "lease_seconds = 15", "operations_max = 64"] {
+    for line in ["directory = \"export\"", "async = true", "lease_seconds = 15", "operations_max = 256"] {
         assert!(text.lines().any(|found| found == line), "{line} is missing in {text}");
     }
     fs::write(place.path("primetime.toml"), &text).unwrap();

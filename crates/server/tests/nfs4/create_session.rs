@@ -100,9 +100,9 @@ fn the_fore_channel_is_bounded_and_the_backchannel_only_in_bytes() {
     for channel in [&created.fore_channel, &created.back_channel] {
         assert_eq!((channel.header_pad_bytes, &channel.rdma_ird[..]), (0, &[][..]));
         assert!(channel.request_bytes_max < 2 << 20 && channel.response_bytes_max < 2 << 20);
-        assert!(channel.cached_response_bytes_max <= 8 << 10);
+        assert!(channel.cached_response_bytes_max <= 16 << 10);
     }
-    assert_eq!((created.fore_channel.operations_max, created.fore_channel.requests_max), (64, 2560));
+    assert_eq!((created.fore_channel.operations_max, created.fore_channel.requests_max), (256, 2560));
     assert_eq!((created.back_channel.operations_max, created.back_channel.requests_max), (u32::MAX, 2560));
 }
 

@@ -230,6 +230,14 @@ impl Shared {
         Ok(())
     }
 
+    /// Sends what was written to any file. What goes wrong, the files tell.
+    pub(crate) async fn write_out_all(&self) {
+        let dirty: Vec<_> = self.dirty_files.lock().values().filter_map(Weak::upgrade).collect();
+        for file in dirty.iter().filter(|file| file.writer.has_unwritten()) {
+            file.write_out().await;
+        }
+    }
+
     /// What was written before must not arrive after a new length or new times, not even when the server has lost it.
     pub(crate) async fn settle(&self, node: &Arc<Node>) {
         let files = node.state.lock().open_files();

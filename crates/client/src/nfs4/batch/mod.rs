@@ -184,7 +184,12 @@ async fn prepare(ground: &Ground, entries: &[Entry]) -> Result<()> {
     };
     for entry in entries {
         let names = entry.item.touches();
-        for node in names.iter().filter_map(|(at, _)| known(at)) {
+        let nodes: Vec<_> = names.iter().filter_map(|(at, _)| known(at)).collect();
+        if nodes.len() < names.len() {
+            // A name that is not known, or no longer, may be that of any file.
+            ground.shared.write_out_all().await;
+        }
+        for node in nodes {
             let files = node.state.lock().open_files();
             for file in files {
                 if file.writer.has_unwritten() {

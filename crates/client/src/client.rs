@@ -42,6 +42,17 @@ impl Client {
         Ok(Self { shared: Shared::connect(Server::new(url.host(), address), url.path(), options).await? })
     }
 
+    /// The paths that a server exports over NFSv3, as MOUNT tells them; the path of the address is of no matter.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, does not offer MOUNT, or keeps its exports to itself.
+    pub async fn exports(url: &Url, mut options: Options) -> Result<Vec<Bytes>> {
+        url.apply(&mut options);
+        let address =
+            url.resolve().await.map_err(|error| Error::Transport(format!("{}: {error}", url.host())))?;
+        crate::nfs3::exports(&Server::new(url.host(), address), &options).await
+    }
+
     /// The version that is spoken.
     pub fn version(&self) -> Version {
         self.shared.version
@@ -227,6 +238,20 @@ impl Client {
         options: &TreeOptions,
     ) -> Result<TreeReport> {
         self.shared.copy_tree(from, to, options).await
+    }
+
+    /// As [`Client::copy_tree`], from the directory `from` of this client to the directory `to` of another one.
+    ///
+    /// # Errors
+    /// As [`Client::copy_tree`].
+    pub async fn copy_tree_to(
+        &self,
+        from: impl AsRef<[u8]>,
+        target: &Self,
+        to: impl AsRef<[u8]>,
+        options: &TreeOptions,
+    ) -> Result<TreeReport> {
+        self.shared.replicate(from.as_ref(), &target.shared, to.as_ref(), options).await
     }
 
     /// Removes the directory `path` and everything in it; of the root, everything in it. Symbolic links are removed, not

@@ -108,6 +108,16 @@ impl Url {
             .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, "the host has no address"))
     }
 
+    /// Another path on the same server; a slash in front is added where there is none.
+    #[must_use]
+    pub fn with_path(&self, path: impl Into<Vec<u8>>) -> Self {
+        let mut path = path.into();
+        if path.first() != Some(&b'/') {
+            path.insert(0, b'/');
+        }
+        Self { path, ..self.clone() }
+    }
+
     /// The same tree reached at another address, for example through a relay.
     #[must_use]
     pub fn through(&self, address: SocketAddr) -> Self {
@@ -311,5 +321,6 @@ mod tests {
     fn another_address_keeps_path_and_options() {
         let url = parse("nfs://h/p?version=3").unwrap().through(([127, 0, 0, 1], 5).into());
         assert_eq!(url.to_string(), "nfs://127.0.0.1:5/p?version=3");
+        assert_eq!(url.with_path(*b"q\n").to_string(), "nfs://127.0.0.1:5/q%0A?version=3");
     }
 }

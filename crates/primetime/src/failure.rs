@@ -1,6 +1,7 @@
 //! How a command ends when it does not end well: one sentence with the cause and the mend, and an exit code.
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// A failed command.
@@ -31,10 +32,21 @@ impl Failure {
         Self { code: 3, sentence: String::new() }
     }
 
+    /// Something that could not be done and was told already (exit code 1).
+    pub(crate) fn told() -> Self {
+        Self { code: 1, sentence: String::new() }
+    }
+
+    /// The user has ended it (exit code 130, as shells have it of SIGINT).
+    pub(crate) fn interrupted(sentence: impl fmt::Display) -> Self {
+        Self { code: 130, sentence: sentence.to_string() }
+    }
+
     /// Prints the sentence and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.sentence.is_empty() {
-            eprintln!("primetime: {}", self.sentence);
+            // A standard error that is closed is nobody's to be told of.
+            let _ = writeln!(std::io::stderr(), "primetime: {}", self.sentence);
         }
         ExitCode::from(self.code)
     }

@@ -100,10 +100,7 @@ impl Mount {
 
     /// MNT: on its own port when that is given, else on the NFS port, else wherever the port mapper says.
     async fn mount(&self, path: &[u8]) -> Result<nfs3::FileHandle> {
-        let elsewhere = match self.options.mount_port {
-            Some(port) => Some(connect(&self.server.at_port(port), &self.options).await?),
-            None => self.elsewhere(mount3::PROGRAM, mount3::VERSION).await?,
-        };
+        let elsewhere = mount_daemon(&self.transport, &self.server, &self.options).await?;
         let connection = elsewhere.as_ref().unwrap_or_else(|| self.transport.connection());
         let path = mount3::DirPath(Bytes::copy_from_slice(path));
         let numbers = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Mnt.number());
@@ -121,7 +118,8 @@ impl Mount {
     pub(super) async fn lock_manager(&self) -> Result<&Client> {
         self.lock_manager
             .get_or_try_init(|| async {
-                Ok(match self.elsewhere(nlm4::PROGRAM, nlm4::VERSION).await? {
+                let numbers = (nlm4::PROGRAM, nlm4::VERSION);
+                Ok(match elsewhere(&self.transport, &self.server, &self.options, numbers).await? {
                     Some(client) => client,
                     None => self.transport.connection().clone(),
                 })
@@ -129,32 +127,47 @@ impl Mount {
             .await
     }
 
-    /// A connection to a program that is not on the NFS port; `None` when it is there.
-    async fn elsewhere(&self, program: u32, version: u32) -> Result<Option<Client>> {
-        match self.transport.connection().call(program, version, 0, |_| {}).await {
-            Ok(_) => return Ok(None),
-            Err(error) if is_unavailable(&error) => {}
-            Err(error) => return Err(Error::Transport(error.to_string())),
-        }
-        let mapper = connect(&self.server.at_port(portmap::PORT), &self.options).await.map_err(|error| {
-            Error::Transport(format!(
-                "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
-            ))
-        })?;
-        let wanted = portmap::Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
-        let numbers = (portmap::PROGRAM, portmap::VERSION, portmap::Procedure::GetPort.number());
-        let port: u32 = self.transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;
-        mapper.disconnect();
-        match u16::try_from(port) {
-            Ok(port @ 1..) => Ok(Some(connect(&self.server.at_port(port), &self.options).await?)),
-            _ => {
-                Err(Error::Transport(format!("the server does not have program {program} version {version}")))
-            }
-        }
-    }
-
     pub(super) fn handle(&self, handle: &crate::node::Handle) -> Result<nfs3::FileHandle> {
         to_handle(handle)
+    }
+}
+
+/// MOUNT's connection: on its own port when that is given, else wherever the port mapper says; `None` on the NFS port.
+pub(super) async fn mount_daemon(
+    transport: &Transport,
+    server: &Server,
+    options: &Options,
+) -> Result<Option<Client>> {
+    match options.mount_port {
+        Some(port) => Ok(Some(connect(&server.at_port(port), options).await?)),
+        None => elsewhere(transport, server, options, (mount3::PROGRAM, mount3::VERSION)).await,
+    }
+}
+
+/// A connection to a program that is not on the NFS port; `None` when it is there.
+async fn elsewhere(
+    transport: &Transport,
+    server: &Server,
+    options: &Options,
+    (program, version): (u32, u32),
+) -> Result<Option<Client>> {
+    match transport.connection().call(program, version, 0, |_| {}).await {
+        Ok(_) => return Ok(None),
+        Err(error) if is_unavailable(&error) => {}
+        Err(error) => return Err(Error::Transport(error.to_string())),
+    }
+    let mapper = connect(&server.at_port(portmap::PORT), options).await.map_err(|error| {
+        Error::Transport(format!(
+            "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
+        ))
+    })?;
+    let wanted = portmap::Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
+    let numbers = (portmap::PROGRAM, portmap::VERSION, portmap::Procedure::GetPort.number());
+    let port: u32 = transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;
+    mapper.disconnect();
+    match u16::try_from(port) {
+        Ok(port @ 1..) => Ok(Some(connect(&server.at_port(port), options).await?)),
+        _ => Err(Error::Transport(format!("the server does not have program {program} version {version}"))),
     }
 }
 

@@ -4,6 +4,7 @@ mod access;
 mod connect;
 mod convert;
 mod directories;
+mod exports;
 mod io;
 mod lock;
 mod names;
@@ -12,5 +13,6 @@ mod reclaim;
 mod transport;
 
 pub(crate) use connect::Mount;
+pub(crate) use exports::exports;
 pub(crate) use open::{open, open_object};
 pub(crate) use transport::{call_error, credential};

@@ -179,18 +179,18 @@ fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
     match arrival {
         // Its own mode may not let us make anything in it.
         Arrival::Directory { at, meta } => {
-            let mode = mode(flow.options(), &meta, 0o777) | 0o700;
+            let mode = mode(flow.options(), &meta) | 0o700;
             there.insert(at.clone());
             flow.push(Item::MakeDirectory { at: at.clone(), mode }, Then::Made { at, meta });
         }
         Arrival::File { at, data, meta } => {
-            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta, 0o666));
+            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta));
             let bytes = data.len() as u64;
             let item = Item::Write { at: at.clone(), data, existing, mode, set };
             flow.push(item, Then::Told { at, bytes });
         }
         Arrival::Large { at, size, parts, meta } => {
-            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta, 0o666));
+            let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta));
             let set = SetAttributes { size: Some(size), ..set };
             let item = Item::Fill { at: at.clone(), existing, mode, set, parts };
             flow.push(item, Then::Told { at, bytes: size });
@@ -256,16 +256,17 @@ async fn dress_directories(flow: &mut Flow<Then>, mut directories: Vec<(Names, M
 }
 
 /// The permission bits that an object is made with.
-pub(super) fn mode(options: &TreeOptions, meta: &Meta, usual: u32) -> u32 {
-    if options.modes { meta.mode & 0o7777 } else { usual & !options.umask }
+pub(super) fn mode(options: &TreeOptions, meta: &Meta) -> u32 {
+    if options.modes { meta.mode & 0o7777 } else { meta.mode & 0o777 & !options.umask }
 }
 
 /// What is set once the content is there.
 pub(super) fn dress(options: &TreeOptions, meta: &Meta, directory: bool) -> SetAttributes {
     // Writing, and a change of the owner, take the set-id bits away; a directory was made open to us.
-    let again = meta.mode & 0o6000 != 0 || directory && meta.mode & 0o700 != 0o700;
+    let mode = mode(options, meta);
+    let again = mode & 0o6000 != 0 || directory && mode & 0o700 != 0o700;
     SetAttributes {
-        mode: (options.modes && again).then_some(meta.mode & 0o7777),
+        mode: again.then_some(mode),
         uid: options.owners.then_some(meta.uid),
         gid: options.owners.then_some(meta.gid),
         size: None,

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,7 +82,8 @@ impl Sink {
         let local = |error: io::Error| local_error(&error);
         match arrival {
             Arrival::Directory { at, meta } => {
-                let made = make_directory(&self.path(&at)).map_err(local);
+                let mode = mode(&self.options, &meta) | 0o700;
+                let made = make_directory(&self.path(&at), mode).map_err(local);
                 self.directories.push((at.clone(), meta));
                 (at, made.map(|()| 0))
             }
@@ -147,7 +148,7 @@ impl Sink {
 
     fn create(&self, at: &Names, meta: &Meta) -> io::Result<File> {
         let path = self.path(at);
-        let mode = mode(&self.options, meta, 0o666);
+        let mode = mode(&self.options, meta);
         let mut options = File::options();
         options.write(true).mode(mode & 0o777).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
         match self.options.existing {
@@ -174,8 +175,10 @@ impl Sink {
         if self.options.owners {
             std::os::unix::fs::lchown(path, Some(meta.uid), Some(meta.gid))?;
         }
-        let usual = if directory { 0o777 } else { 0o666 };
-        fs::set_permissions(path, fs::Permissions::from_mode(mode(&self.options, meta, usual)))?;
+        let mode = mode(&self.options, meta);
+        if self.options.modes || directory && mode & 0o700 != 0o700 {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        }
         self.set_times(path, meta)
     }
 
@@ -198,8 +201,8 @@ impl Sink {
 }
 
 /// One that is there is kept, if it is a directory and no link to one.
-fn make_directory(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
+fn make_directory(path: &Path, mode: u32) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(mode).create(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             match fs::symlink_metadata(path)?.is_dir() {
                 true => Ok(()),

@@ -63,7 +63,8 @@ pub struct TreeOptions {
     pub stop_on_error: bool,
     /// What becomes of files that are there already. Directories are kept and filled.
     pub existing: Existing,
-    /// Permission bits are those of the source; otherwise 0666 and 0777 without the bits of `umask`.
+    /// Permission bits are those of the source, set-id and sticky bits included; otherwise without these and the bits of
+    /// `umask`, and what is there keeps its own.
     pub modes: bool,
     /// Times of modification and access are those of the source, to the nanosecond.
     pub times: bool,

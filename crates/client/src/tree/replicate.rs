@@ -22,25 +22,27 @@ impl Shared {
         match (from, to) {
             (Location::Local(from), Location::Remote(to)) => self.upload(from, to, options).await,
             (Location::Remote(from), Location::Local(to)) => self.download(from, to, options).await,
-            (Location::Remote(from), Location::Remote(to)) => self.replicate(from, to, options).await,
+            (Location::Remote(from), Location::Remote(to)) => self.replicate(from, self, to, options).await,
             (Location::Local(_), Location::Local(_)) => {
                 Err(Error::Usage("one end of a copy must be at the server"))
             }
         }
     }
 
-    async fn replicate(
+    /// Copies what is in one directory to one of another client, or of the same.
+    pub(crate) async fn replicate(
         self: &Arc<Self>,
         from: &[u8],
+        other: &Arc<Self>,
         to: &[u8],
         options: &TreeOptions,
     ) -> Result<TreeReport> {
-        self.check_writable()?;
-        if Names::parse(to)?.is_within(&Names::parse(from)?) {
+        other.check_writable()?;
+        if Arc::ptr_eq(self, other) && Names::parse(to)?.is_within(&Names::parse(from)?) {
             return Err(Error::Usage("a tree is not copied into itself"));
         }
         let (source, _) = self.tree_ground(from).await?;
-        let target = self.tree_ground_made(to).await?;
+        let target = other.tree_ground_made(to).await?;
         let (sender, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (read, written) =
             tokio::join!(depart(source, sender, options), receive(target, arrivals, options));

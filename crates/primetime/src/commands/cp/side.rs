@@ -1,0 +1,238 @@
+//! The source or the target of a copy, here or at a server: the few things that are asked of both.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use client::{Attributes, FileType, SetAttributes, SetTime, Time};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+
+use crate::failure::Failure;
+use crate::remote::{Place, Session, Spot};
+
+/// A place that was reached.
+#[derive(Debug, Clone)]
+pub(super) enum Side {
+    Local(PathBuf),
+    Remote(Spot),
+}
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Directory,
+    Symlink,
+    Other,
+}
+
+/// What is known of an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) mode: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) accessed: Time,
+    pub(super) modified: Time,
+    /// Tells it from all others on its server.
+    pub(super) identity: (u64, u64),
+}
+
+/// Why something failed, here or at a server.
+#[derive(Debug)]
+pub(super) struct Cause {
+    pub(super) kind: ErrorKind,
+    text: String,
+}
+
+impl Cause {
+    /// In one sentence.
+    pub(super) fn sentence(&self, doing: &str, side: &Side) -> String {
+        crate::remote::sentence(doing, side, self.kind, &self.text)
+    }
+}
+
+impl From<io::Error> for Cause {
+    fn from(error: io::Error) -> Self {
+        Self { kind: error.kind(), text: error.to_string() }
+    }
+}
+
+impl From<client::Error> for Cause {
+    fn from(error: client::Error) -> Self {
+        Self { kind: error.kind(), text: error.to_string() }
+    }
+}
+
+impl Side {
+    pub(super) async fn reach(session: &Session, place: &Place) -> Result<Self, Failure> {
+        Ok(match place {
+            Place::Local(path) => Self::Local(path.clone()),
+            Place::Remote(url) => Self::Remote(session.spot(url).await?),
+        })
+    }
+
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Self::Local(path) => Place::Local(path.clone()),
+            Self::Remote(spot) => Place::Remote(spot.url.clone()),
+        }
+    }
+
+    pub(super) fn below(&self, name: &[u8]) -> Self {
+        match self {
+            Self::Local(path) => Self::Local(path.join(OsStr::from_bytes(name))),
+            Self::Remote(spot) => Self::Remote(spot.below(name)),
+        }
+    }
+
+    /// What is there; of a symbolic link at the end itself, or what it leads to.
+    pub(super) async fn look(&self, follow: bool) -> Result<Found, Cause> {
+        Ok(match (self, follow) {
+            (Self::Local(path), true) => Found::from(&fs::metadata(path)?),
+            (Self::Local(path), false) => Found::from(&fs::symlink_metadata(path)?),
+            (Self::Remote(spot), true) => Found::from(&spot.client.metadata(&spot.path).await?),
+            (Self::Remote(spot), false) => Found::from(&spot.client.symlink_metadata(&spot.path).await?),
+        })
+    }
+
+    pub(super) async fn read_link(&self) -> Result<Bytes, Cause> {
+        Ok(match self {
+            Self::Local(path) => fs::read_link(path)?.into_os_string().into_vec().into(),
+            Self::Remote(spot) => spot.client.read_link(&spot.path).await?,
+        })
+    }
+
+    pub(super) async fn symlink(&self, leads_to: &[u8]) -> Result<(), Cause> {
+        match self {
+            Self::Local(path) => symlink(OsStr::from_bytes(leads_to), path)?,
+            Self::Remote(spot) => spot.client.symlink(leads_to, &spot.path).await?,
+        }
+        Ok(())
+    }
+
+    pub(super) async fn remove_file(&self) -> Result<(), Cause> {
+        match self {
+            Self::Local(path) => fs::remove_file(path)?,
+            Self::Remote(spot) => spot.client.remove_file(&spot.path).await?,
+        }
+        Ok(())
+    }
+
+    pub(super) async fn create_dir(&self, mode: u32) -> Result<(), Cause> {
+        match self {
+            Self::Local(path) => fs::DirBuilder::new().mode(mode).create(path)?,
+            Self::Remote(spot) => spot.client.create_dir(&spot.path, mode).await?,
+        }
+        Ok(())
+    }
+
+    pub(super) async fn set_mode(&self, mode: u32) -> Result<(), Cause> {
+        use std::os::unix::fs::PermissionsExt;
+        match self {
+            Self::Local(path) => fs::set_permissions(path, fs::Permissions::from_mode(mode))?,
+            Self::Remote(spot) => {
+                let set = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
+                spot.client.set_metadata(&spot.path, set).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives it the permissions and times of something else, and its owner where this user is root.
+    pub(super) async fn dress(&self, like: &Found) -> Result<(), Cause> {
+        match self {
+            Self::Local(path) => dress_here(path, like)?,
+            Self::Remote(spot) => {
+                if is_root() {
+                    let owner =
+                        SetAttributes { uid: Some(like.uid), gid: Some(like.gid), ..Default::default() };
+                    spot.client.set_metadata(&spot.path, owner).await?;
+                }
+                spot.client.set_metadata(&spot.path, like.dress()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place().fmt(f)
+    }
+}
+
+/// True when owners can be kept.
+pub(super) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn dress_here(path: &PathBuf, like: &Found) -> io::Result<()> {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if is_root() {
+        chown(path, Some(like.uid), Some(like.gid))?;
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(like.mode))?;
+    let time = |time: Time| Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
+    let times = Timestamps { last_access: time(like.accessed), last_modification: time(like.modified) };
+    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::empty())?)
+}
+
+impl Found {
+    /// Its permissions and times, to be set.
+    pub(super) fn dress(&self) -> SetAttributes {
+        SetAttributes {
+            mode: Some(self.mode),
+            accessed: Some(SetTime::To(self.accessed)),
+            modified: Some(SetTime::To(self.modified)),
+            ..SetAttributes::default()
+        }
+    }
+}
+
+impl From<&fs::Metadata> for Found {
+    fn from(of: &fs::Metadata) -> Self {
+        let time =
+            |seconds, nanoseconds| Time { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) };
+        let kind = of.file_type();
+        Self {
+            kind: match () {
+                () if kind.is_file() => Kind::File,
+                () if kind.is_dir() => Kind::Directory,
+                () if kind.is_symlink() => Kind::Symlink,
+                () => Kind::Other,
+            },
+            mode: of.mode() & 0o7777,
+            uid: of.uid(),
+            gid: of.gid(),
+            accessed: time(of.atime(), of.atime_nsec()),
+            modified: time(of.mtime(), of.mtime_nsec()),
+            identity: (of.dev(), of.ino()),
+        }
+    }
+}
+
+impl From<&Attributes> for Found {
+    fn from(of: &Attributes) -> Self {
+        Self {
+            kind: match of.kind {
+                FileType::Regular => Kind::File,
+                FileType::Directory => Kind::Directory,
+                FileType::Symlink => Kind::Symlink,
+                _ => Kind::Other,
+            },
+            mode: of.mode & 0o7777,
+            uid: of.uid,
+            gid: of.gid,
+            accessed: of.accessed,
+            modified: of.modified,
+            identity: (of.fsid, of.fileid),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! One entry of a list.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use client::{Attributes, DirEntry, FileType, Url};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::remote::text::{escaped, type_name};
+use crate::remote::time::rfc3339;
+use crate::remote::{End, place};
+
+/// An object that is shown.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// What it is shown as.
+    pub(crate) name: Bytes,
+    pub(crate) url: Url,
+    /// What is known of it, if the server has said.
+    pub(crate) attributes: Option<Attributes>,
+    /// Where a symbolic link leads.
+    pub(crate) target: Option<Bytes>,
+}
+
+impl Entry {
+    /// An entry of the directory at `url`.
+    pub(crate) fn of(url: &Url, entry: DirEntry) -> Self {
+        Self {
+            url: place::below(url, &entry.name),
+            name: entry.name,
+            attributes: entry.attributes,
+            target: None,
+        }
+    }
+
+    pub(crate) fn is_symlink(&self) -> bool {
+        self.attributes.is_some_and(|known| known.kind == FileType::Symlink)
+    }
+
+    /// Its name as it is, or safe for a terminal.
+    pub(crate) fn shown(&self, terminal: bool) -> Cow<'_, [u8]> {
+        shown(&self.name, terminal)
+    }
+}
+
+pub(super) fn shown(name: &[u8], terminal: bool) -> Cow<'_, [u8]> {
+    match terminal {
+        true => Cow::Owned(escaped(name).into_owned().into_bytes()),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// An object in JSON. Absent is what the server has not said.
+#[derive(Serialize)]
+struct Row<'a> {
+    /// Bytes that are no UTF-8 are replaced; `url` has them all.
+    name: Cow<'a, str>,
+    url: String,
+    #[serde(flatten)]
+    known: Option<Known>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct Known {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Octal digits.
+    mode: String,
+    links: u32,
+    uid: u32,
+    gid: u32,
+    size_bytes: u64,
+    used_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<(u32, u32)>,
+    fsid: u64,
+    fileid: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<u64>,
+    accessed: String,
+    modified: String,
+    changed: String,
+}
+
+/// An entry as a JSON object.
+pub(crate) fn json(entry: &Entry) -> Result<String, End> {
+    let row = Row {
+        name: String::from_utf8_lossy(&entry.name),
+        url: entry.url.to_string(),
+        known: entry.attributes.as_ref().map(known),
+        target: entry.target.as_ref().map(|target| String::from_utf8_lossy(target)),
+    };
+    Ok(serde_json::to_string(&row).map_err(Failure::refused)?)
+}
+
+fn known(of: &Attributes) -> Known {
+    let is_device = matches!(of.kind, FileType::Block | FileType::Character);
+    Known {
+        kind: type_name(of.kind),
+        mode: format!("{:04o}", of.mode),
+        links: of.links,
+        uid: of.uid,
+        gid: of.gid,
+        size_bytes: of.size,
+        used_bytes: of.used,
+        device: is_device.then_some(of.device),
+        fsid: of.fsid,
+        fileid: of.fileid,
+        change: of.change,
+        accessed: rfc3339(of.accessed),
+        modified: rfc3339(of.modified),
+        changed: rfc3339(of.changed),
+    }
+}

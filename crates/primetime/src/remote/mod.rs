@@ -1,0 +1,17 @@
+//! What the commands on NFS addresses have in common: addresses, connections, progress, and what is said at the end.
+//! Knows nothing of what each command does.
+
+pub(crate) mod output;
+pub(crate) mod place;
+pub(crate) mod progress;
+mod sentence;
+mod servers;
+pub(crate) mod session;
+pub(crate) mod text;
+pub(crate) mod time;
+
+pub(crate) use output::Output;
+pub(crate) use place::Place;
+pub(crate) use sentence::sentence;
+pub(crate) use servers::Spot;
+pub(crate) use session::{Common, End, Session, Work, run};

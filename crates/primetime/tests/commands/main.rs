@@ -1,0 +1,21 @@
+//! The everyday commands on addresses, each as a process of its own, at a server that is one too.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod archives;
+mod copies;
+mod interruptions;
+mod lists;
+mod place;
+mod removals;
+mod tree;
+
+/// Makes a test of a rule for each version of NFS.
+macro_rules! in_all_versions {
+    ($($rule:ident)*) => {
+        mod v3 { $(#[test] fn $rule() { super::$rule("3"); })* }
+        mod v4_1 { $(#[test] fn $rule() { super::$rule("4.1"); })* }
+        mod v4_2 { $(#[test] fn $rule() { super::$rule("4.2"); })* }
+    };
+}
+pub(crate) use in_all_versions;

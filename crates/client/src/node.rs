@@ -98,6 +98,9 @@ impl NodeState {
 
     /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have ended unnoticed.
     pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
+        if self.known.is_outdated() {
+            return None;
+        }
         match &self.delegation {
             Some(_) if self.is_delegated() => self.known.certain(),
             Some(delegation) if !delegation.returning => None,

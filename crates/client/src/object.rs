@@ -82,7 +82,11 @@ impl Object {
         let state = self.node.state.lock();
         let attributes = *state.known.last()?;
         let delegated = state.is_delegated();
-        let believed_for = if delegated { Duration::MAX } else { state.known.believed_for(Instant::now()) };
+        let believed_for = match delegated {
+            _ if state.known.is_outdated() => Duration::ZERO,
+            true => Duration::MAX,
+            false => state.known.believed_for(Instant::now()),
+        };
         Some(Remembered { attributes, believed_for, delegated })
     }
 

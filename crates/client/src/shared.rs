@@ -161,7 +161,7 @@ impl Shared {
                 state.known.learn_own_change((before, after), times, &self.options.attribute_timeouts);
             }
             Effect::Change { atomic, before, after } => {
-                state.known.learn_change_info(atomic, before, after);
+                state.known.learn_change_info((atomic, before, after), Instant::now());
             }
         }
     }

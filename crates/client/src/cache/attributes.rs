@@ -18,6 +18,8 @@ pub(crate) struct Known {
     changed: Option<Instant>,
     /// A request that crossed a change of ours told something else: not even a delegation makes the attributes certain.
     doubtful: bool,
+    /// A change of our own has told the new change attribute of a directory, and nothing else of it.
+    outdated: bool,
     believed_until: Option<Instant>,
     timeout: Duration,
     epoch: u64,
@@ -31,6 +33,7 @@ impl Known {
             asked: None,
             changed: None,
             doubtful: false,
+            outdated: false,
             believed_until: None,
             timeout: Duration::ZERO,
             epoch: 0,
@@ -50,6 +53,12 @@ impl Known {
     /// The attributes if they are still believed.
     pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
         self.believed_until.filter(|until| now < *until).and(self.attributes.as_ref())
+    }
+
+    /// True when times and number of links are those from before a change of our own. What the names in the directory stand
+    /// for is known nevertheless.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.outdated
     }
 
     /// How long the attributes are still believed.
@@ -101,13 +110,15 @@ impl Known {
     }
 
     /// A directory changed by a request of ours, which tells the change attribute before and after
-    /// (`change_info4`, RFC 8881 §3.3.3).
-    pub(crate) fn learn_change_info(&mut self, atomic: bool, before: u64, after: u64) {
+    /// (`change_info4`, RFC 8881 §3.3.3), answered `now`.
+    pub(crate) fn learn_change_info(&mut self, (atomic, before, after): (bool, u64, u64), now: Instant) {
+        self.changed = self.changed.max(Some(now));
         let Some(attributes) = &mut self.attributes else { return };
         if !atomic || attributes.change != Some(before) {
             self.epoch += 1;
         }
         attributes.change = Some(after);
+        self.outdated = true;
     }
 
     /// What was cached is void whatever the attributes say.
@@ -138,6 +149,7 @@ impl Known {
             (false, _) => min.min(max),
         };
         self.doubtful = false;
+        self.outdated = false;
         self.attributes = Some(new);
         self.asked = Some(asked);
         self.believed_until = Some(asked + self.timeout);
@@ -219,13 +231,17 @@ mod tests {
     #[test]
     fn a_change_info_that_follows_on_what_is_known_keeps_the_epoch() {
         let mut known = Known::nothing();
-        known.learn(file(1), Instant::now(), &AttributeTimeouts::default());
-        known.learn_change_info(true, 1, 2);
-        known.learn_change_info(true, 2, 3);
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        known.learn(file(1), start, &timeouts);
+        known.learn_change_info((true, 1, 2), start + S);
+        assert!(known.is_outdated() && known.believed(start + S).is_some(), "names are known, times are not");
+        known.learn(file(2), start + S, &timeouts);
+        assert!(!known.is_outdated());
+        known.learn_change_info((true, 2, 3), start + S);
         assert_eq!(known.epoch(), 0);
-        known.learn_change_info(false, 3, 4);
+        known.learn_change_info((false, 3, 4), start + S);
         assert_eq!(known.epoch(), 1);
-        known.learn_change_info(true, 9, 10);
+        known.learn_change_info((true, 9, 10), start + S);
         assert_eq!(known.epoch(), 2);
     }
 

@@ -13,3 +13,4 @@ mod files;
 mod fixture;
 mod locks;
 mod names;
+mod posix;

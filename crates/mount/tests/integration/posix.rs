@@ -84,7 +84,16 @@ fn long() -> String {
 
 /// Calls of two names, each tried with every pair of objects.
 const PAIRS: [&str; 10] = [
-    "file", "second", "empty", "full", "link", "dangling", "missing", "missing/child", "file/child", "full/file",
+    "file",
+    "second",
+    "empty",
+    "full",
+    "link",
+    "dangling",
+    "missing",
+    "missing/child",
+    "file/child",
+    "full/file",
 ];
 
 const CASES: &[Case] = &[
@@ -102,7 +111,9 @@ const CASES: &[Case] = &[
         let opened = told(open(&root.join("dangling"), OFlags::WRONLY | OFlags::CREATE).map(drop));
         opened + &told(stat(&root.join("nothing")))
     }),
-    ("open a link itself", |root| told(open(&root.join("link"), OFlags::RDONLY | OFlags::NOFOLLOW).map(drop))),
+    ("open a link itself", |root| {
+        told(open(&root.join("link"), OFlags::RDONLY | OFlags::NOFOLLOW).map(drop))
+    }),
     ("open a file as a directory", |root| told(open(&root.join("file"), OFlags::DIRECTORY).map(drop))),
     ("open a loop", |root| told(open(&root.join("loop"), OFlags::RDONLY).map(drop))),
     ("open below a file", |root| told(open(&root.join("file/x"), OFlags::RDONLY).map(drop))),
@@ -134,19 +145,26 @@ const CASES: &[Case] = &[
         fs::create_dir(root.join("full/deep")).unwrap();
         told(fs::rename(root.join("full/deep"), root.join("full")))
     }),
-    ("reading a directory", |root| told(File::open(root.join("full")).and_then(|dir| dir.read_at(&mut [0; 9], 0)))),
+    ("reading a directory", |root| {
+        told(File::open(root.join("full")).and_then(|dir| dir.read_at(&mut [0; 9], 0)))
+    }),
     ("reading what is only written", |root| {
         told(open(&root.join("file"), OFlags::WRONLY).and_then(|file| file.read_at(&mut [0; 9], 0)))
     }),
     ("writing what is only read", |root| {
         told(open(&root.join("file"), OFlags::RDONLY).and_then(|file| file.write_at(b"x", 0)))
     }),
-    ("cutting what is only read", |root| told(open(&root.join("file"), OFlags::RDONLY).and_then(|file| file.set_len(1)))),
+    ("cutting what is only read", |root| {
+        told(open(&root.join("file"), OFlags::RDONLY).and_then(|file| file.set_len(1)))
+    }),
     ("cutting a directory", |root| told(rustix_truncate(&root.join("empty"), 0))),
     ("cutting on opening", |root| {
-        told(open(&root.join("file"), OFlags::WRONLY | OFlags::TRUNC).map(drop)) + &told(stat(&root.join("file")))
+        told(open(&root.join("file"), OFlags::WRONLY | OFlags::TRUNC).map(drop))
+            + &told(stat(&root.join("file")))
     }),
-    ("reading behind the end", |root| told(File::open(root.join("file")).and_then(|file| file.read_at(&mut [0; 9], 99)))),
+    ("reading behind the end", |root| {
+        told(File::open(root.join("file")).and_then(|file| file.read_at(&mut [0; 9], 99)))
+    }),
     ("writing behind the end", |root| {
         let file = open(&root.join("file"), OFlags::RDWR).unwrap();
         file.write_all_at(b"end", 20).unwrap();
@@ -213,7 +231,10 @@ const CASES: &[Case] = &[
     ("a rename that may not replace", |root| {
         let rename = |to: &str| {
             let flags = RenameFlags::NOREPLACE;
-            told(rustix::fs::renameat_with(CWD, root.join("file"), CWD, root.join(to), flags).map_err(Into::into))
+            told(
+                rustix::fs::renameat_with(CWD, root.join("file"), CWD, root.join(to), flags)
+                    .map_err(Into::into),
+            )
         };
         rename("empty") + &rename("dangling") + &rename("full/file") + &rename("new")
     }),
@@ -226,20 +247,26 @@ const CASES: &[Case] = &[
             told(rustix::fs::accessat(CWD, root.join(name), access, AtFlags::empty()).map_err(Into::into))
         };
         use rustix::fs::Access;
-        ask("file", Access::READ_OK) + &ask("file", Access::EXEC_OK) + &ask("empty", Access::EXEC_OK)
+        ask("file", Access::READ_OK)
+            + &ask("file", Access::EXEC_OK)
+            + &ask("empty", Access::EXEC_OK)
             + &ask("missing", Access::EXISTS)
     }),
     ("times when a file is written", |root| {
         let file = open(&root.join("file"), OFlags::WRONLY).unwrap();
         moves(&root.join("file"), || file.write_all_at(b"x", 0).unwrap())
     }),
-    ("times when a file is read", |root| moves(&root.join("file"), || drop(fs::read(root.join("file")).unwrap()))),
+    ("times when a file is read", |root| {
+        moves(&root.join("file"), || drop(fs::read(root.join("file")).unwrap()))
+    }),
     ("times when a mode is set", |root| {
         moves(&root.join("file"), || {
             fs::set_permissions(root.join("file"), fs::Permissions::from_mode(0o600)).unwrap();
         })
     }),
-    ("times when a file is cut", |root| moves(&root.join("file"), || rustix_truncate(&root.join("file"), 3).unwrap())),
+    ("times when a file is cut", |root| {
+        moves(&root.join("file"), || rustix_truncate(&root.join("file"), 3).unwrap())
+    }),
     ("times of a file that gets a name", |root| {
         moves(&root.join("file"), || fs::hard_link(root.join("file"), root.join("new")).unwrap())
     }),
@@ -322,7 +349,9 @@ fn random_calls_end_as_on_a_local_file_system(version: Version) {
                 6 => told(symlink(two, &first)),
                 7 => told(rustix_truncate(&first, number as u64)),
                 8 => told(fs::read(&first)),
-                9 => told(open(&first, OFlags::WRONLY).and_then(|file| file.write_at(b"data", number as u64))),
+                9 => {
+                    told(open(&first, OFlags::WRONLY).and_then(|file| file.write_at(b"data", number as u64)))
+                }
                 _ => told(stat(&first)),
             }
         });

@@ -18,7 +18,7 @@ Examples:
 
 Exit codes: 0 good, 1 a file could not be read, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// Files, nfs://host[:port]/path[?options]; bytes of a name that an address cannot hold are written %XX
+    /// Files, nfs://HOST:PORT/PATH?OPTIONS; bytes of a name that an address cannot hold are written %XX
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     #[command(flatten)]

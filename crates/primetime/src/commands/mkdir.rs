@@ -17,7 +17,7 @@ Examples:
 
 Exit codes: 0 good, 1 a directory could not be made, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// Directories, nfs://host[:port]/path[?options]
+    /// Directories, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     /// Make what is missing above them too; a directory that is there is good

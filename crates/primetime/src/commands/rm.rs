@@ -16,7 +16,7 @@ Examples:
 Symbolic links are removed, not followed. Nobody is asked anything.
 Exit codes: 0 good, 1 something could not be removed, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// What to remove, nfs://host[:port]/path[?options]
+    /// What to remove, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     /// Remove directories with everything in them

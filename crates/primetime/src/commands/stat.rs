@@ -20,7 +20,7 @@ Examples:
 A symbolic link is shown itself, unless -L is given.
 Exit codes: 0 good, 1 something could not be looked at, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// Objects, nfs://host[:port]/path[?options]
+    /// Objects, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     /// Show each as a JSON object in a line of its own

@@ -30,7 +30,7 @@ copied as such, otherwise they are followed. Over NFSv4.2 a server copies its ow
 server is on stable storage when the command ends.
 Exit codes: 0 good, 1 something could not be copied, 3 wrong usage, or a server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// Sources, then the target: nfs://host[:port]/path[?options], or local paths; one of them at least is at a server
+    /// Sources, then the target: nfs://HOST:PORT/PATH?OPTIONS, or local paths; one of them at least is at a server
     #[arg(value_name = "SOURCE... TARGET", required = true, num_args = 2..,
           value_parser = OsStringValueParser::new().try_map(Place::parse))]
     places: Vec<Place>,

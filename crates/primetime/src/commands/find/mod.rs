@@ -29,7 +29,7 @@ Examples:
 What is found is shown as an address, with bytes that it cannot hold as %XX. Numbers: N exactly, +N more, -N less.
 Exit codes: 0 good, 1 something could not be listed or removed, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
-    /// Where to begin, nfs://host[:port]/path[?options]
+    /// Where to begin, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     /// The name matches: * any bytes, ? one, [a-z] one of these

@@ -35,7 +35,7 @@ Names are sorted by their bytes, and shown as they are; on a terminal, control c
 Exit codes: 0 good, 1 something could not be listed, 3 wrong usage, or the server cannot be reached."
 )]
 pub(crate) struct Arguments {
-    /// Directories or files, nfs://host[:port]/path[?options]
+    /// Directories or files, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
     urls: Vec<Url>,
     /// Show mode, links, owner, group, size, time and the target of symbolic links

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// The archive; - is standard input or output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// The directory to unpack into, which is made if it is not there, or to pack, nfs://host[:port]/path[?options]
+    /// The directory to unpack into, which is made if it is not there, or to pack, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(short = 'C', long, value_name = "URL", value_parser = place::url, required = true)]
     directory: Option<Url>,
     /// Keep the owners of the archive; servers let only root do that

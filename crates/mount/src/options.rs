@@ -121,6 +121,11 @@ impl MountOptions {
         Ok(known)
     }
 
+    /// The server sees one user. Where others may come in, who they are is for the kernel to tell.
+    fn kernel_checks_permissions(&self) -> bool {
+        self.default_permissions || self.allow_other || self.allow_root
+    }
+
     pub(crate) fn config(&self) -> fuser::Config {
         let mut all =
             vec![MountOption::FSName(self.source.clone()), MountOption::Subtype("primetime".to_owned())];
@@ -128,7 +133,7 @@ impl MountOptions {
         if self.read_only {
             all.push(MountOption::RO);
         }
-        if self.default_permissions {
+        if self.kernel_checks_permissions() {
             all.push(MountOption::DefaultPermissions);
         }
         let mut config = fuser::Config::default();
@@ -191,6 +196,18 @@ mod tests {
         assert_eq!(options.set("rsize=4096"), Ok(false));
         assert!(options.read_only && options.allow_other && options.default_permissions);
         assert_eq!(options.flags, [Flag::NoAtime]);
+    }
+
+    #[test]
+    fn others_come_in_only_as_far_as_the_permission_bits_let_them() {
+        for (option, checked) in
+            [("ro", false), ("default_permissions", true), ("allow_other", true), ("allow_root", true)]
+        {
+            let mut options = MountOptions::new("nfs://h/");
+            options.set(option).unwrap();
+            let asked = options.config().mount_options.contains(&MountOption::DefaultPermissions);
+            assert_eq!(asked, checked, "{option}");
+        }
     }
 
     #[test]

@@ -45,8 +45,23 @@ fn wait_for_progress(lab: &Lab, directory: &Path, files: usize) {
     wait_until(lab, "more files", || entries(directory) >= before + files);
 }
 
+/// Waits until the guest of that name has written so many files that enough are acknowledged: its two writers are at one each.
+fn wait_for_share(lab: &Lab, directory: &Path, name: &str) {
+    let prefix = format!("{name}-");
+    let is_its = |entry: std::io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+    };
+    wait_until(lab, "files of each guest", || {
+        fs::read_dir(directory).unwrap().map(is_its).filter(|its| *its).count() >= PROGRESS + 2
+    });
+}
+
 /// Tells the guests to stop, and checks that all that they were told to be there is there.
 fn finish_and_verify(lab: &Lab, guests: [Guest; 2], directory: &Path) -> [GuestResult; 2] {
+    // They need not get on alike.
+    for name in ["ann", "bob"] {
+        wait_for_share(lab, directory, name);
+    }
     fs::create_dir(lab.shared().join("stop")).unwrap();
     let results = finish(guests);
     verify(&results, directory);

@@ -267,6 +267,11 @@ impl File {
         self.open.lock(&range, kind, false).await
     }
 
+    /// What this open file has locked, in no order.
+    pub fn held_locks(&self) -> Vec<(Range<u64>, LockKind)> {
+        self.open.held_locks()
+    }
+
     /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be granted now.
     ///
     /// # Errors

@@ -151,6 +151,13 @@ impl OpenFile {
         self.shared.protocol().test_lock(self, range.start, length(&range), kind).await
     }
 
+    /// What this open file has locked.
+    pub(crate) fn held_locks(&self) -> Vec<(Range<u64>, LockKind)> {
+        let state = self.node.state.lock();
+        let kind = |exclusive| if exclusive { LockKind::Exclusive } else { LockKind::Shared };
+        state.locks.of(self.id).map(|held| (held.range.clone(), kind(held.exclusive))).collect()
+    }
+
     /// The object's gate, when no delegation is held; one that is on its way back is helped along. `None` when one is held
     /// after all.
     async fn without_delegation(&self) -> Result<Option<OwnedMutexGuard<()>>> {

@@ -21,6 +21,8 @@ pub(crate) struct Inode {
     pub(crate) number: u64,
     pub(crate) object: Object,
     pub(crate) state: Mutex<State>,
+    /// Held by who gives an owner of locks its open file: it has one at a time.
+    pub(crate) lock_files_gate: tokio::sync::Mutex<()>,
 }
 
 /// What happens to an object here.
@@ -34,8 +36,15 @@ pub(crate) struct State {
     pub(crate) place: Option<(u64, Vec<u8>)>,
     /// It was removed while it was open, and has this name until it is closed.
     pub(crate) hidden: Option<Hidden>,
-    /// The open files that stand for owners of locks, and whether they can be written.
-    pub(crate) lock_files: HashMap<u64, (bool, File)>,
+    /// The open files that stand for owners of locks.
+    pub(crate) lock_files: HashMap<u64, Arc<LockFile>>,
+}
+
+/// An open file that stands for an owner of locks.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    pub(crate) file: File,
+    pub(crate) writable: bool,
 }
 
 /// The name of a file that was removed while it was open.
@@ -59,6 +68,12 @@ struct Table {
     spare: u64,
 }
 
+impl Inode {
+    fn new(number: u64, object: Object) -> Self {
+        Self { number, object, state: Mutex::default(), lock_files_gate: tokio::sync::Mutex::default() }
+    }
+}
+
 #[derive(Debug)]
 struct Counted {
     inode: Arc<Inode>,
@@ -69,7 +84,7 @@ struct Counted {
 impl Inodes {
     pub(crate) fn new(root: Object) -> Self {
         let key = root.key();
-        let inode = Arc::new(Inode { number: ROOT, object: root, state: Mutex::default() });
+        let inode = Arc::new(Inode::new(ROOT, root));
         let table = Table {
             by_number: HashMap::from([(ROOT, Counted { inode, lookups: 1 })]),
             by_key: HashMap::from([(key, ROOT)]),
@@ -106,7 +121,7 @@ impl Inodes {
             number = table.spare;
             table.spare = table.spare.wrapping_add(1).max(SPARE_FIRST);
         }
-        let inode = Arc::new(Inode { number, object: object.clone(), state: Mutex::default() });
+        let inode = Arc::new(Inode::new(number, object.clone()));
         table.by_number.insert(number, Counted { inode: Arc::clone(&inode), lookups: 1 });
         table.by_key.insert(key, number);
         inode

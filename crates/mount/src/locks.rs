@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{File, LockKind, OpenOptions};
+use client::{LockKind, OpenOptions};
 use fuser::{Errno, FileHandle};
 
 use crate::errno::{self, Result};
-use crate::inodes::Inode;
+use crate::handles::OpenFile;
+use crate::inodes::{Inode, LockFile};
 use crate::notices::drop_pages_soon;
 use crate::tree::Tree;
 
@@ -50,8 +51,8 @@ impl Lock {
 impl Tree {
     /// A lock that stands in the way of `lock`, if there is any.
     pub(crate) async fn test_lock(&self, handle: FileHandle, lock: Lock) -> Result<Option<Other>> {
-        let file = self.lock_file(handle, lock.owner).await?;
-        let found = file.test_lock(lock.first..lock.end(), kind(lock.kind)?).await.map_err(errno::of)?;
+        let held = self.lock_file(handle, lock.owner).await?;
+        let found = held.file.test_lock(lock.first..lock.end(), kind(lock.kind)?).await.map_err(errno::of)?;
         Ok(found.map(|conflict| Other {
             first: conflict.range.start,
             last: if conflict.range.end >= END { END } else { conflict.range.end - 1 },
@@ -70,17 +71,15 @@ impl Tree {
         if lock.kind == UNLOCK {
             return self.unlock(&inode, lock).await;
         }
-        let file = self.lock_file(handle, lock.owner).await?;
-        let range = lock.first..lock.end();
-        match pid {
-            None => file.try_lock(range, kind(lock.kind)?).await.map_err(errno::of)?,
-            Some(pid) => {
-                let granted = file.lock(range, kind(lock.kind)?);
-                tokio::select! {
-                    granted = granted => granted.map_err(errno::of)?,
-                    () = interrupted(pid) => return Err(Errno::EINTR),
-                }
+        loop {
+            let held = self.lock_file(handle, lock.owner).await?;
+            take(&held, lock, pid).await?;
+            let current = inode.state.lock().lock_files.get(&lock.owner).map(Arc::clone);
+            if current.is_some_and(|current| Arc::ptr_eq(&current, &held)) {
+                break;
             }
+            // Another thread of the owner got it an open file that can be written, or closed the file.
+            held.file.unlock(lock.first..lock.end()).await.map_err(errno::of)?;
         }
         // Whoever had it before may have written.
         if inode.state.lock().cached != Some(inode.object.content()) {
@@ -90,41 +89,90 @@ impl Tree {
     }
 
     async fn unlock(&self, inode: &Inode, lock: Lock) -> Result<()> {
-        let file = inode.state.lock().lock_files.get(&lock.owner).map(|(_, file)| file.clone());
-        let Some(file) = file else { return Ok(()) };
+        if !inode.state.lock().lock_files.contains_key(&lock.owner) {
+            return Ok(());
+        }
         // Whoever has it next must find what was written under it, through whichever open file that was.
         let flushed = inode.object.sync().await;
-        let unlocked = file.unlock(lock.first..lock.end()).await;
+        let _gate = inode.lock_files_gate.lock().await;
+        let held = inode.state.lock().lock_files.get(&lock.owner).map(Arc::clone);
+        let unlocked = match held {
+            Some(held) => held.file.unlock(lock.first..lock.end()).await,
+            None => Ok(()),
+        };
         unlocked.and(flushed).map_err(errno::of)
     }
 
     /// The owner gives up everything: a process that closes any descriptor of a file has no locks on it any more.
     pub(crate) async fn unlock_all(&self, inode: &Inode, owner: u64) -> Result<()> {
-        let file = inode.state.lock().lock_files.remove(&owner);
-        let Some((_, file)) = file else { return Ok(()) };
+        if !inode.state.lock().lock_files.contains_key(&owner) {
+            return Ok(());
+        }
         let flushed = inode.object.sync().await;
-        file.close().await.and(flushed).map_err(errno::of)
+        let _gate = inode.lock_files_gate.lock().await;
+        let held = inode.state.lock().lock_files.remove(&owner);
+        let closed = match held {
+            Some(held) => held.file.clone().close().await,
+            None => Ok(()),
+        };
+        closed.and(flushed).map_err(errno::of)
     }
 
     /// The open file that stands for an owner of locks. One that can only be read is made anew for an owner who may write:
     /// NFSv4 grants exclusive locks to those alone.
-    async fn lock_file(&self, handle: FileHandle, owner: u64) -> Result<File> {
+    async fn lock_file(&self, handle: FileHandle, owner: u64) -> Result<Arc<LockFile>> {
         let open = self.files.get(handle)?;
         let inode = &open.opening.inode;
-        let known = inode.state.lock().lock_files.get(&owner).cloned();
-        if let Some((writable, file)) = known
-            && (writable || !open.writable)
+        let _gate = inode.lock_files_gate.lock().await;
+        let before = inode.state.lock().lock_files.get(&owner).map(Arc::clone);
+        if let Some(before) = &before
+            && (before.writable || !open.writable)
         {
-            return Ok(file);
+            return Ok(Arc::clone(before));
         }
-        let options = OpenOptions::new().read(open.readable).write(open.writable);
-        let file = inode.object.open(&options).await.map_err(errno::of)?;
-        let before = inode.state.lock().lock_files.insert(owner, (open.writable, file.clone()));
-        if let Some((_, before)) = before {
-            // Its locks go with it: the owner has them again in a moment, or asks for one now in their place.
-            before.close().await.map_err(errno::of)?;
+        let held = Arc::new(open_for_locks(&open).await?);
+        inode.state.lock().lock_files.insert(owner, Arc::clone(&held));
+        let Some(before) = before else { return Ok(held) };
+        // From here on who is granted one with the file before sees that it is no longer the one.
+        if let Err(error) = hand_over(&before, &held).await {
+            inode.state.lock().lock_files.insert(owner, before);
+            return Err(error);
         }
-        Ok(file)
+        // It is closed when the last thread that asks for a lock with it is done.
+        before.file.unlock(..).await.map_err(errno::of)?;
+        Ok(held)
+    }
+}
+
+/// An open file for locks. Shared ones need one that can be read, which a file that is only written may be.
+async fn open_for_locks(open: &OpenFile) -> Result<LockFile> {
+    let object = &open.opening.inode.object;
+    let options = OpenOptions::new().read(true).write(open.writable);
+    let writable = open.writable;
+    match object.open(&options).await {
+        Err(error) if !open.readable && error.raw_os_error() == Errno::EACCES.code() => {
+            let file = object.open(&options.read(false)).await.map_err(errno::of)?;
+            Ok(LockFile { file, writable })
+        }
+        outcome => Ok(LockFile { file: outcome.map_err(errno::of)?, writable }),
+    }
+}
+
+/// Takes for `next` what `before` holds: it can only be read, so its locks are shared, and nobody comes between.
+async fn hand_over(before: &LockFile, next: &LockFile) -> Result<()> {
+    for (range, kind) in before.file.held_locks() {
+        next.file.try_lock(range, kind).await.map_err(errno::of)?;
+    }
+    Ok(())
+}
+
+/// Takes a lock; waits for it when `pid`, the process that wants it, is given.
+async fn take(held: &LockFile, lock: Lock, pid: Option<u32>) -> Result<()> {
+    let (range, kind) = (lock.first..lock.end(), kind(lock.kind)?);
+    let Some(pid) = pid else { return held.file.try_lock(range, kind).await.map_err(errno::of) };
+    tokio::select! {
+        granted = held.file.lock(range, kind) => granted.map_err(errno::of),
+        () = interrupted(pid) => Err(Errno::EINTR),
     }
 }
 

@@ -13,4 +13,6 @@ mod files;
 mod fixture;
 mod locks;
 mod names;
+mod other_process;
 mod posix;
+mod range_locks;

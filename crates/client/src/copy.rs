@@ -73,7 +73,7 @@ impl OpenFile {
         let range = absolute(range)?;
         let whole = range.end == u64::MAX;
         let span = Span { from: range.start, to, count: if whole { 0 } else { range.end - range.start } };
-        self.write_out_all().await;
+        self.shared.write_out(&self.node).await;
         target.settle_before_copy().await?;
         let asked = Instant::now();
         let effect = mount.clone_range(self, target, span).await?;
@@ -83,7 +83,7 @@ impl OpenFile {
 
     /// What there is to copy; `None` when the source ends before it.
     async fn span(self: &Arc<Self>, range: &Range<u64>, to: u64) -> Result<Option<Span>> {
-        self.write_out_all().await;
+        self.shared.write_out(&self.node).await;
         let size = match self.shared.known_attributes(&self.node) {
             Some(known) => known.size,
             None => self.shared.revalidate(&self.node).await?.size,

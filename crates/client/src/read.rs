@@ -51,7 +51,7 @@ impl OpenFile {
                     (self.node.state.lock().data_key(self.node.key), attributes.size)
                 }
             };
-            if range.end > size && self.write_out_all().await {
+            if range.end > size && self.shared.write_out(&self.node).await {
                 // The file is longer than the server has told.
                 continue;
             }

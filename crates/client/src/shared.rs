@@ -168,13 +168,8 @@ impl Shared {
 
     /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.
     pub(crate) async fn attributes(self: &Arc<Self>, node: &Arc<Node>) -> Result<Attributes> {
-        let files = node.state.lock().open_files();
-        for file in files {
-            // Times and size are the server's to say: it must have what was written.
-            if file.writer.has_unwritten() {
-                file.write_out().await;
-            }
-        }
+        // Times and size are the server's to say: it must have what was written.
+        self.write_out(node).await;
         match self.known_attributes(node) {
             Some(attributes) => Ok(attributes),
             None => self.revalidate(node).await,
@@ -230,10 +225,27 @@ impl Shared {
         Ok(())
     }
 
-    /// Sends what was written to any file. What goes wrong, the files tell.
+    /// The files with data that wait.
+    pub(crate) fn dirty(&self) -> Vec<Arc<OpenFile>> {
+        let mut dirty = self.dirty_files.lock();
+        dirty.retain(|_, file| file.strong_count() > 0);
+        dirty.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Sends what waits in any open file of an object; true when there was anything. What goes wrong, the files tell.
+    pub(crate) async fn write_out(&self, node: &Node) -> bool {
+        let files = node.state.lock().open_files();
+        let mut any = false;
+        for file in files.iter().filter(|file| file.writer.has_unwritten()) {
+            file.write_out().await;
+            any = true;
+        }
+        any
+    }
+
+    /// As [`Shared::write_out`], of every object.
     pub(crate) async fn write_out_all(&self) {
-        let dirty: Vec<_> = self.dirty_files.lock().values().filter_map(Weak::upgrade).collect();
-        for file in dirty.iter().filter(|file| file.writer.has_unwritten()) {
+        for file in self.dirty().iter().filter(|file| file.writer.has_unwritten()) {
             file.write_out().await;
         }
     }
@@ -272,9 +284,8 @@ impl Shared {
         if self.shut_down.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        let dirty: Vec<_> = self.dirty_files.lock().values().filter_map(Weak::upgrade).collect();
         let mut outcome = Ok(());
-        for file in dirty {
+        for file in self.dirty() {
             outcome = outcome.and(file.flush().await);
         }
         self.dirty_notice.notify_one();

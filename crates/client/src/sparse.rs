@@ -42,7 +42,7 @@ impl OpenFile {
     /// Where the next data or hole begins.
     pub(crate) async fn seek(self: &Arc<Self>, offset: u64, what: DataContent) -> Result<Option<u64>> {
         let mount = self.shared.minor_version_2("SEEK")?;
-        self.write_out_all().await;
+        self.shared.write_out(&self.node).await;
         mount.seek(self, offset, what).await
     }
 }

@@ -1,8 +1,8 @@
 //! Writing files: data are taken at once up to a budget, sent in large pieces, and made stable by sync and close.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -222,19 +222,6 @@ impl OpenFile {
         self.write_out_of_others(range).await;
     }
 
-    /// Sends what waits in any open file of this object; true when there was anything.
-    pub(crate) async fn write_out_all(self: &Arc<Self>) -> bool {
-        let files = self.node.state.lock().open_files();
-        let mut any = false;
-        for file in files {
-            if file.writable && file.writer.has_unwritten() {
-                file.write_out().await;
-                any = true;
-            }
-        }
-        any
-    }
-
     async fn write_out_of_others(self: &Arc<Self>, range: &Range<u64>) {
         let others: Vec<_> = {
             let state = self.node.state.lock();
@@ -406,12 +393,7 @@ impl Shared {
     /// Sends what waits in all files. Without need files whose data still grow are left alone, so that what follows goes
     /// out together; with it everything is also made stable, to free the budget.
     fn send_all_dirty(&self, needed: bool) {
-        let files: Vec<_> = {
-            let mut dirty = self.dirty_files.lock();
-            dirty.retain(|_, file| file.strong_count() > 0);
-            dirty.values().filter_map(Weak::upgrade).collect()
-        };
-        for file in files {
+        for file in self.dirty() {
             if file.writer.grown.swap(false, Ordering::Relaxed) && !needed {
                 continue;
             }

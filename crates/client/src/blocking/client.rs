@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::driver::Driver;
-use super::{Directory, File, ReadDir, waiting};
+use super::{Directory, File, ReadDir, waiting, waiting_on_paths};
 use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
 use crate::error::Result;
 use crate::open::OpenOptions;
@@ -101,28 +101,10 @@ impl Client {
         self.root().read_dir(path)
     }
 
+    waiting_on_paths! { "crate::Client" }
+
     waiting! {
         "crate::Client"
-        fn create_file(path: impl AsRef<[u8]>, mode: u32) -> ();
-        fn create_dir(path: impl AsRef<[u8]>, mode: u32) -> ();
-        fn create_dir_all(path: impl AsRef<[u8]>, mode: u32) -> ();
-        fn exists(path: impl AsRef<[u8]>) -> bool;
-        fn symlink(target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
-        fn read_link(path: impl AsRef<[u8]>) -> Bytes;
-        fn hard_link(existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
-        fn remove_file(path: impl AsRef<[u8]>) -> ();
-        fn remove_dir(path: impl AsRef<[u8]>) -> ();
-        fn rename(from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> ();
-        fn metadata(path: impl AsRef<[u8]>) -> Attributes;
-        fn symlink_metadata(path: impl AsRef<[u8]>) -> Attributes;
-        fn set_metadata(path: impl AsRef<[u8]>, set: SetAttributes) -> ();
-        fn access(path: impl AsRef<[u8]>, wanted: Access) -> Access;
-        fn statfs(path: impl AsRef<[u8]>) -> FsStat;
-        fn xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Option<Bytes>;
-        fn set_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>, value: Bytes, mode: XattrMode) -> ();
-        fn list_xattrs(path: impl AsRef<[u8]>) -> Vec<Bytes>;
-        fn remove_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> ();
-        fn forget(path: impl AsRef<[u8]>) -> ();
         fn null() -> ();
         fn shutdown() -> ();
     }

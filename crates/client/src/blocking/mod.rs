@@ -40,3 +40,33 @@ macro_rules! waiting {
     };
 }
 use waiting;
+
+/// What a tree and a directory in it do alike with paths below them.
+macro_rules! waiting_on_paths {
+    ($like:literal) => {
+        $crate::blocking::waiting! {
+            $like
+            fn create_file(path: impl AsRef<[u8]>, mode: u32) -> ();
+            fn create_dir(path: impl AsRef<[u8]>, mode: u32) -> ();
+            fn create_dir_all(path: impl AsRef<[u8]>, mode: u32) -> ();
+            fn exists(path: impl AsRef<[u8]>) -> bool;
+            fn symlink(target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
+            fn read_link(path: impl AsRef<[u8]>) -> Bytes;
+            fn hard_link(existing: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> ();
+            fn remove_file(path: impl AsRef<[u8]>) -> ();
+            fn remove_dir(path: impl AsRef<[u8]>) -> ();
+            fn rename(from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> ();
+            fn metadata(path: impl AsRef<[u8]>) -> Attributes;
+            fn symlink_metadata(path: impl AsRef<[u8]>) -> Attributes;
+            fn set_metadata(path: impl AsRef<[u8]>, set: SetAttributes) -> ();
+            fn access(path: impl AsRef<[u8]>, wanted: Access) -> Access;
+            fn statfs(path: impl AsRef<[u8]>) -> FsStat;
+            fn xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Option<Bytes>;
+            fn set_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>, value: Bytes, mode: XattrMode) -> ();
+            fn list_xattrs(path: impl AsRef<[u8]>) -> Vec<Bytes>;
+            fn remove_xattr(path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> ();
+            fn forget(path: impl AsRef<[u8]>) -> ();
+        }
+    };
+}
+use waiting_on_paths;

@@ -182,20 +182,17 @@ async fn prepare(ground: &Ground, entries: &[Entry]) -> Result<()> {
         let (dir, rest) = ground.nearest(&dir);
         rest.is_empty().then(|| ground.shared.remembered_name(&dir, &name).flatten()).flatten()
     };
+    let mut all_written_out = false;
     for entry in entries {
         let names = entry.item.touches();
         let nodes: Vec<_> = names.iter().filter_map(|(at, _)| known(at)).collect();
-        if nodes.len() < names.len() {
+        if nodes.len() < names.len() && !all_written_out {
             // A name that is not known, or no longer, may be that of any file.
             ground.shared.write_out_all().await;
+            all_written_out = true;
         }
         for node in nodes {
-            let files = node.state.lock().open_files();
-            for file in files {
-                if file.writer.has_unwritten() {
-                    file.write_out().await;
-                }
-            }
+            ground.shared.write_out(&node).await;
             if entry.item.modifies() {
                 ground.shared.protocol().before_change(&node).await?;
                 node.state.lock().known.expire();

@@ -2,12 +2,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use client::{Client, Error, LockKind, OpenOptions, Options, Url, Version};
+
+#[path = "support/ready.rs"]
+mod ready;
 
 const WRITE: OpenOptions = OpenOptions::new().read(true).write(true);
 
@@ -16,17 +18,13 @@ struct Server(Child);
 
 impl Server {
     fn start(place: &Path, address: SocketAddr) -> (Self, SocketAddr) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_primetime"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        command
             .args(["serve", "export", "--state-dir", "state", "--no-root-squash", "--listen"])
             .arg(address.to_string())
-            .current_dir(place)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        (Self(child), address.parse().unwrap())
+            .current_dir(place);
+        let (child, address) = ready::start(&mut command);
+        (Self(child), address)
     }
 }
 

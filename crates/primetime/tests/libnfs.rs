@@ -5,13 +5,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 
 use netlab::guest::Lab;
+
+#[path = "support/ready.rs"]
+mod ready;
 
 const SERVER: &str = env!("CARGO_BIN_EXE_primetime");
 const COMMANDS: [&str; 3] = ["nfs-ls", "nfs-cp", "nfs-cat"];
@@ -48,18 +50,13 @@ impl Place {
         let export = directory.path().join("export");
         fs::create_dir(&export).unwrap();
         fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
-        let mut server = command
+        command
             .arg("serve")
             .arg(&export)
             .args(["--listen", &listen.to_string(), "--forget", "--no-root-squash", "--async"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        Self { directory, server, address: address.parse().unwrap() }
+            .args(options);
+        let (server, address) = ready::start(&mut command);
+        Self { directory, server, address }
     }
 
     /// Below the export.

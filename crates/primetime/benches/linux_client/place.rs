@@ -1,15 +1,17 @@
 //! The servers, and what they serve.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use netlab::guest::Lab;
 use tempfile::TempDir;
 
 use crate::{Arm, Size};
+
+#[path = "../../tests/support/ready.rs"]
+mod ready;
 
 /// Of small files.
 const FILE_BYTES: usize = 4096;
@@ -70,11 +72,7 @@ fn serve(lab: &Lab, export: &std::path::Path, delegations: bool) -> (Child, Sock
     if !delegations {
         command.arg("--no-delegations");
     }
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("ready nfs://").trim_end_matches('/').parse().unwrap();
-    (child, address)
+    ready::start(&mut command)
 }
 
 /// Sizes that look drawn, and are the same every time.

@@ -1,10 +1,12 @@
 //! A server process on a directory of its own.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
+
+#[path = "../../tests/support/ready.rs"]
+mod ready;
 
 pub struct Server {
     process: Child,
@@ -20,21 +22,9 @@ impl Server {
     pub fn start() -> Self {
         let directory = tempfile::tempdir().expect("temporary directory");
         fs::write(directory.path().join(FILE), vec![1u8; FILE_BYTES]).expect("file");
-        let mut process = Command::new(env!("CARGO_BIN_EXE_primetime"))
-            .arg("serve")
-            .arg(directory.path())
-            .args(["--listen", "127.0.0.1:0", "--forget"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("serve");
-        let mut line = String::new();
-        let stdout = process.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("ready line");
-        let address = line
-            .trim()
-            .strip_prefix("ready nfs://")
-            .and_then(|rest| rest.trim_end_matches('/').parse().ok())
-            .unwrap_or_else(|| panic!("unexpected line {line:?}"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        command.arg("serve").arg(directory.path()).args(["--listen", "127.0.0.1:0", "--forget"]);
+        let (process, address) = ready::start(&mut command);
         Self { process, address, directory }
     }
 

@@ -1,9 +1,11 @@
 //! A server process with directories of its own.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
+
+#[path = "../../tests/support/ready.rs"]
+mod ready;
 
 pub struct Server {
     process: Child,
@@ -49,16 +51,11 @@ impl Drop for Server {
 }
 
 fn spawn(export: &Path, state: &Path, listen: &str) -> (Child, SocketAddr) {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_primetime"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+    command
         .arg("serve")
         .arg(export)
         .args(["--no-root-squash", "--async", "--listen", listen, "--state-dir"])
-        .arg(state)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/').parse().unwrap();
-    (process, address)
+        .arg(state);
+    ready::start(&mut command)
 }

@@ -2,17 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+
+#[path = "../support/ready.rs"]
+mod ready;
 
 const PRIMETIME: &str = env!("CARGO_BIN_EXE_primetime");
 
 pub(crate) struct Place {
     directory: tempfile::TempDir,
     server: Child,
-    /// `host:port`
-    address: String,
+    address: SocketAddr,
     version: &'static str,
 }
 
@@ -25,17 +27,13 @@ impl Place {
     pub(crate) fn with(version: &'static str, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("export")).unwrap();
-        let mut server = Command::new(PRIMETIME)
+        let mut command = Command::new(PRIMETIME);
+        command
             .arg("serve")
             .arg(directory.path().join("export"))
             .args(["--listen", "127.0.0.1:0", "--forget", "--no-root-squash", "--async"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/').to_owned();
+            .args(options);
+        let (server, address) = ready::start(&mut command);
         Self { directory, server, address, version }
     }
 

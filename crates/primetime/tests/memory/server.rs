@@ -1,13 +1,15 @@
 //! A server process, and how much memory it holds.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
+
+#[path = "../support/ready.rs"]
+mod ready;
 
 /// Tables that are full of what was last need not grow; here they are full soon.
 const CONFIGURATION: &str =
@@ -26,20 +28,16 @@ impl Server {
         fs::create_dir(&export).unwrap();
         fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
         fs::write(&config, CONFIGURATION).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_primetime"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        command
             .arg("serve")
             .arg(export)
             .arg("--config")
             .arg(config)
             .arg("--state-dir")
-            .arg(place.path().join("state"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        Self { address: address.parse().unwrap(), child, place }
+            .arg(place.path().join("state"));
+        let (child, address) = ready::start(&mut command);
+        Self { address, child, place }
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -1,11 +1,13 @@
 //! A server process, its directory and its state.
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
+
+#[path = "../support/ready.rs"]
+mod ready;
 
 pub struct Place(tempfile::TempDir);
 
@@ -29,11 +31,8 @@ impl Place {
         if persistent {
             command.arg("--persistent-sessions");
         }
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("ready nfs://").unwrap().trim_end_matches('/');
-        Process { address: address.parse().unwrap(), child }
+        let (child, address) = ready::start(&mut command);
+        Process { address, child }
     }
 
     /// Every name below the export, in order.

@@ -1,52 +1,18 @@
-//! `primetime bench`: which NFS version to run.
-//!
-//! Owns the words on the command line and their meaning; measuring, comparing and reporting are the library's.
+//! `primetime bench` without a subcommand: measures, and prints the table and the verdict.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use bench::experiment::{self, Plan, Size};
-use bench::results::{Results, write_csv};
+use bench::experiment::{self, Experiment, Plan, Size};
 use bench::runner::{self, Options};
 use bench::terminal::{Style, summary};
-use bench::{experiment::Experiment, report};
-use clap::{Args, Subcommand};
+use clap::Args;
 
+use super::print;
 use crate::failure::Failure;
 
-const EXAMPLES: &str = "\
-Examples:
-  primetime bench                                  everything, on a server of its own
-  primetime bench --quick                          the same question in 40 seconds
-  primetime bench --server nfs://fileserver/export your server (works in a fresh directory, removes it)
-  primetime bench --experiment locked-read --rtt-ms 0,5,20
-  primetime bench --experiment ./own.toml --runs 10
-
-Exit codes: 0 good, 2 the measurement cannot be trusted, 3 wrong usage or set-up.";
-
-/// Arguments of `primetime bench`.
+/// What to measure.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    measure: Measure,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Show the built-in experiments: what each asks, how long it takes, what it needs
-    List,
-    /// Write the tables and the page again from the results in a directory, and print the verdict
-    Report {
-        /// The directory with results.json
-        #[arg(value_name = "DIR")]
-        directory: PathBuf,
-    },
-}
-
-#[derive(Debug, Args)]
-struct Measure {
+pub(super) struct Measure {
     /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts its own on a temporary directory
     #[arg(long, value_name = "URL")]
     server: Option<String>,
@@ -96,16 +62,8 @@ struct Measure {
     seed: u64,
 }
 
-/// Runs `primetime bench` or one of its subcommands.
-pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
-    match arguments.command {
-        Some(Command::List) => list(),
-        Some(Command::Report { directory }) => rewrite(&directory),
-        None => measure(arguments.measure),
-    }
-}
-
-fn measure(measure: Measure) -> Result<(), Failure> {
+/// Measures, and prints what was found.
+pub(super) fn run(measure: Measure) -> Result<(), Failure> {
     let (json, out) = (measure.json, measure.out.clone());
     let options = options(measure)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -167,72 +125,12 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-fn list() -> Result<(), Failure> {
-    let plan = Plan::standard();
-    let runs = f64::from(plan.runs) * plan.delays_ms.len() as f64 * plan.versions.len() as f64;
-    let mut text = String::new();
-    for experiment in &plan.experiments {
-        let setup = experiment.setup(Size::Default);
-        let seconds = setup.workload.seconds().unwrap_or_default() * runs;
-        let quick = if experiment.quick.is_some() { ", in --quick" } else { "" };
-        text.push_str(&format!(
-            "{}\n  {}\n  {} clients with {} threads each, {} on the server; about {:.0} s of measuring{quick}\n  after {}\n",
-            experiment.name,
-            experiment.question,
-            setup.clients,
-            setup.workload.threads(),
-            size(space(setup)),
-            seconds,
-            experiment.study,
-        ));
-    }
-    print(&text)
-}
-
-/// Bytes that an experiment keeps on the server.
-fn space(setup: &experiment::Setup) -> u64 {
-    use experiment::Workload::{RandomRead, SequentialRead};
-    let workload = &setup.workload;
-    let sharers = match workload {
-        SequentialRead { .. } | RandomRead { .. } => 1,
-        _ => u64::from(setup.clients),
-    };
-    workload.file_bytes().saturating_mul(workload.files().unwrap_or(1)).saturating_mul(sharers)
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0 => "only names".to_owned(),
-        1..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
-    }
-}
-
-/// Makes everything that follows from `results.json` again.
-fn rewrite(directory: &Path) -> Result<(), Failure> {
-    let results = Results::load(&directory.join("results.json")).map_err(Failure::set_up)?;
-    write_csv(&results, directory).map_err(Failure::set_up)?;
-    let page = directory.join("report.html");
-    report::write(&results, &page).map_err(Failure::set_up)?;
-    print(&format!("{}\nThe report is {}\n", summary(&results, Style::of_stdout()), page.display()))
-}
-
-/// Writes to standard output; a reader that has seen enough is no failure.
-fn print(text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::set_up(format!("cannot write to standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::commands::bench::Arguments;
 
     #[derive(Debug, Parser)]
     struct Cli {

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use super::capture::Capture;
 use super::folder::Folder;
-use super::{GuestOptions, GuestResult, Lab};
+use super::{GuestOptions, GuestResult, Lab, registers};
 
 /// A guest that was booted. It is killed, with all its processes, when dropped.
 #[derive(Debug)]
@@ -73,6 +73,7 @@ pub(super) fn start(lab: &Lab, options: &GuestOptions, folder: Folder, link: &Li
     // with it. That first one is `timeout`, so the limit holds even when we are gone.
     command.args(["--pid", "--fork", "--kill-child=KILL"]);
     command.args(["timeout", "--signal=KILL", &format!("{}s", options.time_limit.as_secs_f64())]);
+    command.arg("env").arg(registers::preload(lab.tools()));
     command.arg("linux.uml").args(kernel_arguments(options, &folder, link));
     // The guest's memory is a file there.
     command.env("TMPDIR", "/dev/shm");

@@ -1,4 +1,4 @@
-//! The folders on the host that guests see: one for each guest, and one that all guests of a lab share.
+//! The folders on the host that guests see: one for each guest, and those that all guests of a lab share.
 
 use std::fs;
 use std::io;
@@ -42,8 +42,8 @@ impl Folder {
     }
 
     /// An empty folder for all guests of a lab.
-    pub(super) fn create_shared() -> io::Result<TempDir> {
-        tempfile::Builder::new().prefix(&format!("{PREFIX}{}-shared-", process::id())).tempdir_in(PARENT)
+    pub(super) fn create_for_all(name: &str) -> io::Result<TempDir> {
+        tempfile::Builder::new().prefix(&format!("{PREFIX}{}-{name}-", process::id())).tempdir_in(PARENT)
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::boot::Link;
 use super::folder::Folder;
 use super::namespace::{self, Namespace};
-use super::{Guest, GuestOptions, Unavailable, boot, unavailable};
+use super::{Guest, GuestOptions, Unavailable, boot, registers, unavailable};
 
 /// The last part of the host side's address. Guests come after it.
 const HOST_NUMBER: u8 = 1;
@@ -34,6 +34,8 @@ static LABS: AtomicU32 = AtomicU32::new(0);
 pub struct Lab {
     namespace: Namespace,
     shared: TempDir,
+    /// What the kernels of guests need on the host.
+    tools: TempDir,
     /// The third part of every address.
     subnet: u8,
     core: usize,
@@ -51,8 +53,10 @@ impl Lab {
         let subnet = u8::try_from(number % 254 + 1).expect("at most 254");
         let core = pick_core(number).map_err(refused)?;
         let namespace = Namespace::create(number, address(subnet, HOST_NUMBER)).map_err(refused)?;
-        let shared = Folder::create_shared().map_err(refused)?;
-        Ok(Lab { namespace, shared, subnet, core, last_number: AtomicU8::new(HOST_NUMBER) })
+        let shared = Folder::create_for_all("shared").map_err(refused)?;
+        let tools = Folder::create_for_all("tools").map_err(refused)?;
+        registers::build(tools.path()).map_err(refused)?;
+        Ok(Lab { namespace, shared, tools, subnet, core, last_number: AtomicU8::new(HOST_NUMBER) })
     }
 
     /// A lab for a test, or `None`, with the reason on standard error, where the test must be skipped.
@@ -84,6 +88,10 @@ impl Lab {
     /// contents are sure to be seen only after a sync(1).
     pub fn shared(&self) -> &Path {
         self.shared.path()
+    }
+
+    pub(super) fn tools(&self) -> &Path {
+        self.tools.path()
     }
 
     /// Runs `work` in a thread whose network is the host side of the lab. Sockets stay where they were made, and so do the

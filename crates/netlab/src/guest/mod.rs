@@ -17,6 +17,7 @@ mod lab;
 pub mod mountstats;
 mod namespace;
 mod options;
+mod registers;
 mod result;
 mod unavailable;
 

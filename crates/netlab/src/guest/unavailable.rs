@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Unavailable(pub(super) String);
 
 /// The programs that a lab, and the first process of a guest, call; and the Debian package of each.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("linux.uml", "user-mode-linux"),
     ("ip", "iproute2"),
     ("tc", "iproute2"),
@@ -19,6 +19,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("taskset", "util-linux"),
     ("unshare", "util-linux"),
     ("timeout", "coreutils"),
+    ("cc", "gcc"),
 ];
 
 const PROGRAM_FOLDERS: [&str; 6] =

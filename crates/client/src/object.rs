@@ -186,6 +186,10 @@ impl Object {
         if options.modifies() {
             self.shared.check_writable()?;
         }
+        if options.truncate {
+            // What it was given before must not come after.
+            self.shared.settle(&self.node).await;
+        }
         let id = self.shared.next_file_id();
         let opened = match self.shared.protocol() {
             Protocol::V3(_) => nfs3::open_object(&self.shared, &self.node, options).await,

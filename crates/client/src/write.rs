@@ -37,6 +37,8 @@ pub(crate) struct Writer {
     flushing: AtomicUsize,
     /// Data were taken since the last look at files whose data wait for too long.
     grown: AtomicBool,
+    /// Another open file wrote over data that were not on stable storage: they are when the other's are.
+    overtaken: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -54,6 +56,7 @@ impl Writer {
             progress: Notify::new(),
             flushing: AtomicUsize::new(0),
             grown: AtomicBool::new(false),
+            overtaken: AtomicBool::new(false),
         }
     }
 
@@ -75,6 +78,26 @@ impl Writer {
 
     fn is_pending(&self, range: &Range<u64>) -> bool {
         self.state.lock().writeback.is_pending(range)
+    }
+
+    /// Drops what is there of `range`, and waits for what is under way.
+    async fn give_way(&self, range: &Range<u64>) {
+        loop {
+            let progress = self.progress.notified();
+            let mut progress = std::pin::pin!(progress);
+            progress.as_mut().enable();
+            let in_flight = {
+                let writeback = &mut self.state.lock().writeback;
+                if writeback.supersede(range) {
+                    self.overtaken.store(true, Ordering::SeqCst);
+                }
+                writeback.is_in_flight(range)
+            };
+            if !in_flight {
+                return;
+            }
+            progress.await;
+        }
     }
 }
 
@@ -122,7 +145,7 @@ impl OpenFile {
         self.check_not_lost()?;
         self.note_use(None);
         let range = offset..offset + data.len() as u64;
-        self.write_out_of_others(&range).await;
+        self.overtake_others(&range).await;
         self.shared.forget_data(&self.node, range);
         if self.sync {
             return self.write_through(offset, &data).await;
@@ -164,6 +187,9 @@ impl OpenFile {
     /// Waits until everything is on stable storage; tells what went wrong.
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<()> {
         self.settle().await;
+        if self.writer.overtaken.swap(false, Ordering::SeqCst) {
+            self.shared.settle(&self.node).await;
+        }
         self.writer.state.lock().writeback.take_error().map_or(Ok(()), Err)
     }
 
@@ -223,18 +249,28 @@ impl OpenFile {
     }
 
     async fn write_out_of_others(self: &Arc<Self>, range: &Range<u64>) {
-        let others: Vec<_> = {
-            let state = self.node.state.lock();
-            if state.opens.len() < 2 {
-                return;
-            }
-            state.open_files()
-        };
-        for other in others {
-            if other.id != self.id && other.writable && other.writer.is_pending(range) {
+        for other in self.other_writers() {
+            if other.writer.is_pending(range) {
                 other.write_out().await;
             }
         }
+    }
+
+    /// What other open files took of `range` is older than what is written now: when this is over they neither send it nor,
+    /// when the server has lost it, send it again.
+    async fn overtake_others(self: &Arc<Self>, range: &Range<u64>) {
+        for other in self.other_writers() {
+            other.writer.give_way(range).await;
+            other.update(|_| ());
+        }
+    }
+
+    fn other_writers(&self) -> Vec<Arc<Self>> {
+        let state = self.node.state.lock();
+        if state.opens.len() < 2 {
+            return Vec::new();
+        }
+        state.open_files().into_iter().filter(|other| other.id != self.id && other.writable).collect()
     }
 
     async fn take(self: &Arc<Self>, offset: u64, data: Bytes) {

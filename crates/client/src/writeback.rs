@@ -34,16 +34,27 @@ impl Chunk {
         self.offset < range.end && range.start < self.end()
     }
 
-    /// The chunk without its first `count` bytes.
-    fn without_first(mut self, count: u32) -> Self {
-        let mut left = count as usize;
-        self.pieces.retain_mut(|piece| {
-            let cut = left.min(piece.len());
-            left -= cut;
-            *piece = piece.slice(cut..);
-            !piece.is_empty()
-        });
-        Self { offset: self.offset + u64::from(count), length: self.length - count, pieces: self.pieces }
+    /// The part of it that is in `range`; `None` when there is none.
+    fn part(&self, range: &Range<u64>) -> Option<Self> {
+        let (start, end) = (self.offset.max(range.start), self.end().min(range.end));
+        if start >= end {
+            return None;
+        }
+        let mut at = self.offset;
+        let mut pieces = Vec::new();
+        for piece in &self.pieces {
+            let (from, to) = (start.max(at), end.min(at + piece.len() as u64));
+            if from < to {
+                pieces.push(piece.slice((from - at) as usize..(to - at) as usize));
+            }
+            at += piece.len() as u64;
+        }
+        Some(Self { offset: start, length: (end - start) as u32, pieces })
+    }
+
+    /// What of it is not in `range`.
+    fn outside(&self, range: &Range<u64>) -> impl Iterator<Item = Self> + use<> {
+        [self.part(&(0..range.start)), self.part(&(range.end..u64::MAX))].into_iter().flatten()
     }
 }
 
@@ -68,11 +79,12 @@ pub(crate) struct Writeback {
     dirty: VecDeque<Chunk>,
     in_flight: BTreeMap<u64, Chunk>,
     next_id: u64,
-    /// Written unstably, with the verifier that the server gave.
-    uncommitted: VecDeque<Chunk>,
+    /// Written unstably, with the verifier that the server gave. It overlaps neither itself nor what is in flight: the
+    /// server must not be sent again what has been written over since.
+    uncommitted: BTreeMap<u64, Chunk>,
     verifier: Option<Verifier>,
-    /// How many of the first of `uncommitted` a COMMIT under way covers.
-    committing: Option<usize>,
+    /// What a COMMIT under way covers; as `uncommitted`.
+    committing: Option<BTreeMap<u64, Chunk>>,
     /// Bytes of all of the above.
     bytes: usize,
     error: Option<Error>,
@@ -86,7 +98,7 @@ impl Writeback {
             dirty: VecDeque::new(),
             in_flight: BTreeMap::new(),
             next_id: 0,
-            uncommitted: VecDeque::new(),
+            uncommitted: BTreeMap::new(),
             verifier: None,
             committing: None,
             bytes: 0,
@@ -132,6 +144,7 @@ impl Writeback {
         let stable = all && self.dirty.is_empty() && self.in_flight.is_empty() && self.uncommitted.is_empty();
         let id = self.next_id;
         self.next_id += 1;
+        self.forget_uncommitted(&chunk.range());
         self.in_flight.insert(id, chunk.clone());
         Some(Write { id, chunk, stable })
     }
@@ -144,15 +157,14 @@ impl Writeback {
             self.rewrite_uncommitted();
         }
         self.verifier = Some(verifier);
-        if count < chunk.length {
-            self.dirty.push_front(chunk.clone().without_first(count));
+        let end = chunk.offset + u64::from(count);
+        if let Some(rest) = chunk.part(&(end..u64::MAX)) {
+            self.dirty.push_front(rest);
         }
         if committed {
             self.bytes -= count as usize;
-        } else if count > 0 {
-            let mut taken = chunk;
-            truncate(&mut taken, count);
-            self.uncommitted.push_back(taken);
+        } else if let Some(written) = chunk.part(&(0..end)) {
+            self.uncommitted.insert(written.offset, written);
         }
     }
 
@@ -169,31 +181,50 @@ impl Writeback {
         if self.committing.is_some() || self.uncommitted.is_empty() {
             return false;
         }
-        self.committing = Some(self.uncommitted.len());
+        self.committing = Some(std::mem::take(&mut self.uncommitted));
         true
     }
 
     /// The COMMIT was answered.
     pub(crate) fn committed(&mut self, verifier: Verifier) {
-        let Some(count) = self.committing.take() else { return };
+        if self.committing.is_none() {
+            return;
+        }
         if self.verifier != Some(verifier) {
             self.verifier = Some(verifier);
             self.rewrite_uncommitted();
             return;
         }
-        for chunk in self.uncommitted.drain(..count.min(self.uncommitted.len())) {
-            self.bytes -= chunk.length as usize;
-        }
+        self.end_commit();
     }
 
     /// The COMMIT failed for good.
     pub(crate) fn commit_failed(&mut self, error: Error) {
-        if let Some(count) = self.committing.take() {
-            for chunk in self.uncommitted.drain(..count.min(self.uncommitted.len())) {
-                self.bytes -= chunk.length as usize;
+        self.end_commit();
+        self.error.get_or_insert(error);
+    }
+
+    /// The data of `range` are about to be written by somebody else, after all that was taken here: what is not under way is
+    /// not sent any more. True when there was anything.
+    pub(crate) fn supersede(&mut self, range: &Range<u64>) -> bool {
+        let before = self.bytes;
+        let (kept, bytes) = (VecDeque::with_capacity(self.dirty.len()), &mut self.bytes);
+        for chunk in std::mem::replace(&mut self.dirty, kept) {
+            match chunk.overlaps(range) {
+                true => {
+                    *bytes -= chunk.part(range).map_or(0, |part| part.length as usize);
+                    self.dirty.extend(chunk.outside(range));
+                }
+                false => self.dirty.push_back(chunk),
             }
         }
-        self.error.get_or_insert(error);
+        self.forget_uncommitted(range);
+        self.bytes < before
+    }
+
+    /// True when data of `range` are under way.
+    pub(crate) fn is_in_flight(&self, range: &Range<u64>) -> bool {
+        self.in_flight.values().any(|chunk| chunk.overlaps(range))
     }
 
     /// Why data were lost since the last time it was asked.
@@ -226,9 +257,10 @@ impl Writeback {
         self.bytes
     }
 
-    /// Bytes that wait for a COMMIT.
+    /// Bytes that wait for a COMMIT, one under way included.
     pub(crate) fn uncommitted_bytes(&self) -> usize {
-        self.uncommitted.iter().map(|chunk| chunk.length as usize).sum()
+        let uncommitted = self.uncommitted.values().chain(self.committing.iter().flat_map(BTreeMap::values));
+        uncommitted.map(|chunk| chunk.length as usize).sum()
     }
 
     /// The end of the data that are not at the server yet.
@@ -236,24 +268,40 @@ impl Writeback {
         self.dirty.iter().chain(self.in_flight.values()).map(Chunk::end).max()
     }
 
-    /// The server may have lost what it did not commit: it is sent again, in the order of before, ahead of what is new.
+    /// The server may have lost what it did not commit: it is sent again, ahead of what is new.
     fn rewrite_uncommitted(&mut self) {
-        self.committing = None;
-        while let Some(chunk) = self.uncommitted.pop_back() {
-            self.dirty.push_front(chunk);
+        for chunks in [self.committing.take().unwrap_or_default(), std::mem::take(&mut self.uncommitted)] {
+            chunks.into_values().rev().for_each(|chunk| self.dirty.push_front(chunk));
+        }
+    }
+
+    fn end_commit(&mut self) {
+        for chunk in self.committing.take().unwrap_or_default().into_values() {
+            self.bytes -= chunk.length as usize;
+        }
+    }
+
+    /// What was written of `range` before need not be committed any more: it is being written over.
+    fn forget_uncommitted(&mut self, range: &Range<u64>) {
+        for chunks in [Some(&mut self.uncommitted), self.committing.as_mut()].into_iter().flatten() {
+            self.bytes -= cut(chunks, range);
         }
     }
 }
 
-fn truncate(chunk: &mut Chunk, length: u32) {
-    let mut left = length as usize;
-    chunk.pieces.retain_mut(|piece| {
-        let kept = left.min(piece.len());
-        left -= kept;
-        piece.truncate(kept);
-        kept > 0
-    });
-    chunk.length = length;
+/// Removes what is in `range` from chunks that do not overlap. Returns how many bytes that were.
+fn cut(chunks: &mut BTreeMap<u64, Chunk>, range: &Range<u64>) -> usize {
+    let before = chunks.range(..range.start).next_back().map(|(offset, _)| *offset);
+    let within = chunks.range(range.start..range.end.max(range.start)).map(|(offset, _)| *offset);
+    let offsets: Vec<u64> = before.into_iter().chain(within).collect();
+    let mut bytes = 0;
+    for offset in offsets {
+        let Some(part) = chunks.get(&offset).and_then(|chunk| chunk.part(range)) else { continue };
+        bytes += part.length as usize;
+        let Some(chunk) = chunks.remove(&offset) else { continue };
+        chunks.extend(chunk.outside(range).map(|kept| (kept.offset, kept)));
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -360,6 +408,66 @@ mod tests {
         writeback.written(first.id, 10, false, V1);
         writeback.written(second.id, 10, false, V2);
         assert_eq!(writeback.next_write(true).unwrap().chunk.offset, 0);
+    }
+
+    #[test]
+    fn what_was_written_over_is_never_sent_again() {
+        // The answer that tells of the new verifier is that of the newer data themselves, or of others.
+        for newer_tells in [true, false] {
+            let mut writeback = Writeback::new(100, 8);
+            writeback.push(0, Bytes::from_static(&[b'a'; 30]));
+            let old = writeback.next_write(true).unwrap();
+            writeback.written(old.id, 30, false, V1);
+            writeback.push(10, Bytes::from_static(&[b'b'; 10]));
+            writeback.push(50, data(5));
+            let (newer, other) = (writeback.next_write(true).unwrap(), writeback.next_write(true).unwrap());
+            let answers = if newer_tells { [&newer, &other] } else { [&other, &newer] };
+            for write in answers {
+                writeback.written(write.id, write.chunk.length, false, V2);
+            }
+            let again = [writeback.next_write(true).unwrap(), writeback.next_write(true).unwrap()];
+            assert_eq!(writeback.next_write(true), None);
+            assert_eq!(again.clone().map(|write| write.chunk.range()), [0..10, 20..30]);
+            assert!(again.iter().all(|write| content(&write.chunk) == [b'a'; 10]));
+            assert_eq!(writeback.bytes(), 35, "each byte counts once");
+        }
+    }
+
+    #[test]
+    fn what_is_written_over_during_its_commit_is_not_sent_again() {
+        let mut writeback = Writeback::new(100, 8);
+        writeback.push(0, data(30));
+        let old = writeback.next_write(true).unwrap();
+        writeback.written(old.id, 30, false, V1);
+        assert!(writeback.begin_commit());
+        writeback.push(0, data(20));
+        let newer = writeback.next_write(true).unwrap();
+        writeback.committed(V2);
+        assert_eq!(writeback.next_write(true).unwrap().chunk.range(), 20..30);
+        writeback.written(newer.id, 20, false, V2);
+        assert_eq!(writeback.bytes(), 30);
+    }
+
+    #[test]
+    fn what_somebody_else_writes_over_is_not_sent_wherever_it_is() {
+        let mut writeback = Writeback::new(10, 8);
+        writeback.push(0, data(10));
+        let first = writeback.next_write(true).unwrap();
+        writeback.written(first.id, 10, false, V1);
+        assert!(writeback.begin_commit());
+        writeback.push(20, data(10));
+        let second = writeback.next_write(true).unwrap();
+        writeback.written(second.id, 10, false, V1);
+        writeback.push(40, data(10));
+        let third = writeback.next_write(true).unwrap();
+        writeback.push(60, data(20));
+        assert!(writeback.supersede(&(5..75)) && writeback.is_in_flight(&(5..75)));
+        writeback.written(third.id, 10, false, V2);
+        assert!(writeback.supersede(&(5..75)) && !writeback.is_in_flight(&(5..75)));
+        assert!(!writeback.supersede(&(5..75)), "nothing is left of it");
+        let rest = [writeback.next_write(true).unwrap(), writeback.next_write(true).unwrap()];
+        assert_eq!(rest.map(|write| write.chunk.range()), [0..5, 75..80]);
+        assert_eq!((writeback.next_write(true), writeback.bytes()), (None, 10));
     }
 
     #[test]

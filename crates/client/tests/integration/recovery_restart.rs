@@ -162,6 +162,50 @@ async fn data_written_but_not_stable_are_written_again_to_the_next_server() {
     assert!(std::fs::read(fixture.path("file")).unwrap() == data);
 }
 
+/// Of two open files, and of one: the server has lost everything, and gets each byte as it was written last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_over_does_not_come_back_with_what_is_written_again() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client_with(Version::V4_1, |options| options.write_bytes_max = 4096).await;
+    let first = client.open("/file", WRITE.create(true)).await.unwrap();
+    let second = client.open("/file", WRITE).await.unwrap();
+    for (file, offset, byte, length) in
+        [(&first, 0, b'a', 12_000), (&first, 1000, b'b', 6000), (&second, 2000, b'c', 4500)]
+    {
+        file.write_at(offset, vec![byte; length].into()).await.unwrap();
+        // Everything is at the server after this, and nothing of it stable.
+        file.metadata().await.unwrap();
+    }
+    let address = fixture.address();
+    let fixture = fixture.restart(address).await;
+    std::fs::write(fixture.path("file"), b"").unwrap();
+    second.write_at(3000, "d".into()).await.unwrap();
+    // It answers for what the other has written over, too.
+    first.sync_all().await.unwrap();
+    let expected = [('a', 1000), ('b', 1000), ('c', 1000), ('d', 1), ('c', 3499), ('b', 500), ('a', 5000)];
+    let runs = |bytes: &[u8]| -> Vec<(char, usize)> {
+        bytes.chunk_by(|one, other| one == other).map(|run| (char::from(run[0]), run.len())).collect()
+    };
+    assert_eq!(runs(&std::fs::read(fixture.path("file")).unwrap()), expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_cut_off_by_opening_does_not_come_back() {
+    for version in [Version::V3, Version::V4_1] {
+        let fixture = Fixture::new().await;
+        let client = fixture.client_with(version, |options| options.write_bytes_max = 4096).await;
+        let file = client.open("/file", WRITE.create(true)).await.unwrap();
+        file.write_at(0, pattern(5000)).await.unwrap();
+        file.metadata().await.unwrap();
+        let address = fixture.address();
+        let object = client.root_object().lookup(b"file").await.unwrap();
+        object.open(&WRITE.truncate(true)).await.unwrap();
+        let fixture = fixture.restart(address).await;
+        file.sync_all().await.unwrap();
+        assert_eq!(std::fs::read(fixture.path("file")).unwrap().len(), 0, "over {version}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_taken_back_is_opened_again_and_lost_locks_are_told() {
     let fixture = Fixture::new().await;

@@ -9,6 +9,7 @@
 pub mod compare;
 pub mod experiment;
 pub mod explain;
+pub mod hash_cast;
 pub mod report;
 pub mod results;
 pub mod runner;

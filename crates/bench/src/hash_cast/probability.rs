@@ -30,7 +30,8 @@ pub fn ratio_at_least(queues: u32, flows_max: u32, ratio: u32) -> Vec<f64> {
             *sum += all - more;
         }
     }
-    let complement = |(flows, below): (usize, f64)| if flows == 0 { 0.0 } else { (1.0 - below).clamp(0.0, 1.0) };
+    let complement =
+        |(flows, below): (usize, f64)| if flows == 0 { 0.0 } else { (1.0 - below).clamp(0.0, 1.0) };
     below.into_iter().enumerate().map(complement).collect()
 }
 
@@ -177,8 +178,7 @@ mod tests {
                     assert!((exact - counted).abs() < 1e-12, "{queues} {flows} {ratio}: {exact} {counted}");
                 }
                 for fullest in 0..=flows {
-                    let counted =
-                        by_enumeration(queues, flows, |ways| ways.iter().max() == Some(&fullest));
+                    let counted = by_enumeration(queues, flows, |ways| ways.iter().max() == Some(&fullest));
                     let exact = fullest_holds(queues, flows, fullest);
                     assert!((exact - counted).abs() < 1e-12, "{queues} {flows} {fullest}: {exact} {counted}");
                 }

@@ -5,19 +5,17 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::thread;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tempfile::TempDir;
 
 use super::boot::Link;
 use super::folder::Folder;
 use super::namespace::{self, Namespace};
 use super::{Guest, GuestOptions, Unavailable, boot, registers, unavailable};
+use crate::inside::inside;
 
 /// The last part of the host side's address. Guests come after it.
 const HOST_NUMBER: u8 = 1;
@@ -104,13 +102,7 @@ impl Lab {
     /// When `work` does.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let namespace = fs::File::open(Path::new("/run/netns").join(self.name()))?;
-        thread::scope(|scope| {
-            let entered = scope.spawn(move || {
-                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-                Ok(work())
-            });
-            entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        inside(&namespace, work)
     }
 
     /// A command that runs `program` on the host side of the lab, on the lab's core. The process that it starts is the

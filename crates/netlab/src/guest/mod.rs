@@ -21,8 +21,8 @@ mod registers;
 mod result;
 mod unavailable;
 
+pub use crate::unavailable::Unavailable;
 pub use boot::Guest;
 pub use lab::Lab;
 pub use options::GuestOptions;
 pub use result::GuestResult;
-pub use unavailable::Unavailable;

@@ -1,12 +1,8 @@
 //! What a machine needs before it can run guests, and how a lack of it is told.
 
 use std::fs::{self, OpenOptions};
-use std::path::Path;
 
-/// Why this machine cannot run guests: one sentence for the person who reads a skipped test.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unavailable(pub(super) String);
+use crate::unavailable::{Unavailable, is_installed};
 
 /// The programs that a lab, and the first process of a guest, call; and the Debian package of each.
 const PROGRAMS: [(&str, &str); 10] = [
@@ -22,9 +18,6 @@ const PROGRAMS: [(&str, &str); 10] = [
     ("cc", "gcc"),
 ];
 
-const PROGRAM_FOLDERS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 /// Where the package of the kernel puts its modules.
 const MODULES: &str = "/usr/lib/uml/modules";
 
@@ -34,7 +27,7 @@ pub(super) fn check() -> Result<(), Unavailable> {
         return Err(Unavailable("a guest needs root, for its network namespace".into()));
     }
     for (program, package) in PROGRAMS {
-        if !PROGRAM_FOLDERS.iter().any(|folder| Path::new(folder).join(program).exists()) {
+        if !is_installed(program) {
             return Err(Unavailable(format!("a guest needs {program} (Debian package {package})")));
         }
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, Timespec, eventfd};
 use slab::Slab;
 use tokio::sync::oneshot;
 
@@ -21,6 +21,7 @@ use super::block::BlockPool;
 use super::connection::{CLIENT, Connection, Link, Outcome, TARGET};
 use super::counters::Counters;
 use super::pacer::Pacer;
+use crate::waker::Waker;
 
 /// Connections that one link carries. More wait in the listener's backlog.
 const CONNECTIONS_MAX: usize = 4096;
@@ -40,22 +41,6 @@ const ACCEPT_KEY: usize = usize::MAX;
 pub(super) enum Command {
     Cut { answer: mpsc::SyncSender<usize> },
     Stop { answer: Option<oneshot::Sender<()>> },
-}
-
-/// Interrupts the wait of the link's thread.
-#[derive(Debug)]
-pub(super) struct Waker(OwnedFd);
-
-impl Waker {
-    pub(super) fn wake(&self) {
-        // Fails only when the counter is full, and then a wake-up is pending anyway.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
-    }
-
-    fn clear(&self) {
-        // Fails only when nobody woke us.
-        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
-    }
 }
 
 pub(super) struct Engine {
@@ -83,8 +68,8 @@ impl Engine {
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let waker = Arc::new(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        epoll::add(&epoll, &waker.0, EventData::new_u64(WAKER), EventFlags::IN)?;
+        let waker = Arc::new(Waker::new()?);
+        epoll::add(&epoll, &*waker, EventData::new_u64(WAKER), EventFlags::IN)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN | EventFlags::ET)?;
         let pacer = || Pacer::new(options.rate_bytes_per_second, Instant::now());
         let link = Link {

@@ -26,8 +26,9 @@ use tokio::sync::oneshot;
 
 pub use counters::RelayStats;
 
+use crate::waker::Waker;
 use counters::Counters;
-use engine::{Command, Engine, Waker};
+use engine::{Command, Engine};
 
 /// What a link does to the bytes that cross it. The default is a link without delay and without a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,122 @@
+//! One machine of a network: a network namespace with one TUN device in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use nix::sched::{CloneFlags, unshare};
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use super::options::TcpOptions;
+use super::switch::address;
+use crate::inside::inside;
+
+const DEVICE: &str = "link";
+
+/// Packets that wait in the device until they are read. More than all that a burst of TCP brings, so that queueing
+/// happens in the link, where it is emulated and counted.
+const DEVICE_PACKETS_MAX: u32 = 10_000;
+
+/// The smallest and the usual first size of a receive buffer, as the kernel has them.
+const RECEIVE_BUFFER_BYTES: (u32, u32) = (4 << 10, 128 << 10);
+
+/// One machine of a network.
+#[derive(Debug)]
+pub struct Endpoint {
+    address: Ipv4Addr,
+    /// Keeps the namespace.
+    namespace: File,
+}
+
+impl Endpoint {
+    /// Makes a machine for a port of the switch, and gives its device.
+    pub(super) fn create(port: usize, tcp: &TcpOptions) -> io::Result<(Self, SyncDevice)> {
+        let address = address(port);
+        // Namespaces belong to threads; this one's is left with it.
+        let made = thread::scope(|scope| scope.spawn(|| create_here(address, tcp)).join());
+        let (namespace, device) = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((Self { address, namespace }, device))
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// Runs `work` in a thread of this machine. Sockets, and processes that it starts, stay there.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        inside(&self.namespace, work)
+    }
+}
+
+fn create_here(address: Ipv4Addr, tcp: &TcpOptions) -> io::Result<(File, SyncDevice)> {
+    unshare(CloneFlags::CLONE_NEWNET)?;
+    let namespace = File::open("/proc/thread-self/ns/net")?;
+    set_tcp(tcp)?;
+    // Nobody speaks IPv6 here; a kernel without it has no such file.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    let device = DeviceBuilder::new().name(DEVICE).build_sync()?;
+    device.set_nonblocking(true)?;
+    // Not by the builder: its calls for these are for root of the whole machine only.
+    let (mtu, packets) = (super::MTU_BYTES.to_string(), DEVICE_PACKETS_MAX.to_string());
+    ip(&["link", "set", DEVICE, "mtu", &mtu, "txqueuelen", &packets, "up"])?;
+    ip(&["address", "add", &format!("{address}/24"), "dev", DEVICE])?;
+    ip(&["link", "set", "lo", "up"])?;
+    if let Some(name) = &tcp.congestion_control {
+        control_congestion(address, name)?;
+    }
+    Ok((namespace, device))
+}
+
+/// Makes `name` control the congestion of all connections. The setting of the namespace would do so too, but takes only
+/// what the host lets ordinary users have; a route takes whatever the kernel has.
+fn control_congestion(address: Ipv4Addr, name: &str) -> io::Result<()> {
+    let [first, second, third, _] = address.octets();
+    let network = format!("{first}.{second}.{third}.0/24");
+    let source = address.to_string();
+    let route =
+        ["route", "replace", &network, "dev", DEVICE, "scope", "link", "src", &source, "proto", "kernel"];
+    ip(&[&route[..], &["congctl", name]].concat()).map_err(|_| {
+        let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+        let known = fs::read_to_string(path).unwrap_or_default();
+        let known = known.trim();
+        io::Error::other(format!(
+            "this kernel has no congestion control {name:?} (it has {known}); name another"
+        ))
+    })
+}
+
+fn set_tcp(tcp: &TcpOptions) -> io::Result<()> {
+    // Each connection begins anew: what an earlier one learnt would decide how the next one starts.
+    set("tcp_no_metrics_save", "1")?;
+    if let Some(most) = tcp.receive_buffer_bytes_max {
+        let (least, first) = RECEIVE_BUFFER_BYTES;
+        set("tcp_rmem", &format!("{least} {} {most}", first.min(most)))?;
+    }
+    Ok(())
+}
+
+fn set(name: &str, value: &str) -> io::Result<()> {
+    let path = format!("/proc/sys/net/ipv4/{name}");
+    fs::write(&path, value)
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot set {path}: {error}")))
+}
+
+/// ip(8) in the namespace of this thread.
+fn ip(arguments: &[&str]) -> io::Result<()> {
+    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), complaint.trim())))
+}

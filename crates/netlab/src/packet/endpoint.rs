@@ -13,7 +13,7 @@ use super::options::TcpOptions;
 use super::switch::address;
 use crate::inside::inside;
 
-const DEVICE: &str = "link";
+const DEVICE: &str = "net0";
 
 /// Packets that wait in the device until they are read. More than all that a burst of TCP brings, so that queueing
 /// happens in the link, where it is emulated and counted.

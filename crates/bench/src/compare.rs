@@ -69,6 +69,7 @@ fn comparison(
 ) -> Comparison {
     Comparison {
         experiment: candidate.setting.experiment.clone(),
+        levels: candidate.setting.levels.clone(),
         rtt_ms: candidate.setting.rtt_ms,
         baseline: baseline.setting.version.clone(),
         candidate: candidate.setting.version.clone(),

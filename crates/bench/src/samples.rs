@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare;
-use crate::results::{Cell, Environment, Link, Metric, Results, Run, Setting, WireBytes};
+use crate::results::{Cell, Environment, Latency, Link, Metric, Results, Run, Setting, WireBytes};
 use crate::statistics::{Better, jain_index};
 
 const CLIENTS: u32 = 5;
@@ -146,6 +146,7 @@ pub fn results() -> Results {
 fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
     Setting {
         experiment: shape.name.to_owned(),
+        levels: BTreeMap::new(),
         version: version.to_owned(),
         delegations: version != "3",
         server: "builtin".to_owned(),
@@ -195,6 +196,18 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
             sent: (operations as f64 * each * 180.0) as u64,
             received: (operations as f64 * each * 150.0 + application_bytes as f64 * fetched) as u64,
         },
+        compound_operations: BTreeMap::new(),
+        callbacks: BTreeMap::new(),
+        read_bytes: (application_bytes as f64 * fetched) as u64,
+        application_read_bytes: application_bytes,
+        latency_ms: Some(Latency {
+            mean: operation_ms,
+            p50: operation_ms * 0.97,
+            p90: operation_ms * 1.1,
+            p99: operation_ms * 1.3,
+            p999: operation_ms * 1.6,
+            max: operation_ms * 2.0,
+        }),
         queue_ms: 0.01,
         wire_ms: rtt_ms + request_ms,
         start_skew_ms: 0.2 + f64::from(block) * 0.05,

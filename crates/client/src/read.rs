@@ -174,6 +174,7 @@ impl OpenFile {
             let offset = range.start + whole.len() as u64;
             let wanted = (range.end - offset) as u32;
             let reply = self.shared.protocol().read(self, offset, wanted).await?;
+            self.shared.tap.data_read(reply.data.len());
             if reply.data.len() > wanted as usize {
                 return Err(Error::misbehaved("READ", "more data than were asked for"));
             }

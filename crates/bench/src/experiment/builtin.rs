@@ -16,8 +16,8 @@ macro_rules! embedded {
     };
 }
 
-/// File name and text, in the order in which they are run.
-const SOURCES: [(&str, &str); 8] = embedded![
+/// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`] of them.
+const SOURCES: [(&str, &str); 9] = embedded![
     "sequential-read",
     "sequential-write",
     "random-read",
@@ -26,7 +26,11 @@ const SOURCES: [(&str, &str); 8] = embedded![
     "small-file-read",
     "locked-read",
     "locked-read-once",
+    "file-server",
 ];
+
+/// Experiments of the standard benchmark.
+const STANDARD: usize = 8;
 
 /// The built-in experiments, in the order in which they are run.
 #[must_use]
@@ -35,6 +39,14 @@ pub fn builtin() -> Vec<Experiment> {
         .iter()
         .map(|(file, source)| parse(source, file).expect("the built-in experiments are tested"))
         .collect()
+}
+
+/// Those of them that the benchmark runs when none is named.
+#[must_use]
+pub fn standard() -> Vec<Experiment> {
+    let mut experiments = builtin();
+    experiments.truncate(STANDARD);
+    experiments
 }
 
 /// The experiment called `name`: a built-in one, or else the file of that path (which ends in `.toml` or has a `/`).

@@ -30,26 +30,27 @@ impl Visitor<'_> for SizeVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
-        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let number: u64 = text[..digits]
-            .parse()
-            .map_err(|_| E::custom(format!("`{text}` is not a size such as \"64 KiB\"")))?;
-        let unit = text[digits..].trim();
-        let Some(index) = UNITS.iter().position(|name| *name == unit) else {
-            return Err(E::custom(format!(
-                "unknown unit `{unit}`, expected one of `{}`",
-                UNITS.join("`, `")
-            )));
-        };
-        number.checked_mul(FACTORS[index]).ok_or_else(|| E::custom(format!("`{text}` is too large")))
+        parse(text).map_err(E::custom)
     }
+}
+
+/// Reads a number with a unit.
+pub(super) fn parse(text: &str) -> Result<u64, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: u64 =
+        text[..digits].parse().map_err(|_| format!("`{text}` is not a size such as \"64 KiB\""))?;
+    let unit = text[digits..].trim();
+    let Some(index) = UNITS.iter().position(|name| *name == unit) else {
+        return Err(format!("unknown unit `{unit}`, expected one of `{}`", UNITS.join("`, `")));
+    };
+    number.checked_mul(FACTORS[index]).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
 
-    use super::*;
+    use super::byte_size;
 
     #[derive(Deserialize)]
     struct Holder {
@@ -57,26 +58,26 @@ mod tests {
         size: u64,
     }
 
-    fn parse(value: &str) -> Result<u64, String> {
+    fn read(value: &str) -> Result<u64, String> {
         let holder: Result<Holder, _> = toml::from_str(&format!("size = {value}"));
         holder.map(|holder| holder.size).map_err(|error| error.message().to_owned())
     }
 
     #[test]
     fn sizes_are_numbers_or_numbers_with_a_unit() {
-        assert_eq!(parse("4096"), Ok(4096));
-        assert_eq!(parse("\"4 KiB\""), Ok(4096));
-        assert_eq!(parse("\"4KiB\""), Ok(4096));
-        assert_eq!(parse("\"2 MB\""), Ok(2_000_000));
-        assert_eq!(parse("\"0 B\""), Ok(0));
+        assert_eq!(read("4096"), Ok(4096));
+        assert_eq!(read("\"4 KiB\""), Ok(4096));
+        assert_eq!(read("\"4KiB\""), Ok(4096));
+        assert_eq!(read("\"2 MB\""), Ok(2_000_000));
+        assert_eq!(read("\"0 B\""), Ok(0));
     }
 
     #[test]
     fn what_is_no_size_is_refused() {
-        assert!(parse("-1").unwrap_err().contains("negative"));
-        assert!(parse("\"many\"").unwrap_err().contains("`many`"));
-        assert!(parse("\"4 kib\"").unwrap_err().contains("unknown unit `kib`"));
-        assert!(parse("\"99999999999 TiB\"").unwrap_err().contains("too large"));
-        assert!(parse("1.5").is_err());
+        assert!(read("-1").unwrap_err().contains("negative"));
+        assert!(read("\"many\"").unwrap_err().contains("`many`"));
+        assert!(read("\"4 kib\"").unwrap_err().contains("unknown unit `kib`"));
+        assert!(read("\"99999999999 TiB\"").unwrap_err().contains("too large"));
+        assert!(read("1.5").is_err());
     }
 }

@@ -5,14 +5,19 @@
 
 mod builtin;
 mod byte_size;
+pub mod composed;
 mod error;
 mod parse;
 mod plan;
+mod variant;
 mod workload;
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub use builtin::{builtin, find};
+pub use builtin::{builtin, find, standard};
+pub use composed::Composed;
 pub use error::Error;
 pub use parse::{CLIENTS_MAX, parse};
 pub use plan::Plan;
@@ -45,8 +50,56 @@ pub struct Experiment {
 pub struct Setup {
     /// Clients that run at the same time, 1 to [`CLIENTS_MAX`].
     pub clients: u32,
+    /// How much later than the one before it each client starts.
+    #[serde(default)]
+    pub stagger_seconds: f64,
+    /// Whether clients read ahead.
+    #[serde(default = "yes")]
+    pub readahead: bool,
     /// What each client does.
     pub workload: Workload,
+    /// What is varied: parameters by name, each with the values that it takes. Every combination is measured.
+    #[serde(default)]
+    factors: BTreeMap<String, Vec<toml::Value>>,
+    /// The combinations; none when nothing is varied.
+    #[serde(skip)]
+    points: Vec<Point>,
+}
+
+/// One combination of the levels of an experiment's factors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Each factor with its level, as both stand in the file.
+    pub levels: BTreeMap<String, String>,
+    /// The set-up with these levels.
+    pub setup: Setup,
+}
+
+impl Setup {
+    /// Everything that is measured: one point without levels when nothing is varied.
+    #[must_use]
+    pub fn points(&self) -> Vec<Point> {
+        if self.points.is_empty() {
+            return vec![Point { levels: BTreeMap::new(), setup: self.clone() }];
+        }
+        self.points.clone()
+    }
+
+    /// The factors that are varied, by name.
+    pub fn factors(&self) -> impl Iterator<Item = &str> {
+        self.factors.keys().map(String::as_str)
+    }
+
+    /// How long one run of it takes at most, apart from what is under way then; none where only counts limit it.
+    #[must_use]
+    pub fn seconds(&self) -> Option<f64> {
+        let stagger = self.stagger_seconds * f64::from(self.clients.saturating_sub(1));
+        self.workload.seconds().map(|seconds| seconds + stagger)
+    }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Which of an experiment's sizes to run.

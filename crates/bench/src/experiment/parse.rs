@@ -6,17 +6,18 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::nearest;
-use super::{Error, Experiment, Setup, Workload};
+use super::variant::{self, Variant};
+use super::{Error, Experiment, Setup, Workload, composed};
 use crate::results::Metric;
 
 /// The most clients that an experiment may start.
 pub const CLIENTS_MAX: u32 = 1024;
 
-const THREADS_MAX: u32 = 4096;
-const FILES_MAX: u64 = 10_000_000;
+pub(super) const THREADS_MAX: u32 = 4096;
+pub(super) const FILES_MAX: u64 = 10_000_000;
 const ROUNDS_MAX: u32 = 1_000_000;
-const IO_BYTES_MAX: u64 = 64 << 20;
-const FILE_BYTES_MAX: u64 = 16 << 40;
+pub(super) const IO_BYTES_MAX: u64 = 64 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 16 << 40;
 const SECONDS_MAX: f64 = 86_400.0;
 const NAME_BYTES_MAX: usize = 64;
 
@@ -28,8 +29,14 @@ struct Document {
     study: String,
     metric: Metric,
     default: Spanned<Setup>,
-    quick: Option<Spanned<Setup>>,
-    paper: Option<Spanned<Setup>>,
+    quick: Option<Spanned<Variant>>,
+    paper: Option<Spanned<Variant>>,
+}
+
+/// The same document as it stands, to make other sizes and levels from.
+#[derive(Deserialize)]
+struct Raw {
+    default: toml::Table,
 }
 
 /// Reads the experiment in `source`; `file` is its name for messages.
@@ -43,54 +50,79 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         let message = "a name is lower-case words joined by `-`, at most 64 letters".to_owned();
         return Err(place.invalid(document.name.span(), "name", message));
     }
-    let kind = document.default.get_ref().workload.kind();
-    let sizes = std::iter::once(&document.default).chain(&document.quick).chain(&document.paper);
-    for setup in sizes {
-        check_setup(setup.get_ref(), kind)
-            .map_err(|(field, message)| place.invalid(setup.span(), field, message))?;
-    }
+    let raw: Raw = toml::from_str(source).map_err(|error| place.syntax(&error))?;
+    let span = document.default.span();
+    let mut default = document.default.into_inner();
+    check_setup(&default, default.workload.kind())
+        .and_then(|()| variant::add_points(&mut default, &raw.default))
+        .map_err(|(field, message)| place.invalid(span, &field, message))?;
+    let resolve = |variant: Option<Spanned<Variant>>| -> Result<Option<Setup>, Error> {
+        let Some(variant) = variant else { return Ok(None) };
+        let span = variant.span();
+        let setup = variant::resolve(variant.into_inner(), &default, &raw.default);
+        setup.map(Some).map_err(|(field, message)| place.invalid(span, &field, message))
+    };
+    let (quick, paper) = (resolve(document.quick)?, resolve(document.paper)?);
     Ok(Experiment {
         name: document.name.into_inner(),
         question: document.question,
         study: document.study,
         metric: document.metric,
-        default: document.default.into_inner(),
-        quick: document.quick.map(Spanned::into_inner),
-        paper: document.paper.map(Spanned::into_inner),
+        default,
+        quick,
+        paper,
     })
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether `name` is lower-case words joined by `-`.
+pub(super) fn is_name(name: &str) -> bool {
     let word =
         |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     name.len() <= NAME_BYTES_MAX && name.split('-').all(word)
 }
 
 /// A field and what is wrong with it.
-type Complaint = (&'static str, String);
+pub(super) type Complaint = (String, String);
 
-fn check_setup(setup: &Setup, kind: &str) -> Result<(), Complaint> {
+/// Complains about `field`.
+pub(super) fn complain<T>(field: &str, message: impl Into<String>) -> Result<T, Complaint> {
+    Err((field.to_owned(), message.into()))
+}
+
+/// Fails unless everything is within its bounds, and the workload is of this kind.
+pub(super) fn check_setup(setup: &Setup, kind: &str) -> Result<(), Complaint> {
     let workload = &setup.workload;
     if workload.kind() != kind {
-        return Err((
+        return complain(
             "workload",
             format!("every size of an experiment has the same workload, here `{kind}`"),
-        ));
+        );
     }
     within("clients", u64::from(setup.clients), 1, u64::from(CLIENTS_MAX))?;
+    if !(0.0..=SECONDS_MAX).contains(&setup.stagger_seconds) {
+        return complain("stagger_seconds", format!("`stagger_seconds` must be from 0 to {SECONDS_MAX}"));
+    }
+    if let Workload::Composed(workload) = workload {
+        return composed::check(workload);
+    }
     within("threads", u64::from(workload.threads()), 1, u64::from(THREADS_MAX))?;
     within("files", workload.files().unwrap_or(1), 1, FILES_MAX)?;
-    if workload.seconds().is_some_and(|seconds| !(seconds > 0.0 && seconds <= SECONDS_MAX)) {
-        return Err(("seconds", format!("`seconds` must be above 0 and at most {SECONDS_MAX}")));
-    }
+    check_seconds(workload.seconds())?;
     check_bytes(workload)?;
     match workload {
         Workload::Create { files: None, seconds: None, .. } => {
-            Err(("create", "`create` needs `files`, `seconds` or both".to_owned()))
+            complain("create", "`create` needs `files`, `seconds` or both")
         }
         Workload::LockedRead { rounds, .. } => within("rounds", u64::from(*rounds), 1, u64::from(ROUNDS_MAX)),
         _ => Ok(()),
     }
+}
+
+pub(super) fn check_seconds(seconds: Option<f64>) -> Result<(), Complaint> {
+    if seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= SECONDS_MAX)) {
+        return complain("seconds", format!("`seconds` must be above 0 and at most {SECONDS_MAX}"));
+    }
+    Ok(())
 }
 
 fn check_bytes(workload: &Workload) -> Result<(), Complaint> {
@@ -108,11 +140,11 @@ fn check_bytes(workload: &Workload) -> Result<(), Complaint> {
     }
 }
 
-fn within(field: &'static str, value: u64, low: u64, high: u64) -> Result<(), Complaint> {
+pub(super) fn within(field: &str, value: u64, low: u64, high: u64) -> Result<(), Complaint> {
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err((field, format!("`{field}` is {value} and must be from {low} to {high}")))
+    complain(field, format!("`{field}` is {value} and must be from {low} to {high}"))
 }
 
 /// Where a message points.
@@ -136,14 +168,20 @@ impl Place<'_> {
     fn invalid(&self, span: Range<usize>, field: &str, message: String) -> Error {
         let line = self.line(span.start);
         let own = self.source.lines().enumerate().skip(line - 1).find(|(_, text)| {
-            let key = text.split('=').next().unwrap_or_default().trim();
-            key == field || key.trim_end_matches(']').ends_with(&format!(".{field}"))
+            let key = text.split('=').next().unwrap_or_default().trim().trim_end_matches(['"', ']', ',']);
+            let last = key.rsplit('.').next().unwrap_or_default();
+            // A step of a loop is a line that begins with its operation.
+            let step = key
+                .trim_start_matches('"')
+                .split(' ')
+                .find(|word| word.parse::<u32>().is_err() && *word != "*");
+            last.trim_matches('"') == field || (key.starts_with('"') && step == Some(field))
         });
         Error::Invalid {
             file: self.file.to_owned(),
             line: own.map_or(line, |(index, _)| index + 1),
+            nearest: nearest_expected(&message),
             message,
-            nearest: None,
         }
     }
 
@@ -155,7 +193,7 @@ impl Place<'_> {
 
 /// The TOML reader has words of its own for unknown fields of an enum's variant:
 /// "unexpected keys in table: x, available keys: a, b".
-fn as_serde_words_it(message: &str) -> String {
+pub(super) fn as_serde_words_it(message: &str) -> String {
     let parts = message
         .strip_prefix("unexpected keys in table: ")
         .and_then(|rest| rest.split_once(", available keys: "));

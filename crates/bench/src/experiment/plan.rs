@@ -1,6 +1,6 @@
 //! How much of everything a benchmark runs.
 
-use super::{Experiment, Size, builtin};
+use super::{Experiment, Size, builtin, standard};
 
 /// The product that a benchmark goes through: experiments × delays × versions × runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ impl Plan {
     #[must_use]
     pub fn standard() -> Self {
         Self {
-            experiments: builtin(),
+            experiments: standard(),
             size: Size::Default,
             delays_ms: vec![0.0, 1.0, 10.0],
             versions: vec!["3".to_owned(), "4.1".to_owned()],
@@ -34,14 +34,22 @@ impl Plan {
     /// Within 40 seconds.
     #[must_use]
     pub fn quick() -> Self {
-        let experiments = builtin().into_iter().filter(|experiment| experiment.quick.is_some()).collect();
+        let experiments = standard().into_iter().filter(|experiment| experiment.quick.is_some()).collect();
         Self { experiments, size: Size::Quick, delays_ms: vec![0.0, 10.0], runs: 3, ..Self::standard() }
+    }
+
+    /// What `primetime bench --all` does: every built-in experiment in its quick size, at 0 and 10 ms, once.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { experiments: builtin(), runs: 1, ..Self::quick() }
     }
 
     /// Runs in all.
     #[must_use]
     pub fn runs_total(&self) -> u64 {
-        [self.experiments.len(), self.delays_ms.len(), self.versions.len()]
+        let points: usize =
+            self.experiments.iter().map(|experiment| experiment.setup(self.size).points().len()).sum();
+        [points, self.delays_ms.len(), self.versions.len()]
             .iter()
             .fold(u64::from(self.runs), |total, count| total.saturating_mul(*count as u64))
     }
@@ -53,7 +61,8 @@ impl Plan {
         let once: f64 = self
             .experiments
             .iter()
-            .filter_map(|experiment| experiment.setup(self.size).workload.seconds())
+            .flat_map(|experiment| experiment.setup(self.size).points())
+            .filter_map(|point| point.setup.seconds())
             .sum();
         once * self.delays_ms.len() as f64 * self.versions.len() as f64 * f64::from(self.runs)
     }

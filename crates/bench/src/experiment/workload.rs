@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::byte_size::byte_size;
+use super::composed::Composed;
 
 /// A workload, carried out by every client on files of its own unless said otherwise.
 ///
@@ -81,7 +82,7 @@ pub enum Workload {
     SmallFileRead {
         /// Files of each client.
         files: u64,
-        /// Size of each file.
+        /// Size of each file; of a composed workload the mean of the set with the largest ones.
         #[serde(deserialize_with = "byte_size")]
         file_bytes: u64,
         /// Threads of each client.
@@ -99,7 +100,7 @@ pub enum Workload {
         files: u64,
         /// Rounds for each file.
         rounds: u32,
-        /// Size of each file.
+        /// Size of each file; of a composed workload the mean of the set with the largest ones.
         #[serde(deserialize_with = "byte_size")]
         file_bytes: u64,
         /// Threads of each client.
@@ -109,6 +110,8 @@ pub enum Workload {
         /// No new file after this time; none to do all of them.
         seconds: Option<f64>,
     },
+    /// Put together from single operations.
+    Composed(Composed),
 }
 
 impl Workload {
@@ -123,6 +126,7 @@ impl Workload {
             Self::Create { .. } => "create",
             Self::SmallFileRead { .. } => "small-file-read",
             Self::LockedRead { .. } => "locked-read",
+            Self::Composed(_) => "composed",
         }
     }
 
@@ -136,6 +140,9 @@ impl Workload {
             | Self::Create { threads, .. }
             | Self::SmallFileRead { threads, .. }
             | Self::LockedRead { threads, .. } => *threads,
+            Self::Composed(composed) => {
+                composed.measured().map(|phase| composed.threads_of(phase)).max().unwrap_or(composed.threads)
+            }
         }
     }
 
@@ -150,10 +157,11 @@ impl Workload {
             Self::Create { file_bytes, .. }
             | Self::SmallFileRead { file_bytes, .. }
             | Self::LockedRead { file_bytes, .. } => *file_bytes,
+            Self::Composed(composed) => composed.io_bytes,
         }
     }
 
-    /// Size of each file.
+    /// Size of each file; of a composed workload the mean of the set with the largest ones.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         match self {
@@ -164,6 +172,9 @@ impl Workload {
             | Self::Create { file_bytes, .. }
             | Self::SmallFileRead { file_bytes, .. }
             | Self::LockedRead { file_bytes, .. } => *file_bytes,
+            Self::Composed(composed) => {
+                composed.sets.values().map(|set| set.size.mean() as u64).max().unwrap_or_default()
+            }
         }
     }
 
@@ -177,6 +188,9 @@ impl Workload {
             | Self::RandomWrite { .. } => Some(1),
             Self::SmallFileRead { files, .. } | Self::LockedRead { files, .. } => Some(*files),
             Self::Create { files, .. } => *files,
+            Self::Composed(composed) => {
+                Some(composed.sets.values().fold(0, |sum, set| sum.saturating_add(set.entries)))
+            }
         }
     }
 
@@ -190,6 +204,18 @@ impl Workload {
             | Self::RandomWrite { seconds, .. }
             | Self::SmallFileRead { seconds, .. } => Some(*seconds),
             Self::Create { seconds, .. } | Self::LockedRead { seconds, .. } => *seconds,
+            Self::Composed(composed) => composed.seconds(),
         }
+    }
+
+    /// Bytes that it keeps on the server for `clients` clients, in the mean, before anything is written.
+    #[must_use]
+    pub fn bytes_on_server(&self, clients: u32) -> f64 {
+        let each = match self {
+            Self::Composed(composed) => return composed.bytes_on_server(clients),
+            Self::SequentialRead { .. } | Self::RandomRead { .. } => 1.0,
+            _ => f64::from(clients),
+        };
+        self.file_bytes() as f64 * self.files().unwrap_or(1) as f64 * each
     }
 }

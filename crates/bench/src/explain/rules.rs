@@ -229,6 +229,11 @@ mod tests {
     fn cell(version: &str, rtt_ms: f64, rpcs: &[(&str, u64)]) -> Cell {
         let total: u64 = rpcs.iter().map(|(_, count)| count).sum();
         Cell {
+            compound_operations: Default::default(),
+            callbacks: Default::default(),
+            read_bytes: 0,
+            application_read_bytes: 0,
+            latency_ms: None,
             setting: samples::setting(version, rtt_ms),
             runs: vec![100.0, 101.0, 102.0],
             mean: 101.0,

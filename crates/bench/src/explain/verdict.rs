@@ -140,7 +140,7 @@ fn with_examples(comparisons: &[&Comparison]) -> String {
         .take(NAMED_MAX)
         .filter_map(|comparison| {
             let ratio = times(comparison.ratio?);
-            Some(format!("{} at {}: {ratio}×", comparison.experiment, delay(comparison.rtt_ms)))
+            Some(format!("{} at {}: {ratio}×", comparison.name(), delay(comparison.rtt_ms)))
         })
         .collect();
     if examples.is_empty() { String::new() } else { format!(" ({})", examples.join("; ")) }
@@ -153,6 +153,7 @@ mod tests {
     fn comparison(experiment: &str, ratio: f64, verdict: Outcome) -> Comparison {
         Comparison {
             experiment: experiment.to_owned(),
+            levels: Default::default(),
             rtt_ms: 10.0,
             baseline: "3".to_owned(),
             candidate: "4.1".to_owned(),

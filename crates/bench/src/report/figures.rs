@@ -85,7 +85,7 @@ impl Figures {
 }
 
 /// What is new in `items`, in their order.
-fn in_order(items: impl Iterator<Item = String>) -> Vec<String> {
+fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
         if !seen.contains(&item) {
@@ -97,10 +97,11 @@ fn in_order(items: impl Iterator<Item = String>) -> Vec<String> {
 
 fn questions(results: &Results) -> Vec<Question> {
     let known = experiment::builtin();
-    in_order(results.cells.iter().map(|cell| cell.setting.experiment.clone()))
+    let named = results.cells.iter().map(|cell| (cell.setting.name(), &cell.setting.experiment));
+    in_order(named)
         .into_iter()
-        .map(|name| {
-            let known = known.iter().find(|experiment| experiment.name == name);
+        .map(|(name, experiment)| {
+            let known = known.iter().find(|known| known.name == *experiment);
             Question { question: known.map_or_else(String::new, |known| known.question.clone()), name }
         })
         .collect()
@@ -109,7 +110,7 @@ fn questions(results: &Results) -> Vec<Question> {
 fn mean(cell: &Cell) -> Mean {
     let [low, high] = cell.ci95.unwrap_or([cell.mean; 2]);
     Mean {
-        experiment: cell.setting.experiment.clone(),
+        experiment: cell.setting.name(),
         delay: delay(cell.setting.rtt_ms),
         version: cell.version_name(),
         unit: cell.setting.metric.unit.clone(),
@@ -131,13 +132,13 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
         .filter_map(|comparison| {
             let value = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
             let [low, high] = comparison.ci95.filter(|[low, _]| *low > 0.0).unwrap_or([value; 2]);
-            let mut row = format!("{} · {}", comparison.experiment, delay(comparison.rtt_ms));
+            let mut row = format!("{} · {}", comparison.name(), delay(comparison.rtt_ms));
             if several {
                 row = format!("{row} · {}", version_name(&comparison.candidate, comparison.delegations));
             }
             Some(Ratio {
                 row,
-                experiment: comparison.experiment.clone(),
+                experiment: comparison.name(),
                 ratio: value,
                 low,
                 high,
@@ -154,7 +155,7 @@ fn requests(cell: &Cell) -> Vec<Requests> {
     cell.rpcs
         .iter()
         .map(|(operation, count)| Requests {
-            experiment: cell.setting.experiment.clone(),
+            experiment: cell.setting.name(),
             delay: delay(cell.setting.rtt_ms),
             version: cell.version_name(),
             operation: operation.clone(),

@@ -151,7 +151,7 @@ fn doubts(results: &Results) -> String {
     for cell in &results.cells {
         for doubt in &cell.doubts {
             let place =
-                format!("{} at {} ms, {}", cell.setting.experiment, cell.setting.rtt_ms, cell.version_name());
+                format!("{} at {} ms, {}", cell.setting.name(), cell.setting.rtt_ms, cell.version_name());
             places.entry(doubt).or_default().push(place);
         }
     }

@@ -7,12 +7,13 @@ use crate::text::{bytes, delay, measured, number, per_operation, ratio};
 /// Every comparison with its reason, in groups of one experiment.
 pub(super) fn comparisons(results: &Results) -> String {
     let mut rows = String::new();
-    let mut last = "";
+    let mut last = String::new();
     for comparison in &results.comparisons {
-        if comparison.experiment != last {
+        let name = comparison.name();
+        if name != last {
             rows.push_str(&group_row(results, comparison));
         }
-        last = &comparison.experiment;
+        last = name;
         rows.push_str(&comparison_row(results, comparison));
     }
     let [baseline, candidate] = column_names(&results.comparisons);
@@ -30,7 +31,7 @@ fn group_row(results: &Results, comparison: &Comparison) -> String {
         results.cells_of(comparison).map_or("", |(_, candidate)| candidate.setting.metric.unit.as_str());
     format!(
         "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"6\">{} <small>{}</small></th></tr>\n",
-        escape(&comparison.experiment),
+        escape(&comparison.name()),
         escape(unit)
     )
 }
@@ -113,7 +114,7 @@ pub(super) fn requests(cells: &[Cell]) -> String {
 fn cell_key(cell: &Cell) -> String {
     format!(
         "<th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td>",
-        escape(&cell.setting.experiment),
+        escape(&cell.setting.name()),
         escape(&delay(cell.setting.rtt_ms)),
         escape(&cell.version_name())
     )

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::Latency;
 use crate::statistics::{Better, estimate};
 
 /// What is measured, and which direction is good.
@@ -32,6 +33,9 @@ pub struct WireBytes {
 pub struct Setting {
     /// The experiment's name.
     pub experiment: String,
+    /// The level of each factor that the experiment varies, and the phase ([`PHASE`]) where it has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, String>,
     /// "3", "4.0", "4.1" or "4.2".
     pub version: String,
     /// Whether the client could use delegations (always false for version 3).
@@ -52,7 +56,29 @@ pub struct Setting {
     pub metric: Metric,
 }
 
+/// The factor that tells the phases of a composed workload apart.
+pub const PHASE: &str = "phase";
+
+/// An experiment with its levels, as it is shown to people: "create · threads 64".
+#[must_use]
+pub fn named(experiment: &str, levels: &BTreeMap<String, String>) -> String {
+    let mut name = experiment.to_owned();
+    for (factor, level) in levels {
+        match factor.as_str() {
+            PHASE => name.push_str(&format!(" · {level}")),
+            factor => name.push_str(&format!(" · {} {level}", factor.rsplit('.').next().unwrap_or(factor))),
+        }
+    }
+    name
+}
+
 impl Setting {
+    /// The experiment with its levels, as it is shown to people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        named(&self.experiment, &self.levels)
+    }
+
     /// Whether `other` is the same but for the version and what only some versions have (delegations).
     #[must_use]
     pub fn differs_only_in_version(&self, other: &Self) -> bool {
@@ -79,6 +105,21 @@ pub struct Run {
     /// Requests by operation. A COMPOUND counts once, under the operation that it was sent for.
     #[serde(default)]
     pub rpcs: BTreeMap<String, u64>,
+    /// How often each operation of NFSv4 was sent inside COMPOUNDs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub compound_operations: BTreeMap<String, u64>,
+    /// How often the server sent each callback.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub callbacks: BTreeMap<String, u64>,
+    /// Bytes of files in the replies to READ, without what surrounds them.
+    #[serde(default)]
+    pub read_bytes: u64,
+    /// Bytes that the applications read.
+    #[serde(default)]
+    pub application_read_bytes: u64,
+    /// How long the operations of the applications took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<Latency>,
     /// Bytes on the wire.
     #[serde(default)]
     pub wire_bytes: WireBytes,
@@ -128,6 +169,21 @@ pub struct Cell {
     pub rpcs: BTreeMap<String, u64>,
     /// Their sum.
     pub rpcs_total: u64,
+    /// How often each operation of NFSv4 was sent inside COMPOUNDs in the median run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub compound_operations: BTreeMap<String, u64>,
+    /// How often the server sent each callback in the median run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub callbacks: BTreeMap<String, u64>,
+    /// Bytes of files in the replies to READ, without what surrounds them, in the median run.
+    #[serde(default)]
+    pub read_bytes: u64,
+    /// Bytes that the applications read in the median run.
+    #[serde(default)]
+    pub application_read_bytes: u64,
+    /// How long the operations of the applications took in the median run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<Latency>,
     /// Bytes on the wire in the median run.
     pub wire_bytes: WireBytes,
     /// Mean wait of a request in its client in the median run, in milliseconds.
@@ -165,6 +221,11 @@ impl Cell {
             application_bytes: median.application_bytes,
             rpcs: median.rpcs.clone(),
             rpcs_total: median.rpcs.values().sum(),
+            compound_operations: median.compound_operations.clone(),
+            callbacks: median.callbacks.clone(),
+            read_bytes: median.read_bytes,
+            application_read_bytes: median.application_read_bytes,
+            latency_ms: median.latency_ms,
             wire_bytes: median.wire_bytes,
             queue_ms: median.queue_ms,
             wire_ms: median.wire_ms,
@@ -180,6 +241,21 @@ impl Cell {
     #[must_use]
     pub fn rpcs_per_operation(&self) -> Option<f64> {
         (self.operations > 0).then(|| self.rpcs_total as f64 / self.operations as f64)
+    }
+
+    /// What the applications read ÷ what their clients read from the server; none when either read nothing. More than 1
+    /// is the gain of caches, less the waste of reading ahead.
+    #[must_use]
+    pub fn read_gain(&self) -> Option<f64> {
+        (self.read_bytes > 0 && self.application_read_bytes > 0)
+            .then(|| self.application_read_bytes as f64 / self.read_bytes as f64)
+    }
+
+    /// The share of the requests that have one of `names`; none when there was no request.
+    #[must_use]
+    pub fn share_of(&self, names: &[&str]) -> Option<f64> {
+        let own: u64 = names.iter().filter_map(|name| self.rpcs.get(*name)).sum();
+        (self.rpcs_total > 0).then(|| own as f64 / self.rpcs_total as f64)
     }
 
     /// The version with "without delegations" where it has them and could not use them.

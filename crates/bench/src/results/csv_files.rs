@@ -1,5 +1,6 @@
 //! The CSV files beside `results.json`: one table each, one header line, numbers unrounded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::file::write_whole;
@@ -16,13 +17,14 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
     write_table(&directory.join("rpcs.csv"), &RPCS, results.cells.iter().flat_map(rpc_rows))
 }
 
-const KEY: [&str; 4] = ["experiment", "version", "delegations", "rtt_ms"];
+const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 25] = [
+const CELLS: [&str; 26] = [
     KEY[0],
     KEY[1],
     KEY[2],
     KEY[3],
+    KEY[4],
     "server",
     "client",
     "clients",
@@ -46,11 +48,12 @@ const CELLS: [&str; 25] = [
     "doubts",
 ];
 
-const RUNS: [&str; 16] = [
+const RUNS: [&str; 17] = [
     KEY[0],
     KEY[1],
     KEY[2],
     KEY[3],
+    KEY[4],
     "block",
     "value",
     "seconds",
@@ -65,8 +68,9 @@ const RUNS: [&str; 16] = [
     "doubts",
 ];
 
-const COMPARISONS: [&str; 12] = [
+const COMPARISONS: [&str; 13] = [
     "experiment",
+    "levels",
     "rtt_ms",
     "baseline",
     "candidate",
@@ -80,7 +84,7 @@ const COMPARISONS: [&str; 12] = [
     "reason",
 ];
 
-const RPCS: [&str; 7] = [KEY[0], KEY[1], KEY[2], KEY[3], "block", "operation", "count"];
+const RPCS: [&str; 8] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count"];
 
 fn write_table(path: &Path, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), Error> {
     let csv_error = |source| Error::Csv { path: path.to_owned(), source };
@@ -97,6 +101,7 @@ fn key(cell: &Cell) -> Vec<String> {
     let setting = &cell.setting;
     vec![
         setting.experiment.clone(),
+        levels(&setting.levels),
         setting.version.clone(),
         setting.delegations.to_string(),
         setting.rtt_ms.to_string(),
@@ -163,6 +168,7 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
         let [low, high] = ends(comparison.ci95);
         vec![
             comparison.experiment.clone(),
+            levels(&comparison.levels),
             comparison.rtt_ms.to_string(),
             comparison.baseline.clone(),
             comparison.candidate.clone(),
@@ -186,6 +192,12 @@ fn rpc_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
             row
         })
     })
+}
+
+/// "phase=rewrite;threads=8".
+fn levels(levels: &BTreeMap<String, String>) -> String {
+    let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
+    levels.join(";")
 }
 
 fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
@@ -226,7 +238,7 @@ mod tests {
         let mut results = samples::results();
         results.comparisons[0].reason = "a, \"b\"\nc".to_owned();
         write_csv(&results, directory.path()).unwrap();
-        assert_eq!(&rows(directory.path(), "comparisons.csv")[0][11], "a, \"b\"\nc");
+        assert_eq!(&rows(directory.path(), "comparisons.csv")[0][12], "a, \"b\"\nc");
     }
 
     #[test]
@@ -237,6 +249,6 @@ mod tests {
         results.comparisons[0].ci95 = None;
         write_csv(&results, directory.path()).unwrap();
         let row = &rows(directory.path(), "comparisons.csv")[0];
-        assert_eq!((&row[5], &row[6], &row[7]), ("", "", ""));
+        assert_eq!((&row[6], &row[7], &row[8]), ("", "", ""));
     }
 }

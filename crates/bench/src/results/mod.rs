@@ -8,14 +8,18 @@ mod cell;
 mod csv_files;
 mod environment;
 mod file;
+mod latency;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use cell::{Cell, Metric, Run, Setting, WireBytes, version_name};
+pub use cell::{Cell, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
 pub use csv_files::write_csv;
 pub use environment::{Environment, Link};
 pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
+pub use latency::Latency;
 
 use crate::statistics::Outcome;
 
@@ -42,7 +46,9 @@ impl Results {
     #[must_use]
     pub fn cells_of(&self, comparison: &Comparison) -> Option<(&Cell, &Cell)> {
         let of_experiment = |cell: &&Cell| {
-            cell.setting.experiment == comparison.experiment && cell.setting.rtt_ms == comparison.rtt_ms
+            cell.setting.experiment == comparison.experiment
+                && cell.setting.levels == comparison.levels
+                && cell.setting.rtt_ms == comparison.rtt_ms
         };
         let candidate = self.cells.iter().filter(of_experiment).find(|cell| {
             cell.setting.version == comparison.candidate && cell.setting.delegations == comparison.delegations
@@ -60,6 +66,9 @@ impl Results {
 pub struct Comparison {
     /// The experiment's name.
     pub experiment: String,
+    /// The levels of its factors.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, String>,
     /// The round-trip delay asked for, in milliseconds.
     pub rtt_ms: f64,
     /// Version of the baseline, such as "3".
@@ -83,6 +92,14 @@ pub struct Comparison {
     pub p_same: f64,
     /// Why, in one or two sentences with the numbers.
     pub reason: String,
+}
+
+impl Comparison {
+    /// The experiment with its levels, as it is shown to people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        named(&self.experiment, &self.levels)
+    }
 }
 
 /// What to do.

@@ -1,6 +1,7 @@
 //! What is compared: a version, with or without delegations.
 
 use crate::results::version_name;
+use crate::workload::Habits;
 
 /// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,11 @@ pub(crate) struct Arm {
 }
 
 impl Arm {
+    /// What its clients may do of their own accord.
+    pub(crate) fn habits(&self, readahead: bool) -> Habits {
+        Habits { delegations: self.delegations, readahead }
+    }
+
     /// How it is shown to people.
     pub(crate) fn name(&self) -> String {
         version_name(&self.version, self.delegations)

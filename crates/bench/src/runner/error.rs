@@ -15,7 +15,7 @@ pub enum Error {
     Experiment(#[from] experiment::Error),
     /// An experiment measures what no workload counts.
     #[error(
-        "the experiment {experiment} measures in `{unit}`, which no workload counts; use `op/s` or `MB/s`"
+        "the experiment {experiment} measures in `{unit}`, which no workload counts; use `op/s`, `MB/s`, `ms` or `s`"
     )]
     Unit {
         /// Its name.

@@ -15,7 +15,7 @@ use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
 use crate::experiment::{Experiment, Setup};
 use crate::results::{Run, WireBytes};
-use crate::workload::{self, Address, Curve, Gate, Mount, Place, Station};
+use crate::workload::{self, Address, Curve, Gate, Mount, Part, Place, Station};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -28,8 +28,9 @@ const BUSY_SHARE_MAX: f64 = 0.8;
 /// What all runs of an experiment have in common.
 pub(crate) struct Trial<'a> {
     pub(crate) experiment: &'a Experiment,
+    pub(crate) levels: &'a BTreeMap<String, String>,
     pub(crate) setup: &'a Setup,
-    pub(crate) quantity: Quantity,
+    pub(crate) parts: &'a [Part],
     pub(crate) place: Place,
     pub(crate) server: &'a Server,
     pub(crate) stop: &'a Stop,
@@ -53,8 +54,8 @@ impl Trial<'_> {
         workload::prepare(&self.setup.workload, witness, &self.place).await.map_err(failed)
     }
 
-    /// Measures `arm` once, through the link that ends at `address`.
-    pub(crate) async fn run(&self, arm: &Arm, address: &Address, number: Number) -> Result<Run, Error> {
+    /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured.
+    pub(crate) async fn run(&self, arm: &Arm, address: &Address, number: Number) -> Result<Vec<Run>, Error> {
         let failed = |error: &workload::Error| Error::workload(&self.experiment.name, &arm.name(), error);
         let workload = &self.setup.workload;
         workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
@@ -68,7 +69,20 @@ impl Trial<'_> {
         let measured = measured.await;
         shut_down(mounts).await;
         let seen = measured?;
-        let mut outcome = outcome(&seen.curves, self.quantity)
+        self.stop
+            .or(async {
+                let removed = workload::remove_run(workload, &self.server.witness, &self.place, number.run);
+                removed.await.map_err(|error| failed(&error))
+            })
+            .await?;
+        let parts = self.parts.iter().zip(&seen).filter(|(part, _)| part.measured);
+        parts.map(|(part, seen)| self.run_of_part(part, seen, arm, number)).collect()
+    }
+
+    fn run_of_part(&self, part: &Part, seen: &Seen, arm: &Arm, number: Number) -> Result<Run, Error> {
+        let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
+        let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
+        let mut outcome = outcome(&seen.curves, quantity, self.stagger())
             .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
@@ -84,7 +98,8 @@ impl Trial<'_> {
         let mut connecting = JoinSet::new();
         for _ in 0..self.setup.clients {
             let (address, arm) = (address.clone(), arm.clone());
-            connecting.spawn(async move { Mount::connect(&address, &arm.version, arm.delegations).await });
+            let habits = arm.habits(self.setup.readahead);
+            connecting.spawn(async move { Mount::connect(&address, &arm.version, habits).await });
         }
         let mut mounts = Vec::new();
         while let Some(ended) = connecting.join_next().await {
@@ -94,8 +109,12 @@ impl Trial<'_> {
     }
 
     /// As [`Trial::measure`], given up when it takes far longer than the workload's own limit.
-    async fn measure_in_time(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Seen, workload::Error> {
-        let seconds = self.setup.workload.seconds();
+    async fn measure_in_time(
+        &self,
+        mounts: &[Arc<Mount>],
+        number: Number,
+    ) -> Result<Vec<Seen>, workload::Error> {
+        let seconds = self.setup.seconds();
         let Some(limit) = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
             return self.measure(mounts, number).await;
         };
@@ -105,10 +124,15 @@ impl Trial<'_> {
             .unwrap_or(Err(workload::Error::Stuck { seconds: patience.as_secs() }))
     }
 
+    fn stagger(&self) -> Duration {
+        Duration::try_from_secs_f64(self.setup.stagger_seconds).unwrap_or_default()
+    }
+
     /// Lets all clients work.
-    async fn measure(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Seen, workload::Error> {
+    async fn measure(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Vec<Seen>, workload::Error> {
         let workload = &self.setup.workload;
-        let gate = Gate::new(self.setup.clients as usize * workload.threads() as usize);
+        let gates: Vec<Gate> =
+            self.parts.iter().map(|part| Gate::new(part.waiting(self.setup.clients))).collect();
         let mut clients = JoinSet::new();
         for (mount, client) in mounts.iter().zip(0..) {
             let station = Station {
@@ -118,28 +142,34 @@ impl Trial<'_> {
                 client,
                 run: number.run,
                 block: number.block,
-                gate: gate.clone(),
+                gates: gates.clone(),
+                stagger: self.stagger(),
             };
             let workload = workload.clone();
             clients.spawn(async move { (client, workload::run(workload, station).await) });
         }
         let look = || Look::at(mounts);
         let mut curves = BTreeMap::new();
-        let before = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
-        let after = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
+        let mut looks = Vec::new();
+        for gate in &gates {
+            let before = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
+            let after = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
+            looks.push((before, after));
+        }
         while let Some(ended) = clients.join_next().await {
             let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
             curves.insert(client, outcome?);
         }
-        Ok(Seen {
-            curves: curves.into_values().collect(),
-            busy: after.busy(&before),
-            counters: after.since(&before),
-        })
+        let seen = looks.iter().enumerate().map(|(part, (before, after))| Seen {
+            curves: curves.values().filter_map(|parts: &Vec<Vec<Curve>>| parts.get(part).cloned()).collect(),
+            busy: after.busy(before),
+            counters: after.since(before),
+        });
+        Ok(seen.collect())
     }
 }
 
-/// What one run showed.
+/// What one part of a run showed.
 struct Seen {
     /// Of all threads, by client.
     curves: Vec<Vec<Curve>>,
@@ -177,14 +207,15 @@ impl Look {
     }
 }
 
-type Clients = JoinSet<(u32, Result<Vec<Curve>, workload::Error>)>;
+/// The curves of each client's threads, by part.
+type Clients = JoinSet<(u32, Result<Vec<Vec<Curve>>, workload::Error>)>;
 
 /// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for ever. A client
 /// that the last thread at the gate belongs to may be done with everything before we hear that the gate is open;
 /// what it has goes into `done`.
 async fn unless_one_fails<T>(
     clients: &mut Clients,
-    done: &mut BTreeMap<u32, Vec<Curve>>,
+    done: &mut BTreeMap<u32, Vec<Vec<Curve>>>,
     passing: impl Future<Output = T>,
 ) -> Result<T, workload::Error> {
     let mut passing = std::pin::pin!(passing);
@@ -218,6 +249,11 @@ fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
         seconds: outcome.seconds,
         operations: outcome.operations,
         application_bytes: outcome.application_bytes,
+        application_read_bytes: outcome.application_read_bytes,
+        read_bytes: counters.data_read,
+        compound_operations: owned(&counters.operations),
+        callbacks: owned(&counters.callbacks),
+        latency_ms: outcome.latency_ms,
         rpcs: counters.requests.iter().map(|(name, stats)| ((*name).to_owned(), stats.requests)).collect(),
         wire_bytes: WireBytes { sent: counters.bytes_sent(), received: counters.bytes_received() },
         queue_ms: mean_ms(counters.queued()),
@@ -227,6 +263,10 @@ fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
         fairness: outcome.fairness,
         doubts: outcome.doubts,
     }
+}
+
+fn owned(counts: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use std::path::PathBuf;
 
 pub use error::Error;
 
-use crate::experiment::{Experiment, Plan};
-use crate::results::{Cell, Environment, Results, Run, Setting, write_csv};
+use crate::experiment::{Experiment, Plan, Point};
+use crate::results::{Cell, Environment, Metric, PHASE, Results, Run, Setting, named, write_csv};
 use crate::terminal::Progress;
-use crate::workload::{self, Place};
+use crate::workload::{self, Part, Place};
 use crate::{compare, report};
 
 use arm::{Arm, arms};
@@ -126,6 +126,12 @@ fn check(options: &Options) -> Result<Vec<Arm>, Error> {
     }
     for experiment in &plan.experiments {
         Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
+        for unit in workload::parts(&experiment.setup(plan.size).workload)
+            .iter()
+            .filter_map(|part| part.unit.as_ref())
+        {
+            Quantity::of_unit(&experiment.name, unit)?;
+        }
     }
     Ok(arms(&plan.versions, options.without_delegations))
 }
@@ -150,18 +156,22 @@ async fn measure_all(
     let mut progress = Progress::new(plan.runs_total() / plan.versions.len() as u64 * arms.len() as u64);
     let mut cells = Vec::new();
     for (experiment, number) in plan.experiments.iter().zip(0..) {
-        progress.step(&format!("{}: preparing", experiment.name));
-        let mut setup = experiment.setup(plan.size).clone();
-        setup.clients = options.clients.unwrap_or(setup.clients);
-        let place = Place {
-            directory: format!("{}/{number}-{}", server.directory, experiment.name),
-            clients: setup.clients,
-            seed: options.seed,
-        };
-        let quantity = Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
-        let trial = Trial { experiment, setup: &setup, quantity, place, server, stop };
-        stop.or(trial.prepare(&arms[0])).await?;
-        cells.extend(measure_experiment(&trial, options, arms, &links, number, &mut progress).await?);
+        for (point, nth) in experiment.setup(plan.size).points().into_iter().zip(0..) {
+            let Point { levels, mut setup } = point;
+            progress.step(&format!("{}: preparing", named(&experiment.name, &levels)));
+            setup.clients = options.clients.unwrap_or(setup.clients);
+            let place = Place {
+                directory: format!("{}/{number}-{nth}-{}", server.directory, experiment.name),
+                clients: setup.clients,
+                seed: options.seed,
+            };
+            let parts = workload::parts(&setup.workload);
+            let trial =
+                Trial { experiment, levels: &levels, setup: &setup, parts: &parts, place, server, stop };
+            stop.or(trial.prepare(&arms[0])).await?;
+            let setting = number << 8 | nth;
+            cells.extend(measure_point(&trial, options, arms, &links, setting, &mut progress).await?);
+        }
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
     Ok(compare::results(environment, cells))
@@ -216,8 +226,8 @@ async fn check_links_again(
     Ok(())
 }
 
-/// The cells of one experiment: for each delay blocks of paired runs.
-async fn measure_experiment(
+/// The cells of one point of an experiment: for each delay blocks of paired runs.
+async fn measure_point(
     trial: &Trial<'_>,
     options: &Options,
     arms: &[Arm],
@@ -228,8 +238,8 @@ async fn measure_experiment(
     let mut cells = Vec::new();
     let mut run = 0;
     for (link, nth) in links.iter().zip(0..) {
-        progress.step(&format!("{} at {} ms", trial.experiment.name, link.rtt_ms));
-        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); arms.len()];
+        progress.step(&format!("{} at {} ms", named(&trial.experiment.name, trial.levels), link.rtt_ms));
+        let mut runs: Vec<Vec<Vec<Run>>> = vec![Vec::new(); arms.len()];
         for block in 0..options.plan.runs {
             for index in order::of_block(options.seed, number << 16 | nth, block, arms.len()) {
                 run += 1;
@@ -237,27 +247,34 @@ async fn measure_experiment(
                 progress.run_done();
             }
         }
-        for (arm, runs) in arms.iter().zip(runs) {
-            cells.extend(Cell::from_runs(setting(trial, arm, link.rtt_ms), runs));
+        let measured = trial.parts.iter().filter(|part| part.measured);
+        for (part, nth) in measured.zip(0..) {
+            for (arm, runs) in arms.iter().zip(&runs) {
+                let runs = runs.iter().filter_map(|parts| parts.get(nth).cloned()).collect();
+                cells.extend(Cell::from_runs(setting(trial, part, arm, link.rtt_ms), runs));
+            }
         }
     }
     Ok(cells)
 }
 
-fn setting(trial: &Trial<'_>, arm: &Arm, rtt_ms: f64) -> Setting {
+fn setting(trial: &Trial<'_>, part: &Part, arm: &Arm, rtt_ms: f64) -> Setting {
     let Experiment { name, metric, .. } = trial.experiment;
-    let workload = &trial.setup.workload;
+    let mut levels = trial.levels.clone();
+    levels.extend(part.name.as_ref().map(|name| (PHASE.to_owned(), name.clone())));
+    let unit = part.unit.as_ref().unwrap_or(&metric.unit);
     Setting {
         experiment: name.clone(),
+        levels,
         version: arm.version.clone(),
         delegations: arm.delegations,
         server: trial.server.name.clone(),
         client: CLIENT.to_owned(),
         rtt_ms,
         clients: trial.setup.clients,
-        threads: workload.threads(),
-        io_bytes: workload.io_bytes(),
-        metric: metric.clone(),
+        threads: part.threads,
+        io_bytes: trial.setup.workload.io_bytes(),
+        metric: Metric { unit: unit.clone(), ..metric.clone() },
     }
 }
 

@@ -38,7 +38,9 @@ impl Server {
         let url = own.as_ref().map(OwnServer::url).or(options.server.as_deref()).unwrap_or_default();
         let address = Address::parse(url).map_err(Error::Usage)?;
         let name = if own.is_some() { OWN.to_owned() } else { address.to_string() };
-        let witness = connect(&address, &name, first).await?;
+        // What it holds would have to be recalled from it.
+        let witness = Arm { delegations: false, ..first.clone() };
+        let witness = connect(&address, &name, &witness).await?;
         Ok(Self { name, address, directory: fresh_name(options.seed), witness: Arc::new(witness), own })
     }
 
@@ -81,7 +83,7 @@ impl Server {
 }
 
 async fn connect(address: &Address, name: &str, arm: &Arm) -> Result<Mount, Error> {
-    Mount::connect(address, &arm.version, arm.delegations).await.map_err(|error| Error::Server {
+    Mount::connect(address, &arm.version, arm.habits(true)).await.map_err(|error| Error::Server {
         server: name.to_owned(),
         version: arm.version.clone(),
         cause: error.to_string(),

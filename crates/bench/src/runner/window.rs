@@ -5,8 +5,9 @@
 use std::time::{Duration, Instant};
 
 use super::Error;
+use crate::results::Latency;
 use crate::statistics::jain_index;
-use crate::workload::Curve;
+use crate::workload::{Curve, empty_histogram};
 
 /// A start skew above this share of the window is a doubt.
 const SKEW_SHARE_MAX: f64 = 0.01;
@@ -18,6 +19,10 @@ pub(crate) enum Quantity {
     Operations,
     /// 10⁶ bytes of the application for each second.
     Megabytes,
+    /// The mean time of an operation, in milliseconds.
+    MeanMilliseconds,
+    /// The time for all of the work, in seconds.
+    Seconds,
 }
 
 impl Quantity {
@@ -26,6 +31,8 @@ impl Quantity {
         match unit {
             "op/s" => Ok(Self::Operations),
             "MB/s" => Ok(Self::Megabytes),
+            "ms" => Ok(Self::MeanMilliseconds),
+            "s" => Ok(Self::Seconds),
             _ => Err(Error::Unit { experiment: experiment.to_owned(), unit: unit.to_owned() }),
         }
     }
@@ -38,6 +45,8 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
     pub(crate) operations: u64,
     pub(crate) application_bytes: u64,
+    pub(crate) application_read_bytes: u64,
+    pub(crate) latency_ms: Option<Latency>,
     pub(crate) start_skew_ms: f64,
     pub(crate) client_values: Vec<f64>,
     pub(crate) fairness: Option<f64>,
@@ -49,8 +58,11 @@ pub(crate) struct Outcome {
 ///
 /// The value is that of the window from the last start to the first stop; operations and bytes are all that were
 /// completed, because they are set against the requests of the whole run.
-pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity) -> Option<Outcome> {
-    let working = || clients.iter().flatten().filter(|curve| curve.operations() > 0);
+///
+/// `stagger` is how much later than the one before it each client was meant to start.
+pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity, stagger: Duration) -> Option<Outcome> {
+    let clients: Vec<&Vec<Curve>> = clients.iter().filter(|curves| !curves.is_empty()).collect();
+    let working = || clients.iter().flat_map(|curves| *curves).filter(|curve| curve.operations() > 0);
     let from = working().map(Curve::start).max()?;
     let to = working().map(Curve::stop).min()?;
     let window = to.saturating_duration_since(from);
@@ -59,7 +71,7 @@ pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity) -> Option<Outc
     }
     let client_values: Vec<f64> =
         clients.iter().map(|curves| rate(curves, from, to, window, quantity)).collect();
-    let skew = start_skew(clients);
+    let skew = start_skew(&clients, stagger);
     let mut doubts = Vec::new();
     if skew.as_secs_f64() > window.as_secs_f64() * SKEW_SHARE_MAX {
         doubts
@@ -68,11 +80,22 @@ pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity) -> Option<Outc
     if client_values.contains(&0.0) {
         doubts.push("A client completed nothing while the others worked.".to_owned());
     }
+    let mut latency = empty_histogram();
+    for curve in working() {
+        latency.add(curve.latency()).expect("all histograms have the same bounds");
+    }
+    let value = match quantity {
+        Quantity::Operations | Quantity::Megabytes => client_values.iter().sum(),
+        Quantity::MeanMilliseconds => latency.mean() / 1000.0,
+        Quantity::Seconds => all_of_it(&clients).as_secs_f64(),
+    };
     Some(Outcome {
-        value: client_values.iter().sum(),
+        value,
         seconds: window.as_secs_f64(),
         operations: working().map(Curve::operations).sum(),
         application_bytes: working().map(Curve::bytes).sum(),
+        application_read_bytes: working().map(Curve::bytes_read).sum(),
+        latency_ms: Latency::of(&latency),
         start_skew_ms: skew.as_secs_f64() * 1000.0,
         fairness: jain_index(&client_values),
         client_values,
@@ -86,17 +109,31 @@ fn rate(curves: &[Curve], from: Instant, to: Instant, window: Duration, quantity
         .map(|curve| {
             let work = curve.between(from, to);
             match quantity {
-                Quantity::Operations => work.operations,
                 Quantity::Megabytes => work.bytes / 1e6,
+                _ => work.operations,
             }
         })
         .sum();
     done / window.as_secs_f64()
 }
 
-/// From the first to the last client's start, a client's start being that of its first thread.
-fn start_skew(clients: &[Vec<Curve>]) -> Duration {
-    let starts = || clients.iter().filter_map(|curves| curves.iter().map(Curve::start).min());
+/// From the first start to the last stop.
+fn all_of_it(clients: &[&Vec<Curve>]) -> Duration {
+    let curves = || clients.iter().flat_map(|curves| *curves);
+    match (curves().map(Curve::start).min(), curves().map(Curve::stop).max()) {
+        (Some(first), Some(last)) => last.saturating_duration_since(first),
+        _ => Duration::ZERO,
+    }
+}
+
+/// From the first to the last client's start, a client's start being that of its first thread, and what it was meant to
+/// be later taken off.
+fn start_skew(clients: &[&Vec<Curve>], stagger: Duration) -> Duration {
+    let starts = || {
+        let first = clients.iter().filter_map(|curves| curves.iter().map(Curve::start).min());
+        let meant = (0..).map(|client| stagger * client);
+        first.zip(meant).filter_map(|(start, meant)| start.checked_sub(meant))
+    };
     match (starts().min(), starts().max()) {
         (Some(first), Some(last)) => last.saturating_duration_since(first),
         _ => Duration::ZERO,
@@ -121,7 +158,7 @@ mod tests {
     fn the_window_is_where_all_clients_work() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 50)]];
-        let outcome = outcome(&clients, Quantity::Operations).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap();
         assert!((outcome.seconds - 0.5).abs() < 1e-9);
         assert!((outcome.value - 200.0).abs() < 1e-6, "{outcome:?}");
         assert_eq!((outcome.operations, outcome.application_bytes), (150, 150_000_000));
@@ -133,7 +170,7 @@ mod tests {
     fn a_slow_client_shows_in_values_and_fairness() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 0, 100, 10)]];
-        let outcome = outcome(&clients, Quantity::Megabytes).unwrap();
+        let outcome = outcome(&clients, Quantity::Megabytes, Duration::ZERO).unwrap();
         assert!((outcome.client_values[0] - 100.0).abs() < 1e-6, "{outcome:?}");
         assert!((outcome.client_values[1] - 10.0).abs() < 1e-6, "{outcome:?}");
         assert!(outcome.fairness.unwrap() < 0.7);
@@ -144,7 +181,7 @@ mod tests {
     fn threads_in_step_are_not_rounded_to_whole_operations() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 60, 3), curve(origin, 0, 70, 3)]];
-        let outcome = outcome(&clients, Quantity::Operations).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap();
         assert!((outcome.value - (1000.0 / 60.0 + 1000.0 / 70.0)).abs() < 1e-6, "{outcome:?}");
     }
 
@@ -152,13 +189,13 @@ mod tests {
     fn idle_threads_do_not_end_the_window_and_nothing_done_is_no_outcome() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 10), curve(origin, 0, 1, 0)]];
-        assert_eq!(outcome(&clients, Quantity::Operations).unwrap().operations, 10);
-        assert_eq!(outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations), None);
+        assert_eq!(outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap().operations, 10);
+        assert_eq!(outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations, Duration::ZERO), None);
     }
 
     #[test]
     fn a_unit_that_no_workload_counts_is_refused() {
         assert_eq!(Quantity::of_unit("own", "MB/s").unwrap(), Quantity::Megabytes);
-        assert!(Quantity::of_unit("own", "s").unwrap_err().to_string().contains("`s`"));
+        assert!(Quantity::of_unit("own", "h").unwrap_err().to_string().contains("`h`"));
     }
 }

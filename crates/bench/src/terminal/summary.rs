@@ -50,24 +50,24 @@ fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), s
         [version_name(baseline, false), version_name(candidate, delegations)].map(|name| printable(&name));
     let ratio_title = format!("{} ÷ {} [95 %]", names[1], names[0]);
     table.set_header(["experiment", "delay", &names[0], &names[1], &ratio_title, "verdict"]);
-    let mut last = "";
+    let mut last = String::new();
     for comparison in own {
         // The name stands once for its delays.
-        let name =
-            if comparison.experiment == last && style != Style::Plain { "" } else { &comparison.experiment };
-        last = &comparison.experiment;
+        let name = comparison.name();
+        let shown = if name == last && style != Style::Plain { "" } else { name.as_str() };
         let means = results
             .cells_of(comparison)
             .map_or([String::new(), String::new()], |(left, right)| [mean(left), mean(right)]);
         let [left, right] = means;
         table.add_row([
-            TableCell::new(printable(name)),
+            TableCell::new(printable(shown)),
             TableCell::new(delay(comparison.rtt_ms)),
             TableCell::new(left),
             TableCell::new(right),
             TableCell::new(ratio(comparison.ratio, comparison.ci95)),
             verdict(comparison.verdict, style),
         ]);
+        last = name;
     }
     align_right(&mut table, 1..5);
     finished(&mut table)
@@ -78,7 +78,7 @@ fn cell_table(cells: &[Cell], style: Style) -> String {
     table.set_header(["experiment", "delay", "version", "mean"]);
     for cell in cells {
         table.add_row([
-            printable(&cell.setting.experiment),
+            printable(&cell.setting.name()),
             delay(cell.setting.rtt_ms),
             printable(&cell.version_name()),
             mean(cell),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Limit, Mount, Pattern, Place, Station, files};
+use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files};
 
 /// How many files a client still has to create.
 #[derive(Debug)]
@@ -53,8 +53,7 @@ pub(super) async fn run(
         .bytes(0, file_bytes as usize);
     // Applications work in a directory; the way there is no part of creating a file.
     station.mount.visit(&directory).await?;
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, seconds);
+    let (start, limit) = station.begin(seconds).await;
     let mut curve = Curve::new(start);
     let mut now = start;
     while !limit.is_over(now) && files.take() {
@@ -70,7 +69,7 @@ pub(super) async fn run(
         curve.complete(now, file_bytes);
         consume_budget().await;
     }
-    station.gate.finish().await;
+    station.finish().await;
     Ok(curve)
 }
 

@@ -6,8 +6,13 @@
 
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
+
 /// Marks that are kept; when there are more, every second one is dropped.
 const MARKS_MAX: usize = 4096;
+
+/// Longer operations count as this, in microseconds: an hour.
+const LATENCY_MAX_MICROS: u64 = 3_600_000_000;
 
 /// Work done up to some moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -33,17 +38,41 @@ pub(crate) struct Curve {
     last: Mark,
     /// Completions for each mark.
     stride: u64,
+    latency: Histogram<u64>,
+    bytes_read: u64,
 }
 
 impl Curve {
     /// A thread that begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         let zero = Mark { after: Duration::ZERO, operations: 0, bytes: 0 };
-        Self { start, marks: vec![zero], last: zero, stride: 1 }
+        Self { start, marks: vec![zero], last: zero, stride: 1, latency: empty_histogram(), bytes_read: 0 }
     }
 
-    /// One operation over `bytes` bytes is complete at `now`.
+    /// One operation over `bytes` bytes is complete at `now`; it began when the one before it was.
     pub(crate) fn complete(&mut self, now: Instant, bytes: u64) {
+        self.complete_since(self.stop(), now, bytes);
+    }
+
+    /// So many of the bytes of the operations were read.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        self.bytes_read += bytes;
+    }
+
+    /// Bytes read in all.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// The thread did something until `now` that is no operation.
+    pub(crate) fn busy_until(&mut self, now: Instant) {
+        self.last.after = now.saturating_duration_since(self.start);
+    }
+
+    /// As [`Curve::complete`] for an operation that `began` later.
+    pub(crate) fn complete_since(&mut self, began: Instant, now: Instant, bytes: u64) {
+        let micros = u64::try_from(now.saturating_duration_since(began).as_micros()).unwrap_or(u64::MAX);
+        self.latency.saturating_record(micros.max(1));
         self.last = Mark {
             after: now.saturating_duration_since(self.start),
             operations: self.last.operations + 1,
@@ -64,7 +93,12 @@ impl Curve {
         self.start
     }
 
-    /// When its last operation was complete; its start when it completed none.
+    /// How long its operations took, in microseconds.
+    pub(crate) fn latency(&self) -> &Histogram<u64> {
+        &self.latency
+    }
+
+    /// When it had done all of its work; its start when it did nothing.
     pub(crate) fn stop(&self) -> Instant {
         self.start + self.last.after
     }
@@ -105,6 +139,11 @@ impl Curve {
             bytes: between(left.bytes, right.bytes),
         }
     }
+}
+
+/// A histogram of times in microseconds with three significant digits.
+pub(crate) fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_MICROS, 3).expect("the bounds are valid")
 }
 
 #[cfg(test)]

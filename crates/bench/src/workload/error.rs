@@ -25,6 +25,14 @@ pub(crate) enum Error {
         /// Where in it.
         offset: u64,
     },
+    /// A thread found no file to begin with.
+    #[error(
+        "`{step}` found no file left before the clock started; give its set more entries than there are threads"
+    )]
+    NothingLeft {
+        /// The step that needed one.
+        step: &'static str,
+    },
     /// A run did not end.
     #[error("it did not end within {seconds} s; the server or the network has stopped answering")]
     Stuck {

@@ -68,7 +68,16 @@ pub(crate) async fn make_large(
     client: u32,
     file_bytes: u64,
 ) -> Result<(), Error> {
-    let pattern = Pattern::new(seed, u64::from(client), 0);
+    make_file(mount, path, Pattern::new(seed, u64::from(client), 0), file_bytes).await
+}
+
+/// Makes one file of `file_bytes` bytes of `pattern`, in pieces.
+pub(crate) async fn make_file(
+    mount: &Mount,
+    path: &str,
+    pattern: Pattern,
+    file_bytes: u64,
+) -> Result<(), Error> {
     let file = mount.open(path, Access::Replace).await?;
     let mut pieces = JoinSet::new();
     let mut offset = 0;
@@ -167,7 +176,7 @@ pub(crate) async fn remove_tree(mount: &Arc<Mount>, path: &str) -> Result<(), Er
 }
 
 /// Waits for one task, if there is any.
-async fn one(tasks: &mut JoinSet<Result<(), Error>>) -> Result<(), Error> {
+pub(crate) async fn one(tasks: &mut JoinSet<Result<(), Error>>) -> Result<(), Error> {
     match tasks.join_next().await {
         Some(ended) => ended.map_err(|error| Error::Thread(error.to_string()))?,
         None => Ok(()),

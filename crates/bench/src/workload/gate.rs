@@ -20,7 +20,7 @@ impl Gate {
         Self { barrier: Arc::new(Barrier::new(threads + 1)) }
     }
 
-    /// A thread is ready; resolves to its start when all others are ready too.
+    /// A thread is ready; resolves to the start when all others are ready too.
     pub(crate) async fn start(&self) -> Instant {
         self.barrier.wait().await;
         self.barrier.wait().await;

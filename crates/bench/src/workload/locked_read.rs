@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, File, Limit, Pattern, Station, files};
+use super::{Access, Curve, Error, File, Pattern, Station, files};
 
 /// The files of a client in the order in which they are taken.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ pub(super) async fn run(
     reopen: bool,
     seconds: Option<f64>,
 ) -> Result<Curve, Error> {
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, seconds);
+    let (start, limit) = station.begin(seconds).await;
     let mut curve = Curve::new(start);
     while !limit.is_over(Instant::now()) {
         let Some(file) = files.take() else { break };
@@ -48,6 +47,7 @@ pub(super) async fn run(
                 round(&file, pattern, file_bytes).await?;
                 file.close().await?;
                 curve.complete(Instant::now(), file_bytes);
+                curve.read(file_bytes);
                 consume_budget().await;
             }
         } else {
@@ -56,20 +56,22 @@ pub(super) async fn run(
                 round(&file, pattern, file_bytes).await?;
                 if done < rounds {
                     curve.complete(Instant::now(), file_bytes);
+                    curve.read(file_bytes);
                 }
                 consume_budget().await;
             }
             // The last round ends with the close, so that all of the file's price is inside its rounds.
             file.close().await?;
             curve.complete(Instant::now(), file_bytes);
+            curve.read(file_bytes);
         }
     }
-    station.gate.finish().await;
+    station.finish().await;
     Ok(curve)
 }
 
 async fn round(file: &File, pattern: Pattern, file_bytes: u64) -> Result<(), Error> {
-    file.lock().await?;
+    file.lock(false).await?;
     let data = file.read(0, file_bytes as usize).await?;
     files::check(pattern, file, 0, &data, file_bytes)?;
     file.unlock().await

@@ -3,6 +3,7 @@
 //! Owns what an application does and what it counts. It knows nothing of versions, delays, blocks or statistics; the
 //! runner gives it a client and a gate.
 
+mod composed;
 mod create;
 mod curve;
 mod error;
@@ -18,17 +19,19 @@ mod sequential_write;
 mod small_file_read;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-pub(crate) use curve::Curve;
+pub(crate) use curve::{Curve, empty_histogram};
 pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
-pub(crate) use mount::{Access, Address, File, Mount, VERSIONS};
+pub(crate) use mount::{Access, Address, File, Habits, Mount, VERSIONS};
 pub(crate) use pattern::Pattern;
 
 use crate::experiment::Workload;
+use crate::experiment::composed::{Phase, Who};
 use crate::seeded::{Seeded, mix};
 
 /// The directory of one experiment and what stands in it.
@@ -56,8 +59,10 @@ pub(crate) struct Station {
     pub(crate) run: u64,
     /// The block that the run belongs to.
     pub(crate) block: u32,
-    /// Where its threads wait for each other.
-    pub(crate) gate: Gate,
+    /// Where its threads wait for each other, in each part of the workload.
+    pub(crate) gates: Vec<Gate>,
+    /// How much later than the one before it each client starts.
+    pub(crate) stagger: Duration,
 }
 
 impl Station {
@@ -66,6 +71,39 @@ impl Station {
     pub(crate) fn random(&self, thread: u32) -> Seeded {
         let stream = u64::from(self.client) << 32 | u64::from(thread);
         Seeded::new(self.place.seed ^ mix(u64::from(self.block)), stream)
+    }
+
+    /// A thread is ready. Resolves to its start, when all others are ready too, and to its limit of time.
+    async fn begin(&self, seconds: Option<f64>) -> (Instant, Limit) {
+        self.begin_part(0, seconds).await
+    }
+
+    /// A thread has done its work; what it does after this is not counted.
+    async fn finish(&self) {
+        self.finish_part(0).await;
+    }
+
+    /// As [`Station::begin`] for one of several parts. All clients end together: `seconds` after the last one started.
+    async fn begin_part(&self, part: usize, seconds: Option<f64>) -> (Instant, Limit) {
+        let opened = self.gates[part].start().await;
+        if self.stagger.is_zero() {
+            return (opened, Limit::new(opened, seconds));
+        }
+        let last = self.stagger * self.place.clients.saturating_sub(1);
+        let limit = Limit::new(opened, seconds.map(|seconds| seconds + last.as_secs_f64()));
+        tokio::time::sleep_until((opened + self.stagger * self.client).into()).await;
+        (Instant::now(), limit)
+    }
+
+    /// As [`Station::finish`] for one of several parts.
+    async fn finish_part(&self, part: usize) {
+        self.gates[part].finish().await;
+    }
+
+    /// Takes no part in this part of the workload.
+    async fn stand_by(&self, part: usize) {
+        self.gates[part].start().await;
+        self.gates[part].finish().await;
     }
 }
 
@@ -83,7 +121,48 @@ pub(crate) async fn prepare(workload: &Workload, mount: &Arc<Mount>, place: &Pla
             files::make_small(mount, place, *files, *file_bytes).await
         }
         Workload::Create { .. } => Ok(()),
+        Workload::Composed(workload) => composed::prepare(workload, mount, place).await,
     }
+}
+
+/// What is measured in one go: the work of some clients between two looks at the counters.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    /// Its name, where a workload has several.
+    pub(crate) name: Option<String>,
+    /// Threads of each client that takes part.
+    pub(crate) threads: u32,
+    /// Which clients these are.
+    pub(crate) clients: Who,
+    /// Whether it is a result.
+    pub(crate) measured: bool,
+    /// Its unit, where that is not the experiment's.
+    pub(crate) unit: Option<String>,
+}
+
+impl Part {
+    /// How many wait at the gate for `clients` clients: every thread, and each client that stands by.
+    pub(crate) fn waiting(&self, clients: u32) -> usize {
+        let of_client = |client| if self.clients.includes(client) { self.threads as usize } else { 1 };
+        (0..clients).map(of_client).sum()
+    }
+}
+
+/// The parts of a workload, in order.
+pub(crate) fn parts(workload: &Workload) -> Vec<Part> {
+    let Workload::Composed(composed) = workload else {
+        let threads = workload.threads();
+        return vec![Part { name: None, threads, clients: Who::All, measured: true, unit: None }];
+    };
+    let several = composed.measured().count() > 1;
+    let part = |phase: &Phase| Part {
+        name: (several && phase.measured).then(|| phase.name.clone()),
+        threads: composed.threads_of(phase),
+        clients: phase.clients,
+        measured: phase.measured,
+        unit: phase.unit.clone(),
+    };
+    composed.phases.iter().map(part).collect()
 }
 
 /// Makes what one run needs for itself.
@@ -95,12 +174,30 @@ pub(crate) async fn prepare_run(
 ) -> Result<(), Error> {
     match workload {
         Workload::Create { threads, .. } => create::prepare_run(mount, place, run, *threads).await,
+        Workload::Composed(workload) => composed::prepare_run(workload, mount, place, run).await,
         _ => Ok(()),
     }
 }
 
-/// Runs all threads of one client. Each waits at the gate when it is ready and when it has finished.
-pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Curve>, Error> {
+/// Removes what only one run needed, where that is much.
+pub(crate) async fn remove_run(
+    workload: &Workload,
+    mount: &Arc<Mount>,
+    place: &Place,
+    run: u64,
+) -> Result<(), Error> {
+    match workload {
+        Workload::Composed(workload) => composed::remove_run(workload, mount, place, run).await,
+        _ => Ok(()),
+    }
+}
+
+/// Runs all threads of one client; gives their curves for each part. Each waits at the gate when it is ready and when
+/// it has finished.
+pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<Curve>>, Error> {
+    if let Workload::Composed(workload) = workload {
+        return Box::pin(composed::run(workload, station)).await;
+    }
     let station = Arc::new(station);
     let shared = Arc::new(Shared::of(&workload, &station).await?);
     let mut threads = JoinSet::new();
@@ -112,7 +209,7 @@ pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Curv
     while let Some(ended) = threads.join_next().await {
         curves.push(ended.map_err(|error| Error::Thread(error.to_string()))??);
     }
-    Ok(curves)
+    Ok(vec![curves])
 }
 
 /// What the threads of one client have in common.
@@ -172,5 +269,6 @@ async fn run_thread(
         (Workload::Create { .. } | Workload::LockedRead { .. }, _) => {
             unreachable!("`Shared::of` made what this kind needs")
         }
+        (Workload::Composed(_), _) => unreachable!("composed workloads have threads of their own"),
     }
 }

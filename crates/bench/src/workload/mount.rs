@@ -43,6 +43,15 @@ impl fmt::Display for Address {
     }
 }
 
+/// What a client may do of its own accord.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Habits {
+    /// Whether it asks for delegations.
+    pub(crate) delegations: bool,
+    /// Whether it reads ahead.
+    pub(crate) readahead: bool,
+}
+
 /// A connected client.
 pub(crate) struct Mount {
     client: Client,
@@ -59,6 +68,16 @@ pub(crate) enum Access {
         /// Whether each write is on stable storage before it returns.
         sync: bool,
     },
+    /// To read it and overwrite it in place.
+    ReadWrite {
+        /// Whether each write is on stable storage before it returns.
+        sync: bool,
+    },
+    /// To make it, and to read and write it.
+    CreateReadWrite {
+        /// Whether each write is on stable storage before it returns.
+        sync: bool,
+    },
     /// To write it anew, made when it is absent.
     Replace,
     /// To make it, as creat(2) does.
@@ -67,10 +86,13 @@ pub(crate) enum Access {
 
 impl Mount {
     /// Connects to the server, with a client of its own that shares nothing with others.
-    pub(crate) async fn connect(address: &Address, version: &str, delegations: bool) -> Result<Self, Error> {
+    pub(crate) async fn connect(address: &Address, version: &str, habits: Habits) -> Result<Self, Error> {
         let mut options = address.0.options();
         options.versions = vec![version.parse().map_err(Error::Version)?];
-        options.delegations = delegations;
+        options.delegations = habits.delegations;
+        if !habits.readahead {
+            options.readahead_bytes_max = 0;
+        }
         let client = Client::connect(&address.0, options).await;
         Ok(Self {
             client: client.map_err(failed("mount", &address.to_string()))?,
@@ -107,8 +129,11 @@ impl Mount {
     pub(crate) async fn open(&self, path: &str, access: Access) -> Result<File, Error> {
         let options = match access {
             Access::Read => OpenOptions::new().read(true),
-            Access::Write { sync: false } => OpenOptions::new().write(true),
-            Access::Write { sync: true } => OpenOptions::new().write(true).sync(true),
+            Access::Write { sync } => OpenOptions::new().write(true).sync(sync),
+            Access::ReadWrite { sync } => OpenOptions::new().read(true).write(true).sync(sync),
+            Access::CreateReadWrite { sync } => {
+                OpenOptions::new().read(true).write(true).create(true).sync(sync)
+            }
             Access::Replace => OpenOptions::new().write(true).create(true).truncate(true),
             Access::Create => OpenOptions::new().write(true).create(true),
         };
@@ -119,6 +144,26 @@ impl Mount {
     /// Makes an empty file and does not keep it open: one request in each version.
     pub(crate) async fn create(&self, path: &str) -> Result<(), Error> {
         self.client.create_file(path, 0o644).await.map_err(failed("create", path))
+    }
+
+    /// Makes a file with this content, or gives it to the one that is there.
+    pub(crate) async fn write_file(&self, path: &str, data: Bytes) -> Result<(), Error> {
+        self.client.write(path, data).await.map_err(failed("write", path))
+    }
+
+    /// Asks for the attributes of a file.
+    pub(crate) async fn stat(&self, path: &str) -> Result<(), Error> {
+        self.client.metadata(path).await.map(drop).map_err(failed("look at", path))
+    }
+
+    /// Removes a file, which must be there.
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), Error> {
+        self.client.remove_file(path).await.map_err(failed("delete", path))
+    }
+
+    /// Gives a file another name.
+    pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.client.rename(from, to).await.map_err(failed("rename", from))
     }
 
     /// Walks to a directory, so that the way there is known.
@@ -193,9 +238,10 @@ impl File {
         self.file.write_at(offset, data).await.map_err(failed("write", &self.path))
     }
 
-    /// Locks the whole file for reading, waiting for it.
-    pub(crate) async fn lock(&self) -> Result<(), Error> {
-        self.file.lock(.., LockKind::Shared).await.map_err(failed("lock", &self.path))
+    /// Locks the whole file, for reading or for itself alone, waiting for it.
+    pub(crate) async fn lock(&self, exclusive: bool) -> Result<(), Error> {
+        let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
+        self.file.lock(.., kind).await.map_err(failed("lock", &self.path))
     }
 
     /// Gives the lock back.

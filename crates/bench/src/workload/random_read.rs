@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Limit, Station, files};
+use super::{Access, Curve, Error, Station, files};
 
 pub(super) async fn run(
     station: &Station,
@@ -17,8 +17,7 @@ pub(super) async fn run(
     let pattern = files::large_pattern(&station.place, 0, 0);
     let file = station.mount.open(&files::shared(&station.place), Access::Read).await?;
     let mut random = station.random(thread);
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, Some(seconds));
+    let (start, limit) = station.begin(Some(seconds)).await;
     let mut curve = Curve::new(start);
     let mut now = start;
     while !limit.is_over(now) {
@@ -27,9 +26,10 @@ pub(super) async fn run(
         files::check(pattern, &file, offset, &data, io_bytes)?;
         now = Instant::now();
         curve.complete(now, io_bytes);
+        curve.read(io_bytes);
         consume_budget().await;
     }
-    station.gate.finish().await;
+    station.finish().await;
     file.close().await?;
     Ok(curve)
 }

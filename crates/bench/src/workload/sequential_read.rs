@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Limit, Station, files};
+use super::{Access, Curve, Error, Station, files};
 
 pub(super) async fn run(
     station: &Station,
@@ -17,8 +17,7 @@ pub(super) async fn run(
     let mut file = station.mount.open(&path, Access::Read).await?;
     // An open may bring the beginning of the file with it, before the counters are read.
     station.mount.forget(&path).await?;
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, Some(seconds));
+    let (start, limit) = station.begin(Some(seconds)).await;
     let mut curve = Curve::new(start);
     let mut now = start;
     let mut offset = 0;
@@ -35,9 +34,10 @@ pub(super) async fn run(
         offset += length;
         now = Instant::now();
         curve.complete(now, length);
+        curve.read(length);
         consume_budget().await;
     }
-    station.gate.finish().await;
+    station.finish().await;
     file.close().await?;
     Ok(curve)
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Limit, Station, files};
+use super::{Access, Curve, Error, Station, files};
 
 pub(super) async fn run(
     station: &Station,
@@ -16,8 +16,7 @@ pub(super) async fn run(
     let path = files::large(&station.place, station.client);
     let file = station.mount.open(&path, Access::Write { sync }).await?;
     let pattern = files::large_pattern(&station.place, station.client, station.run);
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, Some(seconds));
+    let (start, limit) = station.begin(Some(seconds)).await;
     let mut curve = Curve::new(start);
     let mut now = start;
     let mut offset = 0;
@@ -34,7 +33,7 @@ pub(super) async fn run(
     if !sync {
         file.sync().await?;
     }
-    station.gate.finish().await;
+    station.finish().await;
     file.close().await?;
     if let Some((offset, length)) = last {
         files::read_back(&station.witness, &path, pattern, offset, length).await?;

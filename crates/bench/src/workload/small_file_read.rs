@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Limit, Station, files};
+use super::{Access, Curve, Error, Station, files};
 
 /// Reads every file once, with as many threads as the workload has.
 pub(super) async fn warm(
@@ -36,17 +36,17 @@ pub(super) async fn run(
     seconds: f64,
 ) -> Result<Curve, Error> {
     let mut random = station.random(thread);
-    let start = station.gate.start().await;
-    let limit = Limit::new(start, Some(seconds));
+    let (start, limit) = station.begin(Some(seconds)).await;
     let mut curve = Curve::new(start);
     let mut now = start;
     while !limit.is_over(now) {
         read(station, random.below(files), file_bytes).await?;
         now = Instant::now();
         curve.complete(now, file_bytes);
+        curve.read(file_bytes);
         consume_budget().await;
     }
-    station.gate.finish().await;
+    station.finish().await;
     Ok(curve)
 }
 

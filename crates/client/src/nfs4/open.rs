@@ -85,6 +85,7 @@ pub(crate) async fn open(
         return if found.attributes.kind == FileType::Symlink { Ok(Outcome::Symlink) } else { Err(error) };
     }
     if let (Some(prefetch), Some(data)) = (prefetch, &data) {
+        shared.tap.data_read(data.len());
         prefetch.keep(shared, &node, &found, data);
     }
     mount.accept_delegation(&node, &opened.delegation, epoch);

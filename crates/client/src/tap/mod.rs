@@ -25,6 +25,7 @@ pub struct Tap {
     requests: Box<[Counter]>,
     operations: [AtomicU64; OPERATIONS],
     callbacks: [AtomicU64; CALLBACKS],
+    data_read: AtomicU64,
 }
 
 /// What one request cost.
@@ -46,6 +47,7 @@ impl Default for Tap {
             requests: (0..Request::COUNT).map(|_| Counter::default()).collect(),
             operations: [const { AtomicU64::new(0) }; OPERATIONS],
             callbacks: [const { AtomicU64::new(0) }; CALLBACKS],
+            data_read: AtomicU64::new(0),
         }
     }
 }
@@ -75,6 +77,11 @@ impl Tap {
         }
     }
 
+    /// A reply had this much file data in it.
+    pub(crate) fn data_read(&self, bytes: usize) {
+        self.data_read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// How many requests were answered up to now.
     pub fn requests(&self) -> u64 {
         self.requests.iter().map(Counter::requests).sum()
@@ -82,7 +89,8 @@ impl Tap {
 
     /// Everything up to now.
     pub fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::default();
+        let mut snapshot =
+            Snapshot { data_read: self.data_read.load(Ordering::Relaxed), ..Snapshot::default() };
         for request in Request::all() {
             let stats = self.requests[request.index()].stats();
             if stats.requests > 0 || stats.unanswered > 0 {
@@ -126,17 +134,20 @@ mod tests {
         let read = Request::Nfs3(nfs3::Procedure::Read);
         tap.answered(read, cost(5));
         tap.operation(Operation::Sequence);
+        tap.data_read(100);
         let before = tap.snapshot();
         tap.answered(read, cost(10));
         tap.answered(Request::Nfs3(nfs3::Procedure::GetAttr), cost(1));
         tap.operation(Operation::Sequence);
         tap.operation(Operation::Read);
         tap.callback(CallbackOperation::Recall);
+        tap.data_read(4096);
         let between = tap.snapshot().since(&before);
         let read = &between.requests["READ"];
         assert_eq!((read.requests, read.bytes_sent, read.bytes_received), (1, 100, 200));
         assert_eq!((read.queued, read.wire), (Duration::from_millis(1), Duration::from_millis(10)));
         assert_eq!(read.latency.len(), 1);
+        assert_eq!(between.data_read, 4096);
         assert_eq!(between.requests["GETATTR"].requests, 1);
         assert_eq!(between.requests_total(), 2);
         assert_eq!((between.operations["SEQUENCE"], between.operations["READ"]), (1, 1));

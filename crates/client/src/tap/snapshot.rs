@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub operations: BTreeMap<&'static str, u64>,
     /// How often the server sent each callback operation.
     pub callbacks: BTreeMap<&'static str, u64>,
+    /// Bytes of files in the replies to READ, without what surrounds them.
+    pub data_read: u64,
 }
 
 /// The requests of one name.
@@ -53,6 +55,7 @@ impl Snapshot {
         difference.requests.retain(|_, stats| stats.requests > 0 || stats.unanswered > 0);
         subtract_counts(&mut difference.operations, &earlier.operations);
         subtract_counts(&mut difference.callbacks, &earlier.callbacks);
+        difference.data_read = difference.data_read.saturating_sub(earlier.data_read);
         difference
     }
 
@@ -98,6 +101,7 @@ impl Sum for Snapshot {
             for (name, count) in one.callbacks {
                 *sum.callbacks.entry(name).or_default() += count;
             }
+            sum.data_read += one.data_read;
             sum
         })
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use bench::results::{Cell, Results};
+use bench::results::{Cell, PHASE, Results};
 use tempfile::TempDir;
 
 /// A place to run the command in: its temporary files, its results, its experiments.
@@ -108,6 +108,16 @@ impl Drop for Server {
 /// The cell of a version.
 pub(crate) fn cell<'a>(results: &'a Results, version: &str, delegations: bool) -> &'a Cell {
     let wanted = |cell: &&Cell| cell.setting.version == version && cell.setting.delegations == delegations;
+    results.cells.iter().find(wanted).unwrap()
+}
+
+/// The cell of a phase of a composed workload.
+pub(crate) fn phase<'a>(results: &'a Results, name: &str, version: &str, delegations: bool) -> &'a Cell {
+    let wanted = |cell: &&Cell| {
+        let setting = &cell.setting;
+        setting.levels.get(PHASE).is_some_and(|phase| phase == name)
+            && (setting.version.as_str(), setting.delegations) == (version, delegations)
+    };
     results.cells.iter().find(wanted).unwrap()
 }
 

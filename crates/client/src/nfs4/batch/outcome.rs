@@ -124,6 +124,7 @@ impl Reading<'_> {
             Item::Read { length, expected, .. } => {
                 results.done(Operation::Lookup)?;
                 let read: ReadResult = results.get(Operation::Read)?;
+                shared.tap.data_read(read.data.len());
                 // There is more than was thought.
                 if !read.eof && (read.data.len() as u64) < *length {
                     return Err(Met::Alone);

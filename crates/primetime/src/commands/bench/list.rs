@@ -1,48 +1,91 @@
-//! `primetime bench list`: what there is to measure.
+//! `primetime bench list`: what there is, what it asks, how long it takes and what it needs.
 
-use bench::experiment::{self, Plan, Size};
+use bench::experiment::{self, Experiment, Plan, Setup};
 
 use super::print;
 use crate::failure::Failure;
 
-/// Prints each built-in experiment with its question, its size and its time.
+/// Shows every built-in experiment.
 pub(super) fn run() -> Result<(), Failure> {
-    let plan = Plan::standard();
-    let runs = f64::from(plan.runs) * plan.delays_ms.len() as f64 * plan.versions.len() as f64;
-    let mut text = String::new();
-    for experiment in &plan.experiments {
-        let setup = experiment.setup(Size::Default);
-        let seconds = setup.workload.seconds().unwrap_or_default() * runs;
-        let quick = if experiment.quick.is_some() { ", in --quick" } else { "" };
-        text.push_str(&format!(
-            "{}\n  {}\n  {} clients with {} threads each, {} on the server; about {:.0} s of measuring{quick}\n  after {}\n",
-            experiment.name,
-            experiment.question,
-            setup.clients,
-            setup.workload.threads(),
-            size(space(setup)),
-            seconds,
-            experiment.study,
-        ));
-    }
+    let standard: Vec<String> =
+        experiment::standard().into_iter().map(|experiment| experiment.name).collect();
+    let text: String = experiment::builtin()
+        .iter()
+        .map(|experiment| listed(experiment, standard.contains(&experiment.name)))
+        .collect();
     print(&text)
 }
 
-/// Bytes that an experiment keeps on the server.
-fn space(setup: &experiment::Setup) -> u64 {
-    use experiment::Workload::{RandomRead, SequentialRead};
-    let workload = &setup.workload;
-    let sharers = match workload {
-        SequentialRead { .. } | RandomRead { .. } => 1,
-        _ => u64::from(setup.clients),
-    };
-    workload.file_bytes().saturating_mul(workload.files().unwrap_or(1)).saturating_mul(sharers)
+/// What is told of one experiment.
+fn listed(experiment: &Experiment, is_standard: bool) -> String {
+    let mut text = format!("{}\n  {}\n  after {}\n", experiment.name, experiment.question, experiment.study);
+    if is_standard {
+        let quick = if experiment.quick.is_some() { ", also with --quick" } else { "" };
+        text.push_str(&format!("  part of the standard benchmark{quick}\n"));
+    }
+    let own_quick = experiment.quick.as_ref().map(|setup| ("quick", setup, Plan::quick()));
+    let paper = experiment.paper.as_ref().map(|setup| ("paper", setup, Plan::standard()));
+    let sizes = [own_quick, Some(("default", &experiment.default, Plan::standard())), paper];
+    for (name, setup, plan) in sizes.into_iter().flatten() {
+        text.push_str(&format!("  {name:<8} {}\n", needs(setup, &plan)));
+    }
+    text
 }
 
-fn size(bytes: u64) -> String {
+/// What one size of an experiment needs: clients, space and time.
+fn needs(setup: &Setup, plan: &Plan) -> String {
+    let points = setup.points();
+    let bytes = points.iter().map(|point| point.setup.workload.bytes_on_server(point.setup.clients));
+    let mut parts = vec![
+        format!("{} with {}", count(setup.clients, "client"), count(setup.workload.threads(), "thread")),
+        size(bytes.fold(0.0, f64::max)),
+    ];
+    if points.len() > 1 {
+        let factors: Vec<&str> = setup.factors().collect();
+        parts.push(format!("{} settings of {}", points.len(), factors.join(" and ")));
+    }
+    let seconds: Option<f64> = points.iter().map(|point| point.setup.seconds()).sum();
+    let runs = f64::from(plan.runs) * (plan.delays_ms.len() * plan.versions.len()) as f64;
+    parts.push(match seconds {
+        Some(seconds) => format!("about {} of measuring", duration(seconds * runs)),
+        None => "as long as its work takes".to_owned(),
+    });
+    parts.join(", ")
+}
+
+fn count(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.0} h", seconds / 3600.0),
+    }
+}
+
+/// Space on the server.
+fn size(bytes: f64) -> String {
     match bytes {
-        0 => "only names".to_owned(),
-        1..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
+        ..1.0 => "only names on the server".to_owned(),
+        ..1e6 => format!("{:.0} kB on the server", (bytes / 1e3).ceil()),
+        ..1e9 => format!("{:.0} MB on the server", (bytes / 1e6).ceil()),
+        _ => format!("{:.0} GB on the server", (bytes / 1e9).ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_is_listed_with_what_it_needs() {
+        for experiment in experiment::builtin() {
+            let text = listed(&experiment, false);
+            assert!(text.contains(&experiment.question) && text.contains("default  "), "{text}");
+            assert!(text.contains("client") && text.contains("on the server"), "{text}");
+        }
+        assert_eq!(duration(7199.0), "120 min");
     }
 }

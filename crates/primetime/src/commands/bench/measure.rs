@@ -25,6 +25,10 @@ pub(super) struct Measure {
     #[arg(long, conflicts_with = "paper")]
     quick: bool,
 
+    /// Every built-in experiment instead of the standard ones; with --quick each in its smallest size, once
+    #[arg(long, conflicts_with = "experiments")]
+    all: bool,
+
     /// The sizes that were published: large files, five minutes for each run
     #[arg(long)]
     paper: bool,
@@ -106,7 +110,12 @@ fn options(measure: Measure) -> Result<Options, Failure> {
 }
 
 fn plan(measure: &Measure) -> Result<Plan, Failure> {
-    let mut plan = if measure.quick { Plan::quick() } else { Plan::standard() };
+    let mut plan = match (measure.all, measure.quick) {
+        (true, true) => Plan::all(),
+        (false, true) => Plan::quick(),
+        (true, false) => Plan { experiments: experiment::builtin(), ..Plan::standard() },
+        (false, false) => Plan::standard(),
+    };
     if measure.paper {
         plan.size = Size::Paper;
     }
@@ -164,6 +173,13 @@ mod tests {
         let cli = Cli::try_parse_from(["bench", "--experiment", "craete"]).unwrap();
         let failure = plan(&cli.arguments.measure).unwrap_err();
         assert!(format!("{failure:?}").contains("did you mean `create`?"), "{failure:?}");
+    }
+
+    #[test]
+    fn all_means_every_experiment() {
+        assert_eq!(planned("--all --quick"), Plan::all());
+        let plan = planned("--all --runs 2");
+        assert_eq!((plan.experiments, plan.runs), (experiment::builtin(), 2));
     }
 
     #[test]

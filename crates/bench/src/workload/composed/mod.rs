@@ -1,0 +1,131 @@
+//! Composed workloads carried out: the sets are made, and every client's threads go through the phases.
+
+mod draw;
+mod hands;
+mod passes;
+mod set;
+mod steps;
+mod tree;
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio::task::coop::consume_budget;
+
+use super::{Curve, Error, Mount, Place, Station, files};
+use crate::experiment::Composed;
+use crate::experiment::composed::Phase;
+use hands::{Done, Hands};
+use passes::Passes;
+use set::Sets;
+
+/// Makes the files of the sets that stay as they are.
+pub(super) async fn prepare(workload: &Composed, mount: &Arc<Mount>, place: &Place) -> Result<(), Error> {
+    tree::make(workload, mount, place, None).await
+}
+
+/// Makes the files of the sets that a run changes.
+pub(super) async fn prepare_run(
+    workload: &Composed,
+    mount: &Arc<Mount>,
+    place: &Place,
+    run: u64,
+) -> Result<(), Error> {
+    tree::make(workload, mount, place, Some(run)).await
+}
+
+/// Removes what [`prepare_run`] made and what the run left.
+pub(super) async fn remove_run(
+    workload: &Composed,
+    mount: &Arc<Mount>,
+    place: &Place,
+    run: u64,
+) -> Result<(), Error> {
+    if workload.sets.keys().any(|set| workload.changes(set)) {
+        files::remove_tree(mount, &tree::of_run(place, run)).await?;
+    }
+    Ok(())
+}
+
+/// Runs all phases of one client; gives the curves of its threads for each of them.
+pub(super) async fn run(workload: Composed, station: Station) -> Result<Vec<Vec<Curve>>, Error> {
+    let station = Arc::new(station);
+    let workload = Arc::new(workload);
+    let sets = Arc::new(Sets::new(&workload, &station));
+    sets.visit(&station).await?;
+    let mut parts = Vec::new();
+    for part in 0..workload.phases.len() {
+        parts.push(run_phase(&workload, &station, &sets, part).await?);
+    }
+    Ok(parts)
+}
+
+async fn run_phase(
+    workload: &Arc<Composed>,
+    station: &Arc<Station>,
+    sets: &Arc<Sets>,
+    part: usize,
+) -> Result<Vec<Curve>, Error> {
+    let phase = &workload.phases[part];
+    if !phase.clients.includes(station.client) {
+        station.stand_by(part).await;
+        return Ok(Vec::new());
+    }
+    if phase.cold {
+        sets.forget(station).await?;
+    }
+    let passes = Arc::new(Passes::new(phase.passes));
+    let mut threads = JoinSet::new();
+    for thread in 0..workload.threads_of(phase) {
+        let (workload, station) = (workload.clone(), station.clone());
+        let (sets, passes) = (sets.clone(), passes.clone());
+        threads.spawn(async move {
+            let hands = Hands::new(&workload, &station, &sets, part, thread);
+            run_thread(&workload.phases[part], &station, &passes, hands, part).await
+        });
+    }
+    let mut curves = Vec::new();
+    while let Some(ended) = threads.join_next().await {
+        curves.push(ended.map_err(|error| Error::Thread(error.to_string()))??);
+    }
+    Ok(curves)
+}
+
+async fn run_thread(
+    phase: &Phase,
+    station: &Station,
+    passes: &Passes,
+    mut hands: Hands<'_>,
+    part: usize,
+) -> Result<Curve, Error> {
+    hands.get_ready(&phase.first).await?;
+    let keeps_a_file = hands.holds_a_file();
+    let (start, limit) = station.begin_part(part, phase.seconds).await;
+    let mut curve = Curve::new(start);
+    'work: while !limit.is_over(curve.stop()) && passes.take() {
+        for line in &phase.body {
+            for _ in 0..line.times {
+                if let Done::NothingLeft = hands.carry_out(phase, &line.step, &mut curve).await? {
+                    break 'work;
+                }
+                consume_budget().await;
+                if limit.is_over(curve.stop()) {
+                    break 'work;
+                }
+            }
+        }
+    }
+    if !keeps_a_file {
+        // The time may have been over in the middle of the loop.
+        hands.put_down().await?;
+    }
+    let lines = if hands.holds_a_file() == keeps_a_file { phase.last.as_slice() } else { &[] };
+    for line in lines {
+        for _ in 0..line.times {
+            hands.carry_out(phase, &line.step, &mut curve).await?;
+        }
+    }
+    station.finish_part(part).await;
+    hands.put_down().await?;
+    Ok(curve)
+}

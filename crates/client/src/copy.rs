@@ -141,8 +141,11 @@ impl OpenFile {
             left.count -= copied.count;
         }
         match unstable {
-            Some(verifier) if self.shared.protocol().commit(target).await? != verifier => Ok(None),
-            _ => Ok(Some(span.count - left.count)),
+            Some(verifier) => {
+                let made_stable = self.shared.protocol().commit(target, &(span.to..left.to)).await?;
+                Ok((made_stable == verifier).then_some(span.count - left.count))
+            }
+            None => Ok(Some(span.count - left.count)),
         }
     }
 

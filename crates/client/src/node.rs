@@ -96,6 +96,11 @@ impl NodeState {
         })
     }
 
+    /// As [`NodeState::is_delegated`], for writing: nobody else reads it either.
+    pub(crate) fn is_write_delegated(&self) -> bool {
+        self.is_delegated() && self.delegation.is_some_and(|delegation| delegation.write)
+    }
+
     /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have ended unnoticed.
     pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
         if self.known.is_outdated() {

@@ -1,6 +1,7 @@
 //! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
 //! remembered of the answers above.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -104,6 +105,12 @@ macro_rules! dispatch {
     };
 }
 
+/// COMMIT's offset and count. A count of 0 reaches to the end of the file (RFC 8881 §18.3.3, RFC 1813 §3.3.21); what is longer
+/// than the count can say is committed with everything.
+fn commit_extent(range: &Range<u64>) -> (u64, u32) {
+    u32::try_from(range.end - range.start).map_or((0, 0), |count| (range.start, count))
+}
+
 impl Protocol {
     /// Reaches `path` over one version.
     pub(crate) async fn connect(
@@ -202,8 +209,10 @@ impl Protocol {
         dispatch!(self, write(file, chunk, stable))
     }
 
-    pub(crate) async fn commit(&self, file: &OpenFile) -> Result<Verifier> {
-        dispatch!(self, commit(file))
+    /// Makes what was written to `range` stable; what is around it may become so too.
+    pub(crate) async fn commit(&self, file: &OpenFile, range: &Range<u64>) -> Result<Verifier> {
+        let (offset, count) = commit_extent(range);
+        dispatch!(self, commit(file, offset, count))
     }
 
     pub(crate) async fn make(

@@ -13,12 +13,16 @@ use tokio::sync::Notify;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::shared::Shared;
-use crate::writeback::{Chunk, Write, Writeback};
+use crate::writeback::{Chunk, Commit, Urge, Write, Writeback};
 
 /// What a permit of the budget stands for.
 const BUDGET_UNIT_BYTES: usize = 4096;
 /// The most WRITEs of one file under way.
 const IN_FLIGHT_MAX: usize = 32;
+/// The most COMMITs of one file under way.
+const COMMITS_MAX: usize = 8;
+/// In how many COMMITs the data are made stable that fill the budget, so that it comes free bit by bit.
+const COMMITS_PER_BUDGET: usize = 16;
 /// How long data may wait for more to follow before they are sent.
 const LINGER: Duration = Duration::from_millis(100);
 
@@ -46,6 +50,19 @@ struct State {
     writeback: Writeback,
     /// Permits of the budget that the data hold.
     units: usize,
+}
+
+/// How much of the budget is in use, and so how soon what has arrived at the server is made stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pressure {
+    /// Less than a quarter: whoever syncs or closes sees to it.
+    Slight,
+    /// One COMMIT of a file at a time.
+    Moderate,
+    /// More than half: COMMITs overlap, so that writers go on as fast as the server takes data.
+    High,
+    /// Somebody waits for the budget.
+    Starving,
 }
 
 impl Writer {
@@ -152,9 +169,8 @@ impl OpenFile {
         }
         let mut rest = data;
         let mut at = offset;
-        // In parts, so that one large write cannot wait for more than the whole budget.
-        let part_bytes = (budget_units(self.shared.options.dirty_bytes_max) * BUDGET_UNIT_BYTES / 4)
-            .max(BUDGET_UNIT_BYTES);
+        // In parts: one large write goes on as the budget comes free, bit by bit.
+        let part_bytes = self.shared.budget_part_bytes();
         while !rest.is_empty() {
             let part = rest.split_to(rest.len().min(part_bytes));
             let length = part.len() as u64;
@@ -193,50 +209,47 @@ impl OpenFile {
         self.writer.state.lock().writeback.take_error().map_or(Ok(()), Err)
     }
 
-    /// As [`OpenFile::flush`]; what went wrong is left for those who ask for it.
+    /// Waits until everything taken so far is on stable storage; what went wrong is left for those who ask for it.
     pub(crate) async fn settle(self: &Arc<Self>) {
-        if !self.writer.has_pending() {
-            return;
-        }
+        self.work_until(Writeback::is_stable_to, Writeback::begin_commit_to).await;
+    }
+
+    /// Waits until everything taken so far is at the server, stable or not. What goes wrong, sync and close tell.
+    pub(crate) async fn write_out(self: &Arc<Self>) {
+        self.work_until(Writeback::is_written_to, |_, _| None).await;
+    }
+
+    /// Sends until it is `done` for all that was taken before now, with the COMMITs that `commit` makes for it.
+    async fn work_until(
+        self: &Arc<Self>,
+        done: impl Fn(&Writeback, u64) -> bool,
+        commit: impl Fn(&mut Writeback, u64) -> Option<Commit>,
+    ) {
+        let mark = {
+            let writeback = &self.writer.state.lock().writeback;
+            if writeback.is_clean() {
+                return;
+            }
+            writeback.mark()
+        };
         let _flushing = Flushing::begin(&self.writer);
         loop {
             let progress = self.writer.progress.notified();
             let mut progress = std::pin::pin!(progress);
             progress.as_mut().enable();
+            if done(&self.writer.state.lock().writeback, mark) {
+                return;
+            }
             if let Some(write) = self.pump() {
                 // The last of it: no task is needed.
                 self.send(write).await;
                 continue;
             }
-            let commit = {
-                let writeback = &mut self.writer.state.lock().writeback;
-                if writeback.is_clean() {
-                    return;
-                }
-                !writeback.has_unwritten() && writeback.begin_commit()
-            };
+            let commit = commit(&mut self.writer.state.lock().writeback, mark);
             match commit {
-                true => self.send_commit().await,
-                false => progress.await,
+                Some(commit) => self.send_commit(commit).await,
+                None => progress.await,
             }
-        }
-    }
-
-    /// Waits until everything is at the server, stable or not. What goes wrong, sync and close tell.
-    pub(crate) async fn write_out(self: &Arc<Self>) {
-        let _flushing = Flushing::begin(&self.writer);
-        loop {
-            let progress = self.writer.progress.notified();
-            let mut progress = std::pin::pin!(progress);
-            progress.as_mut().enable();
-            if let Some(write) = self.pump() {
-                self.send(write).await;
-                continue;
-            }
-            if !self.writer.has_unwritten() {
-                return;
-            }
-            progress.await;
         }
     }
 
@@ -285,14 +298,11 @@ impl OpenFile {
                 budget.acquire_many(units as u32).await.ok()
             }
         };
-        {
-            let mut state = self.writer.state.lock();
-            if let Some(permit) = permit {
-                permit.forget();
-                state.units += units;
-            }
-            state.writeback.push(offset, data);
-        }
+        let units = permit.map_or(0, |permit| {
+            permit.forget();
+            units
+        });
+        self.update_with(units, |writeback| writeback.push(offset, data));
         self.writer.grown.store(true, Ordering::Relaxed);
         if self.shared.dirty_files.lock().insert(self.id, Arc::downgrade(self)).is_none() {
             self.shared.dirty_notice.notify_one();
@@ -300,10 +310,7 @@ impl OpenFile {
         if let Some(write) = self.pump() {
             self.spawn_send(write);
         }
-        let share = self.shared.options.dirty_bytes_max / 4;
-        if self.writer.state.lock().writeback.uncommitted_bytes() > share {
-            self.spawn_commit();
-        }
+        self.relieve();
     }
 
     async fn write_through(self: &Arc<Self>, offset: u64, data: &Bytes) -> Result<()> {
@@ -337,10 +344,10 @@ impl OpenFile {
 
     /// Sends what is to be sent now, in tasks; returns the last one for the caller to send if it is the only one.
     fn pump(self: &Arc<Self>) -> Option<Write> {
-        let all = self.writer.flushing.load(Ordering::SeqCst) > 0 || self.shared.is_starving();
         let mut last: Option<Write> = None;
         loop {
-            let next = self.writer.state.lock().writeback.next_write(all);
+            let urge = self.urge();
+            let next = self.writer.state.lock().writeback.next_write(urge);
             match (next, last.take()) {
                 (Some(next), Some(before)) => {
                     self.spawn_send(before);
@@ -352,6 +359,18 @@ impl OpenFile {
         }
     }
 
+    fn urge(&self) -> Urge {
+        if self.writer.flushing.load(Ordering::SeqCst) > 0 {
+            return Urge::All;
+        }
+        if self.shared.is_starving() {
+            // What is on its way will free the budget: a writer that waits for it goes on with its last WRITE then.
+            let is_moving = self.writer.state.lock().writeback.is_moving();
+            return if is_moving { Urge::Settled } else { Urge::All };
+        }
+        if self.node.state.lock().is_write_delegated() { Urge::Held } else { Urge::Settled }
+    }
+
     fn spawn_send(self: &Arc<Self>, write: Write) {
         let file = Arc::clone(self);
         tokio::spawn(async move {
@@ -361,13 +380,6 @@ impl OpenFile {
                 next = file.pump();
             }
         });
-    }
-
-    fn spawn_commit(self: &Arc<Self>) {
-        if self.writer.state.lock().writeback.begin_commit() {
-            let file = Arc::clone(self);
-            tokio::spawn(async move { file.send_commit().await });
-        }
     }
 
     async fn send(self: &Arc<Self>, write: Write) {
@@ -391,25 +403,53 @@ impl OpenFile {
         self.relieve();
     }
 
-    async fn send_commit(self: &Arc<Self>) {
-        match self.shared.protocol().commit(self).await {
-            Ok(verifier) => self.update(|writeback| writeback.committed(verifier)),
-            Err(error) => self.update(|writeback| writeback.commit_failed(error)),
-        }
+    async fn send_commit(self: &Arc<Self>, commit: Commit) {
+        let outcome = self.shared.protocol().commit(self, &commit.range).await;
+        self.update(|writeback| match outcome {
+            Ok(verifier) => writeback.committed(commit.id, verifier),
+            Err(error) => writeback.commit_failed(commit.id, error),
+        });
         self.relieve();
     }
 
-    /// Makes what has arrived stable, if somebody waits for the budget that it holds.
+    /// Makes what has arrived stable in the background, as the budget wants it.
     fn relieve(self: &Arc<Self>) {
-        if self.shared.is_starving() {
-            self.spawn_commit();
+        let pressure = self.shared.pressure();
+        while let Some(commit) = self.next_commit(pressure) {
+            let file = Arc::clone(self);
+            tokio::spawn(async move { file.send_commit(commit).await });
         }
+    }
+
+    fn next_commit(&self, pressure: Pressure) -> Option<Commit> {
+        let writeback = &mut self.writer.state.lock().writeback;
+        let enough = writeback.uncommitted_bytes() >= self.shared.budget_part_bytes();
+        let commits_max = match pressure {
+            Pressure::Slight => 0,
+            Pressure::Moderate => usize::from(enough),
+            Pressure::High if enough => COMMITS_MAX,
+            Pressure::High => 0,
+            Pressure::Starving => {
+                if enough {
+                    COMMITS_MAX
+                } else {
+                    1
+                }
+            }
+        };
+        if writeback.commits() < commits_max { writeback.begin_commit() } else { None }
     }
 
     /// Changes the state, gives back what it frees of the budget, and wakes who waits.
     fn update(&self, change: impl FnOnce(&mut Writeback)) {
+        self.update_with(0, change);
+    }
+
+    /// As [`OpenFile::update`], with permits of the budget for what the change adds.
+    fn update_with(&self, units: usize, change: impl FnOnce(&mut Writeback)) {
         let freed = {
             let mut state = self.writer.state.lock();
+            state.units += units;
             change(&mut state.writeback);
             let needed = state.writeback.bytes().div_ceil(BUDGET_UNIT_BYTES);
             let freed = state.units.saturating_sub(needed);
@@ -426,6 +466,24 @@ impl Shared {
         self.starving.load(Ordering::SeqCst) > 0
     }
 
+    fn pressure(&self) -> Pressure {
+        let all = budget_units(self.options.dirty_bytes_max);
+        let used = all.saturating_sub(self.dirty_budget.available_permits());
+        match used * 4 / all {
+            _ if self.is_starving() => Pressure::Starving,
+            0 => Pressure::Slight,
+            1 => Pressure::Moderate,
+            _ => Pressure::High,
+        }
+    }
+
+    /// What is taken from the budget and made stable at a time, in bytes.
+    fn budget_part_bytes(&self) -> usize {
+        let budget_bytes = budget_units(self.options.dirty_bytes_max) * BUDGET_UNIT_BYTES;
+        let write_bytes = self.limits().write_bytes_max as usize;
+        (budget_bytes / COMMITS_PER_BUDGET).max(write_bytes).clamp(BUDGET_UNIT_BYTES, budget_bytes)
+    }
+
     /// Sends what waits in all files. Without need files whose data still grow are left alone, so that what follows goes
     /// out together; with it everything is also made stable, to free the budget.
     fn send_all_dirty(&self, needed: bool) {
@@ -433,13 +491,14 @@ impl Shared {
             if file.writer.grown.swap(false, Ordering::Relaxed) && !needed {
                 continue;
             }
-            let flushing = Flushing::begin(&file.writer);
+            // Who starves is served by what is under way anyway, where there is any.
+            let flushing = (!needed).then(|| Flushing::begin(&file.writer));
             if let Some(write) = file.pump() {
                 file.spawn_send(write);
             }
             drop(flushing);
             if needed {
-                file.spawn_commit();
+                file.relieve();
             }
             if !file.writer.has_pending() {
                 self.dirty_files.lock().remove(&file.id);

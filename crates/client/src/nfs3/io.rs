@@ -43,8 +43,8 @@ impl Mount {
         })
     }
 
-    pub(crate) async fn commit(&self, file: &OpenFile) -> Result<Verifier> {
-        let args = nfs3::CommitArgs { file: self.handle(&file.node.handle)?, offset: 0, count: 0 };
+    pub(crate) async fn commit(&self, file: &OpenFile, offset: u64, count: u32) -> Result<Verifier> {
+        let args = nfs3::CommitArgs { file: self.handle(&file.node.handle)?, offset, count };
         Ok(self.transport.ok(&args).await?.verifier.0)
     }
 }

@@ -65,13 +65,11 @@ impl Mount {
         }
     }
 
-    pub(crate) async fn commit(&self, file: &OpenFile) -> Result<Verifier> {
+    pub(crate) async fn commit(&self, file: &OpenFile, offset: u64, count: u32) -> Result<Verifier> {
         let mut results = self
             .core
             .compound(Kind::repeatable(Operation::Commit), |operations| {
-                operations
-                    .put_fh(&file.node.handle)
-                    .put(Operation::Commit, &CommitArgs { offset: 0, count: 0 });
+                operations.put_fh(&file.node.handle).put(Operation::Commit, &CommitArgs { offset, count });
             })
             .await?;
         results.done(Operation::PutFh)?;

@@ -1,0 +1,259 @@
+//! A peer that answers by the book except where a test tells it not to.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use client::{Client, Options, Url, Version};
+use parking_lot::Mutex;
+use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
+use proto::nfs4::{
+    BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
+    CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
+    ExchangeIdArgs, ExchangeIdResult, FileHandle, GetAttrArgs, GetFhResult, OpenArgs, OpenDelegation,
+    OpenResult, Operation, PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId, SequenceResult,
+    ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier, WriteArgs,
+    WriteResult,
+};
+use rpc::net::{ServerOptions, serve};
+use rpc::{Call, Disposition, Refusal, Service};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use xdr::{Decoder, Encoder};
+
+/// The largest WRITE of clients that the peer itself starts.
+pub const WRITE_BYTES: u64 = 4096;
+
+/// The peer: one directory with one file.
+pub struct Peer {
+    pub state: Mutex<State>,
+    /// How many WRITEs may be answered, in the order of their arrival.
+    answered_max: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+pub struct State {
+    /// How the next operations of a kind fail.
+    pub failures: BTreeMap<Operation, VecDeque<Status>>,
+    pub sessions: u8,
+    /// The number of the last request in each slot of the present session.
+    pub slots: BTreeMap<u32, u32>,
+    pub verifier: u8,
+    pub written: Vec<(u64, usize)>,
+    pub content: Vec<u8>,
+    target: u32,
+    current_is_file: bool,
+    /// A COMMIT is answered when so many WRITEs behind the data that it covers are: it waits behind theirs on the way.
+    pub commit_lag: u64,
+    /// Where the range of the last COMMIT ended.
+    committed_end: u64,
+}
+
+/// What keeps an answer back: so many WRITEs are to be answered first.
+#[derive(Default)]
+struct Wait(u64);
+
+impl Peer {
+    pub fn fail(&self, operation: Operation, statuses: &[Status]) {
+        self.state.lock().failures.entry(operation).or_default().extend(statuses);
+    }
+
+    pub async fn start() -> (Arc<Self>, Client) {
+        Self::start_with(7).await
+    }
+
+    pub async fn start_with(target: u32) -> (Arc<Self>, Client) {
+        let (peer, url) = Self::listen(target).await;
+        let options = Options {
+            versions: vec![Version::V4_1],
+            write_bytes_max: WRITE_BYTES as u32,
+            ..Options::default()
+        };
+        let client = Client::connect(&url, options).await.unwrap();
+        (peer, client)
+    }
+
+    /// WRITEs are answered up to that number from here on.
+    pub fn answer_writes(&self, up_to: u64) {
+        self.answered_max.send_replace(up_to);
+    }
+
+    pub async fn listen(target: u32) -> (Arc<Self>, Url) {
+        let peer = Arc::new(Self { state: Mutex::default(), answered_max: watch::Sender::new(u64::MAX) });
+        peer.state.lock().target = target;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Url = format!("nfs://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let service = Arc::clone(&peer);
+        tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
+        (peer, url)
+    }
+}
+
+impl State {
+    fn operation(
+        &mut self,
+        operation: Operation,
+        from: &mut Decoder,
+        to: &mut Encoder,
+    ) -> xdr::Result<Status> {
+        let status = self.failures.get_mut(&operation).and_then(VecDeque::pop_front).unwrap_or(Status::Ok);
+        let start = to.len();
+        match operation {
+            Operation::ExchangeId => {
+                from.get::<ExchangeIdArgs>()?;
+                to.put(&ExchangeIdResult {
+                    client: ClientId(1),
+                    sequence: SequenceId(1),
+                    flags: 0,
+                    state_protect: StateProtectResult::None,
+                    server_owner: ServerOwner { minor_id: 0, major_id: Bytes::new() },
+                    server_scope: Bytes::new(),
+                    implementation: Vec::new(),
+                });
+            }
+            Operation::CreateSession => {
+                let args: CreateSessionArgs = from.get()?;
+                if status == Status::Ok {
+                    self.sessions += 1;
+                    self.slots.clear();
+                }
+                let mut fore_channel = args.fore_channel;
+                fore_channel.requests_max = (self.target + 1).max(8);
+                to.put(&CreateSessionResult {
+                    session: SessionId([self.sessions; 16]),
+                    sequence: args.sequence,
+                    flags: args.flags,
+                    fore_channel,
+                    back_channel: args.back_channel,
+                });
+            }
+            Operation::BindConnToSession => {
+                let args: BindConnToSessionArgs = from.get()?;
+                let direction = DirectionFromServer::Both;
+                to.put(&BindConnToSessionResult { session: args.session, direction, rdma: false });
+            }
+            Operation::Sequence => {
+                let args: SequenceArgs = from.get()?;
+                if args.session.0[0] != self.sessions {
+                    return Ok(Status::BadSession);
+                }
+                let last = self.slots.entry(args.slot.0).or_default();
+                assert_eq!(args.sequence.0, *last + 1, "a request is lost, or was sent again needlessly");
+                if status == Status::Ok {
+                    *last += 1;
+                }
+                to.put(&SequenceResult {
+                    session: args.session,
+                    sequence: args.sequence,
+                    slot: args.slot,
+                    highest_slot: SlotId(self.target),
+                    target_highest_slot: SlotId(self.target),
+                    status_flags: 0,
+                });
+            }
+            Operation::ReclaimComplete => {
+                from.get::<ReclaimCompleteArgs>()?;
+            }
+            Operation::PutFh => self.current_is_file = from.get::<PutFhArgs>()?.object.0 == "file",
+            Operation::PutRootFh => self.current_is_file = false,
+            Operation::GetFh => {
+                let name = if self.current_is_file { "file" } else { "root" };
+                to.put(&GetFhResult { object: FileHandle(name.into()) });
+            }
+            Operation::GetAttr => {
+                let args: GetAttrArgs = from.get()?;
+                self.attributes().encode_wanted(args.wanted, to);
+            }
+            Operation::Open => {
+                from.get::<OpenArgs>()?;
+                self.current_is_file = true;
+                to.put(&OpenResult {
+                    state_id: StateId { sequence: 1, other: [1; 12] },
+                    change: ChangeInfo { atomic: true, before: 0, after: 1 },
+                    flags: 0,
+                    attributes_set: Bitmap::EMPTY,
+                    delegation: OpenDelegation::None,
+                });
+            }
+            Operation::Write => {
+                let args: WriteArgs = from.get()?;
+                if status == Status::Ok {
+                    self.write(args.offset, &args.data);
+                }
+                to.put(&WriteResult {
+                    count: args.data.len() as u32,
+                    committed: args.stable,
+                    verifier: Verifier([self.verifier; 8]),
+                });
+                assert_ne!(args.stable, StableHow::DataSync);
+            }
+            Operation::Commit => {
+                let args: CommitArgs = from.get()?;
+                self.committed_end = args.offset + u64::from(args.count);
+                to.put(&CommitResult { verifier: Verifier([self.verifier; 8]) });
+            }
+            Operation::Close => {
+                let args: CloseArgs = from.get()?;
+                to.put(&args.state_id);
+            }
+            other => panic!("{other} is not expected"),
+        }
+        if status != Status::Ok {
+            to.truncate(start);
+        }
+        Ok(status)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        self.written.push((offset, data.len()));
+        let end = offset as usize + data.len();
+        self.content.resize(self.content.len().max(end), 0);
+        self.content[offset as usize..end].copy_from_slice(data);
+    }
+
+    fn attributes(&self) -> AttributeValues {
+        AttributeValues {
+            kind: Some(if self.current_is_file { FileType::Regular } else { FileType::Directory }),
+            change: Some(self.written.len() as u64),
+            size: Some(self.content.len() as u64),
+            lease_time: Some(90),
+            ..AttributeValues::default()
+        }
+    }
+}
+
+impl Service for Peer {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        let mut from = call.arguments;
+        if call.header.procedure == 0 {
+            return Ok(Disposition::Reply);
+        }
+        let header: CompoundHeader = from.get().map_err(|_| Refusal::GarbageArguments)?;
+        let mut results = CompoundReply::begin(reply, &header.tag);
+        let mut status = Status::Ok;
+        let mut wait = Wait::default();
+        for _ in 0..header.operations {
+            let number = from.u32().map_err(|_| Refusal::GarbageArguments)?;
+            let operation = Operation::from_number(number).ok_or(Refusal::GarbageArguments)?;
+            reply.u32(number);
+            let mark = reply.reserve_u32();
+            results.count();
+            let mut state = self.state.lock();
+            status = state.operation(operation, &mut from, reply).map_err(|_| Refusal::GarbageArguments)?;
+            wait = match operation {
+                Operation::Write => Wait(state.written.len() as u64),
+                Operation::Commit if state.commit_lag > 0 => {
+                    Wait(state.committed_end.div_ceil(WRITE_BYTES) + state.commit_lag)
+                }
+                _ => wait,
+            };
+            reply.fill_u32(mark, status.code());
+            if status != Status::Ok {
+                break;
+            }
+        }
+        results.finish(reply, status);
+        let _ = self.answered_max.subscribe().wait_for(|answered| *answered >= wait.0).await;
+        Ok(Disposition::Reply)
+    }
+}

@@ -163,7 +163,9 @@ mod tests {
             verdict,
             p_different: 1.0,
             p_same: 1.0,
+            runs_to_detect: None,
             reason: String::new(),
+            doubts: Vec::new(),
         }
     }
 

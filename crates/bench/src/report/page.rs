@@ -155,6 +155,13 @@ fn doubts(results: &Results) -> String {
             places.entry(doubt).or_default().push(place);
         }
     }
+    for comparison in &results.comparisons {
+        for doubt in &comparison.doubts {
+            let candidate = version_name(&comparison.candidate, comparison.delegations);
+            let place = format!("{} at {} ms, {candidate}", comparison.name(), comparison.rtt_ms);
+            places.entry(doubt).or_default().push(place);
+        }
+    }
     let general = results.environment.doubts.iter().map(|doubt| format!("<li>{}</li>\n", escape(doubt)));
     let of_cells = places.iter().map(|(doubt, places)| {
         format!("<li>{} <small>{}</small></li>\n", escape(doubt), escape(&shortened(places)))

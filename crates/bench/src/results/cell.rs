@@ -5,7 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Latency;
-use crate::statistics::{Better, estimate};
+use crate::statistics::{Better, estimate, trend};
+use crate::text::percent;
+
+/// Runs that change by less than this from the first to the last do not drift.
+const DRIFT_MIN: f64 = 0.05;
+/// A drift is told when chance would make one like it less often than this: a benchmark has dozens of cells.
+const DRIFT_P_MAX: f64 = 0.01;
 
 /// What is measured, and which direction is good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,7 +217,8 @@ impl Cell {
         let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
         let estimate = estimate(&values)?;
         let median = median_run(&runs);
-        let doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
+        let mut doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
+        doubts.extend(drift(&values));
         Some(Self {
             setting,
             mean: estimate.mean,
@@ -275,6 +282,15 @@ pub fn version_name(version: &str, delegations: bool) -> String {
     }
 }
 
+/// Says so when the runs became better or worse one after the other: something changed besides what was to be measured.
+fn drift(values: &[f64]) -> Option<String> {
+    let trend = trend(values)?;
+    let (change, direction) =
+        if trend.change > 1.0 { (trend.change - 1.0, "rose") } else { (1.0 - trend.change, "fell") };
+    (trend.p < DRIFT_P_MAX && change >= DRIFT_MIN)
+        .then(|| format!("The values {direction} by {} from the first run to the last.", percent(change)))
+}
+
 /// The run with the median value, the lower one of two. `runs` is not empty.
 fn median_run(runs: &[Run]) -> &Run {
     let mut order: Vec<&Run> = runs.iter().collect();
@@ -312,6 +328,18 @@ mod tests {
         assert_eq!(cell.rpcs_per_operation(), Some(1.3));
         assert_eq!((cell.start_skew_ms, cell.fairness), (2.0, Some(0.8)));
         assert_eq!(cell.doubts, ["the disk was busy"]);
+    }
+
+    #[test]
+    fn runs_that_drift_are_a_doubt_and_runs_that_vary_are_none() {
+        assert_eq!(
+            drift(&[100.0, 103.0, 105.0, 109.0, 112.0]).unwrap(),
+            "The values rose by 12 % from the first run to the last."
+        );
+        assert!(drift(&[112.0, 109.0, 105.0, 103.0, 100.0]).unwrap().contains("fell by 11 %"));
+        assert_eq!(drift(&[100.0, 112.0, 98.0, 109.0, 103.0]), None);
+        assert_eq!(drift(&[100.0, 100.9, 102.0, 103.1, 104.0]), None, "too small to matter");
+        assert_eq!(drift(&[100.0, 110.0, 120.0]), None, "three runs are too few");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 26] = [
+const CELLS: [&str; 28] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -43,12 +43,14 @@ const CELLS: [&str; 26] = [
     "rpcs_total",
     "wire_bytes_sent",
     "wire_bytes_received",
+    "queue_ms",
+    "wire_ms",
     "start_skew_ms",
     "fairness",
     "doubts",
 ];
 
-const RUNS: [&str; 17] = [
+const RUNS: [&str; 18] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -65,10 +67,11 @@ const RUNS: [&str; 17] = [
     "wire_ms",
     "start_skew_ms",
     "fairness",
+    "client_values",
     "doubts",
 ];
 
-const COMPARISONS: [&str; 13] = [
+const COMPARISONS: [&str; 15] = [
     "experiment",
     "levels",
     "rtt_ms",
@@ -81,7 +84,9 @@ const COMPARISONS: [&str; 13] = [
     "verdict",
     "p_different",
     "p_same",
+    "runs_to_detect",
     "reason",
+    "doubts",
 ];
 
 const RPCS: [&str; 8] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count"];
@@ -135,6 +140,8 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         cell.rpcs_total.to_string(),
         cell.wire_bytes.sent.to_string(),
         cell.wire_bytes.received.to_string(),
+        cell.queue_ms.to_string(),
+        cell.wire_ms.to_string(),
         cell.start_skew_ms.to_string(),
         optional(cell.fairness),
         cell.doubts.join("; "),
@@ -157,6 +164,7 @@ fn run_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
             run.wire_ms.to_string(),
             run.start_skew_ms.to_string(),
             optional(run.fairness),
+            run.client_values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
             run.doubts.join("; "),
         ]);
         row
@@ -179,7 +187,9 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
             comparison.verdict.as_str().to_owned(),
             comparison.p_different.to_string(),
             comparison.p_same.to_string(),
+            comparison.runs_to_detect.map_or_else(String::new, |runs| runs.to_string()),
             comparison.reason.clone(),
+            comparison.doubts.join("; "),
         ]
     })
 }
@@ -238,7 +248,7 @@ mod tests {
         let mut results = samples::results();
         results.comparisons[0].reason = "a, \"b\"\nc".to_owned();
         write_csv(&results, directory.path()).unwrap();
-        assert_eq!(&rows(directory.path(), "comparisons.csv")[0][12], "a, \"b\"\nc");
+        assert_eq!(&rows(directory.path(), "comparisons.csv")[0][13], "a, \"b\"\nc");
     }
 
     #[test]

@@ -90,8 +90,15 @@ pub struct Comparison {
     /// Corrected p of "they differ by more than 3 %".
     #[serde(default = "undecided")]
     pub p_same: f64,
+    /// Runs of each version with which a difference of 5 % is found with a chance of 95 %, from the spread of these runs;
+    /// none when the spread is not known or no number of runs would do.
+    #[serde(default)]
+    pub runs_to_detect: Option<u32>,
     /// Why, in one or two sentences with the numbers.
     pub reason: String,
+    /// Why the verdict deserves less trust, one sentence each.
+    #[serde(default)]
+    pub doubts: Vec<String>,
 }
 
 impl Comparison {

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::Error;
 use super::arm::Arm;
+use super::cache_state;
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
@@ -90,7 +91,9 @@ impl Trial<'_> {
         if seen.counters.requests.values().any(|stats| stats.unanswered > 0) {
             outcome.doubts.push("Some requests were never answered.".to_owned());
         }
-        Ok(run_of(number.block, outcome, &seen.counters))
+        let mut run = run_of(number.block, outcome, &seen.counters);
+        run.doubts.extend(cache_state::doubt(&self.setup.workload, &run));
+        Ok(run)
     }
 
     /// Fresh clients, connected at the same time.

@@ -4,10 +4,12 @@
 //! application does is the workloads' matter, what numbers mean that of the statistics.
 
 mod arm;
+mod cache_state;
+mod clock;
 mod error;
 mod link;
 mod measure;
-mod order;
+pub(crate) mod order;
 mod own_server;
 mod stop;
 mod target;
@@ -24,6 +26,7 @@ use crate::workload::{self, Part, Place};
 use crate::{compare, report};
 
 use arm::{Arm, arms};
+use clock::Clock;
 use link::Link;
 use measure::{Number, Trial};
 use stop::Stop;
@@ -143,6 +146,7 @@ async fn measure_all(
     stop: &Stop,
 ) -> Result<Results, Error> {
     let plan = &options.plan;
+    let began = Clock::now();
     let mut environment =
         Environment::of_this_machine(&options.tool_version, options.command_line.clone(), options.seed);
     if cfg!(debug_assertions) {
@@ -174,6 +178,7 @@ async fn measure_all(
         }
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
+    environment.doubts.extend(began.doubt(&Clock::now()));
     Ok(compare::results(environment, cells))
 }
 

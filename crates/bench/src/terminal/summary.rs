@@ -9,7 +9,10 @@ use comfy_table::{
 use super::Style;
 use crate::results::{Cell, Comparison, Results, version_name};
 use crate::statistics::Outcome;
-use crate::text::{delay, measured, ratio};
+use crate::text::{delay, list, measured, ratio};
+
+/// Settings named in the hint.
+const HINTS_MAX: usize = 3;
 
 /// The table of all comparisons (of all cells, when nothing was compared) and the verdict, ending in a newline.
 ///
@@ -32,10 +35,42 @@ pub fn summary(results: &Results, style: Style) -> String {
     }
     text.push_str(&printable(&results.verdict.text));
     text.push('\n');
+    if let Some(hint) = hint(results) {
+        text.push_str(&format!("{}\n", printable(&hint)));
+    }
     for doubt in &results.environment.doubts {
         text.push_str(&format!("Doubt: {}\n", printable(doubt)));
     }
+    for comparison in &results.comparisons {
+        for doubt in &comparison.doubts {
+            let place = format!("{} at {}", comparison.name(), delay(comparison.rtt_ms));
+            text.push_str(&printable(&format!("Doubt about {place}: {doubt}")));
+            text.push('\n');
+        }
+    }
     text
+}
+
+/// How many runs would decide what is unclear; none when everything is decided.
+fn hint(results: &Results) -> Option<String> {
+    let unclear: Vec<&Comparison> =
+        results.comparisons.iter().filter(|comparison| comparison.verdict == Outcome::Unclear).collect();
+    let mut needed: Vec<(u32, &Comparison)> =
+        unclear.iter().filter_map(|one| Some((one.runs_to_detect?, *one))).collect();
+    needed.sort_by_key(|(runs, _)| *runs);
+    let named: Vec<String> = needed
+        .iter()
+        .take(HINTS_MAX)
+        .map(|(runs, one)| format!("{runs} runs for {} at {}", one.name(), delay(one.rtt_ms)))
+        .collect();
+    let (most, _) = needed.last()?;
+    let rest = if needed.len() > HINTS_MAX { format!(", {most} for all of them") } else { String::new() };
+    let beyond = unclear.len() - needed.len();
+    let beyond = if beyond > 0 { format!("; no number decides {beyond} of them") } else { String::new() };
+    Some(format!(
+        "Unclear at this number of runs. A difference of 5 % needs about {}{rest}{beyond} (--runs).",
+        list(&named)
+    ))
 }
 
 fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), style: Style) -> String {
@@ -153,13 +188,37 @@ mod tests {
         let results = samples::results();
         let text = summary(&results, Style::Plain);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.iter().filter(|line| line.contains(" ms ")).count(), results.comparisons.len());
+        assert_eq!(lines.iter().filter(|line| line.contains(" ± ")).count(), results.comparisons.len());
         assert!(lines[0].contains("v4.1 ÷ v3 [95 %]"), "{}", lines[0]);
         let locked =
             lines.iter().find(|line| line.contains("locked-read") && line.contains("10 ms")).unwrap();
         assert!(locked.contains("op/s") && locked.contains(" ± ") && locked.contains('['), "{locked}");
         assert!(locked.ends_with("faster"), "{locked}");
         assert!(text.contains(&results.verdict.text));
+    }
+
+    #[test]
+    fn what_is_unclear_comes_with_the_runs_that_would_decide_it() {
+        let mut results = samples::results();
+        for comparison in &mut results.comparisons {
+            comparison.verdict = Outcome::Same;
+        }
+        assert_eq!(hint(&results), None);
+        for (index, runs) in [(0, Some(40)), (1, Some(9)), (2, None)] {
+            results.comparisons[index].verdict = Outcome::Unclear;
+            results.comparisons[index].runs_to_detect = runs;
+        }
+        let found = hint(&results).unwrap();
+        let (first, second) = (&results.comparisons[1], &results.comparisons[0]);
+        let expected = format!(
+            "about 9 runs for {} at {} and 40 runs for {} at {}; no number decides 1 of them (--runs).",
+            first.experiment,
+            delay(first.rtt_ms),
+            second.experiment,
+            delay(second.rtt_ms)
+        );
+        assert!(found.ends_with(&expected), "{found}");
+        assert!(summary(&results, Style::Plain).contains(&found));
     }
 
     #[test]

@@ -1,0 +1,162 @@
+//! The whole chain of decisions on runs that are made up, so that the truth is known: how often it tells a difference
+//! where there is none, and how often it misses one that there is.
+//!
+//! A made-up run is as unruly as a real one: a block has an effect of its own, values drift over the blocks, noise
+//! depends on the noise of the run before, and the order within a block is the runner's. All seeds are fixed, so that a
+//! test passes always or never; the bounds are what chance leaves to a chain that keeps its promise.
+
+use super::comparisons;
+use crate::results::{Cell, Comparison, Run};
+use crate::runner::order;
+use crate::samples;
+use crate::seeded::Seeded;
+use crate::statistics::{Design, Outcome, PLANNED_POWER, SIGNIFICANCE, runs_needed};
+
+/// Coefficients of variation of a run from a quiet machine to a shared one.
+const CVS: [f64; 5] = [0.01, 0.02, 0.05, 0.10, 0.20];
+/// Comparisons of one benchmark: eight experiments at three delays.
+const FAMILY: usize = 24;
+const TRIALS: u64 = 200;
+/// The share of a run's noise that the next run has too.
+const CARRIED: f64 = 0.4;
+/// What the last block has gained on the first.
+const DRIFT: f64 = 0.10;
+
+/// How runs are made up.
+#[derive(Clone, Copy)]
+struct Model {
+    blocks: u32,
+    cv: f64,
+    /// Candidate ÷ baseline in truth.
+    ratio: f64,
+}
+
+/// Numbers of the normal distribution with mean 0 and deviation 1.
+struct Normals(Seeded);
+
+impl Normals {
+    fn next(&mut self) -> f64 {
+        // Box and Muller; the first number is never zero.
+        let uniform = |word: u64| ((word >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        let (left, right) = (uniform(self.0.next()), uniform(self.0.next()));
+        (-2.0 * left.ln()).sqrt() * (std::f64::consts::TAU * right).cos()
+    }
+}
+
+/// Both cells of one setting.
+fn cells(model: Model, seed: u64, setting: u64) -> [Cell; 2] {
+    let mut normals = Normals(Seeded::new(seed, setting));
+    let mut runs = [Vec::new(), Vec::new()];
+    let deviation = (1.0 + model.cv * model.cv).ln().sqrt();
+    let mut noise = normals.next();
+    for block in 0..model.blocks {
+        let of_block = 2.0 * deviation * normals.next();
+        let drift = DRIFT * f64::from(block) / f64::from(model.blocks);
+        for arm in order::of_block(seed, setting, block, 2) {
+            noise = CARRIED * noise + (1.0 - CARRIED * CARRIED).sqrt() * normals.next();
+            let effect = if arm == 1 { model.ratio.ln() } else { 0.0 };
+            let value = 1000.0 * (of_block + drift + deviation * noise + effect).exp();
+            runs[arm].push(Run { block, value, operations: 1000, seconds: 1.0, ..Run::default() });
+        }
+    }
+    let [baseline, candidate] = runs;
+    let cell = |version, runs| Cell::from_runs(samples::setting(version, setting as f64), runs).unwrap();
+    [cell("3", baseline), cell("4.1", candidate)]
+}
+
+/// A benchmark of `members` settings, whose coefficients of variation are those of [`CVS`] in turn.
+fn benchmark(model: Model, seed: u64, members: usize) -> Vec<Comparison> {
+    let cells: Vec<Cell> = (0..members)
+        .flat_map(|setting| {
+            let cv = CVS[setting % CVS.len()];
+            cells(Model { cv, ..model }, seed, setting as u64)
+        })
+        .collect();
+    comparisons(&cells, "3")
+}
+
+fn is_different(comparison: &&Comparison) -> bool {
+    matches!(comparison.verdict, Outcome::Faster | Outcome::Slower)
+}
+
+/// The largest count that `trials` with the chance `p` exceed less than once in a thousand times: the mean and 3.1
+/// standard deviations of the binomial distribution.
+fn bound(trials: u64, p: f64) -> u64 {
+    let mean = trials as f64 * p;
+    (mean + 3.1 * (mean * (1.0 - p)).sqrt()).ceil() as u64
+}
+
+#[test]
+fn the_same_version_twice_differs_in_no_more_than_5_percent_of_families() {
+    for blocks in [3, 5, 10] {
+        let model = Model { blocks, cv: 0.0, ratio: 1.0 };
+        let false_alarms = (0..TRIALS)
+            .filter(|seed| benchmark(model, *seed, FAMILY).iter().any(|one| is_different(&one)))
+            .count() as u64;
+        // 200 families, 5 % each: 10 are expected, and 20 are the bound.
+        let bound = bound(TRIALS, SIGNIFICANCE);
+        assert!(
+            false_alarms <= bound,
+            "{false_alarms} of {TRIALS} families with {blocks} blocks, bound {bound}"
+        );
+    }
+}
+
+#[test]
+fn the_same_version_twice_differs_in_5_percent_of_single_comparisons() {
+    for blocks in [3, 5, 10] {
+        let (mut alarms, mut below, mut total) = (0, 0, 0);
+        for (seed, cv) in (0..TRIALS).flat_map(|seed| CVS.map(|cv| (seed, cv))) {
+            let model = Model { blocks, cv, ratio: 1.0 };
+            let found = comparisons(&cells(model, seed, (cv * 1000.0) as u64), "3");
+            total += 1;
+            alarms += found.iter().filter(is_different).count() as u64;
+            below += u64::from(found[0].p_different < SIGNIFICANCE);
+        }
+        // 1,000 comparisons: 50 are expected, 72 are the bound, and fewer than 28 would be a test that is too shy.
+        let bound = bound(total, SIGNIFICANCE);
+        assert!(
+            alarms <= bound && below <= bound,
+            "{alarms}, {below} of {total} with {blocks} blocks, bound {bound}"
+        );
+        let least = 2 * (total as f64 * SIGNIFICANCE) as u64 - bound;
+        assert!(below >= least, "{below} of {total} with {blocks} blocks: the test finds too little");
+    }
+}
+
+/// Of 100 seeded benchmarks, those in which the first of `members` comparisons finds the planted slowdown of 5 % as
+/// slower; the other members are the same version twice.
+fn found(cv: f64, members: usize) -> (u32, usize) {
+    // Two runs of a block have `CARRIED` of their noise in common, so their difference varies by this.
+    let deviation = (1.0 + cv * cv).ln().sqrt() * (2.0 * (1.0 - CARRIED)).sqrt();
+    let effect = -0.95_f64.ln();
+    let significance = SIGNIFICANCE / members as f64;
+    let blocks = runs_needed(Design::Paired, effect, deviation, significance, PLANNED_POWER).unwrap();
+    let hits = (0..100).filter(|seed| {
+        let mut all = cells(Model { blocks, cv, ratio: 0.95 }, *seed, 0).to_vec();
+        for setting in 1..members {
+            all.extend(cells(Model { blocks, cv, ratio: 1.0 }, *seed, setting as u64));
+        }
+        comparisons(&all, "3")[0].verdict == Outcome::Slower
+    });
+    (blocks, hits.count())
+}
+
+#[test]
+fn a_slowdown_of_5_percent_is_found_with_the_planned_runs() {
+    for (cv, members) in [(0.02, 1), (0.05, 1), (0.10, 1), (0.02, FAMILY), (0.05, FAMILY)] {
+        let (blocks, hits) = found(cv, members);
+        assert!(hits >= 95, "found {hits} of 100 at a CV of {cv} with {blocks} blocks among {members}");
+    }
+}
+
+#[test]
+fn far_fewer_runs_than_planned_find_it_less_often() {
+    let hits = (0..100)
+        .filter(|seed| {
+            let cells = cells(Model { blocks: 5, cv: 0.10, ratio: 0.95 }, *seed, 0);
+            comparisons(&cells, "3")[0].verdict == Outcome::Slower
+        })
+        .count();
+    assert!(hits < 50, "{hits} of 100 with five blocks at a CV of 10 %: the simulation is too kind");
+}

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod diff;
 pub mod experiment;
 pub mod explain;
+pub mod gate;
 pub mod hash_cast;
 pub mod report;
 pub mod results;

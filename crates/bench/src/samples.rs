@@ -239,6 +239,7 @@ fn environment() -> Environment {
         memory_bytes: 8 << 30,
         date: "2026-11-20T12:00:00Z".to_owned(),
         seed: 42,
+        plan: pairs(&[("size", "default"), ("runs", "5")]),
         command_line: vec!["primetime".to_owned(), "bench".to_owned()],
         links: DELAYS_MS.map(link).to_vec(),
         negotiated: BTreeMap::from([

@@ -9,6 +9,7 @@ use crate::statistics::{
     runs_needed, welch_ratio,
 };
 
+pub(crate) mod matching;
 mod second_opinion;
 #[cfg(test)]
 mod simulation;

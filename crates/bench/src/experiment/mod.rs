@@ -113,6 +113,18 @@ pub enum Size {
     Paper,
 }
 
+impl Size {
+    /// Its name in the plan of a result.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Quick => "quick",
+            Self::Paper => "paper",
+        }
+    }
+}
+
 impl Experiment {
     /// The set-up of `size`, or the default one where the experiment has none of that size.
     #[must_use]

@@ -24,6 +24,8 @@ pub struct Environment {
     pub date: String,
     /// The seed of every random choice.
     pub seed: u64,
+    /// What was asked for, by name, such as "runs" or "size"; two benchmarks with the same plan ask the same.
+    pub plan: BTreeMap<String, String>,
     /// The command with its arguments.
     pub command_line: Vec<String>,
     /// The network, one entry for each delay.

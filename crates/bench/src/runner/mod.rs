@@ -7,6 +7,7 @@ mod arm;
 mod cache_state;
 mod clock;
 mod error;
+mod identity;
 mod link;
 mod measure;
 pub(crate) mod order;
@@ -149,6 +150,7 @@ async fn measure_all(
     let began = Clock::now();
     let mut environment =
         Environment::of_this_machine(&options.tool_version, options.command_line.clone(), options.seed);
+    environment.plan = identity::of(options);
     if cfg!(debug_assertions) {
         environment
             .doubts

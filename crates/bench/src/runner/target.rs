@@ -13,7 +13,7 @@ use crate::seeded::mix;
 use crate::workload::{Address, Mount, files};
 
 /// What stands in results for the benchmark's own server.
-const OWN: &str = "builtin";
+pub(crate) const OWN: &str = "builtin";
 
 /// A server and the directory on it.
 pub(crate) struct Server {

@@ -2,10 +2,13 @@
 //!
 //! Owns layout for terminals and for pipes. It decides nothing and computes nothing but text.
 
+mod difference;
 mod progress;
 mod style;
 mod summary;
+mod table;
 
+pub use difference::difference;
 pub use progress::Progress;
 pub use style::Style;
 pub use summary::summary;

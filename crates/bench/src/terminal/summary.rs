@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::{
-    Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use comfy_table::Cell as TableCell;
 
 use super::Style;
+use super::table::{align_right, finished, new_table, printable, verdict};
 use crate::results::{Cell, Comparison, Results, version_name};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, measured, ratio};
@@ -125,57 +124,6 @@ fn cell_table(cells: &[Cell], style: Style) -> String {
 
 fn mean(cell: &Cell) -> String {
     printable(&format!("{} {}", measured(cell.mean, cell.ci95), cell.setting.metric.unit))
-}
-
-fn verdict(outcome: Outcome, style: Style) -> TableCell {
-    let cell = TableCell::new(outcome.as_str());
-    if style != (Style::Terminal { colours: true }) {
-        return cell;
-    }
-    match outcome {
-        Outcome::Faster => cell.fg(Color::Green).add_attribute(Attribute::Bold),
-        Outcome::Slower => cell.fg(Color::Red).add_attribute(Attribute::Bold),
-        Outcome::Same => cell,
-        Outcome::Unclear => cell.add_attribute(Attribute::Dim),
-    }
-}
-
-fn new_table(style: Style) -> Table {
-    let mut table = Table::new();
-    match style {
-        Style::Plain => {
-            table.load_style(TableStyle::new()).force_no_tty();
-        }
-        Style::Terminal { colours } => {
-            let rule = LineStyle::none().fill('─').junction('─');
-            table
-                .load_style(TableStyle::new().header_separator(rule))
-                .set_content_arrangement(ContentArrangement::Dynamic);
-            if colours {
-                table.enforce_styling();
-            }
-        }
-    }
-    table
-}
-
-fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
-    for column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
-fn finished(table: &mut Table) -> String {
-    if let Some(first) = table.column_mut(0) {
-        first.set_padding((0, 1));
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-}
-
-fn printable(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).collect()
 }
 
 #[cfg(test)]

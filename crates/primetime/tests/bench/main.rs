@@ -5,5 +5,6 @@
 mod composed;
 mod counts;
 mod errors;
+mod gates;
 mod leftovers;
 mod support;

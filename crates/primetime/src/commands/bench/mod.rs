@@ -3,10 +3,15 @@
 //! Owns the words on the command line and their meaning; measuring, comparing and reporting are the library's. Each
 //! subcommand is a file.
 
+mod diff;
+mod gate;
 mod list;
 mod measure;
 mod report;
 
+use std::path::Path;
+
+use bench::results::Results;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
@@ -39,6 +44,10 @@ enum Command {
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
     Report(report::Arguments),
+    /// Compare two results setting by setting: two servers, two dates, two set-ups
+    Diff(diff::Arguments),
+    /// Fail when results are worse than a baseline: slower for certain, or with more requests
+    Gate(gate::Arguments),
 }
 
 /// Runs `primetime bench` or one of its subcommands.
@@ -46,8 +55,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Diff(arguments)) => diff::run(&arguments),
+        Some(Command::Gate(arguments)) => gate::run(&arguments),
         None => measure::run(arguments.measure),
     }
+}
+
+/// Reads results: those in a directory, or a file.
+fn load(path: &Path) -> Result<Results, Failure> {
+    let file = if path.is_dir() { path.join("results.json") } else { path.to_owned() };
+    Results::load(&file).map_err(Failure::set_up)
 }
 
 /// Writes to standard output; a reader that has seen enough is no failure.

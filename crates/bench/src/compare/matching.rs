@@ -1,0 +1,106 @@
+//! Which cells of two documents are about the same thing.
+
+use crate::results::{Cell, Setting};
+
+/// Cells of two documents, put side by side.
+#[derive(Debug, Default)]
+pub(crate) struct Matched<'a> {
+    /// Those that both have, in the order of the first.
+    pub(crate) both: Vec<(&'a Cell, &'a Cell)>,
+    /// Those that only the first has.
+    pub(crate) only_first: Vec<&'a Cell>,
+    /// Those that only the second has.
+    pub(crate) only_second: Vec<&'a Cell>,
+}
+
+/// Puts the cells of two documents side by side, whatever their servers: those with the same setting, and then those of the
+/// same name where each document has exactly one left and both measure in the same unit. A name is experiment, levels,
+/// version, delegations, client and delay.
+pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> {
+    let mut partners: Vec<Option<&Cell>> = vec![None; first.len()];
+    let mut left: Vec<&Cell> = second.iter().collect();
+    for (cell, partner) in first.iter().zip(&mut partners) {
+        let same = left.iter().position(|other| same_but_server(&cell.setting, &other.setting));
+        *partner = same.map(|index| left.remove(index));
+    }
+    for index in 0..first.len() {
+        let setting = &first[index].setting;
+        let rivals = first
+            .iter()
+            .zip(&partners)
+            .filter(|(cell, partner)| partner.is_none() && same_name(setting, &cell.setting));
+        if partners[index].is_some() || rivals.count() != 1 {
+            continue;
+        }
+        let found: Vec<usize> =
+            (0..left.len()).filter(|other| same_name(setting, &left[*other].setting)).collect();
+        if let [only] = found[..] {
+            partners[index] = Some(left.remove(only));
+        }
+    }
+    let mut sorted = Matched { only_second: left, ..Matched::default() };
+    for (cell, partner) in first.iter().zip(partners) {
+        match partner {
+            Some(partner) => sorted.both.push((cell, partner)),
+            None => sorted.only_first.push(cell),
+        }
+    }
+    sorted
+}
+
+fn same_but_server(left: &Setting, right: &Setting) -> bool {
+    Setting { server: right.server.clone(), ..left.clone() } == *right
+}
+
+fn same_name(left: &Setting, right: &Setting) -> bool {
+    left.experiment == right.experiment
+        && left.levels == right.levels
+        && left.version == right.version
+        && left.delegations == right.delegations
+        && left.client == right.client
+        && left.rtt_ms == right.rtt_ms
+        && left.metric == right.metric
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Run;
+    use crate::samples;
+
+    fn cell(version: &str, clients: u32, server: &str) -> Cell {
+        let setting = Setting { clients, server: server.to_owned(), ..samples::setting(version, 0.0) };
+        Cell::from_runs(setting, vec![Run { value: 1.0, ..Run::default() }]).unwrap()
+    }
+
+    #[test]
+    fn cells_of_two_servers_meet_by_their_settings() {
+        let first = [cell("3", 5, "a"), cell("4.1", 5, "a")];
+        let second = [cell("4.1", 5, "b"), cell("4.2", 5, "b")];
+        let found = matched(&first, &second);
+        assert_eq!(found.both.len(), 1);
+        assert_eq!(found.both[0].0.setting.version, "4.1");
+        assert_eq!(found.only_first[0].setting.version, "3");
+        assert_eq!(found.only_second[0].setting.version, "4.2");
+    }
+
+    #[test]
+    fn another_number_of_clients_meets_only_where_there_is_no_choice() {
+        let found_one = [cell("3", 5, "a")];
+        let one = [cell("3", 10, "b")];
+        assert_eq!(matched(&found_one, &one).both.len(), 1);
+        let two = [cell("3", 10, "b"), cell("3", 20, "b")];
+        assert_eq!(matched(&found_one, &two).both.len(), 0);
+        let exact = [cell("3", 20, "b"), cell("3", 5, "b")];
+        let exact = matched(&found_one, &exact);
+        assert_eq!((exact.both[0].1.setting.clients, exact.only_second.len()), (5, 1));
+    }
+
+    #[test]
+    fn numbers_of_different_units_never_meet() {
+        let first = [cell("3", 5, "a")];
+        let mut second = [cell("3", 5, "b")];
+        second[0].setting.metric.unit = "MB/s".to_owned();
+        assert_eq!(matched(&first, &second).both.len(), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! `primetime bench gate`: whether results are as good as they were, for continuous integration.
+
+use std::path::PathBuf;
+
+use bench::gate::{Limits, Report, RequestLimit, against_baseline, request_limits};
+use clap::Args;
+
+use super::{load, print};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+A speed fails only when its whole 95 % interval is beyond what is allowed. Requests for each operation that are the same in
+every run of the baseline are exact: one more fails. Where they vary, the interval of their sum counts, as for a speed. What
+the baseline has and the results lack fails.
+
+Examples:
+  primetime bench gate --baseline before primetime-report
+  primetime bench gate --baseline before.json --counts-only primetime-report     on another machine
+  primetime bench gate --max-requests locked-read:4.1=0.4 primetime-report       without a baseline
+
+Exit codes: 0 all gates held, 1 a gate failed, 3 wrong usage, or something that is no result.";
+
+/// Arguments of `primetime bench gate`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// What is judged: a directory with results.json, or the file
+    #[arg(value_name = "RESULTS")]
+    results: PathBuf,
+
+    /// What it is held against: a directory with results.json, or the file
+    #[arg(long, value_name = "FILE", required_unless_present = "max_requests")]
+    baseline: Option<PathBuf>,
+
+    /// How much of its speed a setting may lose
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
+    max_slowdown: f64,
+
+    /// How many more requests of one kind are allowed, of all requests of the baseline
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = share)]
+    count_tolerance: f64,
+
+    /// Judge only what never varies, not the speed: for a baseline of another machine
+    #[arg(long)]
+    counts_only: bool,
+
+    /// The most requests for each operation of an experiment over a version, at every delay; may be given again
+    #[arg(long, value_name = "EXPERIMENT:VERSION=N")]
+    max_requests: Vec<RequestLimit>,
+}
+
+/// Judges, prints a sentence for each gate that failed, and fails when there is one.
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let results = load(&arguments.results)?;
+    let mut report = request_limits(&results, &arguments.max_requests);
+    if let Some(baseline) = &arguments.baseline {
+        let limits = Limits {
+            max_slowdown: arguments.max_slowdown,
+            count_tolerance: arguments.count_tolerance,
+            counts_only: arguments.counts_only,
+        };
+        report = report.and(against_baseline(&load(baseline)?, &results, &limits));
+    }
+    print(&text(&report))?;
+    if report.failed.is_empty() { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    let parts =
+        [("FAILED", &report.failed), ("improved", &report.improved), ("not judged", &report.not_judged)];
+    for (word, sentences) in parts {
+        for sentence in sentences {
+            text.push_str(&format!("{word}: {sentence}\n"));
+        }
+    }
+    text.push_str(&format!("{} gates held, {} failed\n", report.passed, report.failed.len()));
+    text.chars().filter(|character| *character == '\n' || !character.is_control()).collect()
+}
+
+/// Reads "5%", "5 %" or "5" as 0.05.
+fn share(text: &str) -> Result<f64, String> {
+    let digits = text.strip_suffix('%').unwrap_or(text).trim_end();
+    match digits.parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a percentage from 0 to 1000 is needed, such as 5%".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_are_read_with_and_without_their_sign() {
+        assert_eq!([share("5%"), share("5 %"), share("5")], [Ok(0.05), Ok(0.05), Ok(0.05)]);
+        assert!(share("five").is_err() && share("-1%").is_err() && share("nan").is_err());
+    }
+
+    #[test]
+    fn every_sentence_has_a_line_and_the_numbers_come_last() {
+        let report = Report {
+            passed: 3,
+            failed: vec!["a\u{1b}[31m.".to_owned()],
+            improved: vec!["b.".to_owned()],
+            not_judged: vec!["c.".to_owned()],
+        };
+        assert_eq!(text(&report), "FAILED: a[31m.\nimproved: b.\nnot judged: c.\n3 gates held, 1 failed\n");
+    }
+}

@@ -1,0 +1,96 @@
+//! What follows from results: `bench diff` and `bench gate` on what was really measured.
+
+use std::fs;
+use std::process::Output;
+
+use bench::results::Results;
+
+use crate::support::Place;
+
+const CREATE: &str =
+    "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = 0\nfiles = 20\n";
+
+/// Three runs of creating files over both versions, in `before`.
+fn measured() -> (Place, Results) {
+    let place = Place::new();
+    let experiment = place.experiment("create-few", "op/s", CREATE);
+    let output =
+        place.bench(&["--experiment", &experiment, "--runs", "3", "--rtt-ms", "0", "--out", "before"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = Results::load(&place.path("before").join("results.json")).unwrap();
+    (place, results)
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn results_hold_against_themselves_and_fail_with_one_request_more() {
+    let (place, mut results) = measured();
+    assert!(results.comparisons.iter().all(|comparison| comparison.ci95.is_some()));
+    let output = place.bench(&["gate", "--baseline", "before", "before"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("0 failed"), "{}", text(&output));
+
+    let cell = results.cells.iter_mut().find(|cell| cell.setting.version == "3").unwrap();
+    *cell.run_details[1].rpcs.get_mut("CREATE").unwrap() += 1;
+    results.save(&place.path("after.json")).unwrap();
+    let output = place.bench(&["gate", "--baseline", "before", "--max-slowdown", "50%", "after.json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let expected =
+        "FAILED: create-few at 0 ms over v3 sends 1.05 CREATE for each operation, and the baseline 1.00.\n";
+    assert!(text(&output).starts_with(expected), "{}", text(&output));
+    assert!(output.stderr.is_empty(), "it was said once");
+    let tolerant = ["gate", "--baseline", "before", "--count-tolerance", "10%", "after.json"];
+    assert_eq!(place.bench(&tolerant).status.code(), Some(0));
+
+    let limit = |limit| place.bench(&["gate", "--max-requests", limit, "before"]).status.code();
+    assert_eq!((limit("create-few:3=2"), limit("create-few:3=0.5")), (Some(0), Some(1)));
+    assert_eq!(limit("create-few:3=few"), Some(3));
+}
+
+#[test]
+fn what_is_missing_or_slower_fails_and_is_told_by_diff() {
+    let (place, mut results) = measured();
+    results.cells.retain(|cell| cell.setting.version == "4.1");
+    for cell in &mut results.cells {
+        // Too slow for any spread of three runs.
+        cell.runs.iter_mut().zip([0.001, 0.00101, 0.00099]).for_each(|(run, value)| *run = value);
+    }
+    results.environment.kernel = "Another 1.0".to_owned();
+    results.save(&place.path("after.json")).unwrap();
+    let output = place.bench(&["gate", "--baseline", "before/results.json", "after.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    assert!(
+        said.contains("FAILED: create-few at 0 ms over v3 is in the baseline and was not measured."),
+        "{said}"
+    );
+    assert!(said.contains("FAILED: create-few at 0 ms over v4.1 is slower by "), "{said}");
+
+    let output = place.bench(&["diff", "before", "after.json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output);
+    assert!(said.lines().any(|line| line.contains("v4.1") && line.ends_with("slower")), "{said}");
+    assert!(said.contains("Only in before: create-few at 0 ms over v3"), "{said}");
+    assert!(said.contains("Warning: They have different kernels"), "{said}");
+    let output = place.bench(&["diff", "--json", "before", "after.json"]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["cells"][0]["verdict"], "slower");
+    assert_eq!(found["only_in_first"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let place = Place::new();
+    fs::write(place.path("nonsense.json"), "{}").unwrap();
+    for arguments in [
+        &["diff", "nonsense.json", "nonsense.json"][..],
+        &["gate", "--baseline", "absent", "nonsense.json"],
+        &["gate", "nonsense.json"],
+    ] {
+        let output = place.bench(arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+    }
+}

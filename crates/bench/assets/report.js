@@ -210,6 +210,105 @@
     };
   }
 
+  const known = (values) => [...new Set(values)];
+
+  // A facet for each panel, one above the other, with scales of their own.
+  function panelled(place, rows, spec, height) {
+    return {
+      data: { values: rows },
+      facet: { row: { field: "panel", type: "nominal", sort: known(rows.map((row) => row.panel)), title: null,
+        header: { labelAngle: 0, labelAnchor: "start", labelOrient: "top", labelColor: colour("ink") } } },
+      spacing: 22,
+      spec: { width: Math.max(200, place.clientWidth - 90), height, ...spec },
+      resolve: { scale: { y: "independent" } },
+    };
+  }
+
+  // Ours and the published values in one list, so that one facet has both.
+  function withMarks(study) {
+    const marks = study.marks.map((mark) => ({ ...mark, mean: mark.value, shown: mark.label, kind: "published" }));
+    return [...study.points.map((point) => ({ ...point, kind: "ours" })), ...marks];
+  }
+
+  const tooltip = [{ field: "version" }, { field: "x", title: "at" }, { field: "shown", title: "value" }];
+  const isOurs = { filter: "datum.kind === 'ours'" };
+  // Without a filter: a panel that has no published value would have a layer without an extent.
+  const diamonds = (x, y, color, more = {}) => ({
+    mark: { type: "point", shape: "diamond", filled: true, stroke: colour("ink"), strokeWidth: 1.5 },
+    encoding: { x, y, color, tooltip, ...more,
+      size: { condition: { test: "datum.kind === 'published'", value: 90 }, value: 0 },
+      opacity: { condition: { test: "datum.kind === 'published'", value: 1 }, value: 0 } },
+  });
+
+  function studyBars(place, study) {
+    const rows = withMarks(study);
+    const x = { field: "x", type: "nominal", sort: known(rows.map((row) => row.x)), title: study.x, axis: { labelAngle: study.x === "phase" ? -35 : 0 } };
+    const xOffset = { field: "version", type: "nominal", sort: data.versions };
+    const y = { field: "mean", type: "quantitative", title: null, axis: { tickCount: 4, format: "~s" } };
+    const color = { field: "version", type: "nominal", scale: versionScale(), legend: null };
+    return draw(place, panelled(place, rows, { layer: [
+      { transform: [isOurs], mark: { type: "bar", cornerRadiusEnd: 2 }, encoding: { x, xOffset, y, color, tooltip } },
+      { transform: [isOurs], mark: { type: "rule", color: colour("ink") }, encoding: { x, xOffset, y: { ...y, field: "low" }, y2: { field: "high" } } },
+      diamonds(x, y, color, { xOffset }),
+    ] }, 130), `${study.name}: bars for each version, diamonds for published values`);
+  }
+
+  function studyLines(place, study) {
+    const rows = withMarks(study);
+    const x = { field: "x", type: "ordinal", sort: known(rows.map((row) => row.x)), title: study.x, axis: { labelAngle: 0 }, scale: { type: "point", padding: 0.3 } };
+    const y = { field: "mean", type: "quantitative", title: null, scale: { zero: true }, axis: { tickCount: 4, format: "~s" } };
+    const color = { field: "version", type: "nominal", scale: versionScale(), legend: null };
+    return draw(place, panelled(place, rows, { layer: [
+      { transform: [isOurs], mark: { type: "line", strokeWidth: 2.5 }, encoding: { x, y, color } },
+      { transform: [isOurs], mark: { type: "rule" }, encoding: { x, y: { ...y, field: "low" }, y2: { field: "high" }, color } },
+      { transform: [isOurs], mark: { type: "point", filled: true, size: 60, opacity: 1 }, encoding: { x, y, color, tooltip } },
+      diamonds(x, y, color),
+    ] }, 140), `${study.name}: a line for each version, diamonds for published values`);
+  }
+
+  function studyMix(place, study) {
+    const operations = known(study.shares.map((row) => row.operation)).sort();
+    const y = { field: "version", type: "nominal", sort: data.versions, title: null, axis: { ticks: false, domain: false, labelLimit: 200 } };
+    return draw(place, panelled(place, study.shares, { mark: "bar", encoding: {
+      y, x: { field: "share", type: "quantitative", stack: "zero", scale: { domain: [0, 1] }, title: "share of the requests", axis: { format: ".0%" } },
+      color: { field: "operation", type: "nominal", title: null, legend: { orient: "top", columns: 6 },
+        scale: { domain: operations, scheme: operations.length > 10 ? "tableau20" : "tableau10" } },
+      order: { field: "operation" },
+      tooltip: [{ field: "operation" }, { field: "share", format: ".1%" }, { field: "version" }],
+    } }, { step: 24 }), `${study.name}: shares of the requests of each version`);
+  }
+
+  function studyTimeline(place, study) {
+    return draw(place, panelled(place, study.rates, { mark: { type: "line", strokeWidth: 1.8, interpolate: "step-after" }, encoding: {
+      x: { field: "seconds", type: "quantitative", title: "seconds" },
+      y: { field: "rate", type: "quantitative", title: null, scale: { zero: true }, axis: { tickCount: 4, format: "~s" } },
+      color: { field: "client", type: "nominal", title: null, scale: { scheme: "tableau10" }, legend: { orient: "top", columns: 5 } },
+      tooltip: [{ field: "client" }, { field: "seconds", format: ".2~f" }, { field: "rate", format: ",.4~r" }],
+    } }, 110), `${study.name}: the rate of each client over time`);
+  }
+
+  function studies(place) {
+    if (data.studies.length === 0) {
+      place.replaceChildren("Nothing that was measured here was drawn before.");
+      return [];
+    }
+    place.classList.add("grid");
+    place.replaceChildren(key());
+    const forms = { bars: studyBars, lines: studyLines, mix: studyMix, timeline: studyTimeline };
+    const rows = { bars: "points", lines: "points", mix: "shares", timeline: "rates" };
+    return data.studies.map((study) => {
+      const canvas = element("div");
+      place.append(element("div", { className: "panel" }, [
+        element("h3", { textContent: study.name }), element("p", { textContent: `${study.question} After ${study.study}.` }), canvas,
+      ]));
+      if (study[rows[study.form]].length === 0) {
+        canvas.replaceChildren("Nothing was recorded for this figure.");
+        return Promise.resolve();
+      }
+      return forms[study.form](canvas, study);
+    });
+  }
+
   async function drawAll() {
     const place = (id) => document.getElementById(id);
     await Promise.all([
@@ -217,6 +316,7 @@
       ...panels(place("means"), data.means, meansPanel),
       requestsFigure(place("requests")),
       ...panels(place("sweep"), data.means, sweepPanel),
+      ...studies(place("studies")),
     ]);
     document.documentElement.dataset.drawn = "true";
   }

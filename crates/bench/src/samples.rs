@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare;
+use crate::experiment;
 use crate::results::{Cell, Environment, Latency, Link, Metric, Results, Run, Setting, WireBytes};
 use crate::statistics::{Better, jain_index};
 
@@ -140,7 +141,12 @@ pub fn results() -> Results {
             cells.extend(["3", "4.1"].iter().filter_map(|version| cell(shape, version, rtt_ms)));
         }
     }
-    compare::results(environment(), cells)
+    let experiments = SHAPES
+        .iter()
+        .filter_map(|shape| experiment::find(shape.name).ok())
+        .map(|experiment| experiment.asked())
+        .collect();
+    compare::results(environment(), experiments, cells)
 }
 
 fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
@@ -208,6 +214,7 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
             p999: operation_ms * 1.6,
             max: operation_ms * 2.0,
         }),
+        timeline: None,
         queue_ms: 0.01,
         wire_ms: rtt_ms + request_ms,
         start_skew_ms: 0.2 + f64::from(block) * 0.05,

@@ -9,10 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bench::results::{Figure, Form, Timeline};
 use bench::{report, samples};
 
 /// Far longer than a browser needs; only so that one that hangs does not hang the tests.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Experiments of the sample with published values.
+const PUBLISHED: usize = 6;
 
 /// What a browser made of a page.
 struct Visit {
@@ -89,8 +93,8 @@ fn every_figure_is_drawn_without_a_complaint() {
     let visit = visit(&browser, &report::html(&results));
     assert!(visit.console.is_empty(), "{:#?}", visit.console);
     assert!(visit.dom.contains("data-drawn=\"true\""), "the script did not come to its end");
-    // The ratios, the requests, and for each of eight experiments its means and its sweep.
-    assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8);
+    // The ratios, the requests, for each of eight experiments its means and its sweep, and the published ones.
+    assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8 + PUBLISHED);
     // Bars: for each experiment and delay the means, and for each experiment the requests at one delay.
     assert!(groups(&visit.dom, "rect") >= 8 * 3 + 8, "{}", groups(&visit.dom, "rect"));
     assert!(groups(&visit.dom, "line") >= 8 * 2, "{}", groups(&visit.dom, "line"));
@@ -98,6 +102,34 @@ fn every_figure_is_drawn_without_a_complaint() {
     for name in ["small-file-read · 10 ms", "faster", "GETATTR", "OPEN", "round-trip delay"] {
         assert!(visit.dom.contains(&format!(">{name}</text>")), "no figure says {name}");
     }
+}
+
+#[test]
+fn every_form_of_the_studies_is_drawn() {
+    let Some(browser) = browser() else { return };
+    let mut results = samples::results();
+    let timeline =
+        Timeline { slice_seconds: 0.1, values: vec![3.0; 5], clients: vec![vec![1.0; 5], vec![2.0; 5]] };
+    for cell in &mut results.cells {
+        if cell.setting.experiment == "create" {
+            cell.setting.levels.insert("phase".to_owned(), "first".to_owned());
+        }
+        for run in &mut cell.run_details {
+            run.timeline = Some(timeline.clone());
+        }
+    }
+    let forms =
+        [(Form::Mix, "delay"), (Form::Timeline, "delay"), (Form::Lines, "delay"), (Form::Bars, "phase")];
+    for (asked, (form, x)) in results.experiments.iter_mut().zip(forms) {
+        asked.figure = Figure { form, x: x.to_owned() };
+    }
+    results.experiments[4].figure = Figure { form: Form::Lines, x: "phase".to_owned() };
+    let visit = visit(&browser, &report::html(&results));
+    assert!(visit.console.is_empty(), "{:#?}", visit.console);
+    for name in ["share of the requests", "client 2", "seconds", "phase", "first"] {
+        assert!(visit.dom.contains(&format!(">{name}</text>")), "no figure says {name}");
+    }
+    assert!(visit.dom.contains("Every published value beside ours") && visit.dom.contains("× v3"));
 }
 
 #[test]
@@ -116,7 +148,7 @@ fn hostile_data_runs_nothing_and_breaks_no_figure() {
     }
     let visit = visit(&browser, &report::html(&results));
     assert!(visit.console.is_empty(), "{:#?}", visit.console);
-    assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8);
+    assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8 + PUBLISHED);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The only place that brings results, statistics and explanation together. It knows nothing of how a result is shown.
 
 use crate::explain;
-use crate::results::{Cell, Comparison, Environment, Results, SCHEMA};
+use crate::results::{Asked, Cell, Comparison, Environment, Results, SCHEMA};
 use crate::statistics::{
     Decision, Design, LogRatio, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, decide, paired_ratio,
     runs_needed, welch_ratio,
@@ -19,10 +19,10 @@ pub const BASELINE: &str = "3";
 
 /// The whole result document of these cells.
 #[must_use]
-pub fn results(environment: Environment, cells: Vec<Cell>) -> Results {
+pub fn results(environment: Environment, experiments: Vec<Asked>, cells: Vec<Cell>) -> Results {
     let comparisons = comparisons(&cells, BASELINE);
     let verdict = explain::recommend(&comparisons);
-    Results { schema: SCHEMA, environment, cells, comparisons, verdict }
+    Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict }
 }
 
 /// Compares every cell of another version with the cell of `baseline` that has the same setting otherwise. All

@@ -17,7 +17,7 @@ macro_rules! embedded {
 }
 
 /// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`] of them.
-const SOURCES: [(&str, &str); 9] = embedded![
+const SOURCES: [(&str, &str); 20] = embedded![
     "sequential-read",
     "sequential-write",
     "random-read",
@@ -27,6 +27,17 @@ const SOURCES: [(&str, &str); 9] = embedded![
     "locked-read",
     "locked-read-once",
     "file-server",
+    "web-server",
+    "mail-server",
+    "winner-loser",
+    "readahead-off",
+    "unsynced-write",
+    "create-by-threads",
+    "create-by-size",
+    "delegation-recall",
+    "bonnie",
+    "kernel-tree",
+    "disk-latency",
 ];
 
 /// Experiments of the standard benchmark.
@@ -35,18 +46,17 @@ const STANDARD: usize = 8;
 /// The built-in experiments, in the order in which they are run.
 #[must_use]
 pub fn builtin() -> Vec<Experiment> {
-    SOURCES
-        .iter()
-        .map(|(file, source)| parse(source, file).expect("the built-in experiments are tested"))
-        .collect()
+    SOURCES.iter().map(own).collect()
 }
 
 /// Those of them that the benchmark runs when none is named.
 #[must_use]
 pub fn standard() -> Vec<Experiment> {
-    let mut experiments = builtin();
-    experiments.truncate(STANDARD);
-    experiments
+    SOURCES.iter().take(STANDARD).map(own).collect()
+}
+
+fn own((file, source): &(&str, &str)) -> Experiment {
+    parse(source, file).expect("the built-in experiments are tested")
 }
 
 /// The experiment called `name`: a built-in one, or else the file of that path (which ends in `.toml` or has a `/`).
@@ -57,12 +67,15 @@ pub fn find(name: &str) -> Result<Experiment, Error> {
     if name.contains('/') || name.ends_with(".toml") {
         return read(Path::new(name));
     }
-    let mut experiments = builtin();
-    match experiments.iter().position(|experiment| experiment.name == name) {
-        Some(index) => Ok(experiments.swap_remove(index)),
+    let named = |(file, _): &&(&str, &str)| *file == format!("experiments/{name}.toml");
+    match SOURCES.iter().find(named) {
+        Some((file, source)) => parse(source, file),
         None => Err(Error::Unknown {
             name: name.to_owned(),
-            nearest: nearest(name, experiments.iter().map(|experiment| experiment.name.as_str())),
+            nearest: nearest(
+                name,
+                SOURCES.iter().filter_map(|(file, _)| Path::new(file).file_stem()?.to_str()),
+            ),
         }),
     }
 }

@@ -21,9 +21,9 @@ pub use composed::Composed;
 pub use error::Error;
 pub use parse::{CLIENTS_MAX, parse};
 pub use plan::Plan;
-pub use workload::Workload;
+pub use workload::{Way, Workload};
 
-use crate::results::Metric;
+use crate::results::{Asked, Figure, Mark, Metric};
 
 /// One question with the workload that answers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,10 @@ pub struct Experiment {
     pub study: String,
     /// What is measured.
     pub metric: Metric,
+    /// How its study drew it.
+    pub figure: Figure,
+    /// What was published.
+    pub published: Vec<Mark>,
     /// The size of the default benchmark.
     pub default: Setup,
     /// The size for `--quick`; an experiment without one is left out of the quick benchmark.
@@ -56,6 +60,9 @@ pub struct Setup {
     /// Whether clients read ahead.
     #[serde(default = "yes")]
     pub readahead: bool,
+    /// Whether clients keep what they have read.
+    #[serde(default = "yes")]
+    pub data_cache: bool,
     /// What each client does.
     pub workload: Workload,
     /// What is varied: parameters by name, each with the values that it takes. Every combination is measured.
@@ -126,6 +133,18 @@ impl Size {
 }
 
 impl Experiment {
+    /// What a report needs to know of it.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        Asked {
+            name: self.name.clone(),
+            question: self.question.clone(),
+            study: self.study.clone(),
+            figure: self.figure.clone(),
+            published: self.published.clone(),
+        }
+    }
+
     /// The set-up of `size`, or the default one where the experiment has none of that size.
     #[must_use]
     pub fn setup(&self, size: Size) -> &Setup {

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::error::nearest;
 use super::variant::{self, Variant};
 use super::{Error, Experiment, Setup, Workload, composed};
-use crate::results::Metric;
+use crate::results::{Figure, MARK_UNITS, Mark, Metric, PHASE};
 
 /// The most clients that an experiment may start.
 pub const CLIENTS_MAX: u32 = 1024;
@@ -20,6 +20,7 @@ pub(super) const IO_BYTES_MAX: u64 = 64 << 20;
 pub(super) const FILE_BYTES_MAX: u64 = 16 << 40;
 const SECONDS_MAX: f64 = 86_400.0;
 const NAME_BYTES_MAX: usize = 64;
+const VERSIONS: [&str; 4] = ["3", "4.0", "4.1", "4.2"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +29,10 @@ struct Document {
     question: String,
     study: String,
     metric: Metric,
+    #[serde(default)]
+    figure: Figure,
+    #[serde(default)]
+    published: Vec<Spanned<Mark>>,
     default: Spanned<Setup>,
     quick: Option<Spanned<Variant>>,
     paper: Option<Spanned<Variant>>,
@@ -63,15 +68,45 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         setup.map(Some).map_err(|(field, message)| place.invalid(span, &field, message))
     };
     let (quick, paper) = (resolve(document.quick)?, resolve(document.paper)?);
+    for mark in &document.published {
+        check_mark(mark.get_ref()).map_err(|(field, message)| place.invalid(mark.span(), &field, message))?;
+    }
+    check_figure(&document.figure, [Some(&default), quick.as_ref(), paper.as_ref()])
+        .map_err(|(field, message)| place.invalid(0..0, &field, message))?;
     Ok(Experiment {
         name: document.name.into_inner(),
         question: document.question,
         study: document.study,
         metric: document.metric,
+        figure: document.figure,
+        published: document.published.into_iter().map(Spanned::into_inner).collect(),
         default,
         quick,
         paper,
     })
+}
+
+fn check_mark(mark: &Mark) -> Result<(), Complaint> {
+    if !MARK_UNITS.contains(&mark.unit.as_str()) {
+        return complain("unit", composed::unknown("unit", &mark.unit, &MARK_UNITS));
+    }
+    if !VERSIONS.contains(&mark.version.as_str()) {
+        return complain("version", composed::unknown("version", &mark.version, &VERSIONS));
+    }
+    if !mark.value.is_finite() || !mark.rtt_ms.is_finite() {
+        return complain("value", "a published value is a finite number");
+    }
+    Ok(())
+}
+
+/// The axis across must be something that some size varies.
+fn check_figure(figure: &Figure, sizes: [Option<&Setup>; 3]) -> Result<(), Complaint> {
+    let mut known = vec!["delay", PHASE];
+    known.extend(sizes.into_iter().flatten().flat_map(Setup::factors));
+    if known.contains(&figure.x.as_str()) {
+        return Ok(());
+    }
+    complain("x", composed::unknown("factor", &figure.x, &known))
 }
 
 /// Whether `name` is lower-case words joined by `-`.
@@ -113,6 +148,7 @@ pub(super) fn check_setup(setup: &Setup, kind: &str) -> Result<(), Complaint> {
         Workload::Create { files: None, seconds: None, .. } => {
             complain("create", "`create` needs `files`, `seconds` or both")
         }
+        Workload::SourceTree { directories, files, .. } => within("directories", *directories, 1, *files),
         Workload::LockedRead { rounds, .. } => within("rounds", u64::from(*rounds), 1, u64::from(ROUNDS_MAX)),
         _ => Ok(()),
     }

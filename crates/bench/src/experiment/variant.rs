@@ -13,7 +13,7 @@ use super::{Point, Setup, Workload};
 const FACTORS_MAX: usize = 3;
 const POINTS_MAX: usize = 256;
 /// What stands beside the workload in a set-up.
-const OF_SETUP: [&str; 3] = ["clients", "stagger_seconds", "readahead"];
+const OF_SETUP: [&str; 4] = ["clients", "stagger_seconds", "readahead", "data_cache"];
 
 /// A size other than the default: whole, or what differs.
 #[derive(Deserialize)]
@@ -22,6 +22,7 @@ pub(super) struct Variant {
     clients: Option<u32>,
     stagger_seconds: Option<f64>,
     readahead: Option<bool>,
+    data_cache: Option<bool>,
     workload: Option<Workload>,
     factors: Option<BTreeMap<String, Vec<Value>>>,
     #[serde(default)]
@@ -49,6 +50,7 @@ pub(super) fn resolve(variant: Variant, default: &Setup, raw: &Table) -> Result<
             clients,
             stagger_seconds: 0.0,
             readahead: true,
+            data_cache: true,
             workload,
             factors: BTreeMap::new(),
             points: Vec::new(),
@@ -58,6 +60,7 @@ pub(super) fn resolve(variant: Variant, default: &Setup, raw: &Table) -> Result<
     setup.clients = clients;
     setup.stagger_seconds = variant.stagger_seconds.unwrap_or(setup.stagger_seconds);
     setup.readahead = variant.readahead.unwrap_or(setup.readahead);
+    setup.data_cache = variant.data_cache.unwrap_or(setup.data_cache);
     setup.factors = variant.factors.unwrap_or(setup.factors);
     check_setup(&setup, kind)?;
     if is_whole && !setup.factors.is_empty() {
@@ -66,6 +69,7 @@ pub(super) fn resolve(variant: Variant, default: &Setup, raw: &Table) -> Result<
     raw.insert("clients".to_owned(), Value::Integer(i64::from(setup.clients)));
     raw.insert("stagger_seconds".to_owned(), Value::Float(setup.stagger_seconds));
     raw.insert("readahead".to_owned(), Value::Boolean(setup.readahead));
+    raw.insert("data_cache".to_owned(), Value::Boolean(setup.data_cache));
     add_points(&mut setup, &raw)?;
     Ok(setup)
 }

@@ -110,8 +110,30 @@ pub enum Workload {
         /// No new file after this time; none to do all of them.
         seconds: Option<f64>,
     },
+    /// Unpacks a tree of source files, lists it, and removes it.
+    SourceTree {
+        /// Directories, all in the top one.
+        directories: u64,
+        /// Files of each client, in these directories.
+        files: u64,
+        /// Their size in the mean; many are far smaller.
+        #[serde(deserialize_with = "byte_size")]
+        file_bytes: u64,
+        /// Whether one call does one thing, or one call all.
+        way: Way,
+    },
     /// Put together from single operations.
     Composed(Composed),
+}
+
+/// How a tree is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// One after the other, each with calls of its own, as tar, find and rm do it.
+    Calls,
+    /// With the client's operations on whole trees, which send many in a request and many requests at a time.
+    Batch,
 }
 
 impl Workload {
@@ -126,6 +148,7 @@ impl Workload {
             Self::Create { .. } => "create",
             Self::SmallFileRead { .. } => "small-file-read",
             Self::LockedRead { .. } => "locked-read",
+            Self::SourceTree { .. } => "source-tree",
             Self::Composed(_) => "composed",
         }
     }
@@ -134,7 +157,7 @@ impl Workload {
     #[must_use]
     pub fn threads(&self) -> u32 {
         match self {
-            Self::SequentialRead { .. } | Self::SequentialWrite { .. } => 1,
+            Self::SequentialRead { .. } | Self::SequentialWrite { .. } | Self::SourceTree { .. } => 1,
             Self::RandomRead { threads, .. }
             | Self::RandomWrite { threads, .. }
             | Self::Create { threads, .. }
@@ -156,6 +179,7 @@ impl Workload {
             | Self::RandomWrite { io_bytes, .. } => *io_bytes,
             Self::Create { file_bytes, .. }
             | Self::SmallFileRead { file_bytes, .. }
+            | Self::SourceTree { file_bytes, .. }
             | Self::LockedRead { file_bytes, .. } => *file_bytes,
             Self::Composed(composed) => composed.io_bytes,
         }
@@ -171,6 +195,7 @@ impl Workload {
             | Self::RandomWrite { file_bytes, .. }
             | Self::Create { file_bytes, .. }
             | Self::SmallFileRead { file_bytes, .. }
+            | Self::SourceTree { file_bytes, .. }
             | Self::LockedRead { file_bytes, .. } => *file_bytes,
             Self::Composed(composed) => {
                 composed.sets.values().map(|set| set.size.mean() as u64).max().unwrap_or_default()
@@ -186,7 +211,9 @@ impl Workload {
             | Self::SequentialWrite { .. }
             | Self::RandomRead { .. }
             | Self::RandomWrite { .. } => Some(1),
-            Self::SmallFileRead { files, .. } | Self::LockedRead { files, .. } => Some(*files),
+            Self::SmallFileRead { files, .. }
+            | Self::LockedRead { files, .. }
+            | Self::SourceTree { files, .. } => Some(*files),
             Self::Create { files, .. } => *files,
             Self::Composed(composed) => {
                 Some(composed.sets.values().fold(0, |sum, set| sum.saturating_add(set.entries)))
@@ -204,6 +231,7 @@ impl Workload {
             | Self::RandomWrite { seconds, .. }
             | Self::SmallFileRead { seconds, .. } => Some(*seconds),
             Self::Create { seconds, .. } | Self::LockedRead { seconds, .. } => *seconds,
+            Self::SourceTree { .. } => None,
             Self::Composed(composed) => composed.seconds(),
         }
     }

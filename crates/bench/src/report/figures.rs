@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::experiment;
+use super::studies::{Study, studies};
 use crate::results::{Cell, Comparison, Results, version_name};
 use crate::text::{delay, number, per_operation, ratio};
 
@@ -18,6 +18,8 @@ pub(super) struct Figures {
     pub(super) means: Vec<Mean>,
     pub(super) ratios: Vec<Ratio>,
     pub(super) requests: Vec<Requests>,
+    /// Each experiment in the form of its study.
+    pub(super) studies: Vec<Study>,
 }
 
 /// An experiment and what it asks, where that is known.
@@ -69,17 +71,20 @@ pub(super) struct Requests {
 
 impl Figures {
     pub(super) fn of(results: &Results) -> Self {
+        // Those with factors would be a figure for each level; they are drawn in the form of their study.
+        let plain: Vec<&Cell> = results.cells.iter().filter(|cell| cell.setting.levels.is_empty()).collect();
         let mut delays_ms: Vec<f64> = results.cells.iter().map(|cell| cell.setting.rtt_ms).collect();
         delays_ms.sort_by(f64::total_cmp);
         let mut versions = in_order(results.cells.iter().map(Cell::version_name));
         versions.sort();
         Self {
-            experiments: questions(results),
+            experiments: questions(&plain, results),
             versions,
             delays: in_order(delays_ms.into_iter().map(delay)),
-            means: results.cells.iter().map(mean).collect(),
+            means: plain.iter().map(|cell| mean(cell)).collect(),
             ratios: ratios(&results.comparisons),
-            requests: results.cells.iter().flat_map(requests).collect(),
+            requests: plain.iter().flat_map(|cell| requests(cell)).collect(),
+            studies: studies(results),
         }
     }
 }
@@ -95,13 +100,11 @@ fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-fn questions(results: &Results) -> Vec<Question> {
-    let known = experiment::builtin();
-    let named = results.cells.iter().map(|cell| (cell.setting.name(), &cell.setting.experiment));
-    in_order(named)
+fn questions(plain: &[&Cell], results: &Results) -> Vec<Question> {
+    in_order(plain.iter().map(|cell| cell.setting.experiment.clone()))
         .into_iter()
-        .map(|(name, experiment)| {
-            let known = known.iter().find(|known| known.name == *experiment);
+        .map(|name| {
+            let known = results.experiments.iter().find(|asked| asked.name == name);
             Question { question: known.map_or_else(String::new, |known| known.question.clone()), name }
         })
         .collect()

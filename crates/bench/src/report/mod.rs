@@ -7,6 +7,7 @@
 mod escape;
 mod figures;
 mod page;
+mod studies;
 mod tables;
 
 use std::path::Path;

@@ -114,6 +114,16 @@ fn figures(results: &Results) -> String {
         "The same means over the round-trip delay of the network, on logarithmic axes; the band is the 95 % interval.",
         "",
     ));
+    let published = tables::published(results);
+    let published =
+        published.map_or_else(String::new, |table| details("Every published value beside ours", &table));
+    text.push_str(&figure(
+        "studies",
+        "As the studies drew it",
+        "Experiments in the form in which they were published. A diamond is a published value; what was different in its \
+         set-up stands in the table.",
+        &published,
+    ));
     text
 }
 

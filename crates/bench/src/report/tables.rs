@@ -1,8 +1,8 @@
 //! The page's tables. They hold everything that the figures show, for those who cannot or need not see these.
 
 use super::escape::escape;
-use crate::results::{Cell, Comparison, Environment, Results, version_name};
-use crate::text::{bytes, delay, measured, number, per_operation, ratio};
+use crate::results::{Cell, Comparison, Environment, Results, named, version_name};
+use crate::text::{bytes, delay, list, measured, number, per_operation, percent, ratio, times};
 
 /// Every comparison with its reason, in groups of one experiment.
 pub(super) fn comparisons(results: &Results) -> String {
@@ -68,12 +68,13 @@ fn column_names(comparisons: &[Comparison]) -> [String; 2] {
 pub(super) fn means(cells: &[Cell]) -> String {
     let row = |cell: &Cell| {
         format!(
-            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             cell_key(cell),
             escape(&format!("{} {}", measured(cell.mean, cell.ci95), cell.setting.metric.unit)),
             cell.runs.len(),
             cell.fairness.map_or_else(|| "–".to_owned(), number),
-            number(cell.start_skew_ms)
+            number(cell.start_skew_ms),
+            latency(cell)
         )
     };
     let rows: String = cells.iter().map(row).collect();
@@ -85,8 +86,60 @@ pub(super) fn means(cells: &[Cell]) -> String {
         "Runs",
         "Fairness",
         "Start skew, ms",
+        "One operation, ms: median, 99 %, longest",
     ];
     table("means", "Means of all settings", &heads, &rows)
+}
+
+fn latency(cell: &Cell) -> String {
+    cell.latency_ms.map_or_else(
+        || "–".to_owned(),
+        |latency| format!("{}, {}, {}", number(latency.p50), number(latency.p99), number(latency.max)),
+    )
+}
+
+/// What was published for the experiments, and ours for the same setting; nothing where nothing was published.
+pub(super) fn published(results: &Results) -> Option<String> {
+    let mut rows = String::new();
+    for asked in &results.experiments {
+        for mark in &asked.published {
+            let ours = mark.ours(&asked.name, results).map_or_else(|| "–".to_owned(), number);
+            rows.push_str(&format!(
+                "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{} {}</td>\
+                 <td class=\"n\">{ours}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                escape(&named(&asked.name, &mark.levels)),
+                escape(&delay(mark.rtt_ms)),
+                escape(&version_name(&mark.version, true)),
+                number(mark.value),
+                escape(&quantity(&mark.unit, &mark.of)),
+                escape(&mark.label),
+                escape(&mark.source),
+                escape(&mark.difference)
+            ));
+        }
+    }
+    let heads = [
+        "Experiment",
+        "Delay",
+        "Version",
+        "Published",
+        "Here",
+        "Whose",
+        "Source",
+        "What was different there",
+    ];
+    (!rows.is_empty())
+        .then(|| table("published", "Published values and ours for the same setting", &heads, &rows))
+}
+
+fn quantity(unit: &str, of: &[String]) -> String {
+    match unit {
+        "share" => format!("of the requests are {}", list(of)),
+        "ratio" => "× v3".to_owned(),
+        "read gain" => "application read ÷ client read".to_owned(),
+        "max ÷ min" => "fastest ÷ slowest client".to_owned(),
+        unit => unit.to_owned(),
+    }
 }
 
 /// Requests by operation of all cells.
@@ -95,19 +148,33 @@ pub(super) fn requests(cells: &[Cell]) -> String {
         let each = |count: f64| {
             if cell.operations > 0 { per_operation(count / cell.operations as f64) } else { "–".to_owned() }
         };
-        let by_name: Vec<String> =
-            cell.rpcs.iter().map(|(name, count)| format!("{name} {}", each(*count as f64))).collect();
+        let share = |count: u64| percent(count as f64 / cell.rpcs_total.max(1) as f64);
+        let by_name: Vec<String> = cell
+            .rpcs
+            .iter()
+            .map(|(name, count)| format!("{name} {} ({})", each(*count as f64), share(*count)))
+            .collect();
         format!(
-            "<tr>{}<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            "<tr>{}<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             cell_key(cell),
             each(cell.rpcs_total as f64),
             escape(&by_name.join(", ")),
             bytes(cell.wire_bytes.sent as f64),
-            bytes(cell.wire_bytes.received as f64)
+            bytes(cell.wire_bytes.received as f64),
+            cell.read_gain().map_or_else(|| "–".to_owned(), times)
         )
     };
     let rows: String = cells.iter().map(row).collect();
-    let heads = ["Experiment", "Delay", "Version", "Requests per operation", "By name", "Sent", "Received"];
+    let heads = [
+        "Experiment",
+        "Delay",
+        "Version",
+        "Requests per operation",
+        "By name (share)",
+        "Sent",
+        "Received",
+        "Application read ÷ client read",
+    ];
     table("requests", "Requests and bytes of the median run", &heads, &rows)
 }
 

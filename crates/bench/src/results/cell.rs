@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::Latency;
+use super::{Latency, Timeline};
 use crate::statistics::{Better, estimate, trend};
 use crate::text::percent;
 
@@ -126,6 +126,9 @@ pub struct Run {
     /// How long the operations of the applications took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
+    /// Rates over time, where the experiment's figure shows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Bytes on the wire.
     #[serde(default)]
     pub wire_bytes: WireBytes,
@@ -256,6 +259,12 @@ impl Cell {
     pub fn read_gain(&self) -> Option<f64> {
         (self.read_bytes > 0 && self.application_read_bytes > 0)
             .then(|| self.application_read_bytes as f64 / self.read_bytes as f64)
+    }
+
+    /// The run with the median value, the lower one of two.
+    #[must_use]
+    pub fn median_run(&self) -> Option<&Run> {
+        (!self.run_details.is_empty()).then(|| median_run(&self.run_details))
     }
 
     /// The share of the requests that have one of `names`; none when there was no request.

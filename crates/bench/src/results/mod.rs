@@ -4,22 +4,26 @@
 //! be added under the same schema number, so unknown ones are ignored on reading. It knows nothing of how a
 //! number came about or how it is shown.
 
+mod asked;
 mod cell;
 mod csv_files;
 mod environment;
 mod file;
 mod latency;
+mod timeline;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use asked::{Asked, Figure, Form, MARK_UNITS, Mark};
 pub use cell::{Cell, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
 pub use csv_files::write_csv;
 pub use environment::{Environment, Link};
 pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
 pub use latency::Latency;
+pub use timeline::Timeline;
 
 use crate::statistics::Outcome;
 
@@ -33,6 +37,9 @@ pub struct Results {
     pub schema: u64,
     /// Where and how it was measured.
     pub environment: Environment,
+    /// What was asked.
+    #[serde(default)]
+    pub experiments: Vec<Asked>,
     /// One for each setting that was measured.
     pub cells: Vec<Cell>,
     /// One for each pair of settings that differ in the version only.

@@ -14,8 +14,8 @@ pub(crate) struct Arm {
 
 impl Arm {
     /// What its clients may do of their own accord.
-    pub(crate) fn habits(&self, readahead: bool) -> Habits {
-        Habits { delegations: self.delegations, readahead }
+    pub(crate) fn habits(&self) -> Habits {
+        Habits { delegations: self.delegations, readahead: true, data_cache: true }
     }
 
     /// How it is shown to people.

@@ -88,7 +88,7 @@ impl Link {
             version: arm.version.clone(),
             cause: error.to_string(),
         };
-        let mount = Mount::connect(&self.address, &arm.version, arm.habits(true))
+        let mount = Mount::connect(&self.address, &arm.version, arm.habits())
             .await
             .map_err(|error| failed(&error))?;
         let calls = calls(self.rtt_ms);

@@ -15,8 +15,8 @@ use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
 use crate::experiment::{Experiment, Setup};
-use crate::results::{Run, WireBytes};
-use crate::workload::{self, Address, Curve, Gate, Mount, Part, Place, Station};
+use crate::results::{Form, Run, WireBytes};
+use crate::workload::{self, Address, Curve, Gate, Habits, Mount, Part, Place, Station};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -83,7 +83,8 @@ impl Trial<'_> {
     fn run_of_part(&self, part: &Part, seen: &Seen, arm: &Arm, number: Number) -> Result<Run, Error> {
         let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
         let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
-        let mut outcome = outcome(&seen.curves, quantity, self.stagger())
+        let with_timeline = self.experiment.figure.form == Form::Timeline;
+        let mut outcome = outcome(&seen.curves, quantity, self.stagger(), with_timeline)
             .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
@@ -101,7 +102,8 @@ impl Trial<'_> {
         let mut connecting = JoinSet::new();
         for _ in 0..self.setup.clients {
             let (address, arm) = (address.clone(), arm.clone());
-            let habits = arm.habits(self.setup.readahead);
+            let Setup { readahead, data_cache, .. } = *self.setup;
+            let habits = Habits { readahead, data_cache, ..arm.habits() };
             connecting.spawn(async move { Mount::connect(&address, &arm.version, habits).await });
         }
         let mut mounts = Vec::new();
@@ -257,6 +259,7 @@ fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
         compound_operations: owned(&counters.operations),
         callbacks: owned(&counters.callbacks),
         latency_ms: outcome.latency_ms,
+        timeline: outcome.timeline,
         rpcs: counters.requests.iter().map(|(name, stats)| ((*name).to_owned(), stats.requests)).collect(),
         wire_bytes: WireBytes { sent: counters.bytes_sent(), received: counters.bytes_received() },
         queue_ms: mean_ms(counters.queued()),

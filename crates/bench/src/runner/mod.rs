@@ -181,7 +181,8 @@ async fn measure_all(
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
-    Ok(compare::results(environment, cells))
+    let experiments = plan.experiments.iter().map(Experiment::asked).collect();
+    Ok(compare::results(environment, experiments, cells))
 }
 
 /// Reaches the server over every arm, so that a version it lacks is known before anything is measured.

@@ -83,7 +83,7 @@ impl Server {
 }
 
 async fn connect(address: &Address, name: &str, arm: &Arm) -> Result<Mount, Error> {
-    Mount::connect(address, &arm.version, arm.habits(true)).await.map_err(|error| Error::Server {
+    Mount::connect(address, &arm.version, arm.habits()).await.map_err(|error| Error::Server {
         server: name.to_owned(),
         version: arm.version.clone(),
         cause: error.to_string(),

@@ -5,12 +5,16 @@
 use std::time::{Duration, Instant};
 
 use super::Error;
-use crate::results::Latency;
+use crate::results::{Latency, Timeline};
 use crate::statistics::jain_index;
 use crate::workload::{Curve, empty_histogram};
 
 /// A start skew above this share of the window is a doubt.
 const SKEW_SHARE_MAX: f64 = 0.01;
+
+/// A timeline has a slice for each second, within these bounds.
+const SLICES_MIN: u32 = 20;
+const SLICES_MAX: u32 = 600;
 
 /// What a metric counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,7 @@ pub(crate) struct Outcome {
     pub(crate) application_bytes: u64,
     pub(crate) application_read_bytes: u64,
     pub(crate) latency_ms: Option<Latency>,
+    pub(crate) timeline: Option<Timeline>,
     pub(crate) start_skew_ms: f64,
     pub(crate) client_values: Vec<f64>,
     pub(crate) fairness: Option<f64>,
@@ -60,11 +65,24 @@ pub(crate) struct Outcome {
 /// completed, because they are set against the requests of the whole run.
 ///
 /// `stagger` is how much later than the one before it each client was meant to start.
-pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity, stagger: Duration) -> Option<Outcome> {
+pub(crate) fn outcome(
+    clients: &[Vec<Curve>],
+    quantity: Quantity,
+    stagger: Duration,
+    with_timeline: bool,
+) -> Option<Outcome> {
     let clients: Vec<&Vec<Curve>> = clients.iter().filter(|curves| !curves.is_empty()).collect();
     let working = || clients.iter().flat_map(|curves| *curves).filter(|curve| curve.operations() > 0);
-    let from = working().map(Curve::start).max()?;
-    let to = working().map(Curve::stop).min()?;
+    let mut doubts = Vec::new();
+    let mut from = working().map(Curve::start).max()?;
+    let mut to = working().map(Curve::stop).min()?;
+    if from >= to {
+        // Little work may be done by one before the other has begun.
+        (from, to) = (working().map(Curve::start).min()?, working().map(Curve::stop).max()?);
+        doubts.push(
+            "The threads did not work at the same time; the rate is that of the whole time.".to_owned(),
+        );
+    }
     let window = to.saturating_duration_since(from);
     if window.is_zero() {
         return None;
@@ -72,7 +90,6 @@ pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity, stagger: Durat
     let client_values: Vec<f64> =
         clients.iter().map(|curves| rate(curves, from, to, window, quantity)).collect();
     let skew = start_skew(&clients, stagger);
-    let mut doubts = Vec::new();
     if skew.as_secs_f64() > window.as_secs_f64() * SKEW_SHARE_MAX {
         doubts
             .push("The clients did not start together: the skew is more than 1 % of the window.".to_owned());
@@ -96,6 +113,7 @@ pub(crate) fn outcome(clients: &[Vec<Curve>], quantity: Quantity, stagger: Durat
         application_bytes: working().map(Curve::bytes).sum(),
         application_read_bytes: working().map(Curve::bytes_read).sum(),
         latency_ms: Latency::of(&latency),
+        timeline: with_timeline.then(|| timeline(&clients, quantity)),
         start_skew_ms: skew.as_secs_f64() * 1000.0,
         fairness: jain_index(&client_values),
         client_values,
@@ -115,6 +133,28 @@ fn rate(curves: &[Curve], from: Instant, to: Instant, window: Duration, quantity
         })
         .sum();
     done / window.as_secs_f64()
+}
+
+/// The rates over the whole time, from the first start to the last stop.
+fn timeline(clients: &[&Vec<Curve>], quantity: Quantity) -> Timeline {
+    let time = all_of_it(clients);
+    let Some(first) = clients.iter().flat_map(|curves| *curves).map(Curve::start).min() else {
+        return Timeline::default();
+    };
+    let slices = (time.as_secs_f64() as u32).clamp(SLICES_MIN, SLICES_MAX);
+    let slice = time / slices;
+    let of_client = |curves: &Vec<Curve>| -> Vec<f64> {
+        (0..slices)
+            .map(|nth| rate(curves, first + slice * nth, first + slice * (nth + 1), slice, quantity))
+            .collect()
+    };
+    let by_client: Vec<Vec<f64>> = clients.iter().map(|curves| of_client(curves)).collect();
+    let all = |nth: usize| by_client.iter().filter_map(|values| values.get(nth)).sum();
+    Timeline {
+        slice_seconds: slice.as_secs_f64(),
+        values: (0..slices as usize).map(all).collect(),
+        clients: by_client,
+    }
 }
 
 /// From the first start to the last stop.
@@ -158,7 +198,7 @@ mod tests {
     fn the_window_is_where_all_clients_work() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 50)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap();
         assert!((outcome.seconds - 0.5).abs() < 1e-9);
         assert!((outcome.value - 200.0).abs() < 1e-6, "{outcome:?}");
         assert_eq!((outcome.operations, outcome.application_bytes), (150, 150_000_000));
@@ -170,7 +210,7 @@ mod tests {
     fn a_slow_client_shows_in_values_and_fairness() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 0, 100, 10)]];
-        let outcome = outcome(&clients, Quantity::Megabytes, Duration::ZERO).unwrap();
+        let outcome = outcome(&clients, Quantity::Megabytes, Duration::ZERO, false).unwrap();
         assert!((outcome.client_values[0] - 100.0).abs() < 1e-6, "{outcome:?}");
         assert!((outcome.client_values[1] - 10.0).abs() < 1e-6, "{outcome:?}");
         assert!(outcome.fairness.unwrap() < 0.7);
@@ -181,7 +221,7 @@ mod tests {
     fn threads_in_step_are_not_rounded_to_whole_operations() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 60, 3), curve(origin, 0, 70, 3)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap();
         assert!((outcome.value - (1000.0 / 60.0 + 1000.0 / 70.0)).abs() < 1e-6, "{outcome:?}");
     }
 
@@ -189,13 +229,55 @@ mod tests {
     fn idle_threads_do_not_end_the_window_and_nothing_done_is_no_outcome() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 10), curve(origin, 0, 1, 0)]];
-        assert_eq!(outcome(&clients, Quantity::Operations, Duration::ZERO).unwrap().operations, 10);
-        assert_eq!(outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations, Duration::ZERO), None);
+        assert_eq!(outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap().operations, 10);
+        assert_eq!(
+            outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations, Duration::ZERO, false),
+            None
+        );
+    }
+
+    #[test]
+    fn work_that_was_not_done_together_has_the_rate_of_the_whole_time_and_a_doubt() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 5)], vec![curve(origin, 50, 10, 5)]];
+        let outcome = outcome(&clients, Quantity::Operations, Duration::from_millis(50), false).unwrap();
+        assert!((outcome.value - 100.0).abs() < 1e-6 && (outcome.seconds - 0.1).abs() < 1e-9, "{outcome:?}");
+        assert!(outcome.doubts[0].contains("at the same time"), "{outcome:?}");
     }
 
     #[test]
     fn a_unit_that_no_workload_counts_is_refused() {
         assert_eq!(Quantity::of_unit("own", "MB/s").unwrap(), Quantity::Megabytes);
         assert!(Quantity::of_unit("own", "h").unwrap_err().to_string().contains("`h`"));
+    }
+
+    #[test]
+    fn a_timeline_shows_who_did_how_much_when() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 500, 10, 50)]];
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, true).unwrap();
+        let timeline = outcome.timeline.unwrap();
+        assert_eq!((timeline.values.len(), timeline.clients.len()), (20, 2));
+        assert!((timeline.slice_seconds - 0.05).abs() < 1e-9);
+        assert!((timeline.values[0] - 100.0).abs() < 1e-6 && (timeline.values[19] - 200.0).abs() < 1e-6);
+        assert_eq!(timeline.clients[1][3], 0.0);
+    }
+
+    #[test]
+    fn a_start_that_was_meant_to_be_later_is_no_skew() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 90)]];
+        let outcome = outcome(&clients, Quantity::Operations, Duration::from_millis(100), false).unwrap();
+        assert_eq!((outcome.start_skew_ms, outcome.doubts.len()), (0.0, 0));
+        assert!((outcome.seconds - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn times_are_those_of_one_operation_and_of_all() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 200, 10, 100)]];
+        let of = |quantity| outcome(&clients, quantity, Duration::ZERO, false).unwrap().value;
+        assert!((of(Quantity::MeanMilliseconds) - 10.0).abs() < 0.01);
+        assert!((of(Quantity::Seconds) - 1.2).abs() < 1e-9);
     }
 }

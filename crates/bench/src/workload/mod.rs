@@ -17,6 +17,7 @@ mod random_write;
 mod sequential_read;
 mod sequential_write;
 mod small_file_read;
+mod source_tree;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -120,7 +121,7 @@ pub(crate) async fn prepare(workload: &Workload, mount: &Arc<Mount>, place: &Pla
         | Workload::LockedRead { files, file_bytes, .. } => {
             files::make_small(mount, place, *files, *file_bytes).await
         }
-        Workload::Create { .. } => Ok(()),
+        Workload::Create { .. } | Workload::SourceTree { .. } => Ok(()),
         Workload::Composed(workload) => composed::prepare(workload, mount, place).await,
     }
 }
@@ -150,6 +151,16 @@ impl Part {
 
 /// The parts of a workload, in order.
 pub(crate) fn parts(workload: &Workload) -> Vec<Part> {
+    if let Workload::SourceTree { .. } = workload {
+        let part = |name: &&str| Part {
+            name: Some((*name).to_owned()),
+            threads: 1,
+            clients: Who::All,
+            measured: true,
+            unit: None,
+        };
+        return source_tree::PARTS.iter().map(part).collect();
+    }
     let Workload::Composed(composed) = workload else {
         let threads = workload.threads();
         return vec![Part { name: None, threads, clients: Who::All, measured: true, unit: None }];
@@ -175,6 +186,7 @@ pub(crate) async fn prepare_run(
     match workload {
         Workload::Create { threads, .. } => create::prepare_run(mount, place, run, *threads).await,
         Workload::Composed(workload) => composed::prepare_run(workload, mount, place, run).await,
+        Workload::SourceTree { .. } => source_tree::prepare_run(mount, place, run).await,
         _ => Ok(()),
     }
 }
@@ -197,6 +209,10 @@ pub(crate) async fn remove_run(
 pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<Curve>>, Error> {
     if let Workload::Composed(workload) = workload {
         return Box::pin(composed::run(workload, station)).await;
+    }
+    if let Workload::SourceTree { directories, files, file_bytes, way } = workload {
+        let tree = source_tree::Tree::new(&station, directories, files, file_bytes);
+        return Box::pin(source_tree::run(&station, &tree, way)).await;
     }
     let station = Arc::new(station);
     let shared = Arc::new(Shared::of(&workload, &station).await?);
@@ -269,6 +285,8 @@ async fn run_thread(
         (Workload::Create { .. } | Workload::LockedRead { .. }, _) => {
             unreachable!("`Shared::of` made what this kind needs")
         }
-        (Workload::Composed(_), _) => unreachable!("composed workloads have threads of their own"),
+        (Workload::Composed(_) | Workload::SourceTree { .. }, _) => {
+            unreachable!("`run` has carried these out")
+        }
     }
 }

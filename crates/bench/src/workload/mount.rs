@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use client::{Client, LockKind, OpenOptions, Snapshot, Url};
+use client::{Client, Descend, LockKind, OpenOptions, Snapshot, TreeOptions, TreeReport, Url};
 
 use super::Error;
 
@@ -50,6 +51,8 @@ pub(crate) struct Habits {
     pub(crate) delegations: bool,
     /// Whether it reads ahead.
     pub(crate) readahead: bool,
+    /// Whether it keeps what it has read.
+    pub(crate) data_cache: bool,
 }
 
 /// A connected client.
@@ -90,6 +93,7 @@ impl Mount {
         let mut options = address.0.options();
         options.versions = vec![version.parse().map_err(Error::Version)?];
         options.delegations = habits.delegations;
+        options.data_cache = habits.data_cache;
         if !habits.readahead {
             options.readahead_bytes_max = 0;
         }
@@ -191,6 +195,28 @@ impl Mount {
         gone_is_good(self.client.remove_file(path).await).map_err(failed("remove", path))
     }
 
+    /// Unpacks an archive into a directory; gives how many objects that made.
+    pub(crate) async fn extract_tar(
+        &self,
+        archive: impl Read + Send + 'static,
+        path: &str,
+    ) -> Result<u64, Error> {
+        let report = self.client.extract_tar(archive, path, &TreeOptions::default()).await;
+        done(report).map_err(failed("unpack into", path))
+    }
+
+    /// Lists a directory and everything in it; gives how many objects that are.
+    pub(crate) async fn list_tree(&self, path: &str) -> Result<u64, Error> {
+        let report = self.client.list_tree(path, &TreeOptions::default(), |_| Descend::Into).await;
+        done(report).map_err(failed("list", path))
+    }
+
+    /// Removes a directory and everything in it; gives how many objects those were.
+    pub(crate) async fn remove_tree(&self, path: &str) -> Result<u64, Error> {
+        let report = self.client.remove_tree(path, &TreeOptions::default()).await;
+        done(report).map_err(failed("remove", path))
+    }
+
     /// The names in a directory and which of them are directories; none when it is not there.
     pub(crate) async fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
         let mut entries = match self.client.read_dir(path).await {
@@ -263,6 +289,11 @@ impl File {
 
 fn failed(verb: &'static str, what: &str) -> impl FnOnce(client::Error) -> Error {
     move |source| Error::Client { doing: format!("{verb} {what}"), source }
+}
+
+/// How many objects were done, when all of them were.
+fn done(report: client::Result<TreeReport>) -> client::Result<u64> {
+    report.and_then(TreeReport::into_result).map(|done| done.items)
 }
 
 fn gone_is_good(removed: client::Result<()>) -> client::Result<()> {

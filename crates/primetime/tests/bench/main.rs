@@ -7,4 +7,5 @@ mod counts;
 mod errors;
 mod gates;
 mod leftovers;
+mod studies;
 mod support;

@@ -7,7 +7,7 @@ use crate::seeded::Seeded;
 const MEANS_MAX: f64 = 100.0;
 
 /// One size in bytes.
-pub(super) fn size(of: FileSize, random: &mut Seeded) -> u64 {
+pub(in crate::workload) fn size(of: FileSize, random: &mut Seeded) -> u64 {
     match of {
         FileSize::Fixed { bytes } => bytes,
         FileSize::Uniform { from, to } => from + random.below((to - from).saturating_add(1)),

@@ -1,6 +1,6 @@
 //! Composed workloads carried out: the sets are made, and every client's threads go through the phases.
 
-mod draw;
+pub(super) mod draw;
 mod hands;
 mod passes;
 mod set;

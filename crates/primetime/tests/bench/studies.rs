@@ -1,0 +1,142 @@
+//! The experiments of the studies, at tiny sizes: what must be sent for them, exactly where it is determined.
+
+use bench::results::Results;
+
+use crate::support::{Place, cell, phase, requests};
+
+#[test]
+fn a_delegation_in_the_way_costs_one_recall_and_one_open() {
+    let place = Place::new();
+    let sizes = r#"[default]
+clients = 2
+[default.workload.composed]
+sets.files = { entries = 20, size = "4 KiB", shared = true }
+[[default.workload.composed.phases]]
+name = "hold"
+clients = "first"
+measured = false
+passes = 20
+loop = ["open files read", "read-whole", "close"]
+[[default.workload.composed.phases]]
+name = "recall"
+clients = "others"
+passes = 20
+loop = ["open files rw", "close"]
+counts = ["open"]
+"#;
+    let results = place.measure(&place.experiment("recall", "ms", sizes), &[]);
+    let with = cell(&results, "4.1", true);
+    assert_eq!(with.operations, 20);
+    assert_eq!(
+        with.compound_operations["OPEN"], 20,
+        "each OPEN is sent once: {:?}",
+        with.compound_operations
+    );
+    assert_eq!(with.callbacks["CB_RECALL"], 20, "{:?}", with.callbacks);
+    assert!(with.mean > 0.0 && with.latency_ms.unwrap().max < 10_000.0);
+    let without = cell(&results, "4.1", false);
+    assert_eq!(without.compound_operations["OPEN"], 20);
+    assert!(without.callbacks.is_empty(), "nobody holds anything: {:?}", without.callbacks);
+}
+
+#[test]
+fn without_readahead_one_read_of_the_application_is_one_request() {
+    let place = Place::new();
+    let sizes = "[default]\nclients = 2\nreadahead = false\n[default.workload.sequential-read]\n\
+                 file_bytes = \"1 MiB\"\nio_bytes = \"64 KiB\"\nseconds = 0.2\n";
+    let results = place.measure(&place.experiment("no-readahead", "MB/s", sizes), &[]);
+    for cell in &results.cells {
+        assert!(cell.operations > 0);
+        assert_eq!(requests(cell, &["READ"]), cell.operations, "{}: {:?}", cell.version_name(), cell.rpcs);
+    }
+}
+
+#[test]
+fn without_a_cache_every_small_read_is_a_request_of_its_own() {
+    let place = Place::new();
+    let sizes = "[default]\nclients = 1\ndata_cache = false\n[default.workload.random-read]\n\
+                 file_bytes = \"1 MiB\"\nio_bytes = \"4 KiB\"\nthreads = 1\nseconds = 0.2\n";
+    let results = place.measure(&place.experiment("disk", "op/s", sizes), &[]);
+    for cell in &results.cells {
+        assert_eq!(requests(cell, &["READ"]), cell.operations, "{:?}", cell.rpcs);
+        assert_eq!(cell.read_gain(), Some(1.0), "{} of {}", cell.application_read_bytes, cell.read_bytes);
+        let latency = cell.latency_ms.unwrap();
+        assert!(latency.p50 <= latency.p99 && latency.p99 <= latency.max);
+        assert!(cell.queue_ms < latency.mean, "the submission is a part of it");
+    }
+}
+
+#[test]
+fn random_reads_fetch_nothing_that_is_not_wanted() {
+    let place = Place::new();
+    let sizes = "[default]\nclients = 2\n[default.workload.random-read]\nfile_bytes = \"2 MiB\"\n\
+                 io_bytes = \"4 KiB\"\nthreads = 4\nseconds = 0.5\n";
+    let results = place.measure(&place.experiment("random", "op/s", sizes), &[]);
+    for cell in &results.cells {
+        assert!(cell.read_gain().unwrap() >= 1.0, "{}: {:?}", cell.version_name(), cell.read_gain());
+    }
+}
+
+#[test]
+fn a_source_tree_is_unpacked_listed_and_removed_in_both_ways() {
+    let place = Place::new();
+    let sizes = "[default]\nclients = 2\n[default.workload.source-tree]\ndirectories = 3\nfiles = 12\n\
+                 file_bytes = \"2 KiB\"\nway = \"calls\"\n[default.factors]\nway = [\"calls\", \"batch\"]\n";
+    let results = place.measure(&place.experiment("tree", "s", sizes), &[]);
+    assert_eq!(results.cells.len(), 3 * 2 * 3, "three parts, two ways, three arms");
+    let of = |name: &str, way: &str, version: &str| {
+        let wanted = |cell: &&bench::results::Cell| {
+            let levels = &cell.setting.levels;
+            levels["phase"] == name && levels["way"] == way && cell.setting.version == version
+        };
+        results.cells.iter().find(wanted).unwrap()
+    };
+    for version in ["3", "4.1"] {
+        // Two clients with three directories and twelve files each.
+        assert_eq!(of("extract", "calls", version).operations, 30);
+        assert_eq!(of("find", "calls", version).operations, 30);
+        assert_eq!(of("remove", "calls", version).operations, 2 * 16, "and the top directory");
+        for part in ["extract", "find", "remove"] {
+            assert!(of(part, "batch", version).operations >= 30, "{part}");
+            assert!(of(part, "calls", version).mean > 0.0);
+        }
+    }
+    let creates = requests(of("extract", "calls", "3"), &["CREATE", "MKDIR"]);
+    assert_eq!(creates, 2 * 16, "{:?}", of("extract", "calls", "3").rpcs);
+    let batched = of("extract", "batch", "4.1");
+    assert!(batched.rpcs_total < 30, "many files go in one request: {:?}", batched.rpcs);
+}
+
+#[test]
+fn a_timeline_has_the_rates_of_all_clients() {
+    let place = Place::new();
+    let sizes = "[figure]\nform = \"timeline\"\n[default]\nclients = 2\n[default.workload.sequential-write]\n\
+                 file_bytes = \"1 MiB\"\nio_bytes = \"64 KiB\"\nsync = false\nseconds = 0.3\n";
+    let results = place.measure(&place.experiment("steady", "MB/s", sizes), &[]);
+    for cell in &results.cells {
+        let timeline = cell.run_details[0].timeline.as_ref().unwrap();
+        assert_eq!((timeline.values.len(), timeline.clients.len()), (20, 2));
+        let sum: f64 = timeline.values.iter().sum::<f64>() * timeline.slice_seconds;
+        let bytes = cell.application_bytes as f64 / 1e6;
+        assert!((sum - bytes).abs() < 0.01 * bytes, "{sum} MB in the slices, {bytes} MB in all");
+    }
+}
+
+#[test]
+fn every_built_in_experiment_runs_in_its_smallest_size() {
+    let place = Place::new();
+    let arguments = ["--all", "--quick", "--runs", "1", "--rtt-ms", "0", "--versions", "4.1", "--out", "out"];
+    let output = place.bench(&arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = Results::load(&place.path("out").join("results.json")).unwrap();
+    for experiment in bench::experiment::builtin() {
+        let own: Vec<_> =
+            results.cells.iter().filter(|cell| cell.setting.experiment == experiment.name).collect();
+        assert!(!own.is_empty() && own.iter().all(|cell| cell.operations > 0), "{}", experiment.name);
+        assert!(results.experiments.contains(&experiment.asked()));
+    }
+    // The table of Bonnie++ has ten figures.
+    assert!(phase(&results, "rewrite", "4.1", true).mean > 0.0);
+    let bonnie = results.cells.iter().filter(|cell| cell.setting.experiment == "bonnie").count();
+    assert_eq!(bonnie, 10);
+}

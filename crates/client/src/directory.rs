@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -250,7 +251,7 @@ impl Directory {
         let node = self.shared.resolve(&self.node, path.as_ref(), true).await?;
         let mut state = node.state.lock();
         state.known.forget_content();
-        state.known.expire();
+        state.known.doubt(Instant::now());
         Ok(())
     }
 }

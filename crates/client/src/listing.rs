@@ -90,7 +90,7 @@ impl Shared {
         for (entry, handle) in &page.entries {
             if let (Some(handle), Some(attributes)) = (handle, entry.attributes) {
                 let node = self.learn_found(&Found { handle: handle.clone(), attributes }, asked);
-                self.learn_name(dir, &entry.name, Some(&node));
+                self.learn_name(dir, &entry.name, Some(&node), asked);
             }
         }
         Ok(page)

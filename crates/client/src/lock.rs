@@ -121,11 +121,12 @@ impl OpenFile {
         // there is any; the times of NFSv3 may be too coarse to.
         match attributes {
             Some(attributes) => {
-                state.known.learn(attributes, asked, &self.shared.options.attribute_timeouts);
+                let at = (asked, Instant::now());
+                state.known.learn(attributes, at, &self.shared.options.attribute_timeouts);
             }
             None => {
                 state.known.forget_content();
-                state.known.expire();
+                state.known.doubt(Instant::now());
             }
         }
     }

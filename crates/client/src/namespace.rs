@@ -35,12 +35,9 @@ impl Shared {
         let asked = Instant::now();
         let made = self.protocol().make(&dir.handle, name, object, mode).await;
         let (found, effect) = self.or_forget(dir, name, made)?;
-        self.learn_effect(dir, effect, asked);
+        let alone = self.learn_effect(dir, effect, asked);
         let node = found.map(|found| self.learn_found(&found, asked));
-        match &node {
-            Some(node) => self.learn_name(dir, name, Some(node)),
-            None => self.forget_name(dir, name),
-        }
+        self.set_name(dir, name, node.as_ref(), alone && node.is_some());
         Ok(node)
     }
 
@@ -101,13 +98,13 @@ impl Shared {
         let (dir, name) = self.resolve_parent(start, path).await?;
         if let Some(Some(node)) = self.remembered_name(&dir, &name) {
             self.protocol().before_change(&node).await?;
-            node.state.lock().known.expire();
+            node.state.lock().known.doubt(Instant::now());
         }
         let asked = Instant::now();
         let removed = self.protocol().remove(&dir.handle, &name, directory).await;
         let effect = self.or_forget(&dir, &name, removed)?;
-        self.learn_effect(&dir, effect, asked);
-        self.learn_name(&dir, &name, None);
+        let alone = self.learn_effect(&dir, effect, asked);
+        self.set_name(&dir, &name, None, alone);
         Ok(())
     }
 
@@ -125,19 +122,26 @@ impl Shared {
         (to_dir, to_name): (&Arc<Node>, &Bytes),
     ) -> Result<()> {
         self.check_writable()?;
-        let moved = self.remembered_name(from_dir, from_name).flatten();
-        let replaced = self.remembered_name(to_dir, to_name);
+        let epoch = |dir: &Node| dir.state.lock().known.epoch();
+        let epochs = || [epoch(from_dir), epoch(to_dir)];
+        let before = epochs();
+        let mut moved = self.remembered_name(from_dir, from_name).flatten();
+        let mut replaced = self.remembered_name(to_dir, to_name);
         for node in moved.iter().chain(replaced.iter().flatten()) {
             self.protocol().before_change(node).await?;
-            node.state.lock().known.expire();
+            node.state.lock().known.doubt(Instant::now());
         }
         let asked = Instant::now();
         let renamed = self.protocol().rename((&from_dir.handle, from_name), (&to_dir.handle, to_name)).await;
         let renamed = self.or_forget(to_dir, to_name, renamed);
         let (from_effect, to_effect) = self.or_forget(from_dir, from_name, renamed)?;
-        self.learn_effect(from_dir, from_effect, asked);
+        let mut alone = self.learn_effect(from_dir, from_effect, asked);
         if !Arc::ptr_eq(from_dir, to_dir) {
-            self.learn_effect(to_dir, to_effect, asked);
+            alone &= self.learn_effect(to_dir, to_effect, asked);
+        }
+        if !alone || epochs() != before {
+            // One of the directories may have been changed meanwhile: what the names stood for is not sure.
+            (moved, replaced) = (None, None);
         }
         // Where both are names of one object, nothing is renamed (RFC 8881 §18.26.3).
         let replaces_another = match (&moved, &replaced) {
@@ -146,13 +150,10 @@ impl Shared {
             _ => false,
         };
         match replaces_another {
-            true => self.learn_name(from_dir, from_name, None),
+            true => self.set_name(from_dir, from_name, None, true),
             false => self.forget_name(from_dir, from_name),
         }
-        match moved {
-            Some(node) => self.learn_name(to_dir, to_name, Some(&node)),
-            None => self.forget_name(to_dir, to_name),
-        }
+        self.set_name(to_dir, to_name, moved.as_ref(), moved.is_some());
         Ok(())
     }
 
@@ -180,9 +181,9 @@ impl Shared {
         let asked = Instant::now();
         let linked = self.protocol().link(&node.handle, &dir.handle, name).await;
         let effect = self.or_forget(dir, name, linked)?;
-        self.learn_effect(dir, effect, asked);
-        self.learn_name(dir, name, Some(node));
-        node.state.lock().known.expire();
+        let alone = self.learn_effect(dir, effect, asked);
+        self.set_name(dir, name, Some(node), alone);
+        node.state.lock().known.doubt(Instant::now());
         Ok(())
     }
 
@@ -191,8 +192,8 @@ impl Shared {
         if outcome.is_err() {
             self.forget_name(dir, name);
             let mut state = dir.state.lock();
-            state.mutations += 1;
-            state.known.expire();
+            state.changed = Some(Instant::now());
+            state.known.doubt(Instant::now());
         }
         outcome
     }

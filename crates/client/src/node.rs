@@ -42,8 +42,8 @@ pub(crate) struct NodeState {
     pub(crate) known: Known,
     /// The answer to ACCESS: what was asked, what was granted, and the change time for which it holds.
     pub(crate) access: Option<(Access, Access, Time)>,
-    /// Counts our own changes of a directory's names.
-    pub(crate) mutations: u64,
+    /// When the last change of our own was answered: what was asked before that may be from before it.
+    pub(crate) changed: Option<Instant>,
     /// Counts our own writes of data, when they are taken and when they are done.
     pub(crate) writes: u64,
     pub(crate) locks: LockTable,
@@ -62,7 +62,7 @@ impl Node {
         let state = NodeState {
             known: Known::nothing(),
             access: None,
-            mutations: 0,
+            changed: None,
             writes: 0,
             locks: LockTable::default(),
             habit: LockHabit::default(),
@@ -99,6 +99,11 @@ impl NodeState {
     /// As [`NodeState::is_delegated`], for writing: nobody else reads it either.
     pub(crate) fn is_write_delegated(&self) -> bool {
         self.is_delegated() && self.delegation.is_some_and(|delegation| delegation.write)
+    }
+
+    /// True when no change of our own was answered since a request was sent at `asked`.
+    pub(crate) fn is_unchanged_since(&self, asked: Instant) -> bool {
+        self.changed.is_none_or(|changed| asked >= changed)
     }
 
     /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have ended unnoticed.

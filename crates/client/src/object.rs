@@ -291,7 +291,7 @@ impl Object {
             }
             let object = handle.zip(entry.attributes).map(|(handle, attributes)| {
                 let node = self.shared.learn_found(&Found { handle, attributes }, asked);
-                self.shared.learn_name(&self.node, &entry.name, Some(&node));
+                self.shared.learn_name(&self.node, &entry.name, Some(&node), asked);
                 Self::new(&self.shared, node)
             });
             entries.push((entry, object));

@@ -10,7 +10,7 @@ use crate::attributes::{FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::{File, OpenFile};
 use crate::node::Node;
-use crate::protocol::{Found, Protocol};
+use crate::protocol::{Effect, Found, Protocol};
 use crate::shared::Shared;
 use crate::walk::SYMLINKS_MAX;
 use crate::{nfs3, nfs4};
@@ -242,7 +242,21 @@ impl Shared {
         asked: Instant,
     ) -> Arc<Node> {
         let node = self.learn_found(found, asked);
-        self.learn_name(dir, name, Some(&node));
+        self.learn_name(dir, name, Some(&node), asked);
+        node
+    }
+
+    /// As [`Shared::learn_opened`], where the request has changed the content: what was cached of it is void.
+    pub(crate) fn learn_overwritten(
+        &self,
+        dir: &Arc<Node>,
+        name: &Bytes,
+        found: &Found,
+        asked: Instant,
+    ) -> Arc<Node> {
+        let node = self.nodes.get(&found.handle);
+        self.learn_effect(&node, Effect::Around { before: None, after: Some(found.attributes) }, asked);
+        self.learn_name(dir, name, Some(&node), asked);
         node
     }
 }

@@ -48,7 +48,12 @@ impl OpenFile {
                 }
                 None => {
                     let attributes = self.shared.revalidate(&self.node).await?;
-                    (self.node.state.lock().data_key(self.node.key), attributes.size)
+                    let state = self.node.state.lock();
+                    if !state.known.is_of(&attributes) {
+                        // Something else was told meanwhile: what is cached may be of neither.
+                        continue;
+                    }
+                    (state.data_key(self.node.key), attributes.size)
                 }
             };
             if range.end > size && self.shared.write_out(&self.node).await {

@@ -19,6 +19,7 @@ use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
 use crate::server::Server;
 use crate::tap::Tap;
+use crate::walk::Named;
 use crate::watcher::Watcher;
 use crate::{permission, write};
 
@@ -44,7 +45,7 @@ pub(crate) struct Shared {
     protocol: OnceLock<Protocol>,
     limits: OnceLock<Limits>,
     pub(crate) nodes: NodeTable,
-    pub(crate) names: Mutex<NameCache<Weak<Node>>>,
+    pub(crate) names: Mutex<NameCache<Named>>,
     pub(crate) data: Mutex<DataCache>,
     pub(crate) root: Arc<Node>,
     /// A permit for each [`write::BUDGET_UNIT_BYTES`] that may be dirty.
@@ -140,7 +141,7 @@ impl Shared {
         let (before, after) = {
             let known = &mut node.state.lock().known;
             let before = known.epoch();
-            known.learn(attributes, asked, &self.options.attribute_timeouts);
+            known.learn(attributes, (asked, Instant::now()), &self.options.attribute_timeouts);
             (before, known.epoch())
         };
         if before != after
@@ -151,10 +152,12 @@ impl Shared {
         (before, after)
     }
 
-    /// Remembers what a request of ours, sent at `asked`, did to an object.
-    pub(crate) fn learn_effect(&self, node: &Node, effect: Effect, asked: Instant) {
+    /// Remembers what a request of ours, sent at `asked`, did to an object. True when no other change of ours was answered in
+    /// between, which the server may have carried out before this one or after.
+    pub(crate) fn learn_effect(&self, node: &Node, effect: Effect, asked: Instant) -> bool {
         let mut state = node.state.lock();
-        state.mutations += 1;
+        let alone = state.is_unchanged_since(asked);
+        state.changed = Some(Instant::now());
         match effect {
             Effect::Around { before, after } => {
                 let times = (asked, Instant::now());
@@ -164,6 +167,7 @@ impl Shared {
                 state.known.learn_change_info((atomic, before, after), Instant::now());
             }
         }
+        alone
     }
 
     /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use bytes::Bytes;
-use proto::nfs4;
+use proto::nfs4::{self, StateId};
 
 use crate::attributes::FileType;
 use crate::cache::NameKey;
@@ -20,6 +20,14 @@ pub(crate) const SYMLINKS_MAX: usize = 40;
 const COMPONENTS_MAX: usize = 4096;
 /// The most names in one request.
 const NAMES_PER_REQUEST_MAX: usize = 8;
+
+/// An object that a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    node: Weak<Node>,
+    /// Since when the object has had a delegation that was granted to an open by this name.
+    delegated: Option<Instant>,
+}
 
 /// What is known of a name.
 enum Remembered {
@@ -103,17 +111,64 @@ impl Shared {
         }
     }
 
-    /// Remembers what a name stands for; `None` that it is taken by nothing.
-    pub(crate) fn learn_name(&self, dir: &Node, name: &Bytes, node: Option<&Arc<Node>>) {
+    /// The object that `name` in `dir` stands for as long as its delegation is held, if one was granted to an open by that name:
+    /// then nobody else has renamed or removed it since (RFC 8881 §10.4).
+    pub(crate) fn delegated_name(&self, dir: &Node, name: &Bytes) -> Option<Arc<Node>> {
+        let named = self.names.lock().get(&self.name_key(dir, name)).flatten()?;
+        named.is_delegated().then(|| named.node.upgrade()).flatten()
+    }
+
+    /// Remembers what a request sent at `asked` has found under a name; `None` for nothing. A change of our own that was answered
+    /// meanwhile may have come later.
+    pub(crate) fn learn_name(&self, dir: &Node, name: &Bytes, node: Option<&Arc<Node>>, asked: Instant) {
+        let is_sure = dir.state.lock().is_unchanged_since(asked);
+        self.set_name(dir, name, node, is_sure);
+    }
+
+    /// Remembers what a name stands for after a change of our own, or forgets it when that is not sure.
+    pub(crate) fn set_name(&self, dir: &Node, name: &Bytes, node: Option<&Arc<Node>>, is_sure: bool) {
+        let key = self.name_key(dir, name);
+        match is_sure {
+            true => {
+                let named = node.map(|node| Named { node: Arc::downgrade(node), delegated: None });
+                self.names.lock().insert(key, named);
+            }
+            false => self.names.lock().remove(&key),
+        }
+    }
+
+    /// An open by this name, sent at `asked`, has found the object, and brought the delegation `new`, if any. The name stands for
+    /// the object for as long as that is held, or one that was there before.
+    pub(crate) fn learn_delegated_name(
+        &self,
+        (dir, name): (&Node, &Bytes),
+        node: &Arc<Node>,
+        asked: Instant,
+        new: Option<StateId>,
+    ) {
+        let held =
+            node.state.lock().delegation.filter(|held| {
+                held.granted <= asked || new.is_some_and(|new| new.other == held.state_id.other)
+            });
+        let Some(granted) = held.map(|held| held.granted) else { return };
+        let key = self.name_key(dir, name);
+        let mut names = self.names.lock();
+        // A change of our own may have come after the open.
+        if let Some(Some(named)) = names.get(&key)
+            && std::ptr::eq(named.node.as_ptr(), Arc::as_ptr(node))
+        {
+            names.insert(key, Some(Named { delegated: Some(granted), ..named }));
+        }
+    }
+
+    fn name_key(&self, dir: &Node, name: &Bytes) -> NameKey {
         let epoch = dir.state.lock().known.epoch();
-        let key = NameKey { directory: dir.key, epoch, name: name.clone() };
-        self.names.lock().insert(key, node.map(Arc::downgrade));
+        NameKey { directory: dir.key, epoch, name: name.clone() }
     }
 
     /// Forgets a name.
     pub(crate) fn forget_name(&self, dir: &Node, name: &Bytes) {
-        let epoch = dir.state.lock().known.epoch();
-        self.names.lock().remove(&NameKey { directory: dir.key, epoch, name: name.clone() });
+        self.names.lock().remove(&self.name_key(dir, name));
     }
 
     /// Goes at least one name of `todo` on from `dir`: what was found, one after the other.
@@ -138,13 +193,13 @@ impl Shared {
         let count_max = if self.protocol().looks_up_paths() { NAMES_PER_REQUEST_MAX } else { 1 };
         let names: Vec<Bytes> =
             todo.iter().take_while(|name| &name[..] != b"..").take(count_max).cloned().collect();
-        let (asked, mutations) = (Instant::now(), dir.state.lock().mutations);
+        let asked = Instant::now();
         let (found, outcome) = self.protocol().look_up(&dir.handle, &names).await;
         let mut parent = Arc::clone(dir);
         let mut nodes = Vec::with_capacity(found.len());
         for (name, found) in names.iter().zip(&found) {
             let node = self.learn_found(found, asked);
-            self.learn_name(&parent, name, Some(&node));
+            self.learn_name(&parent, name, Some(&node), asked);
             parent = Arc::clone(&node);
             nodes.push(node);
         }
@@ -153,9 +208,8 @@ impl Shared {
             // The walk goes on with the link; what is behind it was never looked at.
             Err(_) if nodes.last().and_then(|n| node_kind(n)) == Some(FileType::Symlink) => Ok(nodes),
             Err(error) => {
-                // A name that was made meanwhile by us is not to be forgotten over an answer from before.
-                if error.is_not_found() && nodes.is_empty() && dir.state.lock().mutations == mutations {
-                    self.learn_name(dir, &names[0], None);
+                if error.is_not_found() && nodes.is_empty() {
+                    self.learn_name(dir, &names[0], None, asked);
                 }
                 Err(error)
             }
@@ -174,16 +228,24 @@ impl Shared {
         let key = NameKey { directory: dir.key, epoch, name: name.clone() };
         let known = self.names.lock().get(&key);
         match known {
-            Some(Some(node)) => match Weak::upgrade(&node) {
-                // A delegated file is not renamed or removed without a recall (RFC 8881 §10.4).
-                Some(node) if believed || !believed_only || node.state.lock().is_delegated() => {
-                    Remembered::Is(node)
-                }
+            Some(Some(named)) => match named.node.upgrade() {
+                Some(node) if believed || !believed_only || named.is_delegated() => Remembered::Is(node),
                 _ => Remembered::Unknown,
             },
             Some(None) if believed && cache == LookupCache::All => Remembered::IsNot,
             _ => Remembered::Unknown,
         }
+    }
+}
+
+impl Named {
+    /// True while the delegation is held that an open by this name has brought.
+    fn is_delegated(&self) -> bool {
+        self.node.upgrade().is_some_and(|node| {
+            let state = node.state.lock();
+            let granted = state.delegation.map(|delegation| delegation.granted);
+            self.delegated.is_some() && self.delegated == granted && state.is_delegated()
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use server::dispatch::Programs;
@@ -18,11 +19,18 @@ use vfs::memory::{Memory, MemoryOptions};
 
 /// Serves until the runtime ends.
 pub async fn serve() -> SocketAddr {
+    serve_with(|_| {}).await
+}
+
+/// As [`serve`], with other limits.
+pub async fn serve_with(change: impl FnOnce(&mut Limits)) -> SocketAddr {
+    let mut limits = Limits::default();
+    change(&mut limits);
     let memory = Memory::new(MemoryOptions::default()).unwrap();
     let rule = Rule { squash: Squash::NONE, ..Rule::default() };
     let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, rule)));
-    let world: Arc<dyn Runtime> = Arc::new(World(Instant::now()));
-    let state = Arc::new(State::new(Limits::default(), 1));
+    let world: Arc<dyn Runtime> = Arc::new(World(Instant::now(), AtomicU64::new(1)));
+    let state = Arc::new(State::new(limits, 1));
     let recaller = Recaller::new(state, Arc::clone(&world), Arc::new(Forgetful));
     let options =
         Nfs4Options { delegations: true, identity: "creates".into(), owner_names: OwnerNames::Numeric };
@@ -36,7 +44,8 @@ pub async fn serve() -> SocketAddr {
     address
 }
 
-struct World(Instant);
+/// When it began, and how often it was asked for something random.
+struct World(Instant, AtomicU64);
 
 impl Runtime for World {
     fn now_ms(&self) -> u64 {
@@ -56,6 +65,7 @@ impl Runtime for World {
     }
 
     fn random(&self, bytes: &mut [u8]) {
-        bytes.fill(7);
+        let number = self.1.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        bytes.iter_mut().zip(number.iter().rev().cycle()).for_each(|(byte, part)| *byte = *part);
     }
 }

@@ -167,11 +167,11 @@ impl Ground {
         let asked = Instant::now();
         let made = shared.protocol().make(&dir.handle, &name, object, mode).await;
         let (found, effect) = shared.or_forget(&dir, &name, made)?;
-        shared.learn_effect(&dir, effect, asked);
+        let alone = shared.learn_effect(&dir, effect, asked);
         match found {
             Some(found) => {
                 let node = shared.learn_found(&found, asked);
-                shared.learn_name(&dir, &name, Some(&node));
+                shared.set_name(&dir, &name, Some(&node), alone);
                 if found.attributes.kind == FileType::Directory {
                     self.keep(at, &node);
                 }

@@ -14,9 +14,10 @@ pub(crate) struct Known {
     attributes: Option<Attributes>,
     /// When the request was sent that the attributes came with.
     asked: Option<Instant>,
-    /// When the last change of our own was answered: what was asked before that may be from before it.
-    changed: Option<Instant>,
-    /// A request that crossed a change of ours told something else: not even a delegation makes the attributes certain.
+    /// When it was last answered that they are these, and not others, or that we have changed them: a request sent before that
+    /// may have been carried out before or after.
+    settled: Option<Instant>,
+    /// Something else was told, and it cannot be said which is the later: not even a delegation makes the attributes certain.
     doubtful: bool,
     /// A change of our own has told the new change attribute of a directory, and nothing else of it.
     outdated: bool,
@@ -31,7 +32,7 @@ impl Known {
         Self {
             attributes: None,
             asked: None,
-            changed: None,
+            settled: None,
             doubtful: false,
             outdated: false,
             believed_until: None,
@@ -71,20 +72,27 @@ impl Known {
         self.epoch
     }
 
-    /// Attributes came with the reply to a request sent at `asked`. A change since the last ones was made by others.
-    /// Those of a request sent before the one that the present ones came with are passed over.
-    pub(crate) fn learn(&mut self, new: Attributes, asked: Instant, timeouts: &AttributeTimeouts) {
+    /// Attributes came `now` with the reply to a request sent at `asked`. A change since the last ones was made by others.
+    ///
+    /// Requests that are under way together are carried out in any order. Of two that tell different things neither is believed.
+    pub(crate) fn learn(
+        &mut self,
+        new: Attributes,
+        (asked, now): (Instant, Instant),
+        timeouts: &AttributeTimeouts,
+    ) {
+        let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
+        let overlaps = self.settled.is_some_and(|settled| asked < settled);
+        if overlaps && (!same || self.doubtful) {
+            return self.doubt(now);
+        }
         if self.asked.is_some_and(|known| asked < known) {
             return;
-        }
-        let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
-        if !same && self.changed.is_some_and(|changed| asked < changed) {
-            return self.doubt();
         }
         if !same && self.attributes.is_some() {
             self.epoch += 1;
         }
-        self.accept(new, asked, timeouts, same);
+        self.accept(new, (asked, now), timeouts, same);
     }
 
     /// Attributes came with the reply to a request of ours that changed the object, sent at `asked` and answered `now`.
@@ -99,20 +107,20 @@ impl Known {
         if !ours_alone {
             self.epoch += 1;
         }
+        let overlaps = self.settled.is_some_and(|settled| asked < settled);
         match after {
-            Some(after) if self.asked.is_none_or(|known| asked >= known) => {
-                self.accept(after, asked, timeouts, false);
+            // Who follows on what is known is later than that, whenever it was sent.
+            Some(after) if !overlaps || (ours_alone && !self.doubtful) => {
+                self.accept(after, (asked, now), timeouts, false);
             }
-            // What was asked later may have been answered earlier.
-            Some(_) | None => self.doubt(),
+            Some(_) | None => self.doubt(now),
         }
-        self.changed = self.changed.max(Some(now));
     }
 
     /// A directory changed by a request of ours, which tells the change attribute before and after
     /// (`change_info4`, RFC 8881 §3.3.3), answered `now`.
     pub(crate) fn learn_change_info(&mut self, (atomic, before, after): (bool, u64, u64), now: Instant) {
-        self.changed = self.changed.max(Some(now));
+        self.settled = self.settled.max(Some(now));
         let Some(attributes) = &mut self.attributes else { return };
         if !atomic || attributes.change != Some(before) {
             self.epoch += 1;
@@ -121,22 +129,30 @@ impl Known {
         self.outdated = true;
     }
 
+    /// True while it is known that the object is in the state that these attributes are of.
+    pub(crate) fn is_of(&self, attributes: &Attributes) -> bool {
+        self.certain().is_some_and(|known| known.revision() == attributes.revision())
+    }
+
     /// What was cached is void whatever the attributes say.
     pub(crate) fn forget_content(&mut self) {
         self.epoch += 1;
     }
 
-    /// The attributes are not believed any more.
-    pub(crate) fn expire(&mut self) {
-        self.believed_until = None;
-    }
-
-    fn doubt(&mut self) {
+    /// The attributes are not believed any more, nor what comes with the replies to requests sent before `now`.
+    pub(crate) fn doubt(&mut self, now: Instant) {
         self.doubtful = true;
-        self.expire();
+        self.believed_until = None;
+        self.settled = self.settled.max(Some(now));
     }
 
-    fn accept(&mut self, new: Attributes, asked: Instant, timeouts: &AttributeTimeouts, same: bool) {
+    fn accept(
+        &mut self,
+        new: Attributes,
+        (asked, now): (Instant, Instant),
+        timeouts: &AttributeTimeouts,
+        same: bool,
+    ) {
         let (min, max) = match new.is_directory() {
             true => (timeouts.directory_min, timeouts.directory_max),
             false => (timeouts.file_min, timeouts.file_max),
@@ -148,6 +164,9 @@ impl Known {
             (true, false) => self.timeout.clamp(min.min(max), max),
             (false, _) => min.min(max),
         };
+        if !same {
+            self.settled = self.settled.max(Some(now));
+        }
         self.doubtful = false;
         self.outdated = false;
         self.attributes = Some(new);
@@ -182,21 +201,26 @@ mod tests {
 
     const S: Duration = Duration::from_secs(1);
 
+    /// A request that is answered as soon as it is sent.
+    fn at(time: Instant) -> (Instant, Instant) {
+        (time, time)
+    }
+
     #[test]
     fn the_time_of_belief_doubles_while_nothing_changes_and_starts_again_after_a_change() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
-        known.learn(file(1), start, &timeouts);
+        known.learn(file(1), at(start), &timeouts);
         assert!(known.believed(start + 2 * S).is_some());
         assert!(known.believed(start + 3 * S).is_none());
-        known.learn(file(1), start + 4 * S, &timeouts);
+        known.learn(file(1), at(start + 4 * S), &timeouts);
         assert!(known.believed(start + 9 * S).is_some(), "6 s from 4");
         for again in 1..10 {
-            known.learn(file(1), start + 4 * S + again * 60 * S, &timeouts);
+            known.learn(file(1), at(start + 4 * S + again * 60 * S), &timeouts);
         }
         assert!(known.believed(start + 4 * S + 9 * 60 * S + 59 * S).is_some());
         assert!(known.believed(start + 4 * S + 10 * 60 * S).is_none(), "never above the longest");
-        known.learn(file(2), start + 700 * S, &timeouts);
+        known.learn(file(2), at(start + 700 * S), &timeouts);
         assert!(known.believed(start + 703 * S).is_none());
     }
 
@@ -205,7 +229,7 @@ mod tests {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         for _ in 0..10 {
-            known.learn(file(1), start, &timeouts);
+            known.learn(file(1), at(start), &timeouts);
         }
         assert!(known.believed(start + 3 * S).is_none());
     }
@@ -214,17 +238,16 @@ mod tests {
     fn only_changes_by_others_begin_an_epoch() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
-        known.learn(file(1), start, &timeouts);
-        known.learn(file(1), start, &timeouts);
+        known.learn(file(1), at(start), &timeouts);
+        known.learn(file(1), at(start), &timeouts);
         assert_eq!(known.epoch(), 0);
-        let at = (start, start);
-        known.learn_own_change((Some(Revision::Change(1)), Some(file(2))), at, &timeouts);
+        known.learn_own_change((Some(Revision::Change(1)), Some(file(2))), at(start), &timeouts);
         assert_eq!(known.epoch(), 0, "the server saw our state before, so nobody came between");
-        known.learn_own_change((Some(Revision::Change(7)), Some(file(8))), at, &timeouts);
+        known.learn_own_change((Some(Revision::Change(7)), Some(file(8))), at(start), &timeouts);
         assert_eq!(known.epoch(), 1);
-        known.learn_own_change((None, Some(file(9))), at, &timeouts);
+        known.learn_own_change((None, Some(file(9))), at(start), &timeouts);
         assert_eq!(known.epoch(), 2);
-        known.learn(file(10), start, &timeouts);
+        known.learn(file(10), at(start), &timeouts);
         assert_eq!(known.epoch(), 3);
     }
 
@@ -232,10 +255,10 @@ mod tests {
     fn a_change_info_that_follows_on_what_is_known_keeps_the_epoch() {
         let mut known = Known::nothing();
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        known.learn(file(1), start, &timeouts);
+        known.learn(file(1), at(start), &timeouts);
         known.learn_change_info((true, 1, 2), start + S);
         assert!(known.is_outdated() && known.believed(start + S).is_some(), "names are known, times are not");
-        known.learn(file(2), start + S, &timeouts);
+        known.learn(file(2), at(start + S), &timeouts);
         assert!(!known.is_outdated());
         known.learn_change_info((true, 2, 3), start + S);
         assert_eq!(known.epoch(), 0);
@@ -249,14 +272,14 @@ mod tests {
     fn what_has_crossed_a_change_of_our_own_is_not_believed() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
-        known.learn(file(1), start, &timeouts);
+        known.learn(file(1), at(start), &timeouts);
         known.learn_own_change((None, Some(file(2))), (start + S, start + 3 * S), &timeouts);
-        known.learn(file(2), start + 2 * S, &timeouts);
+        known.learn(file(2), at(start + 2 * S), &timeouts);
         assert!(known.certain().is_some(), "it says the same");
-        known.learn(file(1), start + 2 * S, &timeouts);
+        known.learn(file(1), at(start + 2 * S), &timeouts);
         assert!(known.believed(start + 2 * S).is_none() && known.certain().is_none());
         assert_eq!(known.last().unwrap().change, Some(2));
-        known.learn(file(3), start + 3 * S, &timeouts);
+        known.learn(file(3), at(start + 3 * S), &timeouts);
         assert_eq!(known.certain().unwrap().change, Some(3));
     }
 
@@ -264,17 +287,48 @@ mod tests {
     fn a_change_of_our_own_that_an_answer_has_overtaken_leaves_nothing_to_believe() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
-        known.learn(file(1), start + S, &timeouts);
+        known.learn(file(1), at(start + S), &timeouts);
         known.learn_own_change((None, Some(file(2))), (start, start + 2 * S), &timeouts);
         assert!(known.believed(start + S).is_none() && known.certain().is_none());
+        known.learn(file(1), (start + S, start + 3 * S), &timeouts);
+        assert!(known.certain().is_none(), "it may be from before the change");
+        known.learn(file(1), at(start + 3 * S), &timeouts);
+        assert!(known.certain().is_some());
     }
 
     #[test]
-    fn the_reply_to_an_older_request_is_passed_over() {
+    fn a_change_of_our_own_that_follows_on_what_is_known_is_later_whenever_it_was_sent() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
-        known.learn(file(2), start + S, &timeouts);
-        known.learn(file(1), start, &timeouts);
-        assert_eq!((known.last().unwrap().change, known.epoch()), (Some(2), 0));
+        known.learn(file(1), at(start + S), &timeouts);
+        known.learn_own_change((Some(Revision::Change(1)), Some(file(2))), (start, start + 2 * S), &timeouts);
+        assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(2), 0));
+    }
+
+    #[test]
+    fn of_two_requests_under_way_together_that_tell_different_things_neither_is_believed() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        for (first_asked, second_asked) in [(start, start + S), (start + S, start)] {
+            let mut known = Known::nothing();
+            known.learn(file(1), (first_asked, start + 2 * S), &timeouts);
+            known.learn(file(2), (second_asked, start + 3 * S), &timeouts);
+            assert!(
+                known.believed(start + 3 * S).is_none() && !known.is_of(&file(1)) && !known.is_of(&file(2))
+            );
+            assert_eq!(known.epoch(), 0, "the data are right if the first was the later");
+            known.learn(file(2), at(start + 4 * S), &timeouts);
+            assert!(known.is_of(&file(2)) && known.epoch() == 1);
+        }
+    }
+
+    #[test]
+    fn requests_under_way_together_that_tell_the_same_are_believed() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), (start + S, start + 2 * S), &timeouts);
+        known.learn(file(1), (start, start + 3 * S), &timeouts);
+        assert!(known.is_of(&file(1)) && known.epoch() == 0);
+        known.learn(file(2), (start + 2 * S, start + 4 * S), &timeouts);
+        assert!(known.is_of(&file(2)), "the first was answered before this was sent");
     }
 }

@@ -1,5 +1,5 @@
 //! Opening in NFSv3, which has no such request: a name is looked up or created, and close-to-open coherence comes from
-//! asking for the attributes anew.
+//! asking for the name and the attributes anew.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -103,40 +103,30 @@ async fn create(
         _ => mount.look_up_one(&dir.handle, name).await?,
     };
     check_type(found.attributes.kind)?;
-    let node = shared.learn_opened(dir, name, &found, asked);
-    if options.truncate {
-        node.state.lock().known.forget_content();
-    }
+    let node = match options.truncate {
+        true => shared.learn_overwritten(dir, name, &found, asked),
+        false => shared.learn_opened(dir, name, &found, asked),
+    };
     Ok(Some(opened(node)))
 }
 
-/// The object, with attributes that are newer than the call.
+/// The object, with attributes that are newer than the call. What is remembered of the name is not believed: LOOKUP costs no
+/// more than the GETATTR that would be needed in any case, and tells both.
 async fn look_up(
     shared: &Arc<Shared>,
     mount: &Mount,
     dir: &Arc<Node>,
     name: &Bytes,
 ) -> Result<(Arc<Node>, Attributes)> {
-    match shared.remembered_name(dir, name) {
-        Some(Some(node)) => match shared.revalidate(&node).await {
-            Ok(now) => return Ok((node, now)),
-            Err(error) if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle => {
-                shared.forget_name(dir, name);
-            }
-            Err(error) => return Err(error),
-        },
-        Some(None) => return Err(failure(nfs3::Procedure::Lookup, nfs3::Status::NoEntry)),
-        None => {}
-    }
-    let (asked, mutations) = (Instant::now(), dir.state.lock().mutations);
+    let asked = Instant::now();
     match mount.look_up_one(&dir.handle, name).await {
         Ok(found) => {
             let node = shared.learn_opened(dir, name, &found, asked);
             Ok((node, found.attributes))
         }
         Err(error) => {
-            if error.is_not_found() && dir.state.lock().mutations == mutations {
-                shared.learn_name(dir, name, None);
+            if error.is_not_found() {
+                shared.learn_name(dir, name, None, asked);
             }
             Err(error)
         }

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use proto::nlm4::{Procedure, Status};
@@ -138,7 +138,7 @@ impl Mount {
                 let mut state = file.node.state.lock();
                 state.locks.remove(file.id, &(0..u64::MAX));
                 state.known.forget_content();
-                state.known.expire();
+                state.known.doubt(Instant::now());
                 file.v4.lock().lost_locks = true;
                 return Ok(());
             }

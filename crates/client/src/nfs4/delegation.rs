@@ -1,6 +1,7 @@
 //! Delegations: held within a bound, and given back when they are recalled, in the way, or too many (RFC 8881 §10.2–§10.4).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt};
 use proto::nfs4::{CloseArgs, DelegReturnArgs, Operation, StateId, Status};
@@ -69,7 +70,8 @@ impl Core {
                 return;
             }
             let returning = recalled || early || held.is_some_and(|held| held.returning);
-            state.delegation = Some(Delegation { returning, ..granted });
+            let since = held.map_or(granted.granted, |held| held.granted);
+            state.delegation = Some(Delegation { returning, granted: since, ..granted });
         }
         let surplus = {
             let mut held = self.delegations.lock();
@@ -234,7 +236,7 @@ impl Core {
         let outcome = self.send_return(node, &delegation, parked).await;
         self.delegations.lock().pop(&node.key);
         // It was the delegation that they were believed by.
-        node.state.lock().known.expire();
+        node.state.lock().known.doubt(Instant::now());
         if matches!(outcome, Ok(Returned::TooLate)) && self.epoch() == delegation.epoch {
             files.iter().for_each(|file| self.lose_locks(file));
         }

@@ -2,6 +2,7 @@
 //! are made anew when they are next needed; locks cannot be, for others may have had them meanwhile.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use proto::nfs4::{FreeStateIdArgs, OpenArgs, OpenClaim, OpenResult, Operation, StateId, Status, share};
 
@@ -26,7 +27,7 @@ impl Core {
             if state.delegation.take().is_none() {
                 return;
             }
-            state.known.expire();
+            state.known.doubt(Instant::now());
             state.open_files()
         };
         tracing::debug!("a delegation is lost");
@@ -57,7 +58,7 @@ impl Core {
         v4.lost_locks = true;
         state.locks.remove(file.id, &(0..u64::MAX));
         // What others wrote meanwhile must be seen.
-        state.known.expire();
+        state.known.doubt(Instant::now());
     }
 
     /// The server does not know `state_id` of `epoch` any more. Nothing is lost when it was replaced meanwhile.

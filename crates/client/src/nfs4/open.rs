@@ -34,7 +34,7 @@ pub(crate) async fn open(
 ) -> Result<Outcome> {
     let remembered = shared.remembered_name(dir, name).flatten();
     if let Some(node) = remembered.as_ref().filter(|_| !options.exclusive) {
-        if node.state.lock().is_delegated() {
+        if shared.delegated_name(dir, name).is_some_and(|delegated| Arc::ptr_eq(&delegated, node)) {
             let gate = Arc::clone(&node.gate).lock_owned().await;
             if let Some(v4) = open_alone(node, options) {
                 let node = Arc::clone(node);
@@ -76,10 +76,10 @@ pub(crate) async fn open(
     if options.create {
         shared.learn_effect(dir, effect(&opened.change), asked);
     }
-    let node = shared.learn_opened(dir, name, &found, asked);
-    if options.truncate {
-        node.state.lock().known.forget_content();
-    }
+    let node = match options.truncate {
+        true => shared.learn_overwritten(dir, name, &found, asked),
+        false => shared.learn_opened(dir, name, &found, asked),
+    };
     if let Err(error) = check_type(found.attributes.kind) {
         mount.close_later(Some(&node.handle), open).await;
         return if found.attributes.kind == FileType::Symlink { Ok(Outcome::Symlink) } else { Err(error) };
@@ -89,6 +89,8 @@ pub(crate) async fn open(
         prefetch.keep(shared, &node, &found, data);
     }
     mount.accept_delegation(&node, &opened.delegation, epoch);
+    let granted = granted_delegation(&opened.delegation).map(|(state_id, ..)| state_id);
+    shared.learn_delegated_name((dir, name), &node, asked, granted);
     let ahead = ahead.filter(|_| lock.is_some()).map(|plan| plan.granted(epoch));
     let v4 = FileState { open: Some(open), lock, ahead, lost_locks: false };
     Ok(Outcome::Opened(Opened { node, v4, gate: None }))
@@ -331,7 +333,7 @@ impl Mount {
     /// The delegation that came with an open.
     pub(super) fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
         let Some((state_id, write, recalled)) = granted_delegation(granted) else { return };
-        let delegation = Delegation { state_id, write, returning: false, epoch };
+        let delegation = Delegation { state_id, write, returning: false, epoch, granted: Instant::now() };
         self.core.hold_delegation(node, delegation, recalled);
     }
 }

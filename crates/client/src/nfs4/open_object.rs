@@ -17,6 +17,7 @@ use crate::attributes::Attributes;
 use crate::error::{Error, Result};
 use crate::node::Node;
 use crate::open::{OpenOptions, Opened};
+use crate::protocol::Effect;
 use crate::shared::Shared;
 
 /// Opens `node`, which exists; nothing in `options` that creates is looked at.
@@ -51,6 +52,9 @@ pub(crate) async fn open_object(
     let state_id = newest(opened.state_id);
     let open = ServerOpen { owner, state_id, read: options.read, write: options.write, epoch };
     match described {
+        Ok(attributes) if options.truncate => {
+            shared.learn_effect(node, Effect::Around { before: None, after: Some(attributes) }, asked);
+        }
         Ok(attributes) => {
             shared.learn(node, attributes, asked);
         }
@@ -59,9 +63,6 @@ pub(crate) async fn open_object(
             mount.close_later(Some(&node.handle), open).await;
             return Err(error);
         }
-    }
-    if options.truncate {
-        node.state.lock().known.forget_content();
     }
     mount.accept_delegation(node, &opened.delegation, epoch);
     Ok(Opened {

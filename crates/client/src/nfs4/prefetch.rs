@@ -43,8 +43,7 @@ impl Prefetch {
     pub(super) fn keep(self, shared: &Shared, node: &Node, found: &Found, data: &Bytes) {
         let key = {
             let state = node.state.lock();
-            let same = state.known.last().is_some_and(|known| known.change == found.attributes.change);
-            if !same || state.writes != self.writes {
+            if !state.known.is_of(&found.attributes) || state.writes != self.writes {
                 return;
             }
             state.data_key(node.key)

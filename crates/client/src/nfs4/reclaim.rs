@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use proto::nfs4::{
@@ -160,7 +161,7 @@ impl Pass<'_> {
         match &mut state.delegation {
             Some(held) => {
                 let again = held.returning;
-                *held = Delegation { state_id, write, returning: again || recalled, epoch };
+                *held = Delegation { state_id, write, returning: again || recalled, epoch, ..*held };
                 drop(state);
                 if recalled && !again {
                     self.core.spawn_give_back(Arc::clone(node));
@@ -168,7 +169,7 @@ impl Pass<'_> {
             }
             None => {
                 drop(state);
-                let unused = Delegation { state_id, write, returning: true, epoch };
+                let unused = Delegation { state_id, write, returning: true, epoch, granted: Instant::now() };
                 self.core.spawn_return_unused(node, unused);
             }
         }

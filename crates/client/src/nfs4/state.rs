@@ -1,5 +1,7 @@
 //! What a file and an object of NFSv4.1 remember of the server's state. Pure.
 
+use std::time::Instant;
+
 use proto::nfs4::{StateId, share};
 
 use super::LockAhead;
@@ -51,6 +53,8 @@ pub(crate) struct Delegation {
     pub(crate) returning: bool,
     /// As [`ServerOpen::epoch`].
     pub(crate) epoch: u64,
+    /// When its grant was heard of.
+    pub(crate) granted: Instant,
 }
 
 /// The newest state of that name, whatever its number (RFC 8881 §8.2.2): requests under way together need not agree on it.

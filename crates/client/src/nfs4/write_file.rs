@@ -60,13 +60,13 @@ pub(crate) async fn write_file(
     match written(&mut results, data) {
         Ok((complete, attributes)) => {
             mount.core.owners.lock().give_back(owner);
-            shared.learn_opened(dir, name, &Found { handle, attributes }, asked);
+            shared.learn_overwritten(dir, name, &Found { handle, attributes }, asked);
             // Data that an open file of ours was given before must not come after: then it is written again.
             Ok(complete && !shared.has_pending(&node))
         }
         Err(error) => {
             shared.forget_name(dir, name);
-            node.state.lock().known.expire();
+            node.state.lock().known.doubt(Instant::now());
             // The server did not come as far as CLOSE.
             let (state_id, epoch) = (newest(opened.state_id), results.epoch);
             let open = ServerOpen { owner, state_id, read: false, write: true, epoch };

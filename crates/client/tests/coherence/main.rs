@@ -1,4 +1,4 @@
-//! Several clients hammer the files of one export at once, and every read is compared with what it was allowed to see.
+//! Several clients hammer the files of one export at once, and everything that is seen is compared with what may be seen.
 //!
 //! Which request meets which is up to the machine; who does what follows from a seed. `PRIMETIME_SEEDS=50` runs more of them.
 //! What was allowed is told by [`history`], which knows nothing of caches, and has tests of its own.
@@ -6,55 +6,62 @@
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]
 
 mod drive;
+mod files;
 #[allow(dead_code, unused_imports, unused_macros)]
 #[path = "../integration/fixture.rs"]
 mod fixture;
+mod ground;
 mod history;
+mod names;
 mod random;
+#[allow(dead_code)]
+#[path = "../../benches/creates/world.rs"]
+mod world;
 
 use client::Version;
-use drive::{Kind, Mode, Scene, run};
+use drive::{Kind, Met, Mode, Scene, run};
 
-const V3: Kind = Kind { version: Version::V3, delegations: false };
-const V4: Kind = Kind { version: Version::V4_1, delegations: false };
-const DELEGATED: Kind = Kind { version: Version::V4_1, delegations: true };
+const V3: Kind = Kind { version: Version::V3, delegations: false, believes: true };
+/// With `actimeo=0`.
+const DOUBTING_V3: Kind = Kind { believes: false, ..V3 };
+const V4: Kind = Kind { version: Version::V4_1, delegations: false, believes: true };
+const DELEGATED: Kind = Kind { delegations: true, ..V4 };
 
 async fn all_seeds(mode: Mode, clients: &'static [Kind]) {
     let seeds = std::env::var("PRIMETIME_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
-    let mut recalls = 0;
+    let mut met = Met::default();
     for seed in 0..seeds {
-        recalls += run(Scene { mode, clients, seed }).await;
+        let of_one = run(Scene { mode, clients, seed }).await;
+        met.recalls += of_one.recalls;
+        met.reads_by_delegation += of_one.reads_by_delegation;
     }
     let delegated = clients.iter().any(|kind| kind.delegations);
-    assert_eq!(recalls > 0, delegated, "{recalls} delegations were recalled");
+    assert_eq!(met.recalls > 0, delegated, "{met:?}");
+    assert_eq!(met.reads_by_delegation > 0, delegated && mode == Mode::Delegations, "{met:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_closed_is_seen_by_who_opens_next() {
-    all_seeds(Mode::CloseToOpen, &[V4, V4]).await;
-    all_seeds(Mode::CloseToOpen, &[V4, V4, V4]).await;
+macro_rules! scenes {
+    ($($name:ident: $mode:ident $([$($kind:ident),*])*;)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            $(all_seeds(Mode::$mode, &[$($kind),*]).await;)*
+        })*
+    };
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_closed_is_seen_by_who_opens_next_under_delegations() {
-    all_seeds(Mode::CloseToOpen, &[DELEGATED, DELEGATED]).await;
-    all_seeds(Mode::CloseToOpen, &[DELEGATED, DELEGATED, V4]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_under_a_lock_is_seen_under_the_next() {
-    all_seeds(Mode::Locks, &[V4, V4]).await;
-    all_seeds(Mode::Locks, &[V4, V4, V4]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_under_a_lock_is_seen_under_the_next_with_delegations() {
-    all_seeds(Mode::Locks, &[DELEGATED, DELEGATED]).await;
-    all_seeds(Mode::Locks, &[DELEGATED, DELEGATED, DELEGATED]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn locks_of_both_versions_keep_each_other_out_and_show_what_was_written() {
-    all_seeds(Mode::Locks, &[V3, V3]).await;
-    all_seeds(Mode::Locks, &[V3, V4, DELEGATED]).await;
+scenes! {
+    what_was_closed_is_seen_by_who_opens_next: CloseToOpen [V4, V4] [V4, V4, V4];
+    what_was_closed_is_seen_by_who_opens_next_under_delegations:
+        CloseToOpen [DELEGATED, DELEGATED] [DELEGATED, DELEGATED, V4];
+    what_was_closed_is_seen_by_who_opens_next_over_nfsv3: CloseToOpen [V3, V3] [V3, V3, V3];
+    what_was_closed_is_seen_by_who_opens_next_whatever_the_version: CloseToOpen [V3, V4] [V3, DELEGATED, DELEGATED];
+    what_was_written_under_a_lock_is_seen_under_the_next: Locks [V4, V4] [V4, V4, V4];
+    what_was_written_under_a_lock_is_seen_under_the_next_with_delegations:
+        Locks [DELEGATED, DELEGATED] [DELEGATED, DELEGATED, DELEGATED];
+    locks_of_both_versions_keep_each_other_out_and_show_what_was_written: Locks [V3, V3] [V3, V4, DELEGATED];
+    what_was_closed_is_read_under_a_delegation_without_opening_again:
+        Delegations [DELEGATED, DELEGATED] [DELEGATED, V4] [DELEGATED, DELEGATED, V3];
+    a_name_is_opened_as_it_was_left: Names [V4, V4] [DELEGATED, DELEGATED] [DELEGATED, V4, DOUBTING_V3];
+    a_name_is_opened_as_it_was_left_over_nfsv3_that_believes_nothing: Names [DOUBTING_V3, DOUBTING_V3];
+    a_name_whose_file_was_replaced_is_opened_as_it_was_left_over_nfsv3: Replacements [V3, V3] [V3, DELEGATED];
 }

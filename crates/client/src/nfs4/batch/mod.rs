@@ -195,7 +195,7 @@ async fn prepare(ground: &Ground, entries: &[Entry]) -> Result<()> {
             ground.shared.write_out(&node).await;
             if entry.item.modifies() {
                 ground.shared.protocol().before_change(&node).await?;
-                node.state.lock().known.expire();
+                node.state.lock().known.doubt(Instant::now());
             }
         }
     }

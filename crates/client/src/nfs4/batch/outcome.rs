@@ -146,7 +146,7 @@ impl Reading<'_> {
                 let handle: GetFhResult = results.get(Operation::GetFh)?;
                 let _: Bitmap = results.get(Operation::SetAttr)?;
                 if let Some(node) = shared.nodes.find(&Handle(handle.object.0)) {
-                    node.state.lock().known.expire();
+                    node.state.lock().known.doubt(Instant::now());
                 }
                 Ok(Output::Done)
             }
@@ -184,7 +184,7 @@ impl Reading<'_> {
                 let linked: LinkResult = results.get(Operation::Link)?;
                 self.changed(at, effect(&linked.change));
                 if let Some(node) = self.remembered(source) {
-                    node.state.lock().known.expire();
+                    node.state.lock().known.doubt(Instant::now());
                 }
                 Ok(Output::Done)
             }
@@ -215,7 +215,7 @@ impl Reading<'_> {
             let mut state = node.state.lock();
             state.writes += 1;
             state.known.forget_content();
-            state.known.expire();
+            state.known.doubt(Instant::now());
         }
         *left_open = Some((handle, newest(opened.state_id)));
         let mut verifier = None;
@@ -264,7 +264,7 @@ impl Reading<'_> {
                 if let (Some(handle), Some(attributes)) = (handle, entry.attributes) {
                     let found = Found { handle: handle.clone(), attributes };
                     let object = shared.learn_found(&found, self.asked);
-                    shared.learn_name(&node, &entry.name, Some(&object));
+                    shared.learn_name(&node, &entry.name, Some(&object), self.asked);
                 }
             }
         }
@@ -283,7 +283,7 @@ impl Reading<'_> {
     fn learn(&self, at: &Names, found: &Found) -> Arc<Node> {
         let node = self.ground.shared.learn_found(found, self.asked);
         if let Some((dir, name)) = known_place(self.ground, at) {
-            self.ground.shared.learn_name(&dir, &name, Some(&node));
+            self.ground.shared.set_name(&dir, &name, Some(&node), true);
         }
         node
     }

@@ -188,13 +188,20 @@ impl<'a, F: FileSystem> Context<'a, F> {
         let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
         let recaller = self.server.recaller();
         let Ok(watch) = recaller.watch(object.fs(), &object.node, kind) else {
-            // Who has taken it away meanwhile is as good.
-            let _ = recaller.state().return_delegation(self.client()?, id);
-            recaller.delegation_ended(id);
+            self.withdraw_delegation(id)?;
             return Ok(false);
         };
         recaller.delegated(id, Granted { file: object.file(), handle, change, times, call }, watch);
         Ok(true)
+    }
+
+    /// Takes a delegation back that its client was not told of yet.
+    pub(crate) fn withdraw_delegation(&self, id: &StateId) -> Result<(), Status> {
+        let recaller = self.server.recaller();
+        // Who has taken it away meanwhile is as good.
+        let _ = recaller.state().return_delegation(self.client()?, id);
+        recaller.delegation_ended(id);
+        Ok(())
     }
 
     /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).

@@ -234,7 +234,9 @@ async fn open<F: FileSystem>(
         DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
         DelegationKind::Read => None,
     };
-    if context.note_delegation(object, (&id, kind), told, opened.timestamps)? {
+    if !is_still_named(context, object, arguments).await {
+        context.withdraw_delegation(&id)?;
+    } else if context.note_delegation(object, (&id, kind), told, opened.timestamps)? {
         return Ok(opened);
     }
     if opened.state_id != StateId::ANONYMOUS {
@@ -243,6 +245,21 @@ async fn open<F: FileSystem>(
     // The delegation would have taken the place of the open.
     let asked = Open { delegate: None, ..asked };
     recaller.hold(|| attempt(&asked)).await
+}
+
+/// True when the name that was opened leads to the object now that its delegation is granted. The holder opens by that name without
+/// asking from here on (RFC 8881 §10.4), and who renamed or removed it after it was found and before the grant had nothing to recall.
+async fn is_still_named<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    arguments: &OpenArgs,
+) -> bool {
+    match &arguments.claim {
+        OpenClaim::Null(name) => {
+            lookup::child(context, name).await.is_ok_and(|(now, _)| now.id() == object.id())
+        }
+        _ => true,
+    }
 }
 
 fn claim(arguments: &OpenArgs) -> state::OpenClaim {

@@ -213,14 +213,14 @@
   const known = (values) => [...new Set(values)];
 
   // A facet for each panel, one above the other, with scales of their own.
-  function panelled(place, rows, spec, height) {
+  function panelled(place, rows, spec, height, shared = true) {
     return {
       data: { values: rows },
       facet: { row: { field: "panel", type: "nominal", sort: known(rows.map((row) => row.panel)), title: null,
         header: { labelAngle: 0, labelAnchor: "start", labelOrient: "top", labelColor: colour("ink") } } },
       spacing: 22,
       spec: { width: Math.max(200, place.clientWidth - 90), height, ...spec },
-      resolve: { scale: { y: "independent" } },
+      resolve: { scale: { x: shared ? "shared" : "independent", y: "independent" } },
     };
   }
 
@@ -250,7 +250,7 @@
       { transform: [isOurs], mark: { type: "bar", cornerRadiusEnd: 2 }, encoding: { x, xOffset, y, color, tooltip } },
       { transform: [isOurs], mark: { type: "rule", color: colour("ink") }, encoding: { x, xOffset, y: { ...y, field: "low" }, y2: { field: "high" } } },
       diamonds(x, y, color, { xOffset }),
-    ] }, 130), `${study.name}: bars for each version, diamonds for published values`);
+    ] }, 130, study.unit !== ""), `${study.name}: bars for each version, diamonds for published values`);
   }
 
   function studyLines(place, study) {
@@ -299,7 +299,8 @@
     return data.studies.map((study) => {
       const canvas = element("div");
       place.append(element("div", { className: "panel" }, [
-        element("h3", { textContent: study.name }), element("p", { textContent: `${study.question} After ${study.study}.` }), canvas,
+        element("h3", { textContent: study.unit ? `${study.name}, ${study.unit}` : study.name }),
+        element("p", { textContent: `${study.question} After ${study.study}.` }), canvas,
       ]));
       if (study[rows[study.form]].length === 0) {
         canvas.replaceChildren("Nothing was recorded for this figure.");

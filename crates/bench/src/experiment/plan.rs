@@ -88,6 +88,14 @@ mod tests {
     }
 
     #[test]
+    fn all_experiments_in_their_smallest_size_take_two_minutes_at_most() {
+        let plan = Plan::all();
+        assert_eq!(plan.experiments.len(), 20);
+        assert!(plan.runs_total() <= 27 * 2 * 2, "{}", plan.runs_total());
+        assert!(plan.seconds_bound() <= 60.0, "{}", plan.seconds_bound());
+    }
+
+    #[test]
     fn every_workload_of_both_plans_has_a_time_limit() {
         for plan in [Plan::standard(), Plan::quick()] {
             for experiment in &plan.experiments {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::results::{Asked, Cell, Form, Results};
-use crate::text::number;
+use crate::results::{Asked, Cell, Form, Results, Timeline};
+use crate::text::{number, percent};
 
 /// One experiment's figure.
 #[derive(Debug, Serialize)]
@@ -14,6 +14,8 @@ pub(super) struct Study {
     pub(super) form: &'static str,
     /// What the axis across is called.
     pub(super) x: String,
+    /// The unit; empty where the panels have units of their own.
+    pub(super) unit: String,
     pub(super) points: Vec<Point>,
     pub(super) marks: Vec<Published>,
     pub(super) shares: Vec<Share>,
@@ -84,6 +86,7 @@ fn study(asked: &Asked, results: &Results) -> Option<Study> {
         study: asked.study.clone(),
         form: asked.figure.form.as_str(),
         x: axis_title(&asked.figure.x),
+        unit: panels.unit(&cells),
         points,
         marks: marks(asked, results, &panels),
         shares: if is_mix { cells.iter().flat_map(|cell| panels.shares(cell)).collect() } else { Vec::new() },
@@ -127,6 +130,14 @@ impl<'a> Panels<'a> {
         }
     }
 
+    fn unit(&self, cells: &[&Cell]) -> String {
+        match (self.asked.figure.form, self.with_units) {
+            (Form::Mix, _) => "shares of the requests".to_owned(),
+            (_, true) => String::new(),
+            (_, false) => cells.first().map(|cell| cell.setting.metric.unit.clone()).unwrap_or_default(),
+        }
+    }
+
     fn place(&self, cell: &Cell) -> String {
         self.asked.place(&cell.setting.levels, cell.setting.rtt_ms)
     }
@@ -165,7 +176,8 @@ impl<'a> Panels<'a> {
             return Vec::new();
         };
         let of_client = |(client, values): (usize, &Vec<f64>)| {
-            let panel = format!("{} · {}", cell.version_name(), self.setting(cell));
+            let panel =
+                format!("{} · {}{}", cell.version_name(), self.setting(cell), remarks(timeline, cell));
             let rate = move |(nth, rate): (usize, &f64)| Rate {
                 panel: panel.clone(),
                 client: format!("client {}", client + 1),
@@ -176,6 +188,15 @@ impl<'a> Panels<'a> {
         };
         timeline.clients.iter().enumerate().flat_map(of_client).collect()
     }
+}
+
+/// What a timeline says in numbers.
+fn remarks(timeline: &Timeline, cell: &Cell) -> String {
+    let slow = timeline
+        .slow_share()
+        .map(|share| format!(" · {} of the time below half of the mean", percent(share)));
+    let fairness = cell.fairness.map(|index| format!(" · fairness {}", number(index)));
+    [slow, fairness].into_iter().flatten().collect()
 }
 
 /// The published values that have a place beside ours: of the same unit, for a setting that was measured.
@@ -196,7 +217,7 @@ fn marks(asked: &Asked, results: &Results, panels: &Panels<'_>) -> Vec<Published
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Figure, Timeline};
+    use crate::results::Figure;
     use crate::samples;
 
     #[test]
@@ -233,6 +254,7 @@ mod tests {
         }
         let rates = study(&timeline, &results).unwrap().rates;
         assert_eq!(rates.len(), 4);
+        assert!(rates[3].panel.contains("0 % of the time below half of the mean"), "{}", rates[3].panel);
         assert_eq!((rates[3].client.as_str(), rates[3].seconds, rates[3].rate), ("client 2", 0.5, 2.0));
     }
 }

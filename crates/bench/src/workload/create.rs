@@ -1,32 +1,12 @@
 //! Creates new files, each thread in a directory of its own: open, write, close; or, empty, in one request.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
+use super::passes::Passes;
 use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files};
-
-/// How many files a client still has to create.
-#[derive(Debug)]
-pub(super) struct Files {
-    left: Option<AtomicU64>,
-}
-
-impl Files {
-    pub(super) fn new(files: Option<u64>) -> Self {
-        Self { left: files.map(AtomicU64::new) }
-    }
-
-    /// Takes one; false when there is none left.
-    fn take(&self) -> bool {
-        let less = |left: u64| left.checked_sub(1);
-        self.left
-            .as_ref()
-            .is_none_or(|left| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok())
-    }
-}
 
 /// A new directory for each thread of each client.
 pub(super) async fn prepare_run(
@@ -43,7 +23,7 @@ pub(super) async fn prepare_run(
 
 pub(super) async fn run(
     station: &Station,
-    files: &Files,
+    files: &Passes,
     thread: u32,
     file_bytes: u64,
     seconds: Option<f64>,
@@ -83,16 +63,4 @@ fn of_client(place: &Place, run: u64, client: u32) -> String {
 
 fn of_thread(place: &Place, run: u64, client: u32, thread: u32) -> String {
     format!("{}/{thread}", of_client(place, run, client))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_more_files_are_given_out_than_there_are() {
-        let files = Files::new(Some(2));
-        assert_eq!([files.take(), files.take(), files.take(), files.take()], [true, true, false, false]);
-        assert!(Files::new(None).take());
-    }
 }

@@ -11,6 +11,7 @@ pub(crate) mod files;
 mod gate;
 mod locked_read;
 mod mount;
+mod passes;
 mod pattern;
 mod random_read;
 mod random_write;
@@ -29,6 +30,7 @@ pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
 pub(crate) use mount::{Access, Address, File, Habits, Mount, VERSIONS};
+use passes::Passes;
 pub(crate) use pattern::Pattern;
 
 use crate::experiment::Workload;
@@ -231,7 +233,7 @@ pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<
 /// What the threads of one client have in common.
 enum Shared {
     Nothing,
-    Create(create::Files),
+    Create(Passes),
     LockedRead(locked_read::Files),
 }
 
@@ -239,7 +241,7 @@ impl Shared {
     /// Made, and whatever the workload does before its clock starts is done.
     async fn of(workload: &Workload, station: &Arc<Station>) -> Result<Self, Error> {
         Ok(match workload {
-            Workload::Create { files, .. } => Self::Create(create::Files::new(*files)),
+            Workload::Create { files, .. } => Self::Create(Passes::new(*files)),
             Workload::LockedRead { files, .. } => {
                 // The way to the directory is no part of reading a file in it.
                 station.mount.visit(&files::small_directory(&station.place, station.client)).await?;

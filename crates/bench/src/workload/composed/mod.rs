@@ -2,7 +2,6 @@
 
 pub(super) mod draw;
 mod hands;
-mod passes;
 mod set;
 mod steps;
 mod tree;
@@ -12,11 +11,11 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
+use super::passes::Passes;
 use super::{Curve, Error, Mount, Place, Station, files};
 use crate::experiment::Composed;
 use crate::experiment::composed::Phase;
 use hands::{Done, Hands};
-use passes::Passes;
 use set::Sets;
 
 /// Makes the files of the sets that stay as they are.

@@ -1,4 +1,4 @@
-//! How often the loop of a phase is still to be gone through.
+//! How often something is still to be done: the loop of a phase, a file to be created.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

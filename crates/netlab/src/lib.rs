@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod affinity;
+pub mod cards;
 pub mod guest;
 mod inside;
 pub mod packet;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// `text` for use as the content of an element or of a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -14,7 +14,10 @@ use std::path::Path;
 
 use crate::results::{Error, Results, write_whole};
 
+pub(crate) use escape::escape;
 pub use page::html;
+pub(crate) use page::{NO_SCRIPT_POLICY, STYLE};
+pub(crate) use tables::table;
 
 /// Writes the page to `path`, whole or not at all.
 ///

@@ -8,7 +8,7 @@ use super::tables;
 use crate::results::{Results, version_name};
 use crate::statistics::Outcome;
 
-const STYLE: &str = include_str!("../../assets/report.css");
+pub(crate) const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const VEGA: [&str; 3] = [
     include_str!("../../assets/vendor/vega.min.js"),
@@ -20,6 +20,10 @@ const LICENCE: &str = include_str!("../../assets/vendor/LICENSE.vega");
 /// Nothing from anywhere: what is inline runs, images are those the page makes itself, and no address is fetched.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// The same for a page that needs no script either.
+pub(crate) const NO_SCRIPT_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Settings named beside a doubt; results.json has them all.
 const PLACES_MAX: usize = 6;

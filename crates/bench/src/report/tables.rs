@@ -220,7 +220,8 @@ pub(super) fn environment(environment: &Environment) -> String {
     table("environment", "Where and how it was measured", &["What", "Value"], &rows)
 }
 
-fn table(class: &str, caption: &str, heads: &[&str], rows: &str) -> String {
+/// A table that scrolls within itself; `rows` are elements, the rest is text.
+pub(crate) fn table(class: &str, caption: &str, heads: &[&str], rows: &str) -> String {
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escape(head))).collect();
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"{class}\"><caption>{0}</caption>\

@@ -19,6 +19,8 @@ mod window;
 use std::path::PathBuf;
 
 pub use error::Error;
+pub(crate) use own_server::OwnServer;
+pub(crate) use stop::Stop;
 
 use crate::experiment::{Experiment, Plan, Point};
 use crate::results::{Cell, Environment, Metric, PHASE, Results, Run, Setting, named, write_csv};
@@ -30,7 +32,6 @@ use arm::{Arm, arms};
 use clock::Clock;
 use link::Link;
 use measure::{Number, Trial};
-use stop::Stop;
 use target::Server;
 use window::Quantity;
 

@@ -4,6 +4,7 @@
 //! scheduling apart from the clients'.
 
 use std::fs::Permissions;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -30,8 +31,13 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Starts `command serve` on a new directory and waits until it is ready.
+    /// Starts `command serve` on a new directory, reached from this machine only, and waits until it is ready.
     pub(crate) async fn start(command: &Path) -> Result<Self, Error> {
+        Self::start_at(command, Ipv4Addr::LOCALHOST.into()).await
+    }
+
+    /// The same at an address of the caller's choice.
+    pub(crate) async fn start_at(command: &Path, address: IpAddr) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         let directory = tempfile::Builder::new().prefix("primetime-bench-").tempdir().map_err(|error| {
             failed(format!("cannot make a temporary directory: {error}; set TMPDIR to one with room"))
@@ -44,7 +50,7 @@ impl OwnServer {
         let mut child = Command::new(command)
             .arg("serve")
             .arg(&exported)
-            .args(["--listen", "127.0.0.1:0", "--state-dir"])
+            .args(["--listen", &SocketAddr::new(address, 0).to_string(), "--state-dir"])
             .arg(directory.path().join("state"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

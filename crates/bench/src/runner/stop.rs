@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: the first asks to stop and clean up, the second to stop cleaning up.
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -10,6 +10,9 @@ use super::Error;
 
 /// What has no end of its own after the first request gets this long to end by itself.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How long a blocked thread takes to notice.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// How often somebody asked to stop.
 #[derive(Debug, Clone)]
@@ -41,6 +44,21 @@ impl Stop {
         tokio::select! {
             done = working => done,
             () = self.times(1) => Err(Error::Interrupted),
+        }
+    }
+
+    /// Blocks this thread for a while, unless somebody asks to stop before.
+    pub(crate) fn sleep(&self, length: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + length;
+        loop {
+            if *self.asked.borrow() > 0 {
+                return Err(Error::Interrupted);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK_EVERY));
         }
     }
 
@@ -80,7 +98,9 @@ mod tests {
         let (count, asked) = watch::channel(0);
         let stop = Stop { asked };
         assert_eq!(stop.or(async { Ok(1) }).await.unwrap(), 1);
+        assert!(stop.sleep(Duration::from_millis(1)).is_ok());
         count.send_modify(|count| *count += 1);
+        assert!(matches!(stop.sleep(Duration::ZERO), Err(Error::Interrupted)));
         assert!(matches!(stop.or(std::future::pending::<Result<(), _>>()).await, Err(Error::Interrupted)));
         let ends = async {
             tokio::time::sleep(GRACE / 2).await;

@@ -12,3 +12,4 @@ pub use difference::difference;
 pub use progress::Progress;
 pub use style::Style;
 pub use summary::summary;
+pub(crate) use table::{align_right, finished, new_table, printable};

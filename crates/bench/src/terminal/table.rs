@@ -22,7 +22,7 @@ pub(super) fn verdict(outcome: Outcome, style: Style) -> TableCell {
 }
 
 /// An empty table in a style.
-pub(super) fn new_table(style: Style) -> Table {
+pub(crate) fn new_table(style: Style) -> Table {
     let mut table = Table::new();
     match style {
         Style::Plain => {
@@ -42,7 +42,7 @@ pub(super) fn new_table(style: Style) -> Table {
 }
 
 /// Puts numbers under each other.
-pub(super) fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+pub(crate) fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -51,7 +51,7 @@ pub(super) fn align_right(table: &mut Table, columns: impl IntoIterator<Item = u
 }
 
 /// The table as lines without spaces at their ends.
-pub(super) fn finished(table: &mut Table) -> String {
+pub(crate) fn finished(table: &mut Table) -> String {
     if let Some(first) = table.column_mut(0) {
         first.set_padding((0, 1));
     }
@@ -59,6 +59,6 @@ pub(super) fn finished(table: &mut Table) -> String {
 }
 
 /// `text` without control characters: those of a document from elsewhere must not reach a terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }

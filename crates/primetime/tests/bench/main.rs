@@ -6,6 +6,7 @@ mod composed;
 mod counts;
 mod errors;
 mod gates;
+mod hash_cast;
 mod leftovers;
 mod studies;
 mod support;

@@ -5,6 +5,7 @@
 
 mod diff;
 mod gate;
+mod hash_cast;
 mod list;
 mod measure;
 mod report;
@@ -25,6 +26,7 @@ Examples:
   primetime bench --all --quick                    every experiment of `bench list`, in its smallest size
   primetime bench --experiment locked-read --rtt-ms 0,5,20
   primetime bench --experiment ./own.toml --runs 10
+  primetime bench hash-cast --quick                winners and losers behind a card with several queues
 
 Exit codes: 0 good, 2 the measurement cannot be trusted, 3 wrong usage or set-up.";
 
@@ -40,6 +42,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show why a card with several transmit queues serves some clients better than others, and what cures it
+    HashCast(hash_cast::Arguments),
     /// Show the built-in experiments: what each asks, how long it takes, what it needs
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
@@ -53,6 +57,7 @@ enum Command {
 /// Runs `primetime bench` or one of its subcommands.
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
+        Some(Command::HashCast(arguments)) => hash_cast::run(arguments),
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Diff(arguments)) => diff::run(&arguments),

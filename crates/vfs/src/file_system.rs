@@ -5,8 +5,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, StatFs, Tell,
-    Watch, XattrMode, XattrName,
+    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, Settling,
+    StatFs, Tell, Watch, XattrMode, XattrName,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -289,6 +289,21 @@ pub trait FileSystem: Send + Sync + 'static {
         name: Name<'_>,
         mode: &CreateMode,
     ) -> impl Future<Output = Result<Created<Self::Node>>> + Send;
+
+    /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only when what it returns
+    /// beside the file was waited for. Everybody sees the file at once.
+    ///
+    /// # Errors
+    /// As [`FileSystem::create`].
+    fn begin_create(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> impl Future<Output = Result<(Created<Self::Node>, Settling)>> + Send {
+        async move { Ok((self.create(who, dir, name, mode).await?, Settling::DONE)) }
+    }
 
     /// Makes a directory.
     fn make_dir(

@@ -17,6 +17,7 @@ mod identity;
 mod name;
 mod permissions;
 mod seal;
+mod settling;
 mod watch;
 mod xattr;
 
@@ -29,5 +30,6 @@ pub use file_system::{
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
 pub use name::Name;
+pub use settling::Settling;
 pub use watch::{Seen, Tell, Watch};
 pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

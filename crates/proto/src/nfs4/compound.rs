@@ -43,6 +43,11 @@ impl CompoundReply {
         self.count += 1;
     }
 
+    /// Forgets all but the first `count` results, which were taken out again.
+    pub fn truncate(&mut self, count: u32) {
+        self.count = self.count.min(count);
+    }
+
     /// Results so far.
     pub fn results(&self) -> u32 {
         self.count

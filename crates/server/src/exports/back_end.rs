@@ -4,7 +4,7 @@ use bytes::Bytes;
 use vfs::{
     Access, Attributes, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem,
     Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes,
-    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 use super::pseudo::{PseudoNode, PseudoTree};
@@ -212,6 +212,19 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         let (Self::Own(fs), Node::Own(dir)) = (self, dir) else { return Err(Error::ReadOnly) };
         let Created { node, attributes, created } = fs.create(who, dir, name, mode).await?;
         Ok(Created { node: Node::Own(node), attributes, created })
+    }
+
+    async fn begin_create(
+        &self,
+        who: &Identity,
+        dir: &Self::Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Self::Node>, Settling)> {
+        let (Self::Own(fs), Node::Own(dir)) = (self, dir) else { return Err(Error::ReadOnly) };
+        let (made, settling) = fs.begin_create(who, dir, name, mode).await?;
+        let Created { node, attributes, created } = made;
+        Ok((Created { node: Node::Own(node), attributes, created }, settling))
     }
 
     async fn make_dir(

@@ -4,11 +4,15 @@ use proto::nfs4::{CloseArgs, OpenDowngradeArgs, StateId, Status};
 use vfs::FileSystem;
 
 use super::context::Context;
+use super::unsettled;
 
-pub(crate) fn close<F: FileSystem>(
+pub(crate) async fn close<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: &CloseArgs,
 ) -> Result<StateId, Status> {
+    if arguments.state_id != StateId::CURRENT {
+        unsettled::settle(context).await?;
+    }
     let id = context.resolve_state(arguments.state_id)?;
     let object = context.object()?;
     let client = context.client()?;

@@ -13,6 +13,7 @@ use super::dispatch;
 use super::operations::{Place, Row, known, row};
 use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
+use super::unsettled::{self, Failed};
 use crate::exports::{Caller, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
 
@@ -49,6 +50,7 @@ impl<F: FileSystem> Nfs4<F> {
         for index in 0..header.operations {
             let before = reply.len();
             context.index = index;
+            context.result_start = before;
             let step = self.step(&mut context, &mut arguments, start, reply).await;
             match step {
                 // The operation names a client of another minor version: it is as if this one were not served.
@@ -62,7 +64,7 @@ impl<F: FileSystem> Nfs4<F> {
                     let export = context.current.as_ref().map(|object| object.export.id());
                     counting.nfs4_operation(export, &reply.as_slice()[before..]);
                     status = outcome;
-                    if status != Status::Ok {
+                    if status != Status::Ok || context.failed.is_some() {
                         break;
                     }
                 }
@@ -94,6 +96,12 @@ impl<F: FileSystem> Nfs4<F> {
                     break;
                 }
             }
+        }
+        if let Some(failed) = settled(&mut context).await {
+            reply.truncate(failed.place.start);
+            results.truncate(failed.place.index);
+            results.count();
+            status = refuse(reply, Operation::Open, failed.status);
         }
         results.finish(reply, status);
         counting.end(OperationIndex::COMPOUND, None, || Ended { status: status.code(), bytes: 0 });
@@ -147,6 +155,11 @@ impl<F: FileSystem> Nfs4<F> {
         if !matches!(operation, Operation::GetFh | Operation::GetAttr) {
             context.fresh = None;
         }
+        if !unsettled::may_run(operation)
+            && let Err(status) = unsettled::settle(context).await
+        {
+            return Step::Done(status);
+        }
         let status = dispatch::run(context, operation, arguments, reply).await;
         match check_room(context, reply.len() - start, 0) {
             Ok(()) => Step::Done(status),
@@ -156,6 +169,15 @@ impl<F: FileSystem> Nfs4<F> {
             }
         }
     }
+}
+
+/// Waits for the disk, where anything was made. The OPEN that has failed after all: its result, and all behind it, must go.
+async fn settled<F: FileSystem>(context: &mut Context<'_, F>) -> Option<Failed> {
+    if !context.unsettled.is_empty() {
+        // What has failed is noted.
+        let _ = unsettled::settle(context).await;
+    }
+    context.failed.take()
 }
 
 enum Step {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
-use state::{Client, DelegationKind};
+use state::{Client, DelegationKind, Opened};
 use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 
 use super::Nfs4;
 use super::repeat::Repeat;
 use super::sequence::InSession;
+use super::unsettled::{Failed, Unsettled};
 use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
 use crate::persistent::{Change, Entry, Intent};
 use crate::recall::Granted;
@@ -83,6 +84,12 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) repeat: Option<Repeat>,
     /// The bytes that the reply may still grow by, as the session's limit has it.
     pub(crate) reply_room: usize,
+    /// Where the result of the operation that runs begins in the reply.
+    pub(crate) result_start: usize,
+    /// What was made and may not be on stable storage yet.
+    pub(crate) unsettled: Vec<Unsettled<F>>,
+    /// One of those turned out to be lost.
+    pub(crate) failed: Option<Failed>,
 }
 
 impl<'a, F: FileSystem> Context<'a, F> {
@@ -107,6 +114,9 @@ impl<'a, F: FileSystem> Context<'a, F> {
             index: 0,
             repeat: None,
             reply_room: usize::MAX,
+            result_start: 0,
+            unsettled: Vec::new(),
+            failed: None,
         }
     }
 
@@ -202,6 +212,16 @@ impl<'a, F: FileSystem> Context<'a, F> {
         let _ = recaller.state().return_delegation(self.client()?, id);
         recaller.delegation_ended(id);
         Ok(())
+    }
+
+    /// Ends what an OPEN has brought whose client is told that it failed, and so never gives it back.
+    pub(crate) fn give_up(&self, opened: &Opened) {
+        let Ok(client) = self.client() else { return };
+        // What it has brought may have been given back since.
+        let _ = self.server.state().close(client, &opened.state_id);
+        if let Some((delegation, _)) = &opened.delegation {
+            let _ = self.withdraw_delegation(delegation);
+        }
     }
 
     /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).

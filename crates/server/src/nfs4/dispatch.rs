@@ -98,7 +98,7 @@ async fn body<F: FileSystem>(
                 .map_err(|error| bad_attributes(error, context.minor_version))?;
             put(reply, &open::run(context, &decoded).await?)
         }
-        O::Close => put(reply, &close::close(context, &decode(arguments)?)?),
+        O::Close => put(reply, &close::close(context, &decode(arguments)?).await?),
         O::SetAttr => {
             let attributes_set = set_attr::run(context, arguments).await?;
             put(reply, &SetAttrResult { attributes_set })

@@ -56,6 +56,7 @@ mod set_xattr;
 mod state_ids;
 mod status;
 mod transfer;
+mod unsettled;
 mod verify;
 mod want_delegation;
 mod write;

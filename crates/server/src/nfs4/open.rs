@@ -3,16 +3,16 @@
 use bytes::Bytes;
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{
-    Ace, ChangeInfo, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult, ReadDelegation,
-    SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
+    Ace, ChangeInfo, CreateHow, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult,
+    ReadDelegation, SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
 use state::{DelegationKind, Open, Opened, Reservation};
-use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes};
+use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes, Settling};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
-
-use super::{lookup, open_create, regular, status};
+use super::unsettled::{ResultPlace, Unsettled};
+use super::{lookup, open_create, regular, status, unsettled};
 
 /// `ACE4_ACCESS_ALLOWED_ACE_TYPE` is 0; this ACE grants nothing, so that clients ask ACCESS.
 const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() };
@@ -32,6 +32,8 @@ pub(super) struct Target<F: FileSystem> {
     pub(super) created: Option<Attributes>,
     pub(super) attributes_set: Bitmap,
     pub(super) truncate: bool,
+    /// When a file that was made is on stable storage.
+    pub(super) settling: Settling,
 }
 
 pub(crate) async fn run<F: FileSystem>(
@@ -40,6 +42,9 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<OpenResult, Status> {
     let access = arguments.share_access & share::ACCESS_MASK;
     check_arguments(context, arguments, access)?;
+    if !makes(arguments) {
+        unsettled::settle(context).await?;
+    }
     let place = prepare_client(context, arguments).await?;
     let removals = context.server.state().removals();
     let target = find(context, arguments).await?;
@@ -67,6 +72,19 @@ pub(crate) async fn run<F: FileSystem>(
         attributes_set: target.attributes_set,
         delegation: delegation(context, object, (&opened, arguments)),
     };
+    if !target.settling.is_done()
+        && let (Ok(directory), OpenClaim::Null(name)) = (context.object(), &arguments.claim)
+    {
+        let made = Unsettled {
+            settling: target.settling,
+            directory: directory.clone(),
+            name: name.clone(),
+            made: target.object.clone(),
+            opened,
+            place: ResultPlace { index: context.index, start: context.result_start },
+        };
+        context.unsettled.push(made);
+    }
     context.set_current(target.object);
     context.fresh = target.created;
     // Where there is no open, what the client goes on with is the delegation.
@@ -75,6 +93,11 @@ pub(crate) async fn run<F: FileSystem>(
         _ => opened.state_id,
     };
     Ok(result)
+}
+
+/// True for an OPEN that makes its file or fails.
+fn makes(arguments: &OpenArgs) -> bool {
+    arguments.create.as_deref().is_some_and(|how| !matches!(how, CreateHow::Unchecked(_)))
 }
 
 /// The flag for an OPEN that has brought a delegation alone.
@@ -138,6 +161,7 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
         created: None,
         attributes_set: Bitmap::EMPTY,
         truncate: false,
+        settling: Settling::DONE,
     };
     match &arguments.claim {
         OpenClaim::Null(name) => match &arguments.create {
@@ -284,15 +308,7 @@ async fn truncate<F: FileSystem>(
     let set = SetAttributes { size: Some(0), ..SetAttributes::default() };
     let cut = object.fs().set_attributes(identity, &object.node, &set).await;
     cut.map(|_| ()).map_err(|error| {
-        // The client gets an error and will never give back what it does not know.
-        let state = context.server.state();
-        if let Ok(client) = context.client() {
-            let _ = state.close(client, &opened.state_id);
-            if let Some((delegation, _)) = &opened.delegation {
-                let _ = state.return_delegation(client, delegation);
-                context.server.recaller().delegation_ended(delegation);
-            }
-        }
+        context.give_up(opened);
         status::of(error)
     })
 }

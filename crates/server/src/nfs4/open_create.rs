@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::{CreateHow, Status};
-use vfs::{Attributes, CreateMode, FileSystem, Name, SetAttributes};
+use vfs::{Attributes, CreateMode, FileSystem, Name, SetAttributes, Settling};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
@@ -56,23 +56,25 @@ pub(super) async fn create<F: FileSystem>(
                     let attributes_set =
                         if truncate { Bitmap::of(&[AttributeId::Size]) } else { Bitmap::EMPTY };
                     let change = change.after(directory).await?;
-                    return Ok(Target { object, change, created: None, attributes_set, truncate });
+                    let settling = Settling::DONE;
+                    return Ok(Target { object, change, created: None, attributes_set, truncate, settling });
                 }
                 Err(Status::NoEntry) => {}
                 Err(status) => return Err(status),
             }
         }
         match make(context, directory, checked, &mode).await {
-            Ok((object, attributes)) => {
+            Ok((object, attributes, settling)) => {
                 let change = change.after(directory).await?;
-                let created = Some(attributes);
-                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
+                let (created, attributes_set, truncate) = (Some(attributes), values, false);
+                return Ok(Target { object, change, created, attributes_set, truncate, settling });
             }
             Err(Status::Exists) if is_repetition(context, directory, checked, how).await => {
                 let (object, attributes) = made_before(context, directory, checked, &mode).await?;
                 let change = change.after(directory).await?;
-                let created = Some(attributes);
-                return Ok(Target { object, change, created, attributes_set: values, truncate: false });
+                let (created, attributes_set, truncate) = (Some(attributes), values, false);
+                let settling = Settling::DONE;
+                return Ok(Target { object, change, created, attributes_set, truncate, settling });
             }
             // Somebody was quicker: an unchecked create opens that file.
             Err(Status::Exists) if matches!(how, CreateHow::Unchecked(_)) => {}
@@ -91,7 +93,7 @@ async fn make<F: FileSystem>(
     directory: &Object<F>,
     name: Name<'_>,
     mode: &CreateMode,
-) -> Result<(Object<F>, Attributes), Status> {
+) -> Result<(Object<F>, Attributes, Settling), Status> {
     let identity = context.identity(directory)?;
     // A RENAME that has found nobody to ask under this name must not replace what is made now.
     let _name = conflict::take_names(context, [(directory, name)]).await?;
@@ -99,8 +101,9 @@ async fn make<F: FileSystem>(
     if context.is_persistent() && directory.is_free(name).await {
         context.intend(Change::Open(directory.entry(name))).await?;
     }
-    let made = directory.fs().create(&identity, &directory.node, name, mode).await.map_err(status::of)?;
-    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes))
+    let made = directory.fs().begin_create(&identity, &directory.node, name, mode).await;
+    let (made, settling) = made.map_err(status::of)?;
+    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes, settling))
 }
 
 /// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, ftruncate, linkat};
 use rustix::io::Errno;
 
+use super::make::Syncs;
 use super::object::{Descriptors, Node, Object};
 use super::open::{Place, open_contained, proc_path};
 use super::{Export, stat};
-use crate::{CreateMode, Created, Error, FileKind, Identity, Result, SetAttributes, SetTime, Timestamp};
+use crate::{
+    CreateMode, Created, Error, FileKind, Identity, Result, SetAttributes, SetTime, Settling, Timestamp,
+};
 
 /// How often a name may vanish between being found and being opened before the caller has to try again.
 const ATTEMPTS: usize = 8;
@@ -29,15 +32,40 @@ impl Export {
         place: Place<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
+        let (created, syncs) = self.create_and_sync(who, place, mode).await?;
+        if let Some(syncs) = syncs {
+            syncs.wait().await?;
+        }
+        Ok(created)
+    }
+
+    /// As [`Export::create`], for who waits for the disk later.
+    pub(super) async fn begin_create(
+        self: &Arc<Self>,
+        who: &Identity,
+        place: Place<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Node>, Settling)> {
+        let (created, syncs) = self.create_and_sync(who, place, mode).await?;
+        Ok((created, syncs.map_or(Settling::DONE, |syncs| Settling::when(syncs.wait()))))
+    }
+
+    async fn create_and_sync(
+        self: &Arc<Self>,
+        who: &Identity,
+        place: Place<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Node>, Option<Syncs>)> {
         let opened = self.create_now(who, place, mode)?;
         let mut attributes = self.attributes_of(&opened.object, &opened.stat);
+        let mut syncs = None;
         if opened.created {
-            self.settle(&opened.object, place.0).await?;
+            syncs = self.begin_to_settle(&opened.object, place.0);
         } else if let CreateMode::Unchecked(SetAttributes { size: Some(0), .. }) = mode {
             let cut = SetAttributes { size: Some(0), ..Default::default() };
             attributes = self.set_attributes(who, &opened.object, &cut).await?;
         }
-        Ok(Created { node: Node(opened.object), attributes, created: opened.created })
+        Ok((Created { node: Node(opened.object), attributes, created: opened.created }, syncs))
     }
 
     fn create_now(&self, who: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {

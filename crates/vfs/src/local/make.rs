@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::attributes::{set_mode, set_owner, set_times};
 use super::object::{Node, Object};
 use super::open::Place;
+use super::pool::Task;
 use super::sync::Depth;
 use super::{Durability, Export, stat};
 use crate::permissions::{self, SET_GID};
@@ -20,6 +21,22 @@ pub(super) enum What<'a> {
     Directory,
     Symlink(&'a [u8]),
     Node(NodeKind),
+}
+
+/// A new object and its name on their way to the disk.
+pub(super) struct Syncs {
+    own: Option<Task<()>>,
+    name: Task<()>,
+}
+
+impl Syncs {
+    /// Waits until both are there.
+    pub(super) async fn wait(self) -> Result<()> {
+        if let Some(own) = self.own {
+            own.await?;
+        }
+        self.name.await
+    }
 }
 
 impl Export {
@@ -37,17 +54,25 @@ impl Export {
 
     /// Puts a new object and its name on disk.
     pub(super) async fn settle(self: &Arc<Self>, object: &Arc<Object>, dir: &Arc<Object>) -> Result<()> {
+        match self.begin_to_settle(object, dir) {
+            Some(syncs) => syncs.wait().await,
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Export::settle`], for who waits later; `None` when there is nothing to wait for.
+    pub(super) fn begin_to_settle(
+        self: &Arc<Self>,
+        object: &Arc<Object>,
+        dir: &Arc<Object>,
+    ) -> Option<Syncs> {
         if self.durability == Durability::Async {
-            return Ok(());
+            return None;
         }
         let has_data = matches!(object.kind, FileKind::Regular | FileKind::Directory);
         // Both run at once; other kinds have nothing that is not on disk with their name.
         let own = has_data.then(|| self.sync(object, Depth::All));
-        let name = self.sync(dir, Depth::All);
-        if let Some(own) = own {
-            own.await?;
-        }
-        name.await
+        Some(Syncs { own, name: self.sync(dir, Depth::All) })
     }
 
     fn make_now(

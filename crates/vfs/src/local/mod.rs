@@ -68,8 +68,8 @@ use rustix::io::Errno;
 use crate::seal::Seal;
 use crate::{
     Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Span, Stability,
-    StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
+    Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 use cache::Cache;
 use change::Changes;
@@ -252,6 +252,16 @@ impl FileSystem for Local {
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
         self.export.create(who, (&dir.0, name), mode).await
+    }
+
+    async fn begin_create(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Node>, Settling)> {
+        self.export.begin_create(who, (&dir.0, name), mode).await
     }
 
     async fn make_dir(

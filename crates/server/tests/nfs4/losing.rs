@@ -1,0 +1,141 @@
+//! A file system in memory, over a disk that loses what it was given.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use vfs::memory::{Memory, MemoryOptions};
+use vfs::{
+    Access, Attributes, Committed, CreateMode, Created, DirPage, Error, FileSystem, Handle, Identity, Name,
+    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Settling, Stability, StatFs, Written,
+};
+
+/// Every write is followed by the failure of somebody's fsync, which loses it.
+pub struct Losing {
+    memory: Memory,
+    verifier: AtomicU64,
+    /// How the disk takes new files.
+    disk: Option<Arc<Disk>>,
+}
+
+/// A disk that puts new files on it when it is told to. Whoever waits for it must look again by itself.
+#[derive(Default)]
+pub struct Disk(Mutex<Vec<Option<bool>>>);
+
+impl Disk {
+    /// The new file with this number, counted from 0, is on the disk, or lost.
+    pub fn end(&self, number: usize, is_good: bool) {
+        self.0.lock()[number] = Some(is_good);
+    }
+
+    /// New files so far.
+    pub fn count(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    fn begin(self: Arc<Self>) -> Settling {
+        let number = self.count();
+        self.0.lock().push(None);
+        Settling::when(poll_fn(move |_| match self.0.lock()[number] {
+            None => Poll::Pending,
+            Some(true) => Poll::Ready(Ok(())),
+            Some(false) => Poll::Ready(Err(Error::Io(std::io::Error::other("lost")))),
+        }))
+    }
+}
+
+impl Losing {
+    pub fn new(disk: Option<Arc<Disk>>) -> Self {
+        let options = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
+        Self { memory: Memory::new(options).unwrap(), verifier: AtomicU64::new(1), disk }
+    }
+}
+
+type Node = <Memory as FileSystem>::Node;
+
+/// The same as memory does it.
+macro_rules! as_memory {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($argument: $type),*) -> impl Future<Output = Result<$result>> + Send {
+            self.memory.$name($($argument),*)
+        }
+    )*};
+}
+
+impl FileSystem for Losing {
+    type Node = Node;
+
+    fn root(&self) -> Node {
+        self.memory.root()
+    }
+
+    fn handle(&self, node: &Node) -> Handle {
+        self.memory.handle(node)
+    }
+
+    fn object_id(&self, node: &Node) -> ObjectId {
+        self.memory.object_id(node)
+    }
+
+    fn limits(&self) -> vfs::Limits {
+        self.memory.limits()
+    }
+
+    as_memory! {
+        fn resolve(handle: &[u8]) -> Node;
+        fn attributes(node: &Node) -> Attributes;
+        fn set_attributes(who: &Identity, node: &Node, set: &SetAttributes) -> Attributes;
+        fn access(who: &Identity, node: &Node, wanted: Access) -> Access;
+        fn lookup(who: &Identity, dir: &Node, name: Name<'_>) -> (Node, Attributes);
+        fn lookup_parent(who: &Identity, dir: &Node) -> Node;
+        fn read_link(who: &Identity, node: &Node) -> Bytes;
+        fn read(who: &Identity, node: &Node, offset: u64, count: usize, out: &mut Vec<u8>) -> ReadDone;
+        fn create(who: &Identity, dir: &Node, name: Name<'_>, mode: &CreateMode) -> Created<Node>;
+        fn make_dir(who: &Identity, dir: &Node, name: Name<'_>, set: &SetAttributes) -> (Node, Attributes);
+        fn make_symlink(who: &Identity, dir: &Node, name: Name<'_>, target: &[u8], set: &SetAttributes)
+            -> (Node, Attributes);
+        fn make_node(who: &Identity, dir: &Node, name: Name<'_>, kind: NodeKind, set: &SetAttributes)
+            -> (Node, Attributes);
+        fn link(who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> ();
+        fn remove(who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> ();
+        fn rename(who: &Identity, from_dir: &Node, from: Name<'_>, to_dir: &Node, to: Name<'_>) -> ();
+        fn read_dir(who: &Identity, dir: &Node, cookie: u64, entries_max: usize, objects: bool) -> DirPage<Node>;
+        fn stat_fs(node: &Node) -> StatFs;
+    }
+
+    async fn begin_create(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Node>, Settling)> {
+        let made = self.memory.create(who, dir, name, mode).await?;
+        Ok((made, self.disk.clone().map_or(Settling::DONE, Disk::begin)))
+    }
+
+    async fn write(
+        &self,
+        who: &Identity,
+        node: &Node,
+        offset: u64,
+        data: Bytes,
+        _: Stability,
+    ) -> Result<Written> {
+        let written = self.memory.write(who, node, offset, data, Stability::Unstable).await?;
+        self.verifier.fetch_add(1, Ordering::Relaxed);
+        Ok(Written { stability: Stability::Unstable, ..written })
+    }
+
+    async fn commit(&self, who: &Identity, node: &Node, offset: u64, count: u64) -> Result<Committed> {
+        self.memory.commit(who, node, offset, count).await?;
+        Ok(Committed { verifier: self.write_verifier() })
+    }
+
+    fn write_verifier(&self) -> [u8; 8] {
+        self.verifier.load(Ordering::Relaxed).to_be_bytes()
+    }
+}

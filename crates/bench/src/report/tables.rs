@@ -86,7 +86,7 @@ pub(super) fn means(cells: &[Cell]) -> String {
         "Runs",
         "Fairness",
         "Start skew, ms",
-        "One operation, ms: median, 99 %, longest",
+        "One operation, ms: median, 99 %, longest; a request's wait in the client",
     ];
     table("means", "Means of all settings", &heads, &rows)
 }
@@ -94,7 +94,10 @@ pub(super) fn means(cells: &[Cell]) -> String {
 fn latency(cell: &Cell) -> String {
     cell.latency_ms.map_or_else(
         || "–".to_owned(),
-        |latency| format!("{}, {}, {}", number(latency.p50), number(latency.p99), number(latency.max)),
+        |latency| {
+            let times = [latency.p50, latency.p99, latency.max, cell.queue_ms].map(number);
+            times.join(", ")
+        },
     )
 }
 

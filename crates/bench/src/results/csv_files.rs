@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::file::write_whole;
-use super::{Cell, Error, Results};
+use super::{Cell, Error, Latency, Results};
 
 /// Writes `cells.csv`, `runs.csv`, `comparisons.csv` and `rpcs.csv` into `directory`, which exists.
 ///
@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 28] = [
+const CELLS: [&str; 34] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -40,11 +40,17 @@ const CELLS: [&str; 28] = [
     "seconds",
     "operations",
     "application_bytes",
+    "application_read_bytes",
+    "read_bytes",
     "rpcs_total",
     "wire_bytes_sent",
     "wire_bytes_received",
     "queue_ms",
     "wire_ms",
+    "latency_ms_mean",
+    "latency_ms_p50",
+    "latency_ms_p99",
+    "latency_ms_max",
     "start_skew_ms",
     "fairness",
     "doubts",
@@ -120,6 +126,7 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         crate::statistics::Better::Lower => "lower",
     };
     let [low, high] = ends(cell.ci95);
+    let latency = |of: fn(&Latency) -> f64| optional(cell.latency_ms.as_ref().map(of));
     let mut row = key(cell);
     row.extend([
         setting.server.clone(),
@@ -137,11 +144,17 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         cell.seconds.to_string(),
         cell.operations.to_string(),
         cell.application_bytes.to_string(),
+        cell.application_read_bytes.to_string(),
+        cell.read_bytes.to_string(),
         cell.rpcs_total.to_string(),
         cell.wire_bytes.sent.to_string(),
         cell.wire_bytes.received.to_string(),
         cell.queue_ms.to_string(),
         cell.wire_ms.to_string(),
+        latency(|times| times.mean),
+        latency(|times| times.p50),
+        latency(|times| times.p99),
+        latency(|times| times.max),
         cell.start_skew_ms.to_string(),
         optional(cell.fairness),
         cell.doubts.join("; "),

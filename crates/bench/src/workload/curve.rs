@@ -88,6 +88,17 @@ impl Curve {
         }
     }
 
+    /// One call did `operations` operations, and is complete at `now`. What each of them took is not known, so the time
+    /// of the call counts once.
+    pub(crate) fn complete_together(&mut self, now: Instant, operations: u64) {
+        let Some(others) = operations.checked_sub(1) else { return };
+        self.last.operations += others;
+        self.complete(now, 0);
+        if self.marks.last().is_none_or(|mark| mark.operations != self.last.operations) {
+            self.marks.push(self.last);
+        }
+    }
+
     /// When the thread began.
     pub(crate) fn start(&self) -> Instant {
         self.start
@@ -173,6 +184,17 @@ mod tests {
         assert_eq!((work.operations, work.bytes), (3.0, 300.0));
         assert_eq!((curve.operations(), curve.bytes()), (3, 300));
         assert_eq!(curve.stop(), start + Duration::from_millis(40));
+    }
+
+    #[test]
+    fn what_one_call_did_counts_whole_and_takes_its_time_once() {
+        let (start, mut curve) = curve(&[10]);
+        curve.complete_together(start + Duration::from_millis(50), 40);
+        curve.complete_together(start + Duration::from_millis(60), 0);
+        assert_eq!((curve.operations(), curve.latency().len()), (41, 2));
+        assert_eq!(curve.stop(), start + Duration::from_millis(50));
+        let work = curve.between(start + Duration::from_millis(30), start + Duration::from_millis(50));
+        assert!((work.operations - 20.0).abs() < 1e-9, "{work:?}");
     }
 
     #[test]

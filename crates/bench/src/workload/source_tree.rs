@@ -111,12 +111,18 @@ pub(super) async fn run(station: &Station, tree: &Tree, way: Way) -> Result<Vec<
             (0, Way::Calls) => extract(station, tree, &mut curve).await?,
             (0, Way::Batch) => {
                 let items = station.mount.extract_tar(Cursor::new(archive.clone()), &tree.root).await?;
-                count(&mut curve, items);
+                curve.complete_together(Instant::now(), items);
             }
             (1, Way::Calls) => find(&station.mount, &tree.root, &mut curve).await?,
-            (1, Way::Batch) => count(&mut curve, station.mount.list_tree(&tree.root).await?),
+            (1, Way::Batch) => {
+                let items = station.mount.list_tree(&tree.root).await?;
+                curve.complete_together(Instant::now(), items);
+            }
             (_, Way::Calls) => remove(&station.mount, &tree.root, &mut curve).await?,
-            (_, Way::Batch) => count(&mut curve, station.mount.remove_tree(&tree.root).await?),
+            (_, Way::Batch) => {
+                let items = station.mount.remove_tree(&tree.root).await?;
+                curve.complete_together(Instant::now(), items);
+            }
         }
         station.finish_part(part).await;
         if part == 0 {
@@ -125,14 +131,6 @@ pub(super) async fn run(station: &Station, tree: &Tree, way: Way) -> Result<Vec<
         parts.push(vec![curve]);
     }
     Ok(parts)
-}
-
-/// So many objects were done by one call; they count at its end.
-fn count(curve: &mut Curve, items: u64) {
-    let now = Instant::now();
-    for _ in 0..items {
-        curve.complete(now, 0);
-    }
 }
 
 async fn extract(station: &Station, tree: &Tree, curve: &mut Curve) -> Result<(), Error> {

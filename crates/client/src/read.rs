@@ -37,6 +37,11 @@ impl OpenFile {
             let (key, size) = self.cache_place();
             let (key, size) = match size {
                 Some(size) => (key, size),
+                // The server would say that the file ends before data that it has not got.
+                None if self.unwritten_end() > Some(range.start) => {
+                    self.shared.write_out(&self.node).await;
+                    continue;
+                }
                 // Without believed attributes nothing cached may be used; the reply to READ brings them.
                 None if self.shared.data.lock().missing(key, range.clone()) == [range.clone()] => {
                     let first = range.start..range.end.min(range.start + u64::from(self.piece_bytes()));
@@ -146,6 +151,9 @@ impl OpenFile {
 
     /// Reads `range` without any cache.
     async fn read_through(self: &Arc<Self>, range: Range<u64>) -> Result<Bytes> {
+        if self.unwritten_end() > Some(range.start) {
+            self.shared.write_out(&self.node).await;
+        }
         let piece_bytes = u64::from(self.piece_bytes());
         if range.end - range.start <= piece_bytes {
             return Ok(if range.is_empty() {

@@ -191,13 +191,18 @@ impl OpenFile {
     /// Where the file ends, with what is not at the server yet.
     async fn end(self: &Arc<Self>) -> Result<u64> {
         // In this order: what is no longer unwritten has been learned of before.
-        let files = self.node.state.lock().open_files();
-        let unwritten = files.iter().filter_map(|file| file.writer.unwritten_end()).max();
+        let unwritten = self.unwritten_end();
         let size = match self.shared.known_attributes(&self.node) {
             Some(attributes) => attributes.size,
             None => self.shared.revalidate(&self.node).await?.size,
         };
         Ok(size.max(unwritten.unwrap_or(0)))
+    }
+
+    /// The end of the data that the server does not have yet, of whichever open file of ours.
+    pub(crate) fn unwritten_end(&self) -> Option<u64> {
+        let files = self.node.state.lock().open_files();
+        files.iter().filter_map(|file| file.writer.unwritten_end()).max()
     }
 
     /// Waits until everything is on stable storage; tells what went wrong.

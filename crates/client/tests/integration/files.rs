@@ -1,9 +1,10 @@
 //! Reading and writing.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use client::{Error, OpenOptions, Version};
+use client::{AttributeTimeouts, Error, OpenOptions, Version};
 
 use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern, read_whole, write_whole};
 
@@ -98,6 +99,18 @@ async fn a_hole_that_is_not_written_yet_reads_as_zeros(version: Version) {
     file.write_at(1000, "end".into()).await.unwrap();
     assert_eq!(file.read_at(0, 500).await.unwrap(), vec![0; 500]);
     assert_eq!(file.read_at(995, 500).await.unwrap(), "\0\0\0\0\0end");
+    // Also where nothing is believed of the file, and where nothing is kept.
+    for cache in [true, false] {
+        let client = fixture
+            .client_with(version, |options| {
+                options.attribute_timeouts = AttributeTimeouts::fixed(Duration::ZERO);
+                (options.delegations, options.data_cache) = (false, cache);
+            })
+            .await;
+        let file = client.open(format!("/cache {cache}"), WRITE.create(true)).await.unwrap();
+        file.write_at(1000, "end".into()).await.unwrap();
+        assert_eq!(file.read_at(10, 500).await.unwrap(), vec![0; 500]);
+    }
 }
 
 async fn readers_beside_a_writer_end_up_with_what_it_wrote(version: Version) {

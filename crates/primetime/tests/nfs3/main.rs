@@ -8,5 +8,6 @@ mod lane;
 mod peer;
 #[path = "../persistent_sessions/process.rs"]
 mod process;
+#[path = "../support/random.rs"]
 mod random;
 mod restarts;

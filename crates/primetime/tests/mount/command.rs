@@ -1,7 +1,5 @@
 //! `primetime mount` as a user runs it: into the background, used, and unmounted.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

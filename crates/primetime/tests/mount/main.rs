@@ -1,0 +1,14 @@
+//! `primetime mount` in processes of its own, with servers that are killed under it.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod command;
+mod mapping;
+mod processes;
+#[path = "../support/random.rs"]
+mod random;
+#[path = "../support/ready.rs"]
+mod ready;
+mod restarts;
+mod steps;
+mod subject;

@@ -1,7 +1,7 @@
 //! Files: opening, reading, writing, flushing, closing.
 
 use bytes::Bytes;
-use client::OpenOptions;
+use client::{File, OpenOptions};
 use fuser::{Errno, FileHandle, FopenFlags, OpenAccMode, OpenFlags};
 use rustix::fs::OFlags;
 
@@ -18,8 +18,7 @@ impl Tree {
         let content = inode.object.content();
         let same = inode.state.lock().cached.replace(content) == Some(content);
         let keep = if same { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
-        let (readable, writable) = access(flags);
-        Ok((self.files.insert(OpenFile { file, readable, writable, opening }), keep))
+        Ok((self.files.insert(open_file(file, flags, opening)), keep))
     }
 
     pub(crate) async fn create(
@@ -37,8 +36,7 @@ impl Tree {
         let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
         let opening = Opening::begin(&inode);
         inode.state.lock().cached = Some(object.content());
-        let (readable, writable) = access(flags);
-        Ok((entry, self.files.insert(OpenFile { file, readable, writable, opening })))
+        Ok((entry, self.files.insert(open_file(file, flags, opening))))
     }
 
     pub(crate) async fn read(&self, handle: FileHandle, offset: u64, size: u32) -> Result<Bytes> {
@@ -84,6 +82,12 @@ impl Tree {
         drop(open);
         self.remove_hidden(&inode).await;
     }
+}
+
+fn open_file(file: File, flags: OpenFlags, opening: Opening) -> OpenFile {
+    let (readable, writable) = access(flags);
+    let appends = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::APPEND);
+    OpenFile { file, readable, writable, appends, opening }
 }
 
 /// Whether a file is opened for reading, and for writing.

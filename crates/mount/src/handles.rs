@@ -17,6 +17,8 @@ pub(crate) struct OpenFile {
     pub(crate) file: File,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
+    /// The kernel writes at what it takes for the end.
+    pub(crate) appends: bool,
     /// Counts among the opens of its object until it is dropped.
     pub(crate) opening: Opening,
 }

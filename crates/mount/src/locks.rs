@@ -10,7 +10,7 @@ use fuser::{Errno, FileHandle};
 use crate::errno::{self, Result};
 use crate::handles::OpenFile;
 use crate::inodes::{Inode, LockFile};
-use crate::notices::drop_pages_soon;
+use crate::notices::{drop_pages_soon, tell_end};
 use crate::tree::Tree;
 
 /// The types of locks as the kernel numbers them (fcntl(2)).
@@ -67,23 +67,27 @@ impl Tree {
         lock: Lock,
         pid: Option<u32>,
     ) -> Result<()> {
-        let inode = Arc::clone(&self.files.get(handle)?.opening.inode);
+        let open = self.files.get(handle)?;
+        let inode = &open.opening.inode;
         if lock.kind == UNLOCK {
-            return self.unlock(&inode, lock).await;
+            return self.unlock(inode, lock).await;
         }
-        loop {
+        let held = loop {
             let held = self.lock_file(handle, lock.owner).await?;
             take(&held, lock, pid).await?;
             let current = inode.state.lock().lock_files.get(&lock.owner).map(Arc::clone);
             if current.is_some_and(|current| Arc::ptr_eq(&current, &held)) {
-                break;
+                break held;
             }
             // Another thread of the owner got it an open file that can be written, or closed the file.
             held.file.unlock(lock.first..lock.end()).await.map_err(errno::of)?;
-        }
+        };
         // Whoever had it before may have written.
         if inode.state.lock().cached != Some(inode.object.content()) {
-            drop_pages_soon(self, &inode).await;
+            drop_pages_soon(self, inode).await;
+            if open.appends {
+                tell_end(self, inode, &held.file).await.map_err(errno::of)?;
+            }
         }
         Ok(())
     }

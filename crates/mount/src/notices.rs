@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use client::Watcher;
+use client::{File, Watcher};
 use fuser::INodeNo;
 
 use crate::inodes::Inode;
@@ -66,6 +66,22 @@ pub(crate) async fn drop_pages_soon(tree: &Arc<Tree>, inode: &Arc<Inode>) {
     let runtime = tree.runtime.clone();
     // A panic or a runtime that ends: there is nothing to drop any more.
     let _ = runtime.spawn_blocking(move || drop_pages(&tree, &inode)).await;
+}
+
+/// The kernel learns of a longer file before it appends to it, for it asks nobody where the end is: it is given the last
+/// byte. That a file has become shorter it cannot be told.
+pub(crate) async fn tell_end(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File) -> client::Result<()> {
+    let Some(last) = file.metadata().await?.size.checked_sub(1) else { return Ok(()) };
+    let data = file.read_at(last, 1).await?;
+    let (runtime, tree, number) = (tree.runtime.clone(), Arc::clone(tree), inode.number);
+    let told = runtime.spawn_blocking(move || {
+        let Some(notifier) = tree.notifier.get() else { return };
+        if let Err(error) = notifier.store(INodeNo(number), last, &data) {
+            tracing::debug!(%error, "telling the kernel of the end of a file");
+        }
+    });
+    let _ = told.await;
+    Ok(())
 }
 
 fn drop_pages(tree: &Tree, inode: &Inode) {

@@ -50,5 +50,9 @@ impl Tree {
 }
 
 fn wire_name(name: &[u8]) -> Result<&[u8]> {
-    name.strip_prefix(PREFIX).filter(|name| !name.is_empty()).ok_or(Errno::EOPNOTSUPP)
+    match name.strip_prefix(PREFIX) {
+        Some(b"") => Err(Errno::EINVAL),
+        Some(name) => Ok(name),
+        None => Err(Errno::EOPNOTSUPP),
+    }
 }

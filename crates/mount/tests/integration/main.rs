@@ -8,11 +8,16 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod appends;
 mod coherence;
 mod files;
 mod fixture;
 mod locks;
+mod mapping;
+mod mappings;
 mod names;
 mod other_process;
 mod posix;
 mod range_locks;
+mod sparse;
+mod xattrs;

@@ -1,16 +1,22 @@
-//! Another process: locks of `fcntl` belong to processes. It is this program once more, with one test that does what it is told.
+//! Another process, with a file of the mount open: it locks, appends, and has the file as memory. It is this program once more,
+//! with one test that does what it is told.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use memmap2::MmapMut;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
+use crate::mapping;
+
 /// What tells the process which file it is about.
 const FILE: &str = "PRIMETIME_OTHER_PROCESS_FILE";
+/// What it appends at a time.
+pub const RECORD_BYTES: usize = 100;
 /// Before each of its answers: the test harness writes lines of its own.
 const MARK: &str = "answer: ";
 
@@ -76,13 +82,37 @@ impl OtherProcess {
         writeln!(self.orders, "lock {kind} {first} {length} {}", i32::from(wait)).unwrap();
     }
 
+    /// Has it append that many records of that letter, each under a lock of the whole file if it is to be `locked`;
+    /// [`OtherProcess::end`] tells when they are there.
+    pub fn begin_to_append(&mut self, records: usize, letter: u8, locked: bool) {
+        writeln!(self.orders, "append {records} {letter} {locked}").unwrap();
+    }
+
+    /// A byte of the file as it has it in memory.
+    pub fn mapped(&mut self, place: usize) -> u8 {
+        writeln!(self.orders, "mapped {place}").unwrap();
+        u8::try_from(self.answer()).unwrap()
+    }
+
+    /// Has it change a byte of the file in memory.
+    pub fn set_mapped(&mut self, place: usize, value: u8) {
+        writeln!(self.orders, "map {place} {value}").unwrap();
+        self.end().unwrap();
+    }
+
     /// The end of what it was told to do.
     pub fn end(&mut self) -> Result<(), Errno> {
+        match self.answer() {
+            0 => Ok(()),
+            number => Err(Errno::from_raw(number)),
+        }
+    }
+
+    fn answer(&mut self) -> i32 {
         let mut line = String::new();
         while self.answers.read_line(&mut line).unwrap() > 0 {
             if let Some((_, number)) = line.split_once(MARK) {
-                let number = number.trim().parse().unwrap();
-                return if number == 0 { Ok(()) } else { Err(Errno::from_raw(number)) };
+                return number.trim().parse().unwrap();
             }
             line.clear();
         }
@@ -102,16 +132,44 @@ impl Drop for OtherProcess {
 fn does_what_it_is_told() {
     let Some(path) = std::env::var_os(FILE) else { return };
     let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    for order in std::io::stdin().lines() {
+    let mut memory = None;
+    for order in io::stdin().lines() {
         let order = order.unwrap();
         let words: Vec<&str> = order.split(' ').collect();
-        let outcome = match words[..] {
+        let answer = match words[..] {
             ["lock", kind, first, length, wait] => {
                 let wanted = (kind.parse().unwrap(), first.parse().unwrap(), length.parse().unwrap());
-                lock(&file, wanted, wait == "1")
+                lock(&file, wanted, wait == "1").err().map_or(0, |error| error as i32)
+            }
+            ["append", records, letter, locked] => {
+                append(Path::new(&path), records.parse().unwrap(), letter.parse().unwrap(), locked == "true");
+                0
+            }
+            ["mapped", place] => i32::from(in_memory(&mut memory, &file)[place.parse::<usize>().unwrap()]),
+            ["map", place, value] => {
+                in_memory(&mut memory, &file)[place.parse::<usize>().unwrap()] = value.parse().unwrap();
+                0
             }
             _ => panic!("{order}"),
         };
-        println!("{MARK}{}", outcome.err().map_or(0, |error| error as i32));
+        println!("{MARK}{answer}");
+    }
+}
+
+/// The file as memory, from its first use on.
+fn in_memory<'a>(memory: &'a mut Option<MmapMut>, file: &File) -> &'a mut MmapMut {
+    memory.get_or_insert_with(|| mapping::writable(file, file.metadata().unwrap().len() as usize))
+}
+
+fn append(path: &Path, records: usize, letter: u8, locked: bool) {
+    let mut file = OpenOptions::new().append(true).open(path).unwrap();
+    for _ in 0..records {
+        if locked {
+            lock(&file, (libc::F_WRLCK, 0, 0), true).unwrap();
+        }
+        file.write_all(&[letter; RECORD_BYTES]).unwrap();
+        if locked {
+            lock(&file, (libc::F_UNLCK, 0, 0), false).unwrap();
+        }
     }
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
+#[path = "../../../mount/tests/integration/mapping.rs"]
 mod mapping;
 mod processes;
 #[path = "../support/random.rs"]

@@ -196,3 +196,75 @@ impl Set {
         format!("{}/made-{number}", self.tree.directory(beside))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::tree::tests::tree;
+    use super::*;
+
+    fn set(entries: u64, changes: bool, random: bool) -> Set {
+        Set::new(tree(entries, 20), entries, changes, random.then(|| Seeded::new(1, 1)))
+    }
+
+    async fn take(set: &Set, wanted: Wanted) -> Option<u64> {
+        set.take(wanted, true).await.map(|entry| entry.number)
+    }
+
+    #[tokio::test]
+    async fn entries_are_picked_in_rotation() {
+        let set = set(5, true, false);
+        assert_eq!(take(&set, Wanted::Absent).await, Some(4), "four of five are there");
+        for turn in 0..8 {
+            let entry = set.take(Wanted::Present, true).await.unwrap();
+            assert_eq!(entry.number, turn % 4);
+            set.give_back(entry, Wanted::Present);
+        }
+    }
+
+    #[tokio::test]
+    async fn at_random_every_entry_has_its_turn() {
+        for changes in [true, false] {
+            let set = set(10, changes, true);
+            let mut seen = Vec::new();
+            for _ in 0..200 {
+                let entry = set.take(Wanted::Present, true).await.unwrap();
+                seen.push(entry.number);
+                set.give_back(entry, Wanted::Present);
+            }
+            assert!((0..8).all(|number| seen.contains(&number)) && seen.iter().all(|number| *number < 8));
+            assert!(seen.windows(2).any(|pair| pair[1] != (pair[0] + 1) % 8), "that is a rotation");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_others_have_is_waited_for_and_what_nobody_has_is_not() {
+        let set = Arc::new(set(1, true, false));
+        let entry = set.take(Wanted::Present, true).await.unwrap();
+        assert_eq!(take(&set, Wanted::Present).await, None, "at once");
+        let waiting = tokio::spawn({
+            let set = set.clone();
+            async move { set.take(Wanted::Present, false).await }
+        });
+        tokio::task::yield_now().await;
+        set.give_back(entry, Wanted::Present);
+        assert_eq!(waiting.await.unwrap(), Some(entry));
+        set.give_back(entry, Wanted::Absent);
+        assert_eq!(set.take(Wanted::Present, false).await, None, "nobody can give one back");
+        let gone = set.take(Wanted::Absent, false).await.unwrap();
+        assert_eq!((gone.number, gone.size, gone.content), (0, 0, 0));
+    }
+
+    #[tokio::test]
+    async fn threads_share_what_does_not_change() {
+        let set = set(5, false, false);
+        let mut taken = Vec::new();
+        for _ in 0..5 {
+            taken.extend(take(&set, Wanted::Present).await);
+        }
+        assert_eq!(taken, [0, 1, 2, 3, 0]);
+        assert_eq!(take(&set, Wanted::Absent).await, None);
+        assert_eq!(set.present(), [0, 1, 2, 3]);
+    }
+}

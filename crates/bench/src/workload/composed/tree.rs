@@ -165,12 +165,13 @@ async fn make_files(tree: &Tree, mount: &Arc<Mount>, io_bytes: u64) -> Result<()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
-    fn tree(entries: u64, width: u64) -> Tree {
+    /// The tree of a set with so many entries in directories of this width, of which eight in ten are there.
+    pub(in crate::workload::composed) fn tree(entries: u64, width: u64) -> Tree {
         let set = FileSet {
             entries,
             size: Default::default(),

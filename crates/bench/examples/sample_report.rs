@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sample = samples::results();
     sample.save(&directory.join("results.json"))?;
     results::write_csv(&sample, &directory)?;
-    report::write(&sample, &directory.join("report.html"))?;
+    report::write(&sample, &directory)?;
     print!("{}", summary(&sample, Style::of_stdout()));
     Ok(())
 }

@@ -22,7 +22,7 @@ pub const BASELINE: &str = "3";
 pub fn results(environment: Environment, experiments: Vec<Asked>, cells: Vec<Cell>) -> Results {
     let comparisons = comparisons(&cells, BASELINE);
     let verdict = explain::recommend(&comparisons);
-    Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict }
+    Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
 /// Compares every cell of another version with the cell of `baseline` that has the same setting otherwise. All

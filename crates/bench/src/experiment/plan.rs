@@ -1,6 +1,6 @@
 //! How much of everything a benchmark runs.
 
-use super::{Experiment, Size, builtin, standard};
+use super::{Experiment, Point, Size, builtin, standard};
 
 /// The product that a benchmark goes through: experiments × delays × versions × runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,15 @@ impl Plan {
     #[must_use]
     pub fn all() -> Self {
         Self { experiments: builtin(), runs: 1, ..Self::quick() }
+    }
+
+    /// Space that all experiments together take on the server, in bytes, with `clients` instead of their own number.
+    #[must_use]
+    pub fn bytes_on_server(&self, clients: Option<u32>) -> f64 {
+        let points = self.experiments.iter().flat_map(|experiment| experiment.setup(self.size).points());
+        points
+            .map(|Point { setup, .. }| setup.workload.bytes_on_server(clients.unwrap_or(setup.clients)))
+            .sum()
     }
 
     /// Runs in all.

@@ -1,4 +1,4 @@
-//! `report.html`: one file with everything in it, made from the result document alone.
+//! `report.html`: one file with everything in it, made from the result document alone; and `summary.md`, its table.
 //!
 //! Owns the page: its text, tables, figures and looks. The page needs no network: styles, figures' code and data are
 //! inside, and its content security policy forbids it to fetch anything. Whatever comes from the results is data that
@@ -6,6 +6,7 @@
 
 mod escape;
 mod figures;
+mod markdown;
 mod page;
 mod studies;
 mod tables;
@@ -15,14 +16,16 @@ use std::path::Path;
 use crate::results::{Error, Results, write_whole};
 
 pub(crate) use escape::escape;
+pub use markdown::markdown;
 pub use page::html;
 pub(crate) use page::{NO_SCRIPT_POLICY, STYLE};
 pub(crate) use tables::table;
 
-/// Writes the page to `path`, whole or not at all.
+/// Writes `report.html` and `summary.md` into `directory`, each whole or not at all.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn write(results: &Results, path: &Path) -> Result<(), Error> {
-    write_whole(path, html(results).as_bytes())
+/// When a file cannot be written.
+pub fn write(results: &Results, directory: &Path) -> Result<(), Error> {
+    write_whole(&directory.join("report.html"), html(results).as_bytes())?;
+    write_whole(&directory.join("summary.md"), markdown(results).as_bytes())
 }

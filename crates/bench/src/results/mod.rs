@@ -46,6 +46,9 @@ pub struct Results {
     pub comparisons: Vec<Comparison>,
     /// What the comparisons say together.
     pub verdict: Verdict,
+    /// Whether the benchmark was stopped before its end, so that settings are missing.
+    #[serde(default)]
+    pub partial: bool,
 }
 
 impl Results {

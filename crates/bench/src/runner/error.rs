@@ -87,6 +87,39 @@ pub enum Error {
         /// Which version.
         arm: String,
     },
+    /// The export has too little room.
+    #[error(
+        "{server} has {free} free, and these experiments keep up to {needed} there; make room, name another directory, or \
+         leave the large ones out with --experiment"
+    )]
+    Space {
+        /// The server's address.
+        server: String,
+        /// What may be used.
+        free: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// Wrong data was read.
+    #[error("{experiment} over {arm}: {cause}")]
+    WrongData {
+        /// Which experiment.
+        experiment: String,
+        /// Which version.
+        arm: String,
+        /// Where.
+        cause: String,
+    },
+    /// Somebody stopped it when some of it was measured.
+    #[error(
+        "stopped before the end; {cells} settings are complete in {}, and --resume goes on from there", out.display()
+    )]
+    Stopped {
+        /// Where they are.
+        out: PathBuf,
+        /// How many.
+        cells: usize,
+    },
     /// Somebody stopped it.
     #[error("stopped before the end; nothing was written")]
     Interrupted,
@@ -110,10 +143,22 @@ impl Error {
     /// (exit code 3).
     #[must_use]
     pub fn is_invalid_run(&self) -> bool {
-        matches!(self, Self::Link { .. } | Self::Workload { .. } | Self::Nothing { .. } | Self::Interrupted)
+        matches!(
+            self,
+            Self::Link { .. }
+                | Self::Workload { .. }
+                | Self::WrongData { .. }
+                | Self::Nothing { .. }
+                | Self::Stopped { .. }
+                | Self::Interrupted
+        )
     }
 
     pub(super) fn workload(experiment: &str, arm: &str, error: &workload::Error) -> Self {
-        Self::Workload { experiment: experiment.to_owned(), arm: arm.to_owned(), cause: error.to_string() }
+        let (experiment, arm, cause) = (experiment.to_owned(), arm.to_owned(), error.to_string());
+        match error {
+            workload::Error::Content { .. } => Self::WrongData { experiment, arm, cause },
+            _ => Self::Workload { experiment, arm, cause },
+        }
     }
 }

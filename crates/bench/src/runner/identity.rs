@@ -53,6 +53,8 @@ mod tests {
             clients: None,
             out: "here".into(),
             seed: 1,
+            resume: false,
+            clean: false,
             tool_version: "0.1.0".to_owned(),
             command_line: Vec::new(),
         }

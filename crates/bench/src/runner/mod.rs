@@ -4,10 +4,14 @@
 //! application does is the workloads' matter, what numbers mean that of the statistics.
 
 mod arm;
+mod blocks;
 mod cache_state;
 mod clock;
+mod earlier;
 mod error;
 mod identity;
+mod journal;
+mod leftovers;
 mod link;
 mod measure;
 pub(crate) mod order;
@@ -23,20 +27,20 @@ pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
 
 use crate::experiment::{Experiment, Plan, Point};
-use crate::results::{Cell, Environment, Metric, PHASE, Results, Run, Setting, named, write_csv};
+use crate::results::{Asked, Environment, Results, named, write_csv};
 use crate::terminal::Progress;
-use crate::workload::{self, Part, Place};
+use crate::workload::{self, Place};
 use crate::{compare, report};
 
 use arm::{Arm, arms};
+use blocks::Blocks;
 use clock::Clock;
+use journal::{Journal, Unfinished};
 use link::Link;
-use measure::{Number, Trial};
+use measure::Trial;
 use target::Server;
 use window::Quantity;
 
-/// How this client is named in results.
-const CLIENT: &str = "builtin";
 /// A delay above this is no network.
 const RTT_MS_MAX: f64 = 10_000.0;
 /// More runs than this tell nothing new.
@@ -59,6 +63,10 @@ pub struct Options {
     pub out: PathBuf,
     /// The seed of every random choice.
     pub seed: u64,
+    /// Whether an interrupted benchmark in [`Options::out`] is continued.
+    pub resume: bool,
+    /// Whether also what other machines' benchmarks may still use is removed from the server.
+    pub clean: bool,
     /// The version of the tool, for the record.
     pub tool_version: String,
     /// The command with its arguments, for the record.
@@ -70,13 +78,19 @@ pub struct Options {
 ///
 /// # Errors
 /// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted (true).
-/// Nothing is written then.
+/// Nothing is written then, except after Ctrl-C or SIGTERM what is complete ([`Error::Stopped`]). Runs that were made stay in
+/// `runs.jsonl`, from which [`Options::resume`] goes on, unless they cannot be trusted.
 pub async fn run(options: Options) -> Result<Results, Error> {
     let arms = check(&options)?;
+    let unfinished = if options.resume {
+        Some(earlier::to_continue(&options.out, &identity::of(&options))?)
+    } else {
+        None
+    };
     let made = !options.out.exists();
     std::fs::create_dir_all(&options.out)
         .map_err(|source| Error::Out { path: options.out.clone(), source })?;
-    let outcome = Box::pin(run_into_directory(&options, &arms)).await;
+    let outcome = Box::pin(run_into_directory(&options, &arms, unfinished)).await;
     if made && outcome.is_err() {
         // Only when it is still empty; what could be written before an error is worth keeping.
         let _ = std::fs::remove_dir(&options.out);
@@ -84,10 +98,16 @@ pub async fn run(options: Options) -> Result<Results, Error> {
     outcome
 }
 
-async fn run_into_directory(options: &Options, arms: &[Arm]) -> Result<Results, Error> {
+async fn run_into_directory(
+    options: &Options,
+    arms: &[Arm],
+    unfinished: Option<Unfinished>,
+) -> Result<Results, Error> {
     let stop = Stop::listen()?;
-    let mut server = stop.or(Server::open(options, &arms[0])).await?;
-    let measured = stop.or_soon(Box::pin(measure_all(options, arms, &server, &stop))).await;
+    let mut server = stop.or(Server::open(options, arms)).await?;
+    let mut journal = None;
+    let measuring = measure_all(options, arms, &server, &stop, unfinished, &mut journal);
+    let measured = stop.or_soon(Box::pin(measuring)).await;
     // A server of our own that died is the cause of whatever else went wrong.
     let died = server.has_ended();
     let (name, directory) = (server.name.clone(), server.directory.clone());
@@ -102,10 +122,39 @@ async fn run_into_directory(options: &Options, arms: &[Arm]) -> Result<Results, 
     {
         return Err(died);
     }
-    let results = measured?;
-    // What was measured is worth keeping even where something was left behind.
-    write(&results, options)?;
+    let results = match (measured, journal) {
+        (Ok(results), journal) => {
+            // What was measured is worth keeping even where something was left behind.
+            write(&results, options)?;
+            journal.map_or(Ok(()), Journal::remove)?;
+            results
+        }
+        (Err(error), None) => return Err(error),
+        (Err(error), Some(journal)) => return Err(give_up(error, journal, options)?),
+    };
     closed.map(|()| results)
+}
+
+/// Keeps of a benchmark that ended with `error` what is worth it, and gives what to say.
+fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, Error> {
+    if journal.is_empty() || matches!(error, Error::WrongData { .. }) {
+        journal.remove()?;
+        return Ok(error);
+    }
+    if !matches!(error, Error::Interrupted) {
+        return Ok(error);
+    }
+    let cells = journal.complete_cells(options.plan.runs);
+    let stopped = Error::Stopped { out: options.out.clone(), cells: cells.len() };
+    if !cells.is_empty() {
+        let mut environment = journal.environment().clone();
+        environment
+            .doubts
+            .push("Stopped before the end: settings are missing, and --resume makes them.".to_owned());
+        let results = compare::results(environment, asked(&options.plan), cells);
+        write(&Results { partial: true, ..results }, options)?;
+    }
+    Ok(stopped)
 }
 
 /// Checks what can be known to be wrong before anything is started, and gives what is compared.
@@ -146,6 +195,8 @@ async fn measure_all(
     arms: &[Arm],
     server: &Server,
     stop: &Stop,
+    unfinished: Option<Unfinished>,
+    kept: &mut Option<Journal>,
 ) -> Result<Results, Error> {
     let plan = &options.plan;
     let began = Clock::now();
@@ -157,10 +208,15 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    negotiate(&mut environment, arms, server).await?;
+    let arms = &stop.or(negotiate(&mut environment, arms, server)).await?[..];
+    let notes = stop.or(server.sweep(options.clean)).await?;
+    server.check_space(plan.bytes_on_server(options.clients)).await?;
     server.make_directory().await?;
     let (links, direct_ms) = stop.or(open_links(&mut environment, options, &arms[0], server)).await?;
     let mut progress = Progress::new(plan.runs_total() / plan.versions.len() as u64 * arms.len() as u64);
+    let notes = notes.into_iter().chain(begin_journal(&mut environment, arms, options, unfinished, kept)?);
+    notes.for_each(|note| progress.note(&note));
+    let journal = kept.as_mut().expect("it was just begun");
     let mut cells = Vec::new();
     for (experiment, number) in plan.experiments.iter().zip(0..) {
         for (point, nth) in experiment.setup(plan.size).points().into_iter().zip(0..) {
@@ -175,25 +231,59 @@ async fn measure_all(
             let parts = workload::parts(&setup.workload);
             let trial =
                 Trial { experiment, levels: &levels, setup: &setup, parts: &parts, place, server, stop };
-            stop.or(trial.prepare(&arms[0])).await?;
-            let setting = number << 8 | nth;
-            cells.extend(measure_point(&trial, options, arms, &links, setting, &mut progress).await?);
+            let blocks = Blocks { arms, count: plan.runs, seed: options.seed, number: number << 8 | nth };
+            if !links.iter().all(|link| blocks.all_known(&trial, journal, link.rtt_ms)) {
+                stop.or(trial.prepare(&arms[0])).await?;
+            }
+            cells.extend(blocks.measure(&trial, &links, journal, &mut progress).await?);
         }
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
-    let experiments = plan.experiments.iter().map(Experiment::asked).collect();
-    Ok(compare::results(environment, experiments, cells))
+    Ok(compare::results(environment, asked(plan), cells))
 }
 
-/// Reaches the server over every arm, so that a version it lacks is known before anything is measured.
-async fn negotiate(environment: &mut Environment, arms: &[Arm], server: &Server) -> Result<(), Error> {
+/// What a report needs to know of the experiments.
+fn asked(plan: &Plan) -> Vec<Asked> {
+    plan.experiments.iter().map(Experiment::asked).collect()
+}
+
+/// Begins the journal, with the runs of the one that is continued. Gives what must be said of what was there before.
+fn begin_journal(
+    environment: &mut Environment,
+    arms: &[Arm],
+    options: &Options,
+    unfinished: Option<Unfinished>,
+    kept: &mut Option<Journal>,
+) -> Result<Option<String>, Error> {
+    let (note, earlier) = match unfinished {
+        Some(unfinished) => {
+            environment.date.clone_from(&unfinished.environment.date);
+            (None, unfinished.whole_blocks(arms.len()))
+        }
+        None => (earlier::put_aside(&options.out, &environment.plan)?, Vec::new()),
+    };
+    *kept = Some(Journal::begin(&options.out, environment, earlier)?);
+    Ok(note)
+}
+
+/// Reaches the server over every arm, so that a version it lacks is known before anything is measured. Gives those that
+/// it offers.
+async fn negotiate(environment: &mut Environment, arms: &[Arm], server: &Server) -> Result<Vec<Arm>, Error> {
+    let mut offered = Vec::new();
     for arm in arms {
-        let mount = server.connect(arm).await?;
-        environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
-        mount.shut_down().await;
+        match server.connect(arm).await? {
+            Ok(mount) => {
+                environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
+                mount.shut_down().await;
+                offered.push(arm.clone());
+            }
+            Err(cause) => environment
+                .doubts
+                .push(format!("{} is not offered by the server and was left out: {cause}.", arm.name())),
+        }
     }
-    Ok(())
+    Ok(offered)
 }
 
 /// The links, calibrated, and the time that the way to the server takes without any.
@@ -235,61 +325,9 @@ async fn check_links_again(
     Ok(())
 }
 
-/// The cells of one point of an experiment: for each delay blocks of paired runs.
-async fn measure_point(
-    trial: &Trial<'_>,
-    options: &Options,
-    arms: &[Arm],
-    links: &[Link],
-    number: u64,
-    progress: &mut Progress,
-) -> Result<Vec<Cell>, Error> {
-    let mut cells = Vec::new();
-    let mut run = 0;
-    for (link, nth) in links.iter().zip(0..) {
-        progress.step(&format!("{} at {} ms", named(&trial.experiment.name, trial.levels), link.rtt_ms));
-        let mut runs: Vec<Vec<Vec<Run>>> = vec![Vec::new(); arms.len()];
-        for block in 0..options.plan.runs {
-            for index in order::of_block(options.seed, number << 16 | nth, block, arms.len()) {
-                run += 1;
-                runs[index].push(trial.run(&arms[index], &link.address, Number { block, run }).await?);
-                progress.run_done();
-            }
-        }
-        let measured = trial.parts.iter().filter(|part| part.measured);
-        for (part, nth) in measured.zip(0..) {
-            for (arm, runs) in arms.iter().zip(&runs) {
-                let runs = runs.iter().filter_map(|parts| parts.get(nth).cloned()).collect();
-                cells.extend(Cell::from_runs(setting(trial, part, arm, link.rtt_ms), runs));
-            }
-        }
-    }
-    Ok(cells)
-}
-
-fn setting(trial: &Trial<'_>, part: &Part, arm: &Arm, rtt_ms: f64) -> Setting {
-    let Experiment { name, metric, .. } = trial.experiment;
-    let mut levels = trial.levels.clone();
-    levels.extend(part.name.as_ref().map(|name| (PHASE.to_owned(), name.clone())));
-    let unit = part.unit.as_ref().unwrap_or(&metric.unit);
-    Setting {
-        experiment: name.clone(),
-        levels,
-        version: arm.version.clone(),
-        delegations: arm.delegations,
-        server: trial.server.name.clone(),
-        client: CLIENT.to_owned(),
-        rtt_ms,
-        clients: trial.setup.clients,
-        threads: part.threads,
-        io_bytes: trial.setup.workload.io_bytes(),
-        metric: Metric { unit: unit.clone(), ..metric.clone() },
-    }
-}
-
 fn write(results: &Results, options: &Options) -> Result<(), Error> {
     results.save(&options.out.join("results.json"))?;
     write_csv(results, &options.out)?;
-    report::write(results, &options.out.join("report.html"))?;
+    report::write(results, &options.out)?;
     Ok(())
 }

@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::Error;
+use super::leftovers::{self, PREFIX};
 
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
@@ -39,7 +40,8 @@ impl OwnServer {
     /// The same at an address of the caller's choice.
     pub(crate) async fn start_at(command: &Path, address: IpAddr) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
-        let directory = tempfile::Builder::new().prefix("primetime-bench-").tempdir().map_err(|error| {
+        leftovers::sweep_own_servers(&std::env::temp_dir());
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
             failed(format!("cannot make a temporary directory: {error}; set TMPDIR to one with room"))
         })?;
         let exported = directory.path().join("export");
@@ -58,6 +60,9 @@ impl OwnServer {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| failed(format!("cannot start {}: {error}", command.display())))?;
+        if let Some(pid) = child.id() {
+            leftovers::mark_own_server(directory.path(), pid);
+        }
         let url = match tokio::time::timeout(READY_WITHIN, ready_line(&mut child)).await {
             Ok(Ok(url)) => url,
             Ok(Err(error)) => return Err(failed(error)),

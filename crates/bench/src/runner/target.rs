@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::arm::Arm;
+use super::leftovers::{self, PREFIX};
 use super::own_server::OwnServer;
 use super::{Error, Options};
 use crate::seeded::mix;
-use crate::workload::{Address, Mount, files};
+use crate::text::bytes;
+use crate::workload::{self, Address, Mount, files};
 
 /// What stands in results for the benchmark's own server.
 pub(crate) const OWN: &str = "builtin";
@@ -29,8 +31,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Reaches the server over the first version, and starts one when none is named. It makes nothing there yet.
-    pub(crate) async fn open(options: &Options, first: &Arm) -> Result<Self, Error> {
+    /// Reaches the server over the first version that it offers, and starts one when none is named. It makes nothing
+    /// there yet.
+    pub(crate) async fn open(options: &Options, arms: &[Arm]) -> Result<Self, Error> {
         let own = match &options.server {
             Some(_) => None,
             None => Some(OwnServer::start(&serve_command(options)?).await?),
@@ -38,9 +41,7 @@ impl Server {
         let url = own.as_ref().map(OwnServer::url).or(options.server.as_deref()).unwrap_or_default();
         let address = Address::parse(url).map_err(Error::Usage)?;
         let name = if own.is_some() { OWN.to_owned() } else { address.to_string() };
-        // What it holds would have to be recalled from it.
-        let witness = Arm { delegations: false, ..first.clone() };
-        let witness = connect(&address, &name, &witness).await?;
+        let witness = witness(&address, &name, arms).await?;
         Ok(Self { name, address, directory: fresh_name(options.seed), witness: Arc::new(witness), own })
     }
 
@@ -50,15 +51,51 @@ impl Server {
             server: self.name.clone(),
             version: self.witness.version().to_owned(),
             cause: format!(
-                "{error}; the benchmark needs a directory in which it may write (most servers take root for nobody: \
-                 work as another user with ?uid=…&gid=… in the address)"
+                "{error}; the benchmark needs a directory in which it may write{}",
+                if error.is_read_only() {
+                    ", and this one is exported to be read only"
+                } else {
+                    " (most servers take root for nobody: work as another user with ?uid=…&gid=… in the address)"
+                }
             ),
-        })
+        })?;
+        let marked = leftovers::mark(&self.witness, &self.directory).await;
+        marked.map_err(|error| self.unusable(&error))
     }
 
-    /// A client of `arm` without any added delay.
-    pub(crate) async fn connect(&self, arm: &Arm) -> Result<Mount, Error> {
-        connect(&self.address, &self.name, arm).await
+    /// Fails when there is no room for `needed` bytes.
+    pub(crate) async fn check_space(&self, needed: f64) -> Result<(), Error> {
+        let free = self.witness.free_bytes().await.map_err(|error| self.unusable(&error))? as f64;
+        if free >= needed {
+            return Ok(());
+        }
+        let [free, needed] = [free, needed].map(bytes);
+        Err(Error::Space { server: self.name.clone(), free, needed })
+    }
+
+    /// Removes what benchmarks that were killed have left on a server that is not our own; with `all` also what others may
+    /// have left. Gives a sentence for each.
+    pub(crate) async fn sweep(&self, all: bool) -> Result<Vec<String>, Error> {
+        if self.own.is_some() {
+            return Ok(Vec::new());
+        }
+        leftovers::sweep(&self.witness, all).await.map_err(|error| self.unusable(&error))
+    }
+
+    fn unusable(&self, error: &workload::Error) -> Error {
+        Error::Server {
+            server: self.name.clone(),
+            version: self.witness.version().to_owned(),
+            cause: error.to_string(),
+        }
+    }
+
+    /// A client of `arm` without any added delay; the server's words when it refuses that version.
+    pub(crate) async fn connect(&self, arm: &Arm) -> Result<Result<Mount, String>, Error> {
+        match Mount::connect(&self.address, &arm.version, arm.habits()).await {
+            Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
+            other => other.map(Ok).map_err(|error| refused(&self.name, arm, &error)),
+        }
     }
 
     /// Why the benchmark's own server has ended; none while it runs, or when it is another's.
@@ -82,12 +119,25 @@ impl Server {
     }
 }
 
-async fn connect(address: &Address, name: &str, arm: &Arm) -> Result<Mount, Error> {
-    Mount::connect(address, &arm.version, arm.habits()).await.map_err(|error| Error::Server {
-        server: name.to_owned(),
-        version: arm.version.clone(),
-        cause: error.to_string(),
-    })
+/// A client of the first of `arms` that the server offers; the first refusal when it offers none.
+async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Result<Mount, Error> {
+    let mut first = None;
+    for arm in arms {
+        // What it holds would have to be recalled from it.
+        let arm = Arm { delegations: false, ..arm.clone() };
+        match Mount::connect(address, &arm.version, arm.habits()).await {
+            Ok(mount) => return Ok(mount),
+            Err(error) if error.is_refusal() => {
+                first.get_or_insert(refused(name, &arm, &error));
+            }
+            Err(error) => return Err(refused(name, &arm, &error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| Error::Usage("there is no version to measure".to_owned())))
+}
+
+fn refused(name: &str, arm: &Arm, error: &workload::Error) -> Error {
+    Error::Server { server: name.to_owned(), version: arm.version.clone(), cause: error.to_string() }
 }
 
 fn serve_command(options: &Options) -> Result<PathBuf, Error> {
@@ -102,5 +152,5 @@ fn fresh_name(seed: u64) -> String {
     let clock = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |elapsed| elapsed.as_nanos() as u64);
-    format!("/primetime-bench-{}-{:016x}", std::process::id(), mix(mix(seed) ^ clock))
+    format!("/{PREFIX}{}-{:016x}", std::process::id(), mix(mix(seed) ^ clock))
 }

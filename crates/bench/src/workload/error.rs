@@ -43,3 +43,17 @@ pub(crate) enum Error {
     #[error("a thread of the benchmark ended before its work was done: {0}")]
     Thread(String),
 }
+
+impl Error {
+    /// Whether another version may be had where this one failed: the server said no, or some program of this version is not
+    /// there. Not where nobody answered.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use client::Error::{NotOffered, Server, Transport};
+        matches!(self, Self::Client { source: NotOffered(_) | Server { .. } | Transport(_), .. })
+    }
+
+    /// Whether the server lets nobody write there.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Client { source, .. } if source.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
+    }
+}

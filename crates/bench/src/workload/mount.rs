@@ -185,6 +185,12 @@ impl Mount {
         self.client.create_dir(path, 0o755).await.map_err(failed("make the directory", path))
     }
 
+    /// Bytes that this user may still write to the file system that is served.
+    pub(crate) async fn free_bytes(&self) -> Result<u64, Error> {
+        let stat = self.client.statfs("/").await.map_err(failed("ask for the free space of", "/"))?;
+        Ok(stat.available_bytes)
+    }
+
     /// Removes an empty directory; that it is gone is as good.
     pub(crate) async fn remove_directory(&self, path: &str) -> Result<(), Error> {
         gone_is_good(self.client.remove_dir(path).await).map_err(failed("remove the directory", path))

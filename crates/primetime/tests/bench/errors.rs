@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::support::Place;
+use crate::support::{Place, is_empty};
 
 fn sentence(place: &Place, arguments: &[&str], code: i32) -> String {
     let output = place.bench(arguments);
@@ -49,4 +49,77 @@ fn an_address_that_is_none_is_refused() {
     let place = Place::new();
     let text = sentence(&place, &["--server", "http://127.0.0.1/", "--out", "out"], 3);
     assert!(text.contains("nfs://"), "{text}");
+}
+
+#[test]
+fn an_export_that_is_read_only_is_named_as_such() {
+    let place = Place::new();
+    let export = place.path("export");
+    let server = place.serve_with(&[export.to_str().unwrap(), "--no-root-squash", "--read-only"]);
+    let text = sentence(&place, &["--server", &server.url, "--out", "out"], 3);
+    assert!(text.contains("exported to be read only"), "{text}");
+    assert!(is_empty(&export));
+}
+
+#[test]
+fn a_directory_in_which_nobody_may_write_is_answered_with_a_user_to_work_as() {
+    let place = Place::new();
+    let export = place.path("export");
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root is taken for nobody");
+        return;
+    }
+    let server = place.serve_with(&[export.to_str().unwrap()]);
+    let text = sentence(&place, &["--server", &server.url, "--out", "out"], 3);
+    assert!(text.contains("may write") && text.contains("?uid="), "{text}");
+    assert!(is_empty(&export));
+}
+
+#[test]
+fn an_export_without_room_is_refused_before_anything_is_made() {
+    let place = Place::new();
+    let export = place.path("export");
+    let mount = |words: &[&str]| {
+        std::process::Command::new(words[0])
+            .args(&words[1..])
+            .arg(&export)
+            .status()
+            .is_ok_and(|ended| ended.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        eprintln!("skipped: a small file system can be mounted by root only");
+        return;
+    }
+    let outcome = std::panic::catch_unwind(|| {
+        let server = place.serve();
+        let text = sentence(
+            &place,
+            &["--experiment", "sequential-read", "--server", &server.url, "--out", "out"],
+            3,
+        );
+        assert!(text.contains("MB free") && text.contains("make room"), "{text}");
+        assert!(is_empty(&export));
+    });
+    assert!(mount(&["umount"]));
+    outcome.unwrap();
+}
+
+#[test]
+fn a_version_that_the_server_lacks_is_left_out_and_told() {
+    let place = Place::new();
+    let export = place.path("export");
+    let config = place.path("config.toml");
+    let text = format!(
+        "[[export]]\npath = {export:?}\npseudo = \"/only\"\nversions = [\"4.1\"]\nsquash = \"none\"\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let server = place.serve_with(&["--config", config.to_str().unwrap()]);
+    let url = format!("{}only", server.url);
+    let sizes = "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = 0\nfiles = 5\n";
+    let results = place.measure(&place.experiment("create-few", "op/s", sizes), &["--server", &url]);
+    let versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
+    assert_eq!(versions, ["4.1", "4.1"]);
+    let told = |doubt: &String| doubt.starts_with("v3 is not offered by the server and was left out");
+    assert!(results.environment.doubts.iter().any(told), "{:?}", results.environment.doubts);
+    assert!(is_empty(&export));
 }

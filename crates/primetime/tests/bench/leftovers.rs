@@ -1,7 +1,7 @@
 //! What is left on the server and in temporary directories: nothing.
 
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -15,7 +15,9 @@ fn its_own_server_and_directory_are_gone_at_the_end_and_everything_is_written() 
     let place = Place::new();
     place.measure(&place.experiment("scan", "MB/s", SCAN), &[]);
     assert!(is_empty(&place.path("temporary")));
-    for name in ["results.json", "report.html", "cells.csv", "runs.csv", "comparisons.csv", "rpcs.csv"] {
+    for name in
+        ["results.json", "report.html", "cells.csv", "runs.csv", "comparisons.csv", "rpcs.csv", "summary.md"]
+    {
         assert!(place.path("out").join(name).is_file(), "{name}");
     }
     std::fs::remove_file(place.path("out").join("report.html")).unwrap();
@@ -42,29 +44,96 @@ fn a_named_server_keeps_what_was_there_and_nothing_else() {
 fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
     for signal in [Signal::INT, Signal::TERM] {
         let place = Place::new();
-        let experiment = place.experiment("scan", "MB/s", &SCAN.replace("0.2", "600"));
         let server = place.serve();
-        let mut child = place
-            .command(&[
-                "bench",
-                "--experiment",
-                &experiment,
-                "--rtt-ms",
-                "0",
-                "--out",
-                "out",
-                "--server",
-                &server.url,
-            ])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        lines.by_ref().find(|line| line.as_ref().unwrap().contains("scan at 0 ms")).unwrap().unwrap();
+        let (mut child, lines) = measuring(&place, "out", &["--server", &server.url]);
         kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(2));
         assert!(lines.last().unwrap().unwrap().contains("stopped before the end"));
         assert!(is_empty(&place.path("export")), "left on the server");
         assert!(!place.path("out").exists(), "an empty directory for results was left");
     }
+}
+
+/// Starts a benchmark that takes long and waits until it measures; gives it with what it says from then on.
+fn measuring(place: &Place, out: &str, more: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let experiment = place.experiment("scan", "MB/s", &SCAN.replace("0.2", "600"));
+    let arguments = [&["bench", "--experiment", &experiment, "--rtt-ms", "0", "--out", out], more].concat();
+    let mut child = place.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    lines.by_ref().find(|line| line.as_ref().unwrap().contains("scan at 0 ms")).unwrap().unwrap();
+    (child, lines)
+}
+
+/// Starts a benchmark, waits until it measures, and kills it.
+fn killed(place: &Place, more: &[&str]) {
+    let (mut child, _lines) = measuring(place, "killed", more);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_a_killed_benchmark_left_on_a_server_is_removed_by_the_next() {
+    let place = Place::new();
+    let server = place.serve();
+    killed(&place, &["--server", &server.url]);
+    assert!(!is_empty(&place.path("export")));
+    // Another machine's, and one that nobody has marked: neither is ours to judge.
+    let foreign = place.path("export").join("primetime-bench-1-elsewhere");
+    let mine = place.path("export").join("primetime-bench-mine");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::create_dir(&mine).unwrap();
+    let mark = r#"{"host":"another","boot_id":"x","pid_namespace":"y","pid":1,"started_ticks":1}"#;
+    std::fs::write(foreign.join("owner.json"), mark).unwrap();
+
+    let experiment = place.experiment("scan", "MB/s", SCAN);
+    let once = [
+        "--experiment",
+        &experiment,
+        "--runs",
+        "1",
+        "--rtt-ms",
+        "0",
+        "--out",
+        "out",
+        "--server",
+        &server.url,
+    ];
+    let output = place.bench(&once);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("Removed /primetime-bench-") && said.contains("by a benchmark on another"),
+        "{said}"
+    );
+    let left = |place: &Place| std::fs::read_dir(place.path("export")).unwrap().count();
+    assert_eq!(left(&place), 2, "the other two stay");
+
+    let output = place.bench(&[&once[..], &["--clean"]].concat());
+    assert!(output.status.success());
+    assert!(!foreign.exists() && mine.exists());
+}
+
+#[test]
+fn the_own_server_of_a_killed_benchmark_is_stopped_by_the_next() {
+    let place = Place::new();
+    killed(&place, &[]);
+    let left = std::fs::read_dir(place.path("temporary")).unwrap().next().unwrap().unwrap().path();
+    let mark: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(left.join("server.json")).unwrap()).unwrap();
+    let server = Pid::from_raw(i32::try_from(mark["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    assert!(rustix::process::test_kill_process(server).is_ok(), "a server does not die with its benchmark");
+    place.measure(&place.experiment("scan", "MB/s", SCAN), &[]);
+    assert!(is_empty(&place.path("temporary")));
+    // Somebody must have waited for it before its number is free; whoever adopts orphans does.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !has_ended(server) && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(has_ended(server));
+}
+
+/// Whether a process is gone, or waits for nothing but to be waited for.
+fn has_ended(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z "))
 }

@@ -8,5 +8,6 @@ mod errors;
 mod gates;
 mod hash_cast;
 mod leftovers;
+mod resume;
 mod studies;
 mod support;

@@ -73,18 +73,13 @@ impl Place {
     /// Starts `primetime serve` on `export` and gives it with its address.
     pub(crate) fn serve(&self) -> Server {
         let export = self.path("export");
-        let mut child = self
-            .command(&[
-                "serve",
-                export.to_str().unwrap(),
-                "--listen",
-                "127.0.0.1:0",
-                "--no-root-squash",
-                "--forget",
-            ])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.serve_with(&[export.to_str().unwrap(), "--no-root-squash"])
+    }
+
+    /// Starts `primetime serve` with `arguments` and gives it with its address.
+    pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0", "--forget"], arguments].concat();
+        let mut child = self.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("ready ").unwrap_or_else(|| panic!("{line}")).to_owned();

@@ -53,9 +53,17 @@ pub(super) struct Measure {
     #[arg(long)]
     without_delegations: bool,
 
-    /// Where results.json, report.html and the CSV files go
+    /// Where results.json, report.html and the CSV files go; results of another plan that are there are put into earlier-1 and so on
     #[arg(long, value_name = "DIR", default_value = "primetime-report")]
     out: PathBuf,
+
+    /// Go on with a benchmark that was interrupted, from its complete blocks in --out; with the same options as before
+    #[arg(long)]
+    resume: bool,
+
+    /// Also remove from the server what benchmarks of other machines have left there, or may still be using
+    #[arg(long)]
+    clean: bool,
 
     /// Print results.json instead of the table
     #[arg(long)]
@@ -104,6 +112,8 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         clients: measure.clients,
         out: measure.out,
         seed: measure.seed,
+        resume: measure.resume,
+        clean: measure.clean,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     })

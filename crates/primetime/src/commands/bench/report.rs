@@ -24,6 +24,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let results = Results::load(&directory.join("results.json")).map_err(Failure::set_up)?;
     write_csv(&results, directory).map_err(Failure::set_up)?;
     let page = directory.join("report.html");
-    report::write(&results, &page).map_err(Failure::set_up)?;
+    report::write(&results, directory).map_err(Failure::set_up)?;
     print(&format!("{}\nThe report is {}\n", summary(&results, Style::of_stdout()), page.display()))
 }

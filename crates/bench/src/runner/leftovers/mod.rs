@@ -1,0 +1,171 @@
+//! What benchmarks that were killed have left: directories on servers, and servers of their own.
+//!
+//! Owns the mark that every such directory bears. Nothing without it is touched, and nothing whose owner may still run,
+//! unless the user says that it does not.
+
+mod owner;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::workload::{Access, Error, Mount, files};
+
+pub(crate) use owner::{Life, Owner};
+
+/// How the names of all directories of benchmarks begin.
+pub(crate) const PREFIX: &str = "primetime-bench-";
+/// The file that tells whose a directory is.
+const MARK: &str = "owner.json";
+/// The file that tells which process serves a directory of our own.
+const SERVER: &str = "server.json";
+/// A mark is far shorter.
+const MARK_BYTES_MAX: usize = 4096;
+
+/// Marks `directory` as this process's.
+pub(crate) async fn mark(mount: &Mount, directory: &str) -> Result<(), Error> {
+    let Some(text) = own_mark() else { return Ok(()) };
+    let file = mount.open(&format!("{directory}/{MARK}"), Access::Replace).await?;
+    file.write(0, Bytes::from(text)).await?;
+    file.close().await
+}
+
+/// Removes from the served directory what dead benchmarks have left there, and with `all` what others have whose end is not
+/// certain. Gives a sentence for each that was found.
+pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    for (name, is_directory) in mount.list("/").await?.unwrap_or_default() {
+        if !is_directory || !name.starts_with(PREFIX) {
+            continue;
+        }
+        let path = format!("/{name}");
+        let Some(owner) = owner_of(mount, &path).await else { continue };
+        match owner.life() {
+            Life::Alive => {}
+            Life::Unknown if !all => notes.push(format!(
+                "{path} was left by a benchmark on {}, or is still used by it; when that is over, --clean removes it.",
+                owner.host
+            )),
+            Life::Dead | Life::Unknown => {
+                files::remove_tree(mount, &path).await?;
+                notes.push(format!("Removed {path}, which a benchmark on {} has left.", owner.host));
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// Whose a directory on a server is; none when it bears no mark that can be read.
+async fn owner_of(mount: &Mount, directory: &str) -> Option<Owner> {
+    let file = mount.open(&format!("{directory}/{MARK}"), Access::Read).await.ok()?;
+    let text = file.read(0, MARK_BYTES_MAX).await.ok();
+    // It was only read; how closing it ends changes nothing.
+    let _ = file.close().await;
+    serde_json::from_slice(&text?).ok()
+}
+
+/// Marks a temporary directory as this process's, with the server that it started on it.
+pub(crate) fn mark_own_server(directory: &Path, server: u32) {
+    let marks = [(MARK, own_mark()), (SERVER, Owner::of(server).and_then(|server| text_of(&server)))];
+    for (name, text) in marks {
+        if let Some(text) = text {
+            // Without a mark it is never taken for a leftover, which is all that is lost.
+            let _ = std::fs::write(directory.join(name), text);
+        }
+    }
+}
+
+/// Stops the servers of benchmarks that were killed, and removes their directories under `temporary`.
+pub(crate) fn sweep_own_servers(temporary: &Path) {
+    let Ok(entries) = std::fs::read_dir(temporary) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_ours =
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) && path.is_dir();
+        if !is_ours || read(&path.join(MARK)).is_none_or(|owner| owner.life() != Life::Dead) {
+            continue;
+        }
+        if let Some(server) = read(&path.join(SERVER)).filter(|server| server.life() == Life::Alive) {
+            stop(&server);
+        }
+        // Somebody else's directory cannot be removed, and need not be.
+        let _ = std::fs::remove_dir_all(&path);
+    }
+}
+
+fn stop(server: &Owner) {
+    if let Some(pid) = rustix::process::Pid::from_raw(server.pid.cast_signed()) {
+        // It may be another user's, or have ended meanwhile.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+}
+
+fn read(path: &Path) -> Option<Owner> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn own_mark() -> Option<String> {
+    text_of(&Owner::of(std::process::id())?)
+}
+
+fn text_of(owner: &Owner) -> Option<String> {
+    serde_json::to_string(owner).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_dead_benchmarks_are_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let make = |name: &str, owner: Option<&Owner>| {
+            let path = temporary.path().join(name);
+            std::fs::create_dir_all(path.join("export")).unwrap();
+            if let Some(owner) = owner {
+                std::fs::write(path.join(MARK), text_of(owner).unwrap()).unwrap();
+            }
+            path
+        };
+        let own = Owner::of(std::process::id()).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let dead = Owner::of(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let kept = [
+            make("primetime-bench-alive", Some(&own)),
+            make("primetime-bench-unmarked", None),
+            make("other", Some(&dead)),
+        ];
+        let removed = make("primetime-bench-dead", Some(&dead));
+        sweep_own_servers(temporary.path());
+        assert!(kept.iter().all(|path| path.exists()));
+        assert!(!removed.exists());
+    }
+
+    #[test]
+    fn the_server_of_a_dead_benchmark_is_stopped() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("primetime-bench-dead");
+        std::fs::create_dir(&path).unwrap();
+        let mut server = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        mark_own_server(&path, server.id());
+        sweep_own_servers(temporary.path());
+        assert!(
+            path.exists() && server.try_wait().unwrap().is_none(),
+            "its benchmark, this process, is alive"
+        );
+        let mut owner = std::process::Command::new("true").spawn().unwrap();
+        let dead = Owner::of(owner.id()).map(|dead| text_of(&dead).unwrap());
+        owner.wait().unwrap();
+        // A process that ended before it could be looked at has another's number and a beginning of its own.
+        let dead = dead.unwrap_or_else(|| {
+            let own = own_mark().unwrap();
+            own.replace("\"started_ticks\":", "\"started_ticks\":9")
+        });
+        std::fs::write(path.join(MARK), dead).unwrap();
+        sweep_own_servers(temporary.path());
+        assert!(!path.exists());
+        assert!(!server.wait().unwrap().success());
+    }
+}

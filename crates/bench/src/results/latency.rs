@@ -22,7 +22,7 @@ pub struct Latency {
 
 impl Latency {
     /// What `micros`, a histogram in microseconds, says; none when it is empty.
-    pub(crate) fn of(micros: &Histogram<u64>) -> Option<Self> {
+    pub(crate) fn of(micros: &Histogram<u32>) -> Option<Self> {
         let at = |percent| micros.value_at_percentile(percent) as f64 / 1000.0;
         (!micros.is_empty()).then(|| Self {
             mean: micros.mean() / 1000.0,

@@ -99,7 +99,7 @@ pub(crate) fn outcome(
     }
     let mut latency = empty_histogram();
     for curve in working() {
-        latency.add(curve.latency()).expect("all histograms have the same bounds");
+        latency.add(curve.latency()).expect("a histogram grows to what is added");
     }
     let value = match quantity {
         Quantity::Operations | Quantity::Megabytes => client_values.iter().sum(),

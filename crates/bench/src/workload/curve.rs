@@ -38,7 +38,7 @@ pub(crate) struct Curve {
     last: Mark,
     /// Completions for each mark.
     stride: u64,
-    latency: Histogram<u64>,
+    latency: Histogram<u32>,
     bytes_read: u64,
 }
 
@@ -72,7 +72,7 @@ impl Curve {
     /// As [`Curve::complete`] for an operation that `began` later.
     pub(crate) fn complete_since(&mut self, began: Instant, now: Instant, bytes: u64) {
         let micros = u64::try_from(now.saturating_duration_since(began).as_micros()).unwrap_or(u64::MAX);
-        self.latency.saturating_record(micros.max(1));
+        self.latency.record(micros.clamp(1, LATENCY_MAX_MICROS)).expect("the histogram grows to its bound");
         self.last = Mark {
             after: now.saturating_duration_since(self.start),
             operations: self.last.operations + 1,
@@ -105,7 +105,7 @@ impl Curve {
     }
 
     /// How long its operations took, in microseconds.
-    pub(crate) fn latency(&self) -> &Histogram<u64> {
+    pub(crate) fn latency(&self) -> &Histogram<u32> {
         &self.latency
     }
 
@@ -152,9 +152,10 @@ impl Curve {
     }
 }
 
-/// A histogram of times in microseconds with three significant digits.
-pub(crate) fn empty_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_MAX_MICROS, 3).expect("the bounds are valid")
+/// A histogram of times in microseconds with three significant digits. It grows with the longest time: thousands of threads
+/// have one each.
+pub(crate) fn empty_histogram() -> Histogram<u32> {
+    Histogram::new(3).expect("three digits are valid")
 }
 
 #[cfg(test)]
@@ -195,6 +196,15 @@ mod tests {
         assert_eq!(curve.stop(), start + Duration::from_millis(50));
         let work = curve.between(start + Duration::from_millis(30), start + Duration::from_millis(50));
         assert!((work.operations - 20.0).abs() < 1e-9, "{work:?}");
+    }
+
+    #[test]
+    fn a_thread_with_short_operations_needs_little_memory() {
+        let (start, mut curve) = curve(&[5, 100]);
+        assert!(curve.latency().distinct_values() <= 10 * 1024, "{}", curve.latency().distinct_values());
+        curve.complete(start + Duration::from_secs(1 << 20), 1);
+        assert_eq!(curve.latency().len(), 3, "what is far too long counts as an hour");
+        assert!(curve.latency().max() < LATENCY_MAX_MICROS + LATENCY_MAX_MICROS / 1000);
     }
 
     #[test]

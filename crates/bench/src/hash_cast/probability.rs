@@ -30,8 +30,11 @@ pub fn ratio_at_least(queues: u32, flows_max: u32, ratio: u32) -> Vec<f64> {
             *sum += all - more;
         }
     }
-    let complement =
-        |(flows, below): (usize, f64)| if flows == 0 { 0.0 } else { (1.0 - below).clamp(0.0, 1.0) };
+    let complement = |(flows, below): (usize, f64)| {
+        let probability = 1.0 - below;
+        // What is smaller is what rounding leaves of nothing.
+        if flows == 0 || probability < 1e-13 { 0.0 } else { probability.min(1.0) }
+    };
     below.into_iter().enumerate().map(complement).collect()
 }
 

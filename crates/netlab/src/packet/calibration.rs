@@ -51,8 +51,9 @@ pub struct LinkCalibration {
 }
 
 pub(super) fn calibrate(network: &Network) -> io::Result<Calibration> {
-    let server = bind(network.server())?;
-    let links = network.clients().iter().map(|client| calibrate_link(network, &server, &bind(client)?));
+    let options = network.options();
+    let directions = [&options.to_clients, &options.to_server];
+    let links = network.clients().iter().map(|client| calibrate_link(directions, network.server(), client));
     Ok(Calibration { links: links.collect::<io::Result<_>>()? })
 }
 
@@ -60,9 +61,12 @@ fn bind(endpoint: &Endpoint) -> io::Result<UdpSocket> {
     endpoint.inside(|| UdpSocket::bind(SocketAddrV4::new(endpoint.address(), 0)))?
 }
 
-fn calibrate_link(network: &Network, server: &UdpSocket, client: &UdpSocket) -> io::Result<LinkCalibration> {
-    let options = network.options();
-    let (to_client, to_server) = (&options.to_clients, &options.to_server);
+pub(super) fn calibrate_link(
+    [to_client, to_server]: [&DirectionOptions; 2],
+    server: &Endpoint,
+    client: &Endpoint,
+) -> io::Result<LinkCalibration> {
+    let (server, client) = (&bind(server)?, &bind(client)?);
     let wait = longest(to_client) + longest(to_server) + PATIENCE;
     let mut round_trips = Vec::new();
     for number in 0..PINGS {
@@ -116,15 +120,20 @@ fn receive(socket: &UdpSocket, number: u64, wait: Duration) -> io::Result<bool> 
 
 /// Whether a datagram came before the deadline; its first bytes are then in `beginning`.
 fn arrives(socket: &UdpSocket, beginning: &mut [u8], deadline: Instant) -> io::Result<bool> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Ok(false);
-    }
-    socket.set_read_timeout(Some(left))?;
-    match socket.recv_from(beginning) {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(false),
-        Err(error) => Err(error),
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        socket.set_read_timeout(Some(left))?;
+        match socket.recv_from(beginning) {
+            Ok(_) => return Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Ok(false);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -33,11 +33,19 @@ pub struct Endpoint {
 impl Endpoint {
     /// Makes a machine for a port of the switch, and gives its device.
     pub(super) fn create(port: usize, tcp: &TcpOptions) -> io::Result<(Self, SyncDevice)> {
-        let address = address(port);
-        // Namespaces belong to threads; this one's is left with it.
-        let made = thread::scope(|scope| scope.spawn(|| create_here(address, tcp)).join());
-        let (namespace, device) = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (address, namespace) = (address(port), namespace()?);
+        let device = inside(&namespace, || {
+            let device = DeviceBuilder::new().name(DEVICE).build_sync()?;
+            device.set_nonblocking(true)?;
+            connect(DEVICE, address, tcp)?;
+            Ok::<_, io::Error>(device)
+        })??;
         Ok((Self { address, namespace }, device))
+    }
+
+    /// A machine that is connected already.
+    pub(super) fn new(address: Ipv4Addr, namespace: File) -> Self {
+        Self { address, namespace }
     }
 
     /// Its address.
@@ -58,34 +66,41 @@ impl Endpoint {
     }
 }
 
-fn create_here(address: Ipv4Addr, tcp: &TcpOptions) -> io::Result<(File, SyncDevice)> {
-    unshare(CloneFlags::CLONE_NEWNET)?;
-    let namespace = File::open("/proc/thread-self/ns/net")?;
+/// A new network namespace. It lives as long as this, or something in it.
+pub(super) fn namespace() -> io::Result<File> {
+    // Namespaces belong to threads; this one's is left with it.
+    let made = thread::spawn(|| {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        File::open("/proc/thread-self/ns/net")
+    });
+    made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Gives the machine that this thread is in its address, by a device that is there, and its TCP.
+pub(super) fn connect(device: &str, address: Ipv4Addr, tcp: &TcpOptions) -> io::Result<()> {
     set_tcp(tcp)?;
     // Nobody speaks IPv6 here; a kernel without it has no such file.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    let device = DeviceBuilder::new().name(DEVICE).build_sync()?;
-    device.set_nonblocking(true)?;
-    // Not by the builder: its calls for these are for root of the whole machine only.
+    // Not by calls on the device: those for its queue are for root of the whole machine only.
     let (mtu, packets) = (super::MTU_BYTES.to_string(), DEVICE_PACKETS_MAX.to_string());
-    ip(&["link", "set", DEVICE, "mtu", &mtu, "txqueuelen", &packets, "up"])?;
-    ip(&["address", "add", &format!("{address}/24"), "dev", DEVICE])?;
-    ip(&["link", "set", "lo", "up"])?;
-    if let Some(name) = &tcp.congestion_control {
-        control_congestion(address, name)?;
+    program("ip", &["link", "set", device, "mtu", &mtu, "txqueuelen", &packets, "up"])?;
+    program("ip", &["address", "add", &format!("{address}/24"), "dev", device])?;
+    program("ip", &["link", "set", "lo", "up"])?;
+    match &tcp.congestion_control {
+        Some(name) => control_congestion(device, address, name),
+        None => Ok(()),
     }
-    Ok((namespace, device))
 }
 
 /// Makes `name` control the congestion of all connections. The setting of the namespace would do so too, but takes only
 /// what the host lets ordinary users have; a route takes whatever the kernel has.
-fn control_congestion(address: Ipv4Addr, name: &str) -> io::Result<()> {
+fn control_congestion(device: &str, address: Ipv4Addr, name: &str) -> io::Result<()> {
     let [first, second, third, _] = address.octets();
     let network = format!("{first}.{second}.{third}.0/24");
     let source = address.to_string();
     let route =
-        ["route", "replace", &network, "dev", DEVICE, "scope", "link", "src", &source, "proto", "kernel"];
-    ip(&[&route[..], &["congctl", name]].concat()).map_err(|_| {
+        ["route", "replace", &network, "dev", device, "scope", "link", "src", &source, "proto", "kernel"];
+    program("ip", &[&route[..], &["congctl", name]].concat()).map_err(|_| {
         let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
         let known = fs::read_to_string(path).unwrap_or_default();
         let known = known.trim();
@@ -111,12 +126,12 @@ fn set(name: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("cannot set {path}: {error}")))
 }
 
-/// ip(8) in the namespace of this thread.
-fn ip(arguments: &[&str]) -> io::Result<()> {
-    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output()?;
+/// Runs ip(8) or tc(8) in the namespace of this thread.
+pub(super) fn program(name: &str, arguments: &[&str]) -> io::Result<()> {
+    let output = Command::new(name).args(arguments).stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(());
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), complaint.trim())))
+    Err(io::Error::other(format!("{name} {}: {}", arguments.join(" "), complaint.trim())))
 }

@@ -49,7 +49,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    fn check(&self) -> io::Result<()> {
+    pub(super) fn check(&self) -> io::Result<()> {
         if self.congestion_control.as_deref().is_some_and(|name| !is_algorithm(name)) {
             return Err(invalid(
                 "the name of a congestion control has from 1 to 15 letters, digits, - and _",
@@ -92,7 +92,7 @@ impl DirectionOptions {
     /// The longest way.
     pub const DELAY_MAX: Duration = Duration::from_secs(10);
 
-    fn check(&self) -> io::Result<()> {
+    pub(super) fn check(&self) -> io::Result<()> {
         if self.delay > Self::DELAY_MAX {
             return Err(invalid("the delay of a direction is at most 10 seconds"));
         }

@@ -146,10 +146,12 @@ fn send(mut stream: TcpStream) {
 
 fn receive(mut stream: TcpStream, received: &AtomicU64) {
     let mut block = vec![0; BLOCK_BYTES];
-    while let Ok(length) = stream.read(&mut block) {
-        if length == 0 {
-            return;
-        }
-        received.fetch_add(length as u64, Relaxed);
+    loop {
+        match stream.read(&mut block) {
+            Ok(length) if length > 0 => received.fetch_add(length as u64, Relaxed),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // It is shut down.
+            _ => return,
+        };
     }
 }

@@ -11,9 +11,21 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
 
-/// Small enough that a busy machine carries it: six clients, four queues, 20 Mbit/s.
-const SMALL: [&str; 10] =
-    ["--clients", "6", "--queues", "4", "--rate-mbit", "20", "--runs", "1", "--seconds", "2"];
+/// Small enough that a busy machine carries it: six clients, four queues, 20 Mbit/s, and windows that open at once.
+const SMALL: [&str; 12] = [
+    "--clients",
+    "6",
+    "--queues",
+    "4",
+    "--rate-mbit",
+    "20",
+    "--runs",
+    "1",
+    "--seconds",
+    "2",
+    "--congestion",
+    "reno",
+];
 
 /// Whether networks can be made here; a test that must be skipped says why.
 fn possible() -> bool {

@@ -32,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
     /// Held while data are appended: from finding the end until the data are taken.
     pub(crate) appending: tokio::sync::Mutex<()>,
+    /// Held while data of one open file take the place of another's: from dropping those until the new ones are taken.
+    pub(crate) overtaking: tokio::sync::RwLock<()>,
     /// Reads under way.
     pub(crate) fetches: Arc<Fetches>,
 }
@@ -77,6 +79,7 @@ impl Node {
             state: Mutex::new(state),
             gate: Arc::default(),
             appending: tokio::sync::Mutex::default(),
+            overtaking: tokio::sync::RwLock::default(),
             fetches: Arc::default(),
         }
     }

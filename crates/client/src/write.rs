@@ -162,6 +162,8 @@ impl OpenFile {
         self.check_not_lost()?;
         self.note_use(None);
         let range = offset..offset + data.len() as u64;
+        // Whoever waits for what is overtaken here waits for these data instead, and must find them.
+        let _overtaking = self.node.overtaking.read().await;
         self.overtake_others(&range).await;
         self.shared.forget_data(&self.node, range);
         if self.sync {
@@ -209,6 +211,7 @@ impl OpenFile {
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<()> {
         self.settle().await;
         if self.writer.overtaken.swap(false, Ordering::SeqCst) {
+            drop(self.node.overtaking.write().await);
             self.shared.settle(&self.node).await;
         }
         self.writer.state.lock().writeback.take_error().map_or(Ok(()), Err)

@@ -63,16 +63,25 @@ impl Mount {
         let mut attempts = 0;
         loop {
             let epoch = self.core.session().await?.epoch();
-            let Some(state_id) = file.v4.lock().lock else { return Ok(()) };
+            // The server forgets it with the last range. Whoever read by it then would be told that the locks are gone, also
+            // those that a delegation has granted since.
+            let held = {
+                let lock = &mut file.v4.lock().lock;
+                if last { lock.take() } else { *lock }
+            };
+            let Some(state_id) = held else { return Ok(()) };
             match self.unlock_once(file, (state_id, epoch), (offset, length), last).await {
                 Ok((unlocked, freed)) => {
                     let mut v4 = file.v4.lock();
-                    if v4.lock == Some(state_id) {
+                    if last || v4.lock == Some(state_id) {
                         v4.lock = (!freed).then_some(newest(unlocked.state_id));
                     }
                     return Ok(());
                 }
                 Err(error) => {
+                    if last && epoch == self.core.epoch() {
+                        file.v4.lock().lock.get_or_insert(state_id);
+                    }
                     self.after_state_error(file, (state_id, epoch), error, &mut attempts)?;
                     if epoch == self.core.epoch() && file.v4.lock().lock.is_none() {
                         return Err(Error::Revoked);

@@ -354,6 +354,9 @@ impl FileState {
             DelegationKind::Read => {
                 self.opens.iter().any(|open| open.access & share::WRITE != 0)
                     || self.delegations.iter().any(|d| d.kind == DelegationKind::Write)
+                    // NLM's users have nothing open. The holder would grant locks for reading without asking.
+                    || self.shares.iter().any(|share| share.access & share::WRITE != 0)
+                    || self.ranges.any_exclusive()
             }
             DelegationKind::Write => {
                 self.opens.iter().any(|open| open.client.id() != client.id())

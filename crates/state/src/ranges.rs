@@ -101,6 +101,11 @@ impl RangeTable {
         self.held.iter().any(|held| !matches!(held.owner, LockOwner::Nfs4 { client, .. } if client == mine))
     }
 
+    /// True when anybody has locked a range for writing.
+    pub(crate) fn any_exclusive(&self) -> bool {
+        self.held.iter().any(|held| held.exclusive)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.held.len()
     }

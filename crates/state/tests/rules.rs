@@ -200,6 +200,23 @@ fn share_reservations_exclude_each_other() {
 }
 
 #[test]
+fn no_delegation_is_granted_while_an_nlm_host_writes_or_locks_for_writing() {
+    let state = state();
+    let a = client(&state, "a");
+    let is_delegated = || delegated(&state, &a, T0).delegation.is_some();
+    let owner = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
+    let range = Range::new(0, 1).unwrap();
+    state.nlm_lock(FILE, &owner, (range, true), T0).unwrap();
+    assert!(!is_delegated(), "the holder would lock for reading without asking");
+    state.nlm_lock(FILE, &owner, (range, false), T0).unwrap();
+    let sharer = ShareOwner { host: "h".into(), handle: "x".into() };
+    state.share(FILE, sharer.clone(), (share::WRITE, 0), T0).unwrap();
+    assert!(!is_delegated());
+    state.unshare(FILE, &sharer);
+    assert!(is_delegated(), "nobody has anything against a lock for reading");
+}
+
+#[test]
 fn an_owner_that_opens_again_upgrades_and_can_downgrade_to_what_it_opened() {
     let state = state();
     let a = client(&state, "a");

@@ -18,7 +18,7 @@ use crate::protocol::Locking;
 pub enum LockKind {
     /// From exclusive locks.
     Shared,
-    /// From any lock. Over NFSv4 the file must be open for writing, unless a delegation is held.
+    /// From any lock. Over NFSv4 the file must be open for writing.
     Exclusive,
 }
 
@@ -87,7 +87,7 @@ impl OpenFile {
 
     async fn lock_at_server(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
         let exclusive = kind == LockKind::Exclusive;
-        let Some(_gate) = self.without_delegation().await? else {
+        let Some(_gate) = self.until_server_locks(exclusive).await? else {
             return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
         };
         let shared = &self.shared;
@@ -141,8 +141,9 @@ impl OpenFile {
         let range = absolute(range)?;
         {
             let state = self.node.state.lock();
-            let ours = state.locks.conflict(self.id, &range, kind == LockKind::Exclusive);
-            if ours.is_some() || state.is_delegated() || self.locks_locally() {
+            let exclusive = kind == LockKind::Exclusive;
+            let ours = state.locks.conflict(self.id, &range, exclusive);
+            if ours.is_some() || state.grants_locks(exclusive) || self.locks_locally() {
                 return Ok(ours.map(|held| Conflict {
                     range: held.range.clone(),
                     kind: if held.exclusive { LockKind::Exclusive } else { LockKind::Shared },
@@ -159,17 +160,17 @@ impl OpenFile {
         state.locks.of(self.id).map(|held| (held.range.clone(), kind(held.exclusive))).collect()
     }
 
-    /// The object's gate, when no delegation is held; one that is on its way back is helped along. `None` when one is held
-    /// after all.
-    async fn without_delegation(&self) -> Result<Option<OwnedMutexGuard<()>>> {
+    /// The object's gate, when no delegation is held that grants such locks; one that is on its way back is helped along.
+    /// `None` when one is held after all.
+    async fn until_server_locks(&self, exclusive: bool) -> Result<Option<OwnedMutexGuard<()>>> {
         loop {
             self.shared.protocol().before_lock(&self.node).await?;
             let gate = Arc::clone(&self.node.gate).lock_owned().await;
             let state = self.node.state.lock();
-            if state.is_delegated() {
+            if state.grants_locks(exclusive) {
                 return Ok(None);
             }
-            if state.delegation.is_none() {
+            if state.delegation.is_none() || state.is_delegated() {
                 drop(state);
                 return Ok(Some(gate));
             }
@@ -187,7 +188,7 @@ impl OpenFile {
         if state.locks.conflicts(self.id, range, exclusive) {
             return Some(false);
         }
-        if !state.is_delegated() && !self.locks_locally() {
+        if !state.grants_locks(exclusive) && !self.locks_locally() {
             return None;
         }
         state.locks.insert(self.id, range.clone(), exclusive);
@@ -234,7 +235,7 @@ impl OpenFile {
     }
 
     async fn unlock_at_server(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
-        let _gate = self.without_delegation().await?;
+        let _gate = self.until_server_locks(false).await?;
         if self.unlock_alone(range) {
             return Ok(());
         }

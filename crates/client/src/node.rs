@@ -104,6 +104,12 @@ impl NodeState {
         self.is_delegated() && self.delegation.is_some_and(|delegation| delegation.write)
     }
 
+    /// True while locks of this kind are ours to grant: under a delegation for reading others may hold shared locks that the
+    /// server does not know of either.
+    pub(crate) fn grants_locks(&self, exclusive: bool) -> bool {
+        if exclusive { self.is_write_delegated() } else { self.is_delegated() }
+    }
+
     /// True when no change of our own was answered since a request was sent at `asked`.
     pub(crate) fn is_unchanged_since(&self, asked: Instant) -> bool {
         self.changed.is_none_or(|changed| asked >= changed)
@@ -185,5 +191,27 @@ impl NodeTable {
     /// Forgets an object that the server no longer has.
     pub(crate) fn remove(&self, handle: &Handle) {
         self.nodes.lock().pop(handle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::nfs4::StateId;
+
+    use super::*;
+
+    #[test]
+    fn a_delegation_for_reading_grants_no_exclusive_locks() {
+        let node = Node::new(1, Handle(Bytes::new()), Arc::default());
+        let mut state = node.state.lock();
+        let (state_id, granted) = (StateId::ANONYMOUS, Instant::now());
+        let delegation = Delegation { state_id, write: false, returning: false, epoch: 0, granted };
+        assert!(!state.grants_locks(false) && !state.grants_locks(true));
+        state.delegation = Some(delegation);
+        assert!(state.grants_locks(false) && !state.grants_locks(true));
+        state.delegation = Some(Delegation { write: true, ..delegation });
+        assert!(state.grants_locks(false) && state.grants_locks(true));
+        state.delegation = Some(Delegation { write: true, returning: true, ..delegation });
+        assert!(!state.grants_locks(false) && !state.grants_locks(true));
     }
 }

@@ -86,7 +86,11 @@ impl Mount {
         let mut state = file.node.state.lock();
         let mut v4 = file.v4.lock();
         let wanted = LockAhead { range: range.clone(), exclusive, epoch };
-        if v4.lock.is_none() || v4.ahead.take_if(|ahead| *ahead == wanted).is_none() {
+        // A delegation that has come since may have granted others what is in its way.
+        if v4.lock.is_none()
+            || state.locks.conflicts(file.id, range, exclusive)
+            || v4.ahead.take_if(|ahead| *ahead == wanted).is_none()
+        {
             return false;
         }
         state.locks.insert(file.id, range.clone(), exclusive);

@@ -17,6 +17,9 @@ pub(crate) struct Known {
     /// When it was last answered that they are these, and not others, or that we have changed them: a request sent before that
     /// may have been carried out before or after.
     settled: Option<Instant>,
+    /// When it was last answered that they are these, whether they were known before or not: who tells something else and
+    /// was sent before that may have been carried out before or after.
+    confirmed: Option<Instant>,
     /// Something else was told, and it cannot be said which is the later: not even a delegation makes the attributes certain.
     doubtful: bool,
     /// A change of our own has told the new change attribute of a directory, and nothing else of it.
@@ -33,6 +36,7 @@ impl Known {
             attributes: None,
             asked: None,
             settled: None,
+            confirmed: None,
             doubtful: false,
             outdated: false,
             believed_until: None,
@@ -82,8 +86,9 @@ impl Known {
         timeouts: &AttributeTimeouts,
     ) {
         let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
-        let overlaps = self.settled.is_some_and(|settled| asked < settled);
-        if overlaps && (!same || self.doubtful) {
+        let crossed =
+            if same { self.doubtful && self.is_crossed(asked) } else { self.is_confirmed_after(asked) };
+        if crossed {
             return self.doubt(now);
         }
         if self.asked.is_some_and(|known| asked < known) {
@@ -107,10 +112,9 @@ impl Known {
         if !ours_alone {
             self.epoch += 1;
         }
-        let overlaps = self.settled.is_some_and(|settled| asked < settled);
         match after {
             // Who follows on what is known is later than that, whenever it was sent.
-            Some(after) if !overlaps || (ours_alone && !self.doubtful) => {
+            Some(after) if !self.is_confirmed_after(asked) || (ours_alone && !self.doubtful) => {
                 self.accept(after, (asked, now), timeouts, false);
             }
             Some(_) | None => self.doubt(now),
@@ -146,6 +150,16 @@ impl Known {
         self.settled = self.settled.max(Some(now));
     }
 
+    /// True when something was settled after a request was sent at `asked`.
+    fn is_crossed(&self, asked: Instant) -> bool {
+        self.settled.is_some_and(|settled| asked < settled)
+    }
+
+    /// As [`Known::is_crossed`], or the attributes were told once more after it.
+    fn is_confirmed_after(&self, asked: Instant) -> bool {
+        self.is_crossed(asked) || self.confirmed.is_some_and(|confirmed| asked < confirmed)
+    }
+
     fn accept(
         &mut self,
         new: Attributes,
@@ -167,6 +181,7 @@ impl Known {
         if !same {
             self.settled = self.settled.max(Some(now));
         }
+        self.confirmed = self.confirmed.max(Some(now));
         self.doubtful = false;
         self.outdated = false;
         self.attributes = Some(new);
@@ -319,6 +334,17 @@ mod tests {
             known.learn(file(2), at(start + 4 * S), &timeouts);
             assert!(known.is_of(&file(2)) && known.epoch() == 1);
         }
+    }
+
+    #[test]
+    fn who_tells_something_else_is_not_passed_over_for_having_been_sent_before_others_told_the_same() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), at(start), &timeouts);
+        // An OPEN that waited at the server while this was asked and answered.
+        known.learn(file(1), (start + 2 * S, start + 3 * S), &timeouts);
+        known.learn(file(2), (start + S, start + 4 * S), &timeouts);
+        assert!(known.certain().is_none(), "not even under the delegation that came with it");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod owner;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub(crate) const PREFIX: &str = "primetime-bench-";
 const MARK: &str = "owner.json";
 /// The file that tells which process serves a directory of our own.
 const SERVER: &str = "server.json";
+/// Permission bits of the group and of everybody.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// A mark is far shorter.
 const MARK_BYTES_MAX: usize = 4096;
 
@@ -80,17 +83,26 @@ pub(crate) fn mark_own_server(directory: &Path, server: u32) {
 pub(crate) fn sweep_own_servers(temporary: &Path) {
     let Ok(entries) = std::fs::read_dir(temporary) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let is_ours =
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) && path.is_dir();
-        if !is_ours || read(&path.join(MARK)).is_none_or(|owner| owner.life() != Life::Dead) {
+        if !is_of_this_user(&path) || read(&path.join(MARK)).is_none_or(|owner| owner.life() != Life::Dead) {
             continue;
         }
         if let Some(server) = read(&path.join(SERVER)).filter(|server| server.life() == Life::Alive) {
             stop(&server);
         }
-        // Somebody else's directory cannot be removed, and need not be.
+        // What is left of it is for the next time.
         let _ = std::fs::remove_dir_all(&path);
     }
+}
+
+/// Whether nobody else can have put anything there: everybody may make directories beside it, and name processes in them.
+fn is_of_this_user(path: &Path) -> bool {
+    let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    is_named_so
+        && path.symlink_metadata().is_ok_and(|found| {
+            found.is_dir()
+                && found.uid() == rustix::process::geteuid().as_raw()
+                && found.mode() & WRITABLE_BY_OTHERS == 0
+        })
 }
 
 fn stop(server: &Owner) {
@@ -114,14 +126,23 @@ fn text_of(owner: &Owner) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    /// As what it stands for is made, whatever the umask.
+    fn make_private(path: &Path) {
+        std::fs::create_dir(path).unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    }
 
     #[test]
     fn only_directories_of_dead_benchmarks_are_removed() {
         let temporary = tempfile::tempdir().unwrap();
         let make = |name: &str, owner: Option<&Owner>| {
             let path = temporary.path().join(name);
-            std::fs::create_dir_all(path.join("export")).unwrap();
+            make_private(&path);
+            std::fs::create_dir(path.join("export")).unwrap();
             if let Some(owner) = owner {
                 std::fs::write(path.join(MARK), text_of(owner).unwrap()).unwrap();
             }
@@ -144,10 +165,27 @@ mod tests {
     }
 
     #[test]
+    fn no_mark_is_believed_that_others_could_have_made() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("primetime-bench-planted");
+        make_private(&path);
+        let mut victim = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        mark_own_server(&path, victim.id());
+        let own = own_mark().unwrap();
+        std::fs::write(path.join(MARK), own.replace("\"started_ticks\":", "\"started_ticks\":9")).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o777)).unwrap();
+        sweep_own_servers(temporary.path());
+        assert!(path.exists() && victim.try_wait().unwrap().is_none());
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        sweep_own_servers(temporary.path());
+        assert!(!path.exists() && !victim.wait().unwrap().success());
+    }
+
+    #[test]
     fn the_server_of_a_dead_benchmark_is_stopped() {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("primetime-bench-dead");
-        std::fs::create_dir(&path).unwrap();
+        make_private(&path);
         let mut server = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         mark_own_server(&path, server.id());
         sweep_own_servers(temporary.path());

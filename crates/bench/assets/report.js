@@ -151,7 +151,9 @@
     const legend = { orient: "top", title: null, offset: 14 };
     const color = { field: "verdict", type: "nominal", scale: { domain: verdicts, range }, legend };
     const shape = { field: "verdict", type: "nominal", scale: { domain: verdicts, range: shapes }, legend };
-    const width = Math.max(200, inner(place) - 335);
+    // Beside the figure stand the names, of at most labelLimit pixels, and the ratios.
+    const longest = Math.max(...data.ratios.map((row) => row.row.length));
+    const width = Math.max(200, inner(place) - Math.max(335, 175 + Math.min(320, 6.5 * longest)));
     return draw(place, {
       data: { values: data.ratios },
       width, height: { step: 22 },
@@ -172,7 +174,9 @@
   function requestsFigure(place) {
     const delays = data.delays.filter((delay) => data.requests.some((row) => row.delay === delay));
     if (delays.length === 0) {
-      place.replaceChildren("No requests were counted.");
+      place.replaceChildren(data.studies.length > 0
+        ? "Experiments with factors are drawn below, in the form of their study; their requests are in the table."
+        : "No requests were counted.");
       return Promise.resolve();
     }
     const before = place.querySelector("select")?.value;

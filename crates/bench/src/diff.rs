@@ -92,11 +92,8 @@ pub fn diff(first: &Results, second: &Results) -> Diff {
             unit: left.setting.metric.unit.clone(),
             first: mean(left),
             second: mean(right),
-            ratio: ratio.map(|ratio| ratio.ratio()).filter(|ratio| ratio.is_finite()),
-            ci95: ratio
-                .and_then(|ratio| ratio.interval())
-                .map(|interval| [interval.low, interval.high])
-                .filter(|ends| ends.iter().all(|end| end.is_finite())),
+            ratio: ratio.and_then(|ratio| ratio.finite_ratio()),
+            ci95: ratio.and_then(|ratio| ratio.finite_interval()),
             verdict: decision.outcome,
             p_different: decision.p_different,
             p_same: decision.p_same,

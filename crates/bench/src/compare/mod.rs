@@ -101,12 +101,8 @@ fn comparison(
         baseline: baseline.setting.version.clone(),
         candidate: candidate.setting.version.clone(),
         delegations: candidate.setting.delegations,
-        ratio: log_ratio.map(|ratio| ratio.ratio()).filter(|ratio| ratio.is_finite()),
-        // Two runs that differ wildly can have an interval that ends beyond every number.
-        ci95: log_ratio
-            .and_then(|ratio| ratio.interval())
-            .map(|interval| [interval.low, interval.high])
-            .filter(|ends| ends.iter().all(|end| end.is_finite())),
+        ratio: log_ratio.and_then(|ratio| ratio.finite_ratio()),
+        ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
         verdict: decision.outcome,
         p_different: decision.p_different,
         p_same: decision.p_same,

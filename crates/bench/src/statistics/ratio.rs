@@ -72,6 +72,19 @@ impl LogRatio {
         Some(Interval { low: (self.mean_log - half).exp(), high: (self.mean_log + half).exp() })
     }
 
+    /// [`LogRatio::ratio`], unless it is beyond every number.
+    #[must_use]
+    pub fn finite_ratio(&self) -> Option<f64> {
+        Some(self.ratio()).filter(|ratio| ratio.is_finite())
+    }
+
+    /// The ends of [`LogRatio::interval`], unless they are beyond every number, as those of two runs that differ wildly can be.
+    #[must_use]
+    pub fn finite_interval(&self) -> Option<[f64; 2]> {
+        let Interval { low, high } = self.interval()?;
+        Some([low, high]).filter(|ends| ends.iter().all(|end| end.is_finite()))
+    }
+
     /// Two-sided p of "the ratio is 1". One run decides nothing (1); a difference without spread is certain (0).
     #[must_use]
     pub fn p_different(&self) -> f64 {

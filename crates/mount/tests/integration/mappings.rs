@@ -7,8 +7,8 @@ use std::path::Path;
 use client::Version;
 
 use crate::fixture::{Fixture, in_both_versions, pattern};
-use crate::mapping;
 use crate::other_process::OtherProcess;
+use crate::sys;
 
 in_both_versions! {
     processes_that_have_a_file_mapped_share_it
@@ -28,7 +28,7 @@ fn processes_that_have_a_file_mapped_share_it(version: Version) {
     let path = mounted.path("file");
     fs::write(&path, vec![0; LENGTH]).unwrap();
     let (file, mut other) = (open(&path), OtherProcess::start(&path));
-    let mut mine = mapping::writable(&file, LENGTH);
+    let mut mine = sys::map_writable(&file, LENGTH);
     mine[5000] = 11;
     assert_eq!(other.mapped(5000), 11);
     other.set_mapped(LENGTH - 1, 22);
@@ -50,7 +50,7 @@ fn what_was_written_to_a_mapping_is_on_the_server_when_the_file_is_closed(versio
     let path = mounted.path("file");
     fs::write(&path, vec![0; LENGTH]).unwrap();
     let file = open(&path);
-    let mut mapped = mapping::writable(&file, LENGTH);
+    let mut mapped = sys::map_writable(&file, LENGTH);
     mapped.copy_from_slice(&pattern(LENGTH));
     drop(mapped);
     drop(file);
@@ -62,7 +62,7 @@ fn a_mapping_shows_what_another_mount_has_written_once_the_file_is_opened_again(
     let (one, two) = (fixture.mount(version), fixture.mount(version));
     fs::write(one.path("file"), vec![1; LENGTH]).unwrap();
     let file = open(&two.path("file"));
-    let mapped = mapping::readable(&file, LENGTH);
+    let mapped = sys::map_readable(&file, LENGTH);
     assert!(mapped.iter().all(|byte| *byte == 1));
     open(&one.path("file")).write_all_at(&[2; LENGTH], 0).unwrap();
     drop(open(&two.path("file")));

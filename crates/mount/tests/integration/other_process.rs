@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use crate::mapping;
+use crate::sys;
 
 /// What tells the process which file it is about.
 const FILE: &str = "PRIMETIME_OTHER_PROCESS_FILE";
@@ -158,7 +158,7 @@ fn does_what_it_is_told() {
 
 /// The file as memory, from its first use on.
 fn in_memory<'a>(memory: &'a mut Option<MmapMut>, file: &File) -> &'a mut MmapMut {
-    memory.get_or_insert_with(|| mapping::writable(file, file.metadata().unwrap().len() as usize))
+    memory.get_or_insert_with(|| sys::map_writable(file, file.metadata().unwrap().len() as usize))
 }
 
 fn append(path: &Path, records: usize, letter: u8, locked: bool) {

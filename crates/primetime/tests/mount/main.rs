@@ -3,8 +3,6 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
-#[path = "../../../mount/tests/integration/mapping.rs"]
-mod mapping;
 mod processes;
 #[path = "../support/random.rs"]
 mod random;
@@ -13,3 +11,5 @@ mod ready;
 mod restarts;
 mod steps;
 mod subject;
+#[path = "../../../mount/tests/integration/sys.rs"]
+mod sys;

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, seek};
 use rustix::io::Errno;
 
-use crate::mapping;
 use crate::random::Random;
 use crate::subject::Subject;
+use crate::sys;
 
 /// What tells the process what to do: see [`Orders`].
 pub const ORDERS: &str = "PRIMETIME_STEPS";
@@ -186,7 +186,7 @@ impl Walker {
             return;
         }
         subject.begin(format!("{step}: read mapped"));
-        let mapping = mapping::readable(subject.file(file), length);
+        let mapping = sys::map_readable(subject.file(file), length);
         subject.compare("mapped", 0, &mapping);
     }
 
@@ -200,7 +200,7 @@ impl Walker {
         let (data, flushed) = (self.data(length), self.below(2) == 0);
         let subject = &mut self.subjects[index];
         subject.begin(format!("{step}: write mapped {length} at {offset}, flushed {flushed}"));
-        let mut mapping = mapping::writable(subject.file(file), there);
+        let mut mapping = sys::map_writable(subject.file(file), there);
         mapping[offset..offset + length].copy_from_slice(&data);
         if flushed {
             subject.done(mapping.flush());

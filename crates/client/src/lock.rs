@@ -123,6 +123,10 @@ impl OpenFile {
             Some(attributes) => {
                 let at = (asked, Instant::now());
                 state.known.learn(attributes, at, &self.shared.options.attribute_timeouts);
+                if state.known.certain().is_none() {
+                    // They crossed others that differ: what is cached may be from before the lock.
+                    state.known.forget_content();
+                }
             }
             None => {
                 state.known.forget_content();

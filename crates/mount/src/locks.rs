@@ -85,9 +85,10 @@ impl Tree {
         // Whoever had it before may have written.
         if inode.state.lock().cached != Some(inode.object.content()) {
             drop_pages_soon(self, inode).await;
-            if open.appends {
-                tell_end(self, inode, &held.file).await.map_err(errno::of)?;
-            }
+        }
+        // Whoever dropped the pages meanwhile has not told it the end.
+        if open.appends {
+            tell_end(self, inode, &held.file).await.map_err(errno::of)?;
         }
         Ok(())
     }

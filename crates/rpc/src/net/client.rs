@@ -5,11 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::driver::{DriverLimits, drive};
@@ -139,9 +142,9 @@ impl Client {
             partial_record_timeout: options.call_timeout,
         };
         let start = Box::new(move |link: Arc<Link>| {
-            let service = Arc::clone(&service);
+            let driver = drive(link, Arc::clone(&service), limits, std::future::pending());
             tokio::spawn(async move {
-                let ended = drive(link, service, limits, std::future::pending()).await;
+                let ended = driver.await;
                 tracing::debug!(%ended, "connection to the server ended");
             });
         });
@@ -293,6 +296,7 @@ impl Inner {
         arguments: impl FnOnce(&mut Encoder),
     ) -> Result<Reply, CallError> {
         let started = Instant::now();
+        let deadline = started + self.options.call_timeout;
         let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
         let header =
             CallHeader { xid, program, version, procedure, credential: self.options.credential.clone() };
@@ -301,10 +305,18 @@ impl Inner {
             return Err(CallError::TooLarge(frame.len()));
         }
         let bytes_sent = frame.len();
-        let deadline = tokio::time::Instant::now() + self.options.call_timeout;
-        let (sent, raw) = tokio::time::timeout_at(deadline, self.transmit(xid, frame.into()))
-            .await
-            .map_err(|_| CallError::Timeout)??;
+        let frame = Bytes::from(frame);
+        let first = match self.current() {
+            Some(link) => Some(self.attempt(&link, xid, &frame, deadline).await),
+            None => None,
+        };
+        let (sent, raw) = match first {
+            Some(Err(CallError::Disconnected)) if self.options.retransmit => {
+                self.transmit(xid, frame, deadline).await?
+            }
+            Some(answered) => answered?,
+            None => self.transmit(xid, frame, deadline).await?,
+        };
         let mut results = raw.rest;
         message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
         Ok(Reply {
@@ -326,8 +338,46 @@ impl Inner {
         }
     }
 
-    /// Sends the frame until it is answered, once unless calls are retransmitted.
-    async fn transmit(&self, xid: u32, frame: bytes::Bytes) -> Result<(Instant, RawReply), CallError> {
+    /// Sends the frame over `link` and waits for the answer. The link keeps the time, for all calls with one timer.
+    async fn attempt(
+        &self,
+        link: &Arc<Link>,
+        xid: u32,
+        frame: &Bytes,
+        deadline: Instant,
+    ) -> Result<(Instant, RawReply), CallError> {
+        let sent = Instant::now();
+        let limit = self.options.attempt_timeout.filter(|_| self.options.retransmit);
+        let until = limit.map_or(deadline, |limit| deadline.min(sent + limit));
+        match Link::send(&**link, xid, frame.clone(), until)?.answer().await {
+            Err(CallError::Timeout) if until < deadline => {
+                self.give_up(link);
+                Err(CallError::Disconnected)
+            }
+            answered => answered.map(|reply| (sent, reply)),
+        }
+    }
+
+    /// Sends the frame until it is answered, once unless calls are retransmitted, over connections that may have to be made.
+    fn transmit(
+        &self,
+        xid: u32,
+        frame: Bytes,
+        deadline: Instant,
+    ) -> BoxFuture<'_, Result<(Instant, RawReply), CallError>> {
+        // Few calls come here; the others are not to carry what it takes.
+        Box::pin(async move {
+            let sent = tokio::time::timeout_at(deadline, self.transmit_without_end(xid, &frame, deadline));
+            sent.await.unwrap_or(Err(CallError::Timeout))
+        })
+    }
+
+    async fn transmit_without_end(
+        &self,
+        xid: u32,
+        frame: &Bytes,
+        deadline: Instant,
+    ) -> Result<(Instant, RawReply), CallError> {
         let mut pause = RECONNECT_PAUSE;
         loop {
             let link = match self.open().await {
@@ -339,24 +389,9 @@ impl Inner {
                 }
                 Err(error) => return Err(error),
             };
-            let sent = Instant::now();
-            let answered = match link.send(xid, frame.clone()) {
-                Ok(pending) => match self.options.attempt_timeout.filter(|_| self.options.retransmit) {
-                    Some(limit) => match tokio::time::timeout(limit, pending.answer()).await {
-                        Ok(answered) => answered,
-                        Err(_) => {
-                            self.give_up(&link);
-                            Err(CallError::Disconnected)
-                        }
-                    },
-                    None => pending.answer().await,
-                },
-                Err(error) => Err(error),
-            };
-            match answered {
-                Ok(reply) => return Ok((sent, reply)),
+            match self.attempt(&link, xid, frame, deadline).await {
                 Err(CallError::Disconnected) if self.options.retransmit => {}
-                Err(error) => return Err(error),
+                answered => return answered,
             }
         }
     }

@@ -61,6 +61,8 @@ pub async fn serve_datagrams<S: Service>(
     let mut buffer = vec![0; options.call_bytes_max + 1];
     loop {
         tokio::select! {
+            // Calls that can end do so before the next is received: they leave room for it.
+            biased;
             () = &mut stop => return Ok(()),
             Some((key, sender, length, reply)) = answering.next(), if !answering.is_empty() => {
                 let reply = reply.map(|reply| server.bounded(reply, length));

@@ -6,11 +6,12 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::link::{Link, RawReply};
@@ -59,13 +60,25 @@ const KEPT_BUFFER_BYTES: usize = 64 << 10;
 type Outcome = std::thread::Result<Option<Vec<u8>>>;
 
 /// Runs a connection to its end. `stop` ends it when its calls are answered.
-pub(super) async fn drive<S: Service>(
+pub(super) fn drive<S: Service>(
     link: Arc<Link>,
     service: Arc<S>,
     limits: DriverLimits,
     stop: impl Future<Output = ()> + Send,
-) -> Ended {
+) -> impl Future<Output = Ended> + Send {
+    // Before the first poll, which may never come.
     service.connected();
+    let end = End { link: Arc::clone(&link), service: Arc::clone(&service) };
+    run(link, service, limits, stop, end)
+}
+
+async fn run<S: Service>(
+    link: Arc<Link>,
+    service: Arc<S>,
+    limits: DriverLimits,
+    stop: impl Future<Output = ()> + Send,
+    end: End<S>,
+) -> Ended {
     let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
     let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
         AssertUnwindSafe(answer(Arc::clone(&service), Arc::clone(&connection), header, record, buffer))
@@ -79,6 +92,7 @@ pub(super) async fn drive<S: Service>(
         spare: None,
         buffer: Vec::new(),
         partial_since: None,
+        corked: false,
         stopping: false,
         make,
     };
@@ -91,22 +105,43 @@ pub(super) async fn drive<S: Service>(
         if let Poll::Ready(ended) = driver.poll(context) {
             return Poll::Ready(ended);
         }
-        let Some(since) = driver.partial_since else { return Poll::Pending };
-        let deadline = tokio::time::Instant::from_std(since + limits.partial_record_timeout);
-        if timer.deadline() != deadline {
-            timer.as_mut().reset(deadline);
+        loop {
+            let partial = driver.partial_since.map(|since| since + limits.partial_record_timeout);
+            let alarm = link.alarm();
+            let Some(deadline) = partial.into_iter().chain(alarm).min() else { return Poll::Pending };
+            if timer.deadline() != deadline {
+                timer.as_mut().reset(deadline);
+            }
+            if timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            if partial.is_some_and(|partial| partial <= deadline) {
+                return Poll::Ready(Ended::PartialRecord);
+            }
+            link.expire(deadline);
         }
-        timer.as_mut().poll(context).map(|()| Ended::PartialRecord)
     })
     .await;
     let Driver { mut parked, .. } = driver;
-    link.close();
-    service.disconnected(link.id());
+    drop(end);
     if !parked.is_empty() {
         // What was begun is brought to its end, so that a retry finds its result.
         tokio::spawn(async move { while parked.next().await.is_some() {} });
     }
     ended
+}
+
+/// Closes the connection when its task ends, be it that the task is dropped: nobody else would tell who waits on it.
+struct End<S: Service> {
+    link: Arc<Link>,
+    service: Arc<S>,
+}
+
+impl<S: Service> Drop for End<S> {
+    fn drop(&mut self) {
+        self.link.close();
+        self.service.disconnected(self.link.id());
+    }
 }
 
 /// Answers a call; the reply has the room for a record mark in front, filled in.
@@ -151,6 +186,8 @@ struct Driver<'a, H, M> {
     /// Small replies of a pass, one after the other: they leave in one piece.
     buffer: Vec<u8>,
     partial_since: Option<Instant>,
+    /// Several callers of ours were answered at once and have not had their turn yet.
+    corked: bool,
     stopping: bool,
     make: M,
 }
@@ -169,6 +206,10 @@ where
 
     fn passes(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
         self.link.outgoing.register(context.waker());
+        if std::mem::take(&mut self.corked) {
+            self.link.outgoing.uncork();
+            self.flush(context)?;
+        }
         for _ in 0..PASSES_MAX {
             if self.link.outgoing.is_closed() {
                 return Ok(Poll::Ready(Ended::ByUs));
@@ -177,6 +218,11 @@ where
             let was_full = self.is_full();
             let progressed = self.read(context)?;
             self.flush(context)?;
+            if self.corked {
+                // Behind the callers that were answered, which are to make their next calls first.
+                context.waker().wake_by_ref();
+                return Ok(Poll::Pending);
+            }
             let progressed = progressed || (was_full && !self.is_full());
             if self.stopping && self.parked.is_empty() && self.link.outgoing.bytes() == 0 {
                 return Ok(Poll::Ready(Ended::ByUs));
@@ -230,6 +276,11 @@ where
         match message::decode(&mut decoder).map_err(Ended::Message)? {
             Message::Reply { xid } => {
                 let received = Instant::now();
+                if !self.corked && self.reader.is_partial() {
+                    // Others are answered right behind, at least in part.
+                    self.corked = true;
+                    self.link.outgoing.cork();
+                }
                 self.link.deliver(xid, RawReply { rest: decoder, bytes, received });
             }
             Message::BadCall { xid, refusal } => {

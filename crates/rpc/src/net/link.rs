@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use xdr::{Decoder, Encode, Encoder};
 
 use super::outgoing::Outgoing;
@@ -38,8 +40,22 @@ pub(super) struct Link {
     pub(super) outgoing: Outgoing,
     open: AtomicBool,
     next_xid: AtomicU32,
-    pending: Mutex<BTreeMap<u32, oneshot::Sender<RawReply>>>,
+    calls: Mutex<Calls>,
     itself: Weak<Link>,
+}
+
+/// Calls of ours that wait for their answers.
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: BTreeMap<u32, Waiting>,
+    /// When the driver looks for those whose time is over; not after the first of them.
+    alarm: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    caller: oneshot::Sender<Result<RawReply, CallError>>,
+    deadline: Instant,
 }
 
 impl Link {
@@ -54,7 +70,7 @@ impl Link {
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
             next_xid: AtomicU32::new(1),
-            pending: Mutex::default(),
+            calls: Mutex::default(),
             itself: itself.clone(),
         }))
     }
@@ -63,31 +79,67 @@ impl Link {
         self.next_xid.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Sends a framed call whose answer is expected. The receiver fails when the connection is lost.
-    pub(super) fn send(&self, xid: u32, frame: Bytes) -> Result<Pending, CallError> {
-        let (sender, receiver) = oneshot::channel();
-        {
-            let mut pending = self.pending.lock();
-            if pending.len() >= PENDING_MAX {
-                return Err(CallError::Busy);
-            }
-            pending.insert(xid, sender);
-        }
-        let waiting = Pending { xid, link: self.itself.clone(), receiver };
+    /// Sends a framed call whose answer is expected until `deadline`: then, the receiver is told [`CallError::Timeout`]. It fails
+    /// when the connection is lost.
+    pub(super) fn send<L: Deref<Target = Self>>(
+        link: L,
+        xid: u32,
+        frame: Bytes,
+        deadline: Instant,
+    ) -> Result<Pending<L>, CallError> {
+        let (caller, receiver) = oneshot::channel();
+        let is_first_to_end = link.expect(xid, Waiting { caller, deadline })?;
+        let pending = Pending { xid, link, is_over: false, receiver };
+        let link = &*pending.link;
         // Checked after the entry stands: whoever closes the link empties the table afterwards.
-        if !self.is_open() || !self.outgoing.push(frame) {
+        if !link.is_open() || !link.outgoing.push(frame) {
             return Err(CallError::Disconnected);
         }
-        self.outgoing.flush_from_caller(&self.stream);
-        Ok(waiting)
+        if is_first_to_end {
+            link.outgoing.wake_driver();
+        }
+        link.outgoing.flush_from_caller(&link.stream);
+        Ok(pending)
+    }
+
+    /// Notes a call that is about to be sent. True when the driver has to set its timer.
+    fn expect(&self, xid: u32, waiting: Waiting) -> Result<bool, CallError> {
+        let mut calls = self.calls.lock();
+        if calls.waiting.len() >= PENDING_MAX {
+            return Err(CallError::Busy);
+        }
+        let is_first_to_end = calls.alarm.is_none_or(|alarm| waiting.deadline < alarm);
+        if is_first_to_end {
+            calls.alarm = Some(waiting.deadline);
+        }
+        calls.waiting.insert(xid, waiting);
+        Ok(is_first_to_end)
     }
 
     /// Hands a reply to its caller. One that nobody waits for is dropped: its caller has given up.
     pub(super) fn deliver(&self, xid: u32, reply: RawReply) {
-        let waiting = self.pending.lock().remove(&xid);
-        if let Some(sender) = waiting {
+        let waiting = self.calls.lock().waiting.remove(&xid);
+        if let Some(waiting) = waiting {
             // The caller may give up at this very moment.
-            let _ = sender.send(reply);
+            let _ = waiting.caller.send(Ok(reply));
+        }
+    }
+
+    /// When [`Link::expire`] is to be called, if at all.
+    pub(super) fn alarm(&self) -> Option<Instant> {
+        self.calls.lock().alarm
+    }
+
+    /// Tells the callers whose time is over, and sets the alarm for the first of the others. Calls come in the order of their
+    /// deadlines or nearly so, so that the alarm goes off about once in the time that a call may take.
+    pub(super) fn expire(&self, now: Instant) {
+        let mut calls = self.calls.lock();
+        let expired: Vec<_> = calls.waiting.extract_if(.., |_, waiting| waiting.deadline <= now).collect();
+        calls.alarm = calls.waiting.values().map(|waiting| waiting.deadline).min();
+        drop(calls);
+        for (_, waiting) in expired {
+            // The caller may give up at this very moment.
+            let _ = waiting.caller.send(Err(CallError::Timeout));
         }
     }
 
@@ -95,29 +147,32 @@ impl Link {
     pub(super) fn close(&self) {
         self.open.store(false, Ordering::SeqCst);
         self.outgoing.close();
-        self.pending.lock().clear();
+        self.calls.lock().waiting.clear();
     }
 }
 
 /// A call under way. Dropping it forgets the call.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct Pending<L: Deref<Target = Link>> {
     xid: u32,
-    link: Weak<Link>,
-    receiver: oneshot::Receiver<RawReply>,
+    link: L,
+    is_over: bool,
+    receiver: oneshot::Receiver<Result<RawReply, CallError>>,
 }
 
-impl Pending {
+impl<L: Deref<Target = Link>> Pending<L> {
     /// Waits for the answer.
     pub(super) async fn answer(mut self) -> Result<RawReply, CallError> {
-        (&mut self.receiver).await.map_err(|_| CallError::Disconnected)
+        let answer = (&mut self.receiver).await;
+        self.is_over = true;
+        answer.unwrap_or(Err(CallError::Disconnected))
     }
 }
 
-impl Drop for Pending {
+impl<L: Deref<Target = Link>> Drop for Pending<L> {
     fn drop(&mut self) {
-        if let Some(link) = self.link.upgrade() {
-            link.pending.lock().remove(&self.xid);
+        if !self.is_over {
+            self.link.calls.lock().waiting.remove(&self.xid);
         }
     }
 }
@@ -166,11 +221,12 @@ impl Connection for Link {
         let xid = self.next_xid();
         let header = CallHeader { xid, program, version, procedure, credential };
         let frame = frame_call(&header, |e| e.buffer_mut().extend_from_slice(&arguments));
-        let sent = self.send(xid, frame.into());
+        let sent = match self.itself.upgrade() {
+            Some(link) => Self::send(link, xid, frame.into(), Instant::now() + timeout),
+            None => Err(CallError::Disconnected),
+        };
         Box::pin(async move {
-            let reply =
-                tokio::time::timeout(timeout, sent?.answer()).await.map_err(|_| CallError::Timeout)??;
-            let mut rest = reply.rest;
+            let mut rest = sent?.answer().await?.rest;
             message::decode_reply(&mut rest).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
             Ok(rest.rest())
         })

@@ -26,6 +26,8 @@ struct Queue {
     writing: bool,
     /// The socket took no more; the driver waits for it to.
     blocked: bool,
+    /// The driver has answered several callers at once, and writes for all of them when they have had their turn.
+    corked: bool,
     closed: bool,
     driver: Option<Waker>,
 }
@@ -64,6 +66,13 @@ impl Outgoing {
         }
     }
 
+    /// The driver is to look at what there is for it.
+    pub(super) fn wake_driver(&self) {
+        if let Some(driver) = &self.queue.lock().driver {
+            driver.wake_by_ref();
+        }
+    }
+
     /// True while the driver must wait for the socket.
     pub(super) fn is_blocked(&self) -> bool {
         self.queue.lock().blocked
@@ -85,18 +94,31 @@ impl Outgoing {
         self.queue.lock().closed
     }
 
-    /// Writes what is queued, from the calling task, unless another task is at it or the socket is known to be full.
+    /// Callers leave their frames here until [`Outgoing::uncork`]: the driver, which calls this, will have its turn behind
+    /// them and write all at once.
+    pub(super) fn cork(&self) {
+        self.queue.lock().corked = true;
+    }
+
+    /// Callers write again themselves.
+    pub(super) fn uncork(&self) {
+        self.queue.lock().corked = false;
+    }
+
+    /// Writes what is queued, from the calling task, unless another task is at it or will be, or the socket is known to be
+    /// full.
     pub(super) fn flush_from_caller(&self, stream: &TcpStream) {
-        if self.queue.lock().blocked {
-            return;
+        {
+            let queue = self.queue.lock();
+            if queue.blocked || queue.corked {
+                return;
+            }
         }
         match self.flush(stream) {
             Ok(Flushed::Done) => {}
             Ok(Flushed::Blocked) | Err(_) => {
                 // The driver waits for the socket, or finds the error itself.
-                if let Some(driver) = &self.queue.lock().driver {
-                    driver.wake_by_ref();
-                }
+                self.wake_driver();
             }
         }
     }

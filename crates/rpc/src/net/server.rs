@@ -84,15 +84,15 @@ pub async fn serve<S: Service>(
             continue;
         };
         let Ok(link) = Link::new(stream) else { continue };
-        let (service, mut stopped) = (Arc::clone(&service), stopped.clone());
+        let mut stopped = stopped.clone();
+        let stop = async move {
+            // The sender outlives every connection.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        };
+        let peer = crate::Connection::peer(&*link);
+        let driver = drive(link, Arc::clone(&service), limits(&options), stop);
         connections.spawn(async move {
-            let peer = crate::Connection::peer(&*link);
-            let stop = async move {
-                // The sender outlives every connection.
-                let _ = stopped.wait_for(|stopped| *stopped).await;
-            };
-            let ended = drive(link, service, limits(&options), stop).await;
-            log(peer, &ended);
+            log(peer, &driver.await);
             drop(place);
         });
     }

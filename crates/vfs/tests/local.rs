@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -754,4 +754,53 @@ fn large_ranges_are_reserved_whole_or_not_at_all() {
     assert!(matches!(block_on(server.allocate(&root(), &file, 0, all + (1 << 30))), Err(Error::NoSpace)));
     assert_eq!(block_on(server.attributes(&file)).expect("attributes").size, length + 3);
     restore_thread_identity().expect("restores the ids");
+}
+
+#[test]
+fn a_change_attribute_never_stands_for_data_from_before_a_write_that_was_answered() {
+    const BYTES: usize = 1 << 20;
+    const LAST: usize = 4096;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    fs::write(dir.path().join("file"), vec![0; BYTES]).expect("writes");
+    let server = Local::open(dir.path(), &quick(HandleMode::Auto)).expect("opens the export");
+    let file = lookup(&server, "file").expect("exists");
+    let (answered, looks, mut stale) = (AtomicU64::new(0), AtomicU64::new(0), Vec::new());
+    let write = |version: u8| {
+        let data = Bytes::from(vec![version; BYTES]);
+        block_on(server.write(&root(), &file, 0, data, Stability::Unstable)).expect("writes");
+        answered.store(version.into(), Ordering::SeqCst);
+        // The reader gets to see how it is now.
+        let enough = looks.load(Ordering::SeqCst) + 3;
+        while looks.load(Ordering::SeqCst) < enough {
+            std::thread::yield_now();
+        }
+    };
+    let look = || {
+        let change = block_on(server.attributes(&file)).expect("attributes").change;
+        looks.fetch_add(1, Ordering::SeqCst);
+        change
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            (1..=100).for_each(write);
+            restore_thread_identity().expect("restores the ids");
+        });
+        while !writer.is_finished() {
+            let (mut kept, of) = (Vec::new(), look());
+            block_on(server.read(&root(), &file, (BYTES - LAST) as u64, LAST, &mut kept)).expect("reads");
+            // Until the change attribute moves a client takes what it has kept for the latest.
+            while !writer.is_finished() {
+                let latest = answered.load(Ordering::SeqCst);
+                if look() != of {
+                    break;
+                }
+                let oldest = kept.iter().map(|byte| u64::from(*byte)).min();
+                if oldest < Some(latest) {
+                    stale.push((oldest, latest));
+                }
+            }
+        }
+    });
+    restore_thread_identity().expect("restores the ids");
+    assert!(stale.is_empty(), "(kept, answered) {stale:?}");
 }

@@ -5,6 +5,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::ServeOptions;
 use super::control::Controlled;
-use super::exports::{Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
+use super::exports::{ExportSpec, Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
 use super::host_caller::HostCaller;
 use super::identity;
 use super::metrics::MetricsServer;
@@ -88,7 +89,7 @@ impl Running {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(options: &ServeOptions) -> Result<Self, StartError> {
-        Self::start_with(options, || listen(options.listen)).await
+        start_with(options, Box::new(|| listen(options.listen))).await
     }
 
     /// Starts to serve on a socket that listens already, whatever the options say of an address.
@@ -102,17 +103,80 @@ impl Running {
         listener: std::net::TcpListener,
         options: &ServeOptions,
     ) -> Result<Self, StartError> {
-        Self::start_with(options, || {
+        let listen = || {
             listener.set_nonblocking(true)?;
             TcpListener::from_std(listener)
-        })
-        .await
+        };
+        start_with(options, Box::new(listen)).await
     }
 
-    async fn start_with(
-        options: &ServeOptions,
-        listen: impl FnOnce() -> io::Result<TcpListener>,
-    ) -> Result<Self, StartError> {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where its counters are told, if anywhere.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// What commands look at and work on.
+    pub fn controlled(&self) -> Controlled {
+        Controlled {
+            address: self.address,
+            started: self.started,
+            recaller: self.recaller.clone(),
+            keeper: Arc::clone(&self.keeper),
+            programs: Arc::clone(&self.programs),
+        }
+    }
+
+    /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their
+    /// handles, open files and locks. The other options wait for the next start; which of them differ is told.
+    ///
+    /// # Errors
+    /// See [`ExportsError`]; then everything is as it was.
+    pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
+        let (keeper, exports, hides) =
+            (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
+        let reloaded = reload_by(keeper, exports, hides).await?;
+        Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
+    }
+
+    /// Takes no more requests, answers those under way, and ends.
+    ///
+    /// # Errors
+    /// What ended the server before.
+    pub async fn stop(self) -> io::Result<()> {
+        self.side.stop().await;
+        // A server that has ended takes no message.
+        let _ = self.stop.send(());
+        let ended = self.task.await.map_err(io::Error::other)?;
+        // A callback under way may still hold them; the next server must not find them open.
+        if let Some(records) = self.records {
+            tokio::task::spawn_blocking(move || records.close()).await.map_err(io::Error::other)?;
+        }
+        ended
+    }
+
+    /// Runs until the server ends by itself.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub async fn ended(&mut self) -> io::Result<()> {
+        (&mut self.task).await.map_err(io::Error::other)?
+    }
+}
+
+/// What gives the socket to listen on.
+type Listen<'a> = Box<dyn FnOnce() -> io::Result<TcpListener> + Send + 'a>;
+
+/// In a box, as what is generic or a future is compiled again in every crate that uses it: with this one, the whole server.
+fn start_with<'a>(
+    options: &'a ServeOptions,
+    listen: Listen<'a>,
+) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send + 'a>> {
+    Box::pin(async move {
         let identity = prepare_state(options)?;
         let Prepared { mut programs, keeper, recaller, records, restart } =
             programs(options, identity).await?;
@@ -154,7 +218,7 @@ impl Running {
                 never = tick_forever(ticked) => match never {},
             }
         });
-        Ok(Self {
+        Ok(Running {
             address,
             metrics: metrics_address,
             options: options.clone(),
@@ -167,64 +231,16 @@ impl Running {
             records,
             side,
         })
-    }
+    })
+}
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Where its counters are told, if anywhere.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics
-    }
-
-    /// What commands look at and work on.
-    pub fn controlled(&self) -> Controlled {
-        Controlled {
-            address: self.address,
-            started: self.started,
-            recaller: self.recaller.clone(),
-            keeper: Arc::clone(&self.keeper),
-            programs: Arc::clone(&self.programs),
-        }
-    }
-
-    /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their
-    /// handles, open files and locks. The other options wait for the next start; which of them differ is told.
-    ///
-    /// # Errors
-    /// See [`ExportsError`]; then everything is as it was.
-    pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
-        let (keeper, exports, hides) =
-            (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
-        let reloaded = on_a_thread(async move { keeper.reload(&exports, hides).await }).await?;
-        Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
-    }
-
-    /// Takes no more requests, answers those under way, and ends.
-    ///
-    /// # Errors
-    /// What ended the server before.
-    pub async fn stop(self) -> io::Result<()> {
-        self.side.stop().await;
-        // A server that has ended takes no message.
-        let _ = self.stop.send(());
-        let ended = self.task.await.map_err(io::Error::other)?;
-        // A callback under way may still hold them; the next server must not find them open.
-        if let Some(records) = self.records {
-            tokio::task::spawn_blocking(move || records.close()).await.map_err(io::Error::other)?;
-        }
-        ended
-    }
-
-    /// Runs until the server ends by itself.
-    ///
-    /// # Errors
-    /// What ended it.
-    pub async fn ended(&mut self) -> io::Result<()> {
-        (&mut self.task).await.map_err(io::Error::other)?
-    }
+/// In a box for the same reason as [`start_with`].
+fn reload_by(
+    keeper: Arc<Keeper>,
+    exports: Vec<ExportSpec>,
+    hides: bool,
+) -> Pin<Box<dyn Future<Output = Result<Reloaded, ExportsError>> + Send>> {
+    Box::pin(on_a_thread(async move { keeper.reload(&exports, hides).await }))
 }
 
 fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {

@@ -150,7 +150,7 @@ impl Export {
         if let Some(size) = set.size {
             let data = self.data_descriptor(object, Purpose::Write)?;
             self.acting.become_caller(who)?;
-            ftruncate(&*data, size)?;
+            self.change_data(object, || Ok(ftruncate(&*data, size)?))?;
         }
         self.acting.become_caller(who)?;
         set_owner(fd, set)?;

@@ -80,6 +80,11 @@ impl Changes {
         }
     }
 
+    /// True where a change through us gets a new value at its end, whatever its time is.
+    pub(super) fn is_counted(&self) -> bool {
+        matches!(self, Self::Coarse(_))
+    }
+
     /// True when a file whose last change is at `time_ns` now cannot be changed any more without a new time.
     pub(super) fn is_past(&self, time_ns: i64) -> bool {
         match self {

@@ -28,9 +28,7 @@ impl Export {
         let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(target));
         let copied = move || {
             export.acting.become_caller(&who)?;
-            let copied = copy_all(&fds, span);
-            export.moved(&changed);
-            copied
+            export.change_data(&changed, || copy_all(&fds, span))
         };
         let count = self.pool.run(copied).await?;
         Ok(Written { count, stability: Stability::Unstable })
@@ -47,9 +45,7 @@ impl Export {
         let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(target));
         let cloned = move || {
             export.acting.become_caller(&who)?;
-            let cloned = sys::clone_range(from.as_fd(), to.as_fd(), span);
-            export.moved(&changed);
-            Ok(cloned?)
+            export.change_data(&changed, || Ok(sys::clone_range(from.as_fd(), to.as_fd(), span)?))
         };
         self.pool.run(cloned).await?;
         match self.durability {

@@ -131,9 +131,7 @@ impl Export {
         let fd = self.data_descriptor(object, Purpose::Write)?;
         // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
         self.acting.become_caller(who)?;
-        let written = write_all(&fd, data, offset);
-        self.moved(object);
-        written
+        self.change_data(object, || write_all(&fd, data, offset))
     }
 
     /// A descriptor that reads: one open for writing as well will do.

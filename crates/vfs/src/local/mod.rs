@@ -11,7 +11,8 @@
 //!
 //! **Change attribute**: the time of the last change in nanoseconds. Where the kernel's timestamps are too coarse
 //! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), changes
-//! that are made through us within a tick are counted; `change` has the scheme.
+//! that are made through us within a tick are counted; `change` has the scheme. A file whose attributes were asked for in the middle
+//! of a write through us gets a new time at the end of that write; `writing` says why.
 //!
 //! **Cookies**: the kernel's positions in a directory. On ext4, xfs, btrfs and tmpfs (since Linux 6.6) entries that stay are
 //! listed once while others come and go. On file systems that number entries anew at every listing, as ramfs and older
@@ -55,6 +56,7 @@ mod sync;
 mod sys;
 mod walk;
 mod watch;
+mod writing;
 mod xattrs;
 
 use std::fmt;

@@ -12,6 +12,7 @@ use super::persistent::Persistent;
 use super::pool::Handle as PoolHandle;
 use super::stat;
 use super::sync::SyncGroup;
+use super::writing::Writing;
 use crate::{FileKind, Handle, Identity, ObjectId};
 
 /// An object of a [`Local`](super::Local) that has been found.
@@ -35,6 +36,7 @@ pub(super) struct Object {
     pub(super) used: AtomicBool,
     pub(super) verified: Mutex<Option<Verified>>,
     pub(super) syncs: SyncGroup,
+    pub(super) writing: Writing,
     /// Held while the position of the directory descriptor is in use.
     pub(super) stream: Mutex<()>,
     /// Set when it has lost its last name: who frees its space, when that is much.
@@ -89,6 +91,7 @@ impl Object {
             used: AtomicBool::new(true),
             verified: Mutex::new(None),
             syncs: SyncGroup::default(),
+            writing: Writing::default(),
             stream: Mutex::new(()),
             freed_by: OnceLock::new(),
             descriptors: RwLock::new(descriptors),

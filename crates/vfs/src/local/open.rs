@@ -184,7 +184,9 @@ impl Export {
         Err(Error::Stale)
     }
 
+    /// What `stat`, looked at just now, says about `object`.
     pub(super) fn attributes_of(&self, object: &Object, stat: &Statx) -> Attributes {
+        object.writing.note_look();
         let change = self.changes.value(object.id.fileid, stat::change_ns(stat));
         stat::attributes(stat, self.fsid, change)
     }

@@ -92,9 +92,7 @@ impl Export {
             let change = move || {
                 // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
                 export.acting.become_caller(&who)?;
-                let done = retry_on_intr(|| fallocate(&fd, flags, at, count));
-                export.moved(&changed);
-                Ok(done?)
+                export.change_data(&changed, || Ok(retry_on_intr(|| fallocate(&fd, flags, at, count))?))
             };
             self.pool.run(change).await?;
             done += count;

@@ -15,7 +15,7 @@ use crate::file::File;
 use crate::listing::ReadDir;
 use crate::object::Object;
 use crate::open::OpenOptions;
-use crate::options::{Options, Version};
+use crate::options::{Options, ProgramPorts, Version};
 use crate::server::Server;
 use crate::shared::Shared;
 use crate::tap::Tap;
@@ -363,6 +363,15 @@ impl Client {
     /// When the path cannot be walked.
     pub async fn forget(&self, path: impl AsRef<[u8]>) -> Result<()> {
         self.root().forget(path).await
+    }
+
+    /// Where the server has the programs that NFSv3 needs beside NFS: what somebody must know who stands between it and its
+    /// clients. Nothing for NFSv4, which needs none.
+    ///
+    /// # Errors
+    /// When MOUNT is not to be found.
+    pub async fn program_ports(&self) -> Result<ProgramPorts> {
+        self.shared.protocol().program_ports().await
     }
 
     /// A call that does nothing, to measure the round trip.

@@ -18,6 +18,9 @@ use crate::shared::Shared;
 use crate::xattr::XattrMode;
 use crate::{nfs3, nfs4};
 
+/// How often it is asked for the state of an object that others change all the time.
+const SETTLING_ATTEMPTS_MAX: usize = 4;
+
 /// An object on the server. Clones are the same object; what is remembered of it is shared by the whole client, and kept at
 /// least as long as one of them is.
 #[derive(Clone)]
@@ -94,6 +97,21 @@ impl Object {
     /// another number is void.
     pub fn content(&self) -> u64 {
         self.node.state.lock().known.epoch()
+    }
+
+    /// As [`Object::content`], when it is sure: where answers have crossed, so that it cannot be said which state is the later,
+    /// the server is asked until that is known, or for a few times.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn settled_content(&self) -> Result<u64> {
+        for _ in 0..SETTLING_ATTEMPTS_MAX {
+            if !self.node.state.lock().known.is_doubtful() {
+                break;
+            }
+            self.shared.revalidate(&self.node).await?;
+        }
+        Ok(self.content())
     }
 
     /// The object of that name in this directory.

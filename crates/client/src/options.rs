@@ -4,6 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Where the programs beside NFS are (NFSv3), where that is not the port of NFS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgramPorts {
+    /// MOUNT's.
+    pub mount: Option<u16>,
+    /// The lock manager's; none also where there is no lock manager.
+    pub lock: Option<u16>,
+}
+
 /// A version of NFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
@@ -125,6 +134,8 @@ pub struct Options {
     pub read_only: bool,
     /// The port of MOUNT (NFSv3). Without one the NFS port is tried, then the port mapper asked.
     pub mount_port: Option<u16>,
+    /// The port of the lock manager (NFSv3), found as that of MOUNT is.
+    pub lock_port: Option<u16>,
     /// Ask for delegations (NFSv4.1).
     pub delegations: bool,
     /// Ask for a lock with the open itself where the same lock has followed on the last opens of the file (NFSv4.1). It saves a
@@ -165,6 +176,7 @@ impl Default for Options {
             local_locks: false,
             read_only: false,
             mount_port: None,
+            lock_port: None,
             delegations: true,
             lock_with_open: true,
             uid: rustix::process::geteuid().as_raw(),

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::file::OpenFile;
 use crate::lock::{Conflict, LockKind};
 use crate::node::{Handle, Node};
-use crate::options::{Options, Version};
+use crate::options::{Options, ProgramPorts, Version};
 use crate::server::Server;
 use crate::shared::Limits;
 use crate::tap::Tap;
@@ -299,6 +299,14 @@ impl Protocol {
     /// Gives back all that the server keeps for this client.
     pub(crate) async fn shutdown(&self) -> Result<()> {
         dispatch!(self, shutdown())
+    }
+
+    /// See [`crate::Client::program_ports`].
+    pub(crate) async fn program_ports(&self) -> Result<ProgramPorts> {
+        match self {
+            Self::V3(mount) => mount.program_ports().await,
+            Self::V4(_) => Ok(ProgramPorts::default()),
+        }
     }
 
     /// What was agreed with the server, for reports.

@@ -69,6 +69,7 @@ static DEFINITIONS: &[Definition] = &[
     definition("mountvers", &[], |v, _| only(v, &["3"], "MOUNT is spoken in version 3")),
     definition(PORT, &[], |v, _| number(v, 1, 65_535).map(drop)),
     definition("mountport", &[], |v, o| number(v, 1, 65_535).map(|n| o.mount_port = Some(n as u16))),
+    definition("lockport", &[], |v, o| number(v, 1, 65_535).map(|n| o.lock_port = Some(n as u16))),
     definition("delegations", &[], |v, o| flag(v).map(|on| o.delegations = on)),
     definition("uid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.uid = n as u32)),
     definition("gid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.gid = n as u32)),

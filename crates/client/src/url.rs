@@ -118,6 +118,16 @@ impl Url {
         Self { path, ..self.clone() }
     }
 
+    /// The same with one more option, as it stands in an address; it wins over those that are there.
+    ///
+    /// # Errors
+    /// When there is no such option, or its value makes no sense.
+    pub fn with_option(&self, option: &str) -> Result<Self, UrlError> {
+        let mut url = self.clone();
+        url.settings.push(option.parse()?);
+        Ok(url)
+    }
+
     /// The same tree reached at another address, for example through a relay.
     #[must_use]
     pub fn through(&self, address: SocketAddr) -> Self {
@@ -322,5 +332,9 @@ mod tests {
         let url = parse("nfs://h/p?version=3").unwrap().through(([127, 0, 0, 1], 5).into());
         assert_eq!(url.to_string(), "nfs://127.0.0.1:5/p?version=3");
         assert_eq!(url.with_path(*b"q\n").to_string(), "nfs://127.0.0.1:5/q%0A?version=3");
+        let ported = url.with_option("mountport=7").unwrap().with_option("lockport=8").unwrap();
+        let options = ported.with_option("mountport=9").unwrap().options();
+        assert_eq!((options.mount_port, options.lock_port), (Some(9), Some(8)));
+        assert!(url.with_option("mountprot=7").is_err());
     }
 }

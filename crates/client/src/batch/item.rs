@@ -133,6 +133,15 @@ impl Item {
         )
     }
 
+    /// Whether data go with it to the server, or entries of a directory come back.
+    pub(crate) fn is_bulky(&self) -> bool {
+        match self {
+            Self::Write { data, .. } | Self::WriteRange { data, .. } => !data.is_empty(),
+            Self::List { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Memory that it may hold, as data to be sent or received, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {

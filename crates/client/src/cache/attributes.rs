@@ -55,6 +55,11 @@ impl Known {
         self.attributes.as_ref().filter(|_| !self.doubtful)
     }
 
+    /// True when something else was told than is known, and it cannot be said which is the later.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubtful
+    }
+
     /// The attributes if they are still believed.
     pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
         self.believed_until.filter(|until| now < *until).and(self.attributes.as_ref())

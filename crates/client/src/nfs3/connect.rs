@@ -11,7 +11,7 @@ use super::convert::{attributes, from_handle, to_handle};
 use super::reclaim::{LockWatch, spawn_keeper};
 use super::transport::{Transport, connect, is_unavailable};
 use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::options::{Options, ProgramPorts};
 use crate::protocol::Found;
 use crate::server::Server;
 use crate::shared::{Limits, Shared};
@@ -118,13 +118,27 @@ impl Mount {
     pub(super) async fn lock_manager(&self) -> Result<&Client> {
         self.lock_manager
             .get_or_try_init(|| async {
-                let numbers = (nlm4::PROGRAM, nlm4::VERSION);
-                Ok(match elsewhere(&self.transport, &self.server, &self.options, numbers).await? {
-                    Some(client) => client,
+                let port = self.lock_port().await?;
+                Ok(match port {
+                    Some(port) => connect(&self.server.at_port(port), &self.options).await?,
                     None => self.transport.connection().clone(),
                 })
             })
             .await
+    }
+
+    /// Where the lock manager is; `None` on the NFS port.
+    async fn lock_port(&self) -> Result<Option<u16>> {
+        let numbers = (nlm4::PROGRAM, nlm4::VERSION);
+        port_of(&self.transport, &self.server, &self.options, self.options.lock_port, numbers).await
+    }
+
+    /// See [`crate::Client::program_ports`].
+    pub(crate) async fn program_ports(&self) -> Result<ProgramPorts> {
+        let mount = mount_port(&self.transport, &self.server, &self.options).await?;
+        // A server without a lock manager is one for everything but locks.
+        let lock = self.lock_port().await.ok().flatten();
+        Ok(ProgramPorts { mount, lock })
     }
 
     pub(super) fn handle(&self, handle: &crate::node::Handle) -> Result<nfs3::FileHandle> {
@@ -138,19 +152,28 @@ pub(super) async fn mount_daemon(
     server: &Server,
     options: &Options,
 ) -> Result<Option<Client>> {
-    match options.mount_port {
+    match mount_port(transport, server, options).await? {
         Some(port) => Ok(Some(connect(&server.at_port(port), options).await?)),
-        None => elsewhere(transport, server, options, (mount3::PROGRAM, mount3::VERSION)).await,
+        None => Ok(None),
     }
 }
 
-/// A connection to a program that is not on the NFS port; `None` when it is there.
-async fn elsewhere(
+/// Where MOUNT is; `None` on the NFS port.
+async fn mount_port(transport: &Transport, server: &Server, options: &Options) -> Result<Option<u16>> {
+    port_of(transport, server, options, options.mount_port, (mount3::PROGRAM, mount3::VERSION)).await
+}
+
+/// Where a program is that is not on the NFS port; `None` when it is there. Nobody is asked where the user has `named` a port.
+async fn port_of(
     transport: &Transport,
     server: &Server,
     options: &Options,
+    named: Option<u16>,
     (program, version): (u32, u32),
-) -> Result<Option<Client>> {
+) -> Result<Option<u16>> {
+    if named.is_some() {
+        return Ok(named);
+    }
     match transport.connection().call(program, version, 0, |_| {}).await {
         Ok(_) => return Ok(None),
         Err(error) if is_unavailable(&error) => {}
@@ -166,7 +189,7 @@ async fn elsewhere(
     let port: u32 = transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;
     mapper.disconnect();
     match u16::try_from(port) {
-        Ok(port @ 1..) => Ok(Some(connect(&server.at_port(port), options).await?)),
+        Ok(port @ 1..) => Ok(Some(port)),
         _ => Err(Error::Transport(format!("the server does not have program {program} version {version}"))),
     }
 }

@@ -83,6 +83,7 @@ impl Mount {
             kept: Mutex::new(None),
             reclaimed: Mutex::new((0, Instant::now())),
             session: Mutex::new(None),
+            is_known_well: AtomicBool::new(false),
             fore_channel: Mutex::new(None),
             recovering: tokio::sync::Mutex::new(()),
             bound_generation: AtomicU64::new(u64::MAX),

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use proto::nfs4::{
     BindConnToSessionArgs, BindConnToSessionResult, COMPOUND, CallbackAuthSys, CallbackSecurity,
     ChannelAttributes, CompoundBuilder, CompoundReader, CreateSessionArgs, CreateSessionResult,
-    DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, Operation, PROGRAM, SessionId, StateProtect,
-    VERSION, exchange_flags, session_flags,
+    DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, ImplementationId, Operation, PROGRAM, SessionId,
+    StateProtect, VERSION, exchange_flags, session_flags,
 };
 use rpc::net::Client;
 use xdr::{Decode, Encode};
@@ -29,6 +29,8 @@ pub(super) const OVERHEAD_BYTES: u32 = 4096;
 const CACHED_BYTES_MAX: u32 = 16 << 10;
 /// Of a batch; single operations need a handful.
 const OPERATIONS_MAX: u32 = 256;
+/// How this project's server names itself.
+const SERVER_DOMAIN: &str = "primetime.invalid";
 const CALLBACK_BYTES_MAX: u32 = 8192;
 const CALLBACK_OPERATIONS_MAX: u32 = 8;
 
@@ -43,6 +45,8 @@ impl Core {
             implementation: Vec::new(),
         };
         let result: ExchangeIdResult = self.raw(&self.connections[0], Operation::ExchangeId, &args).await?;
+        let is_ours = |one: &ImplementationId| &one.domain[..] == SERVER_DOMAIN.as_bytes();
+        self.is_known_well.store(result.implementation.iter().any(is_ours), Ordering::Relaxed);
         {
             let mut incarnation = self.incarnation.lock();
             // A server that knows us still has everything (RFC 8881 §18.35.4, case 2).

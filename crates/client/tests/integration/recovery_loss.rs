@@ -18,7 +18,7 @@ in_every_version! {
 
 fn impatient(options: &mut Options) {
     options.soft = true;
-    options.timeout = Duration::from_millis(100);
+    options.timeout = Duration::from_millis(400);
     options.retransmissions = 1;
 }
 
@@ -34,7 +34,17 @@ async fn a_soft_mount_gives_up_and_says_what_is_uncertain(version: Version) {
     let made = client.create_dir("/made", 0o755).await;
     assert!(matches!(made, Err(Error::UncertainOutcome { .. })), "{made:?}");
     relay.unblock();
-    assert_eq!(file.read_at(0, 10).await.unwrap(), "data");
+    // On a busy machine an answer may take longer than this mount waits for one.
+    let answered = async {
+        loop {
+            match file.read_at(0, 10).await {
+                Err(Error::Timeout { .. }) => {}
+                answer => return answer,
+            }
+        }
+    };
+    let answered = tokio::time::timeout(Duration::from_secs(60), answered).await;
+    assert_eq!(answered.expect("the server is there again").unwrap(), "data");
     file.close().await.unwrap();
 }
 

@@ -7,6 +7,7 @@ mod outcome;
 mod plan;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use proto::nfs4::{LookupArgs, Operation};
@@ -27,6 +28,9 @@ const REQUEST_BYTES_MAX: usize = 512 << 10;
 /// The longest reply, for the same reason, in bytes.
 const REPLY_BYTES_MAX: usize = 512 << 10;
 
+/// The most operations for a server of others, SEQUENCE among them: NFS-Ganesha agrees to more and refuses them.
+const FOREIGN_OPERATIONS_MAX: u32 = 100;
+
 /// Whether an item goes with those that were taken before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -45,6 +49,10 @@ pub(crate) struct Group {
     /// All of them change something, or none does. Replies to the former are kept by the server, and so are shorter.
     modifies: Option<bool>,
     limits: (Amount, usize),
+    /// Data may be written, and directories listed, anywhere in it. Linux (6.1) writes other bytes than it was sent where they begin
+    /// behind the first page of the request, and answers READDIR with other bytes behind the first page of the reply: a server of
+    /// others is sent these with the first item only.
+    in_any_place: bool,
 }
 
 impl Mount {
@@ -53,14 +61,16 @@ impl Mount {
         let channel = self.core.fore_channel.lock();
         let bytes = |all: u32, overhead: usize| (all as usize).saturating_sub(overhead);
         let limit = |limit: fn(&proto::nfs4::ChannelAttributes) -> u32| channel.as_ref().map_or(0, limit);
+        let in_any_place = self.core.is_known_well.load(Ordering::Relaxed);
+        let operations_max = if in_any_place { u32::MAX } else { FOREIGN_OPERATIONS_MAX };
         let limits = Amount {
-            operations: limit(|c| c.operations_max).saturating_sub(1),
+            operations: limit(|c| c.operations_max).min(operations_max).saturating_sub(1),
             request_bytes: bytes(limit(|c| c.request_bytes_max), REQUEST_OVERHEAD_BYTES)
                 .min(REQUEST_BYTES_MAX),
             reply_bytes: bytes(limit(|c| c.response_bytes_max), REPLY_OVERHEAD_BYTES).min(REPLY_BYTES_MAX),
         };
         let cached_bytes = bytes(limit(|c| c.cached_response_bytes_max), REPLY_OVERHEAD_BYTES);
-        Group { plan: Plan::new(limits), modifies: None, limits: (limits, cached_bytes) }
+        Group { plan: Plan::new(limits), modifies: None, limits: (limits, cached_bytes), in_any_place }
     }
 }
 
@@ -77,6 +87,9 @@ impl Group {
             self.plan = Plan::new(Amount { reply_bytes, ..limits });
         } else if self.modifies != Some(modifies) {
             return Fit::Later;
+        }
+        if !first && !self.in_any_place && item.is_bulky() {
+            return Fit::Full;
         }
         if !self.plan.add(&way, amount) {
             return if first { Fit::Alone } else { Fit::Full };

@@ -132,7 +132,10 @@ impl Tree {
         match open {
             // What is on its way to the server counts.
             true => self.entry(parent, name, object).await.ok(),
-            false => Some(self.entry_of(parent, name, object, &object.remembered()?.attributes)),
+            false => {
+                let content = object.content();
+                Some(self.entry_of(parent, name, object, (&object.remembered()?.attributes, content)))
+            }
         }
     }
 }

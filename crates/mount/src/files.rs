@@ -1,24 +1,41 @@
 //! Files: opening, reading, writing, flushing, closing.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use client::{File, OpenOptions};
 use fuser::{Errno, FileHandle, FopenFlags, OpenAccMode, OpenFlags};
 use rustix::fs::OFlags;
 
+use crate::ends::{Changing, tell_longer_end};
 use crate::errno::{self, Result};
 use crate::handles::{OpenFile, Opening};
+use crate::notices::drop_what_is_old;
 use crate::tree::{Entry, Tree};
 
 impl Tree {
-    pub(crate) async fn open(&self, number: u64, flags: OpenFlags) -> Result<(FileHandle, FopenFlags)> {
+    pub(crate) async fn open(
+        self: &Arc<Self>,
+        number: u64,
+        flags: OpenFlags,
+    ) -> Result<(FileHandle, FopenFlags)> {
         let inode = self.inodes.get(number)?;
         // Counted before the server is asked: who removes the name meanwhile must know.
         let opening = Opening::begin(&inode);
+        let empties = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::TRUNC);
+        let changing = empties.then(|| Changing::begin(&inode));
         let file = inode.object.open(&options(flags)).await.map_err(errno::of)?;
-        let content = inode.object.content();
-        let same = inode.state.lock().cached.replace(content) == Some(content);
-        let keep = if same { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
-        Ok((self.files.insert(open_file(file, flags, opening)), keep))
+        drop(changing);
+        // The flag is about pages alone, and the kernel must not believe an old length either.
+        drop_what_is_old(self, &inode).await.map_err(errno::of)?;
+        inode.state.lock().give(inode.object.content());
+        if empties {
+            // That the kernel takes for the latest, whatever it is told before it has this answer.
+            inode.state.lock().end.told(0);
+        } else if access(flags).0 {
+            tell_longer_end(self, &inode, &file).await.map_err(errno::of)?;
+        }
+        Ok((self.files.insert(open_file(file, flags, opening)), FopenFlags::FOPEN_KEEP_CACHE))
     }
 
     pub(crate) async fn create(
@@ -32,10 +49,9 @@ impl Tree {
         let exclusive = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::EXCL);
         let options = options(flags).create(true).create_new(exclusive).mode(mode & 0o7777);
         let (object, file) = parent.object.create(name, &options).await.map_err(errno::of)?;
-        let entry = self.entry(&parent, name, &object).await?;
+        let entry = self.changed_entry(&parent, name, &object).await?;
         let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
         let opening = Opening::begin(&inode);
-        inode.state.lock().cached = Some(object.content());
         Ok((entry, self.files.insert(open_file(file, flags, opening))))
     }
 
@@ -47,7 +63,9 @@ impl Tree {
     pub(crate) async fn write(&self, handle: FileHandle, offset: u64, data: Bytes) -> Result<u32> {
         let open = self.files.get(handle)?;
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
+        let changing = Changing::begin(&open.opening.inode);
         open.file.write_at(offset, data).await.map_err(errno::of)?;
+        changing.wrote(offset + u64::from(length));
         Ok(length)
     }
 
@@ -70,7 +88,7 @@ impl Tree {
     /// Nobody has the file open any more; what goes wrong nobody hears.
     pub(crate) async fn release(&self, handle: FileHandle, owner: Option<u64>) {
         let Some(open) = self.files.remove(handle) else { return };
-        let inode = std::sync::Arc::clone(&open.opening.inode);
+        let inode = Arc::clone(&open.opening.inode);
         if let Some(owner) = owner
             && let Err(error) = self.unlock_all(&inode, owner).await
         {

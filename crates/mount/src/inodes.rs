@@ -8,6 +8,7 @@ use client::{File, Object};
 use fuser::Errno;
 use parking_lot::Mutex;
 
+use crate::ends::End;
 use crate::errno::Result;
 
 /// The number of the root.
@@ -30,8 +31,10 @@ pub(crate) struct Inode {
 pub(crate) struct State {
     /// Files that are open, or about to be.
     pub(crate) opens: usize,
-    /// The content that the kernel's pages are of, as [`Object::content`] counts it.
-    pub(crate) cached: Option<u64>,
+    /// The oldest content that the kernel may have pages or attributes of, as [`Object::content`] counts it.
+    pub(crate) kept: Option<u64>,
+    /// Where the kernel takes its end to be.
+    pub(crate) end: End,
     /// Where the kernel found it last: the parent's number, and the name.
     pub(crate) place: Option<(u64, Vec<u8>)>,
     /// It was removed while it was open, and has this name until it is closed.
@@ -66,6 +69,13 @@ struct Table {
     /// The number of the object of that key.
     by_key: HashMap<u64, u64>,
     spare: u64,
+}
+
+impl State {
+    /// The kernel is given something of that content.
+    pub(crate) fn give(&mut self, content: u64) {
+        self.kept = Some(self.kept.map_or(content, |kept| kept.min(content)));
+    }
 }
 
 impl Inode {

@@ -8,6 +8,7 @@
 
 mod convert;
 mod directories;
+mod ends;
 mod errno;
 mod files;
 mod filesystem;

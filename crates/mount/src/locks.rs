@@ -7,10 +7,11 @@ use std::time::Duration;
 use client::{LockKind, OpenOptions};
 use fuser::{Errno, FileHandle};
 
+use crate::ends::{tell_end, tell_longer_end};
 use crate::errno::{self, Result};
 use crate::handles::OpenFile;
 use crate::inodes::{Inode, LockFile};
-use crate::notices::{drop_pages_soon, tell_end};
+use crate::notices::drop_what_is_old;
 use crate::tree::Tree;
 
 /// The types of locks as the kernel numbers them (fcntl(2)).
@@ -83,8 +84,9 @@ impl Tree {
             held.file.unlock(lock.first..lock.end()).await.map_err(errno::of)?;
         };
         // Whoever had it before may have written.
-        if inode.state.lock().cached != Some(inode.object.content()) {
-            drop_pages_soon(self, inode).await;
+        drop_what_is_old(self, inode).await.map_err(errno::of)?;
+        if open.readable {
+            tell_longer_end(self, inode, &open.file).await.map_err(errno::of)?;
         }
         // Whoever dropped the pages meanwhile has not told it the end.
         if open.appends {

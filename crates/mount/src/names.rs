@@ -47,19 +47,19 @@ impl Tree {
     async fn make(&self, parent: u64, name: &[u8], what: Special, mode: u32) -> Result<Entry> {
         let parent = self.inodes.get(parent)?;
         let object = parent.object.make(name, what, mode).await.map_err(errno::of)?;
-        self.entry(&parent, name, &object).await
+        self.changed_entry(&parent, name, &object).await
     }
 
     async fn create_file(&self, parent: u64, name: &[u8], mode: u32) -> Result<Entry> {
         let parent = self.inodes.get(parent)?;
         let object = parent.object.create_file(name, mode).await.map_err(errno::of)?;
-        self.entry(&parent, name, &object).await
+        self.changed_entry(&parent, name, &object).await
     }
 
     pub(crate) async fn link(&self, object: u64, parent: u64, name: &[u8]) -> Result<Entry> {
         let (inode, parent) = (self.inodes.get(object)?, self.inodes.get(parent)?);
         parent.object.link(name, &inode.object).await.map_err(errno::of)?;
-        self.entry(&parent, name, &inode.object).await
+        self.changed_entry(&parent, name, &inode.object).await
     }
 
     pub(crate) async fn remove_directory(&self, parent: u64, name: &[u8]) -> Result<()> {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use client::{File, Watcher};
+use client::Watcher;
 use fuser::INodeNo;
 
 use crate::inodes::Inode;
@@ -44,7 +44,12 @@ impl Watcher for Notices {
         // The kernel may be waiting for what called this, so it must not be waited for here.
         runtime.spawn_blocking(move || {
             tree.notices.lock().remove(&object);
-            drop_pages(&tree, &inode);
+            // Whoever opened it may have seen to it. The kernel passes over the answer to a question that it asked before such a
+            // notice, so that one too many costs a reader the length that it has just asked for.
+            let content = inode.object.content();
+            if inode.state.lock().kept.is_some_and(|kept| kept != content) {
+                drop_pages(&tree, &inode);
+            }
         });
     }
 
@@ -60,6 +65,15 @@ impl Watcher for Notices {
     }
 }
 
+/// The kernel drops what it keeps of an object, unless it is of how the object is now. For who opens or locks a file.
+pub(crate) async fn drop_what_is_old(tree: &Arc<Tree>, inode: &Arc<Inode>) -> client::Result<()> {
+    let content = inode.object.settled_content().await?;
+    if inode.state.lock().kept.is_some_and(|kept| kept != content) {
+        drop_pages_soon(tree, inode).await;
+    }
+    Ok(())
+}
+
 /// The kernel drops pages and attributes; ends when it has.
 pub(crate) async fn drop_pages_soon(tree: &Arc<Tree>, inode: &Arc<Inode>) {
     let (tree, inode) = (Arc::clone(tree), Arc::clone(inode));
@@ -68,27 +82,11 @@ pub(crate) async fn drop_pages_soon(tree: &Arc<Tree>, inode: &Arc<Inode>) {
     let _ = runtime.spawn_blocking(move || drop_pages(&tree, &inode)).await;
 }
 
-/// The kernel learns of a longer file before it appends to it, for it asks nobody where the end is: it is given the last
-/// byte. That a file has become shorter it cannot be told.
-pub(crate) async fn tell_end(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File) -> client::Result<()> {
-    let Some(last) = file.metadata().await?.size.checked_sub(1) else { return Ok(()) };
-    let data = file.read_at(last, 1).await?;
-    let (runtime, tree, number) = (tree.runtime.clone(), Arc::clone(tree), inode.number);
-    let told = runtime.spawn_blocking(move || {
-        let Some(notifier) = tree.notifier.get() else { return };
-        if let Err(error) = notifier.store(INodeNo(number), last, &data) {
-            tracing::debug!(%error, "telling the kernel of the end of a file");
-        }
-    });
-    let _ = told.await;
-    Ok(())
-}
-
 fn drop_pages(tree: &Tree, inode: &Inode) {
     let Some(notifier) = tree.notifier.get() else { return };
     let content = inode.object.content();
     match notifier.inval_inode(INodeNo(inode.number), 0, 0) {
-        Ok(()) => inode.state.lock().cached = Some(content),
+        Ok(()) => inode.state.lock().kept = Some(content),
         // It keeps nothing of the object.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => tracing::debug!(%error, "telling the kernel of a change"),

@@ -4,6 +4,7 @@ use client::{Access, FsStat, SetAttributes};
 use fuser::{AccessFlags, Errno, FileAttr, FileHandle};
 use std::time::Duration;
 
+use crate::ends::Changing;
 use crate::errno::{self, Result};
 use crate::tree::Tree;
 
@@ -22,8 +23,11 @@ impl Tree {
         let inode = self.inodes.get(number)?;
         let open = handle.and_then(|handle| self.files.get(handle).ok());
         let file = open.as_ref().filter(|open| open.writable).map(|open| &open.file);
+        let changing = set.size.map(|_| Changing::begin(&inode));
         inode.object.set_attributes(&set, file).await.map_err(errno::of)?;
-        self.attributes(&inode).await
+        drop(changing);
+        // As in [`Tree::changed_entry`].
+        Ok((self.attributes(&inode).await?.0, Duration::ZERO))
     }
 
     pub(crate) async fn read_link(&self, number: u64) -> Result<bytes::Bytes> {

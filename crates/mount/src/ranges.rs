@@ -3,6 +3,7 @@
 use client::Error;
 use fuser::{Errno, FileHandle};
 
+use crate::ends::Changing;
 use crate::errno::{self, Result};
 use crate::notices::drop_pages_soon;
 use crate::tree::Tree;
@@ -26,6 +27,7 @@ impl Tree {
     ) -> Result<()> {
         let open = self.files.get(handle)?;
         let range = offset..offset.checked_add(length).ok_or(Errno::EFBIG)?;
+        let _changing = Changing::begin(&open.opening.inode);
         match mode {
             0 => open.file.allocate(range).await.map_err(errno::of),
             _ if mode == PUNCH_HOLE | KEEP_SIZE => {
@@ -68,6 +70,7 @@ impl Tree {
         let (from, to) = (self.files.get(from)?, self.files.get(to)?);
         let length = length.min(COPY_BYTES_MAX);
         let range = from_offset..from_offset.checked_add(length).ok_or(Errno::EINVAL)?;
+        let _changing = Changing::begin(&to.opening.inode);
         let copied = from.file.copy_range(range, &to.file, to_offset).await.map_err(errno::of)?;
         drop_pages_soon(self, &to.opening.inode).await;
         u32::try_from(copied).map_err(|_| Errno::EIO)

@@ -57,25 +57,40 @@ impl Tree {
     /// Tells the kernel of what `name` in `parent` stands for.
     pub(crate) async fn entry(&self, parent: &Inode, name: &[u8], object: &Object) -> Result<Entry> {
         // Not what is remembered: data that the server has not yet would be cut off by a length without them.
+        let content = object.content();
         let attributes = object.attributes().await.map_err(errno::of)?;
-        Ok(self.entry_of(parent, name, object, &attributes))
+        Ok(self.entry_of(parent, name, object, (&attributes, content)))
     }
 
-    /// As [`Tree::entry`], with attributes that include what was written.
+    /// As [`Tree::entry`], after a change of ours. What answers a question the kernel passes over when it was told meanwhile that
+    /// something is void; this answer it takes for the latest in any case, so it is not to believe it.
+    pub(crate) async fn changed_entry(&self, parent: &Inode, name: &[u8], object: &Object) -> Result<Entry> {
+        Ok(Entry { attributes_for: Duration::ZERO, ..self.entry(parent, name, object).await? })
+    }
+
+    /// As [`Tree::entry`], with attributes that include what was written, of that content or a later one.
     pub(crate) fn entry_of(
         &self,
         parent: &Inode,
         name: &[u8],
         object: &Object,
-        attributes: &Attributes,
+        (attributes, content): (&Attributes, u64),
     ) -> Entry {
         let inode = self.inodes.remember(object, attributes.fileid);
-        inode.state.lock().place = Some((parent.number, name.to_vec()));
+        {
+            let mut state = inode.state.lock();
+            state.place = Some((parent.number, name.to_vec()));
+            state.give(content);
+        }
         let name_for = match object.remembered() {
             Some(remembered) if remembered.delegated => BELIEVED_MAX,
             _ => believed_for(&parent.object).min(NAME_BELIEVED_MAX),
         };
-        Entry { attributes: self.present(&inode, attributes), attributes_for: believed_for(object), name_for }
+        Entry {
+            attributes: self.present(&inode, attributes),
+            attributes_for: believed_as(object, attributes),
+            name_for,
+        }
     }
 
     /// Attributes as the kernel is told of them.
@@ -83,7 +98,9 @@ impl Tree {
         // The kernel knows the root by a number of its own, and its users by that of the server.
         let number = if inode.number == ROOT { attributes.fileid } else { inode.number };
         let mut attributes = convert::attributes(number, attributes);
-        if inode.state.lock().hidden.is_some() {
+        let mut state = inode.state.lock();
+        state.end.told(attributes.size);
+        if state.hidden.is_some() {
             // One name is only ours.
             attributes.nlink = attributes.nlink.saturating_sub(1);
         }
@@ -92,12 +109,22 @@ impl Tree {
 
     /// The attributes of an object that the kernel knows, and how long it may believe them.
     pub(crate) async fn attributes(&self, inode: &Arc<Inode>) -> Result<(FileAttr, Duration)> {
+        let content = inode.object.content();
         let attributes = inode.object.attributes().await.map_err(errno::of)?;
-        Ok((self.present(inode, &attributes), believed_for(&inode.object)))
+        inode.state.lock().give(content);
+        Ok((self.present(inode, &attributes), believed_as(&inode.object, &attributes)))
     }
 }
 
 /// How long the kernel may believe the attributes of an object.
 fn believed_for(object: &Object) -> Duration {
     object.remembered().map_or(Duration::ZERO, |remembered| remembered.believed_for.min(BELIEVED_MAX))
+}
+
+/// As [`believed_for`], of attributes that were told to whoever asked: another answer may have come meanwhile.
+fn believed_as(object: &Object, told: &Attributes) -> Duration {
+    match object.remembered() {
+        Some(remembered) if remembered.attributes == *told => believed_for(object),
+        _ => Duration::ZERO,
+    }
 }

@@ -64,19 +64,50 @@ pub struct Mounted {
     directory: TempDir,
 }
 
+/// Threads for a server and the mounts of a test.
+pub fn runtime() -> Arc<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    Arc::new(builder.worker_threads(2).enable_all().build().unwrap())
+}
+
+/// Mounts the tree of a server.
+pub fn mount_at(
+    runtime: &Arc<Runtime>,
+    address: std::net::SocketAddr,
+    version: Version,
+    change: impl FnOnce(&mut Options),
+    change_mount: impl FnOnce(&mut MountOptions),
+) -> Mounted {
+    let url: Url = format!("nfs://{address}/").parse().unwrap();
+    let mut options = Options { versions: vec![version], ..Options::default() };
+    change(&mut options);
+    let mut mount_options = MountOptions::new(url.to_string());
+    change_mount(&mut mount_options);
+    let directory = tempfile::tempdir().unwrap();
+    let (mount, client) = runtime.block_on(async {
+        let client = Client::connect(&url, options).await.unwrap();
+        (Mount::start(client.clone(), directory.path(), &mount_options).await.unwrap(), client)
+    });
+    Mounted { mount: Some(mount), client, runtime: Arc::clone(runtime), directory }
+}
+
 impl Fixture {
     pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut ServeOptions)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("export")).unwrap();
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = runtime();
         let mut options = ServeOptions::new(directory.path().join("export"));
         // Root is root, and nothing waits for the disk.
         options.exports[0].asynchronous = true;
         options.exports[0].options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
         options.state_directory = Some(directory.path().join("state"));
+        change(&mut options);
         let server = runtime.block_on(Running::start(&options)).unwrap();
-        Self { server: Some(server), runtime: Arc::new(runtime), directory }
+        Self { server: Some(server), runtime, directory }
     }
 
     pub fn mount(&self, version: Version) -> Mounted {
@@ -90,17 +121,7 @@ impl Fixture {
         change_mount: impl FnOnce(&mut MountOptions),
     ) -> Mounted {
         let address = self.server.as_ref().unwrap().address();
-        let url: Url = format!("nfs://{address}/").parse().unwrap();
-        let mut options = Options { versions: vec![version], ..Options::default() };
-        change(&mut options);
-        let mut mount_options = MountOptions::new(url.to_string());
-        change_mount(&mut mount_options);
-        let directory = tempfile::tempdir().unwrap();
-        let (mount, client) = self.runtime.block_on(async {
-            let client = Client::connect(&url, options).await.unwrap();
-            (Mount::start(client.clone(), directory.path(), &mount_options).await.unwrap(), client)
-        });
-        Mounted { mount: Some(mount), client, runtime: Arc::clone(&self.runtime), directory }
+        mount_at(&self.runtime, address, version, change, change_mount)
     }
 
     /// Where the server keeps the files.
@@ -116,6 +137,19 @@ impl Mounted {
 
     pub fn root(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Has the threads of the runtime do something.
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// Ends whatever programs wait for; root alone may.
+    pub fn abort(&self) {
+        use rustix::mount::UnmountFlags;
+        if let Err(error) = rustix::mount::unmount(self.root(), UnmountFlags::FORCE | UnmountFlags::DETACH) {
+            eprintln!("{error}");
+        }
     }
 
     /// Unmounts, and tells what became of what was written last.

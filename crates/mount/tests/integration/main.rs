@@ -11,6 +11,7 @@
 mod appends;
 mod coherence;
 mod files;
+#[allow(dead_code, reason = "the coherence checker has it, too")]
 mod fixture;
 mod locks;
 mod mappings;

@@ -7,11 +7,29 @@
   const shapes = ["triangle-up", "triangle-down", "circle", "diamond"];
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  // "v4.1 · name": one of several results in one report.
+  const labelOf = (version) => version.split(" · ").slice(1).join(" · ");
+  const labels = [...new Set(data.versions.map(labelOf))];
+
+  // Versions differ in hue, and the results that are in one report in how far it is mixed with the paper's colour.
   const versionColour = (version) => {
     const known = { "v3": "v3", "v4.0": "v40", "v4.1": "v41", "v4.2": "v42" };
-    return colour(known[version] ?? "other");
+    const hue = colour(known[version.split(" · ")[0]] ?? "other");
+    const share = 0.9 * labels.indexOf(labelOf(version)) / labels.length;
+    return share > 0 ? mixed(hue, colour("card"), share) : hue;
   };
-  const versionScale = () => ({ domain: data.versions, range: data.versions.map(versionColour) });
+
+  function mixed(first, second, share) {
+    const part = (text, place) => parseInt(text.slice(1 + 2 * place, 3 + 2 * place), 16);
+    const parts = [0, 1, 2].map((place) => Math.round(part(first, place) * (1 - share) + part(second, place) * share));
+    return `rgb(${parts.join(", ")})`;
+  }
+
+  // Published values are of a version, whoever's results are in the report.
+  const versionScale = () => {
+    const domain = [...new Set([...data.versions, ...data.versions.map((version) => version.split(" · ")[0])])];
+    return { domain, range: domain.map(versionColour) };
+  };
 
   const config = () => ({
     background: null,
@@ -102,7 +120,7 @@
             color: { field: "version", type: "nominal", scale: versionScale(), legend: null }, tooltip } },
           { mark: { type: "errorbar", ticks: { color: colour("ink"), width: 9 }, rule: { color: colour("ink") } }, encoding: {
             x, y: { field: "low", type: "quantitative", axis: null, title: null }, y2: { field: "high" } } },
-          { mark: { type: "text", dy: -9, baseline: "bottom" }, encoding: {
+          { mark: { type: "text", dy: -9, baseline: "bottom", fontSize: data.versions.length > 3 ? 8 : 12 }, encoding: {
             x, y: { field: "high", type: "quantitative", axis: null }, text: { field: "shown" } } },
         ],
       },
@@ -117,7 +135,7 @@
     const y = { type: "quantitative", scale: { type: "log", domain, nice: false }, title: rows[0]?.unit,
       axis: { format: "~s", values: ticks(...domain) } };
     const strokeDash = { field: "version", type: "nominal", sort: data.versions, legend: null,
-      scale: { domain: data.versions, range: [[1, 0], [7, 4], [2, 3], [9, 3, 2, 3]] } };
+      scale: { domain: versionScale().domain, range: [[1, 0], [7, 4], [2, 3], [9, 3, 2, 3]] } };
     const color = { field: "version", type: "nominal", scale: versionScale(), legend: null };
     if (positive.length === 0) {
       place.replaceChildren("Nothing above zero was measured.");

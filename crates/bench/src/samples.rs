@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::compare;
 use crate::experiment;
-use crate::results::{Cell, Environment, Latency, Link, Metric, Results, Run, Setting, WireBytes};
+use crate::explain::Profile;
+use crate::results::{Cell, Environment, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes};
 use crate::statistics::{Better, jain_index};
 
 const CLIENTS: u32 = 5;
@@ -146,7 +147,7 @@ pub fn results() -> Results {
         .filter_map(|shape| experiment::find(shape.name).ok())
         .map(|experiment| experiment.asked())
         .collect();
-    compare::results(environment(), experiments, cells)
+    compare::results(environment(), experiments, cells, &Profile::even())
 }
 
 fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
@@ -162,6 +163,7 @@ fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
         threads: shape.threads,
         io_bytes: shape.io_bytes,
         metric: Metric { name: "throughput".to_owned(), unit: shape.unit.to_owned(), better: Better::Higher },
+        label: String::new(),
     }
 }
 
@@ -217,6 +219,12 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
         timeline: None,
         queue_ms: 0.01,
         wire_ms: rtt_ms + request_ms,
+        resources: Some(Resources {
+            busy: 0.5,
+            client_seconds: 0.2,
+            server_seconds: Some(0.1),
+            disk_busy: Some(0.05),
+        }),
         start_skew_ms: 0.2 + f64::from(block) * 0.05,
         fairness: jain_index(&client_values),
         client_values,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bench::results::{Figure, Form, Timeline};
+use bench::results::{Figure, Form, Timeline, merge};
 use bench::{report, samples};
 
 /// Far longer than a browser needs; only so that one that hangs does not hang the tests.
@@ -130,6 +130,21 @@ fn every_form_of_the_studies_is_drawn() {
         assert!(visit.dom.contains(&format!(">{name}</text>")), "no figure says {name}");
     }
     assert!(visit.dom.contains("Every published value beside ours") && visit.dom.contains("× v3"));
+}
+
+#[test]
+fn several_results_are_drawn_side_by_side() {
+    let Some(browser) = browser() else { return };
+    let parts = ["primetime", "knfsd", "ganesha"].map(|name| (name.to_owned(), samples::results()));
+    let results = merge(parts.into()).unwrap();
+    let visit = visit(&browser, &report::html(&results));
+    assert!(visit.console.is_empty(), "{:#?}", visit.console);
+    assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8 + PUBLISHED);
+    // Six bars for each experiment and delay, and as many lines of requests.
+    assert!(groups(&visit.dom, "line") >= 8 * 6, "{}", groups(&visit.dom, "line"));
+    for name in ["v3 · ganesha", "v4.1 · knfsd", "create · primetime · 10 ms"] {
+        assert!(visit.dom.contains(&format!(">{name}</text>")), "no figure says {name}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The only place that brings results, statistics and explanation together. It knows nothing of how a result is shown.
 
-use crate::explain;
+use crate::explain::{self, Profile};
 use crate::results::{Asked, Cell, Comparison, Environment, Results, SCHEMA};
 use crate::statistics::{
     Decision, Design, LogRatio, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, decide, paired_ratio,
@@ -19,9 +19,14 @@ pub const BASELINE: &str = "3";
 
 /// The whole result document of these cells.
 #[must_use]
-pub fn results(environment: Environment, experiments: Vec<Asked>, cells: Vec<Cell>) -> Results {
+pub fn results(
+    environment: Environment,
+    experiments: Vec<Asked>,
+    cells: Vec<Cell>,
+    profile: &Profile,
+) -> Results {
     let comparisons = comparisons(&cells, BASELINE);
-    let verdict = explain::recommend(&comparisons);
+    let verdict = explain::recommend(&comparisons, &cells, profile);
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
@@ -101,6 +106,7 @@ fn comparison(
         baseline: baseline.setting.version.clone(),
         candidate: candidate.setting.version.clone(),
         delegations: candidate.setting.delegations,
+        label: candidate.setting.label.clone(),
         ratio: log_ratio.and_then(|ratio| ratio.finite_ratio()),
         ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
         verdict: decision.outcome,

@@ -47,7 +47,7 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// The word of `valid` most like `word`, if any is like it at all: at most a third of its letters (two for short
 /// words) added, dropped, changed or swapped with a neighbour, capitals aside.
-pub(super) fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let lower = word.to_lowercase();
     valid
         .into_iter()

@@ -19,6 +19,7 @@ use serde::Deserialize;
 pub use builtin::{builtin, find, standard};
 pub use composed::Composed;
 pub use error::Error;
+pub(crate) use error::nearest;
 pub use parse::{CLIENTS_MAX, parse};
 pub use plan::Plan;
 pub use workload::{Way, Workload};

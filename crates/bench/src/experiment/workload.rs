@@ -153,6 +153,12 @@ impl Workload {
         }
     }
 
+    /// Whether it is carried out by operations on whole trees, which only some clients have.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        matches!(self, Self::SourceTree { way: Way::Batch, .. })
+    }
+
     /// Threads of each client.
     #[must_use]
     pub fn threads(&self) -> u32 {

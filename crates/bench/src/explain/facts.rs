@@ -25,6 +25,16 @@ pub(super) struct Facts<'a> {
     pub(super) queue_ms: f64,
     /// Mean time from request to reply.
     pub(super) wire_ms: f64,
+    /// Share of the time of all processors of the clients' machine in which they worked.
+    pub(super) busy: Option<f64>,
+    /// Processor time of clients and server for each operation, as far as both are on this machine.
+    pub(super) processor_ms: Option<f64>,
+    /// The server's part of it.
+    pub(super) server_ms: Option<f64>,
+    /// Share of the time in which the busiest disk had requests.
+    pub(super) disk_busy: Option<f64>,
+    /// Recalls for each operation.
+    pub(super) recalls: Option<f64>,
     /// Half of the interval of the mean ÷ the mean.
     pub(super) spread: Option<f64>,
 }
@@ -48,6 +58,13 @@ impl<'a> Facts<'a> {
             amplification: (cell.application_bytes > 0).then(|| wire / cell.application_bytes as f64),
             queue_ms: cell.queue_ms,
             wire_ms: cell.wire_ms,
+            busy: cell.resources.map(|used| used.busy),
+            processor_ms: cell.resources.and_then(|used| {
+                each((used.client_seconds + used.server_seconds.unwrap_or_default()) * 1000.0)
+            }),
+            server_ms: cell.resources.and_then(|used| each(used.server_seconds? * 1000.0)),
+            disk_busy: cell.resources.and_then(|used| used.disk_busy),
+            recalls: cell.callbacks.get("CB_RECALL").and_then(|count| each(*count as f64)),
             spread: cell.ci95.filter(|_| cell.mean > 0.0).map(|[low, high]| (high - low) / 2.0 / cell.mean),
         }
     }

@@ -3,10 +3,16 @@
 //! Owns the rules that turn counts, bytes and times into a sentence with numbers. It does not measure, does not
 //! decide whether a difference is real (that is [`statistics`](crate::statistics)), and does not lay out text.
 
+mod balance;
 mod facts;
+mod flips;
+mod levers;
+mod profile;
+mod resources;
 mod rules;
 mod verdict;
 
+pub use profile::{Profile, ProfileError};
 pub use verdict::recommend;
 
 use self::facts::Facts;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::Facts;
+use super::resources::{disk_bound, processor_bound, recalled};
 use crate::text::{bytes, delay, list, number, per_operation, percent};
 
 /// A request count below this share of the other side's means that a cache served the rest.
@@ -50,9 +51,12 @@ pub(super) fn findings(baseline: &Facts<'_>, candidate: &Facts<'_>, certain: boo
     requests
         .into_iter()
         .chain(either(slot_bound))
+        .chain(either(recalled))
         .chain(either(fewer_bytes))
+        .chain(either(processor_bound).filter(|_| certain))
         .chain(either(quicker_replies).filter(|_| certain && !by_requests))
         .chain(latency_bound(baseline, candidate).filter(|_| !by_requests))
+        .chain(disk_bound(baseline, candidate).filter(|_| !by_requests))
         .chain(either(revalidation))
         .collect()
 }
@@ -60,7 +64,7 @@ pub(super) fn findings(baseline: &Facts<'_>, candidate: &Facts<'_>, certain: boo
 /// A rule about `one` against `other`; `side` is the side of `one`.
 type Rule = fn(&Facts<'_>, &Facts<'_>, Favours) -> Option<Finding>;
 
-fn finding(favours: Favours, text: String) -> Option<Finding> {
+pub(super) fn finding(favours: Favours, text: String) -> Option<Finding> {
     Some(Finding { favours, text })
 }
 
@@ -246,6 +250,7 @@ mod tests {
             wire_bytes: WireBytes { sent: 200 * total, received: 4_300_000 },
             queue_ms: 0.0,
             wire_ms: rtt_ms + 0.1,
+            resources: None,
             start_skew_ms: 0.0,
             fairness: None,
             doubts: vec![],

@@ -2,37 +2,64 @@
 
 use std::collections::BTreeSet;
 
-use crate::results::{Comparison, Verdict, version_name};
+use super::balance::{Balance, Side, log_size};
+use super::profile::Profile;
+use super::{flips, levers};
+use crate::results::{Cell, Comparison, Verdict, version_name};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, times};
 
-/// A side wins mixed results when its gains weigh this many times its losses.
-const WIN_FACTOR: f64 = 2.0;
-/// A gain or loss by more than this factor weighs no more: one huge ratio must not drown all others.
-const WEIGHT_RATIO_MAX: f64 = 4.0;
 /// Losses named before "and N more".
 const NAMED_MAX: usize = 3;
 
-/// What to run, in one to three sentences.
+/// What to run, in one to three sentences, with where the answer would be another one and what would change it most.
 ///
 /// With several candidates the one with the best balance of gains and losses is judged. Each weighs as the logarithm
-/// of its ratio, up to a factor of four. The candidate is recommended when its gains are at least twice its losses; the
-/// baseline when it is the other way round; else either.
+/// of its ratio, up to a factor of four; the comparisons of one experiment share its weight in the profile. The candidate
+/// is recommended when its gains are at least twice its losses; the baseline when it is the other way round; else either.
 #[must_use]
-pub fn recommend(comparisons: &[Comparison]) -> Verdict {
-    let Some(tally) = best_candidate(comparisons) else {
-        let text = "Nothing was compared, so there is nothing to recommend.".to_owned();
-        return Verdict { recommend: "either".to_owned(), text };
+pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile) -> Verdict {
+    let weighed: Vec<&Comparison> =
+        comparisons.iter().filter(|comparison| profile.weight(&comparison.experiment) > 0.0).collect();
+    let Some(tally) = best_candidate(&weighed, profile) else {
+        return nothing_to_recommend(comparisons, profile);
     };
-    let (gains, losses) = (weight(&tally.faster), weight(&tally.slower));
-    let recommend = if gains > 0.0 && gains >= losses * WIN_FACTOR {
-        tally.candidate
-    } else if losses > 0.0 && losses >= gains * WIN_FACTOR {
-        tally.baseline
-    } else {
-        "either"
+    let side = Balance::of(tally.own.iter().copied(), profile).side();
+    let own_cells = cells.iter().filter(|cell| profile.weight(&cell.setting.experiment) > 0.0);
+    Verdict {
+        recommend: match side {
+            Side::Candidate => tally.candidate.to_owned(),
+            Side::Baseline => tally.baseline.to_owned(),
+            Side::Either => "either".to_owned(),
+        },
+        text: tally.text(side, profile),
+        profile: profile.name().to_owned(),
+        weights: profile.weights().cloned().unwrap_or_default(),
+        flips: flips::flips(&tally.own, comparisons, side, profile),
+        levers: levers::levers(own_cells),
+    }
+}
+
+fn nothing_to_recommend(comparisons: &[Comparison], profile: &Profile) -> Verdict {
+    let text = match profile.weights() {
+        Some(weights) if !comparisons.is_empty() => {
+            let wanted: Vec<&str> = weights.keys().map(String::as_str).collect();
+            format!(
+                "Nothing that counts for {} was compared: measure {}, or choose another profile.",
+                profile.name(),
+                list(&wanted)
+            )
+        }
+        _ => "Nothing was compared, so there is nothing to recommend.".to_owned(),
     };
-    Verdict { recommend: recommend.to_owned(), text: tally.text(recommend) }
+    Verdict {
+        recommend: "either".to_owned(),
+        text,
+        profile: profile.name().to_owned(),
+        weights: profile.weights().cloned().unwrap_or_default(),
+        flips: Vec::new(),
+        levers: Vec::new(),
+    }
 }
 
 /// One candidate's comparisons by outcome.
@@ -40,57 +67,57 @@ struct Tally<'a> {
     baseline: &'a str,
     candidate: &'a str,
     name: String,
+    own: Vec<&'a Comparison>,
     faster: Vec<&'a Comparison>,
     slower: Vec<&'a Comparison>,
     same: usize,
     unclear: usize,
 }
 
-fn best_candidate(comparisons: &[Comparison]) -> Option<Tally<'_>> {
+fn best_candidate<'a>(comparisons: &[&'a Comparison], profile: &Profile) -> Option<Tally<'a>> {
     let candidates: BTreeSet<(&str, bool)> = comparisons
         .iter()
         .map(|comparison| (comparison.candidate.as_str(), comparison.delegations))
         .collect();
+    let net = |tally: &Tally<'_>| Balance::of(tally.own.iter().copied(), profile).net();
     candidates
         .into_iter()
         .filter_map(|(candidate, delegations)| Tally::of(comparisons, candidate, delegations))
-        .max_by(|left, right| left.balance().total_cmp(&right.balance()))
+        .max_by(|left, right| net(left).total_cmp(&net(right)))
 }
 
 impl<'a> Tally<'a> {
-    fn of(comparisons: &'a [Comparison], candidate: &'a str, delegations: bool) -> Option<Self> {
-        let own: Vec<&Comparison> = comparisons
+    fn of(comparisons: &[&'a Comparison], candidate: &str, delegations: bool) -> Option<Self> {
+        let own: Vec<&'a Comparison> = comparisons
             .iter()
+            .copied()
             .filter(|comparison| comparison.candidate == candidate && comparison.delegations == delegations)
             .collect();
         let with =
             |outcome: Outcome| own.iter().copied().filter(move |comparison| comparison.verdict == outcome);
+        let first = *own.first()?;
         Some(Self {
-            baseline: &own.first()?.baseline,
-            candidate,
+            baseline: &first.baseline,
+            candidate: &first.candidate,
             name: version_name(candidate, delegations),
             faster: by_size(with(Outcome::Faster).collect()),
             slower: by_size(with(Outcome::Slower).collect()),
             same: with(Outcome::Same).count(),
             unclear: with(Outcome::Unclear).count(),
+            own,
         })
     }
 
-    fn balance(&self) -> f64 {
-        weight(&self.faster) - weight(&self.slower)
-    }
-
-    fn text(&self, recommend: &str) -> String {
-        let total = self.faster.len() + self.slower.len() + self.same + self.unclear;
+    fn text(&self, side: Side, profile: &Profile) -> String {
+        let total = self.own.len();
         let (name, baseline) = (&self.name, version_name(self.baseline, false));
-        let opening = if recommend == self.candidate {
-            format!("Run {name}: ")
-        } else if recommend == self.baseline {
-            format!("Stay with {baseline}: ")
-        } else if self.faster.is_empty() && self.slower.is_empty() {
-            "Run either: ".to_owned()
-        } else {
-            "It depends on the workload: ".to_owned()
+        let whom =
+            if profile.weights().is_some() { format!(" for {}", profile.name()) } else { String::new() };
+        let opening = match side {
+            Side::Candidate => format!("Run {name}{whom}: "),
+            Side::Baseline => format!("Stay with {baseline}{whom}: "),
+            Side::Either if self.faster.is_empty() && self.slower.is_empty() => format!("Run either{whom}: "),
+            Side::Either => "It depends on the workload: ".to_owned(),
         };
         let faster = with_examples(&self.faster);
         let slower = with_examples(&self.slower);
@@ -116,15 +143,6 @@ fn of(count: usize, total: usize) -> String {
     format!("{count} of {total} {noun}")
 }
 
-/// The sum of the differences on the log scale.
-fn weight(comparisons: &[&Comparison]) -> f64 {
-    comparisons.iter().map(|comparison| log_size(comparison).min(WEIGHT_RATIO_MAX.ln())).sum()
-}
-
-fn log_size(comparison: &Comparison) -> f64 {
-    comparison.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
-}
-
 /// The largest differences first.
 fn by_size(mut comparisons: Vec<&Comparison>) -> Vec<&Comparison> {
     comparisons.sort_by(|left, right| log_size(right).total_cmp(&log_size(left)));
@@ -147,10 +165,14 @@ fn with_examples(comparisons: &[&Comparison]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn comparison(experiment: &str, ratio: f64, verdict: Outcome) -> Comparison {
+    fn verdict_of(comparisons: &[Comparison]) -> Verdict {
+        recommend(comparisons, &[], &Profile::even())
+    }
+
+    pub(in crate::explain) fn comparison(experiment: &str, ratio: f64, verdict: Outcome) -> Comparison {
         Comparison {
             experiment: experiment.to_owned(),
             levels: Default::default(),
@@ -158,6 +180,7 @@ mod tests {
             baseline: "3".to_owned(),
             candidate: "4.1".to_owned(),
             delegations: true,
+            label: String::new(),
             ratio: Some(ratio),
             ci95: None,
             verdict,
@@ -171,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_candidate_that_only_wins_is_recommended_with_its_largest_win() {
-        let verdict = recommend(&[
+        let verdict = verdict_of(&[
             comparison("small-file-read", 172.0, Outcome::Faster),
             comparison("locked-read", 19.0, Outcome::Faster),
             comparison("sequential-read", 1.0, Outcome::Same),
@@ -186,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_candidate_that_mostly_loses_is_not() {
-        let verdict = recommend(&[
+        let verdict = verdict_of(&[
             comparison("create", 0.55, Outcome::Slower),
             comparison("random-write", 0.9, Outcome::Slower),
             comparison("locked-read", 1.1, Outcome::Faster),
@@ -202,7 +225,7 @@ mod tests {
 
     #[test]
     fn wins_and_losses_that_balance_depend_on_the_workload() {
-        let verdict = recommend(&[
+        let verdict = verdict_of(&[
             comparison("create", 0.55, Outcome::Slower),
             comparison("locked-read", 2.0, Outcome::Faster),
         ]);
@@ -214,15 +237,16 @@ mod tests {
     fn small_losses_do_not_outweigh_a_large_gain_nor_one_huge_gain_many_losses() {
         let mut found = vec![comparison("locked-read", 3.5, Outcome::Faster)];
         found.extend((0..5).map(|_| comparison("random-read", 0.96, Outcome::Slower)));
-        assert_eq!(recommend(&found).recommend, "4.1");
+        assert_eq!(verdict_of(&found).recommend, "4.1");
         let mut found = vec![comparison("small-file-read", 500.0, Outcome::Faster)];
-        found.extend((0..5).map(|_| comparison("create", 0.5, Outcome::Slower)));
-        assert_eq!(recommend(&found).recommend, "3");
+        let slower = ["create", "random-write", "random-read", "web-server", "mail-server"];
+        found.extend(slower.map(|name| comparison(name, 0.5, Outcome::Slower)));
+        assert_eq!(verdict_of(&found).recommend, "3");
     }
 
     #[test]
     fn no_difference_recommends_either() {
-        let verdict = recommend(&[
+        let verdict = verdict_of(&[
             comparison("create", 1.0, Outcome::Same),
             comparison("create", 1.1, Outcome::Unclear),
         ]);
@@ -232,7 +256,7 @@ mod tests {
             "{}",
             verdict.text
         );
-        assert_eq!(recommend(&[]).recommend, "either");
+        assert_eq!(verdict_of(&[]).recommend, "either");
     }
 
     #[test]
@@ -241,7 +265,37 @@ mod tests {
         without.delegations = false;
         let mut newer = comparison("locked-read", 2.0, Outcome::Faster);
         newer.candidate = "4.2".to_owned();
-        let verdict = recommend(&[without, newer, comparison("locked-read", 1.0, Outcome::Same)]);
+        let verdict = verdict_of(&[without, newer, comparison("locked-read", 1.0, Outcome::Same)]);
         assert_eq!(verdict.recommend, "4.2");
+    }
+
+    #[test]
+    fn a_sweep_with_many_settings_weighs_no_more_than_one_experiment() {
+        let mut found = vec![comparison("locked-read", 4.0, Outcome::Faster)];
+        found.extend((0..20).map(|_| comparison("create-by-threads", 0.6, Outcome::Slower)));
+        assert_eq!(verdict_of(&found).recommend, "4.1");
+    }
+
+    #[test]
+    fn a_profile_decides_by_what_it_weighs() {
+        let found = [
+            comparison("create", 0.5, Outcome::Slower),
+            comparison("random-read", 2.0, Outcome::Faster),
+            comparison("locked-read", 9.0, Outcome::Faster),
+        ];
+        let of = |text: &str| recommend(&found, &[], &Profile::parse(text).unwrap());
+        assert_eq!(of("vm-images").recommend, "4.1");
+        assert!(
+            of("vm-images").text.starts_with("Run v4.1 for vm-images: against v3, v4.1 is faster in 1 of 1")
+        );
+        assert_eq!(of("build").recommend, "3");
+        assert_eq!(of("create=3,locked-read=1").recommend, "either");
+        let nothing = of("media");
+        assert_eq!(nothing.recommend, "either");
+        assert_eq!(
+            nothing.text,
+            "Nothing that counts for media was compared: measure sequential-read, sequential-write and winner-loser, or \
+             choose another profile."
+        );
     }
 }

@@ -1,12 +1,22 @@
 //! `summary.md`: the table and the verdict for pull requests, wikis and mails.
 
-use crate::results::{Cell, Comparison, Results, version_name};
+use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
 use crate::text::{delay, measured, per_operation, ratio};
 
 /// The summary as Markdown with tables, ending in a newline. Whatever a document from elsewhere holds stays text.
 #[must_use]
 pub fn markdown(results: &Results) -> String {
     let mut text = format!("# NFS versions compared\n\n{}\n\n", escaped(&results.verdict.text));
+    let verdict = &results.verdict;
+    let conditions: Vec<String> = verdict
+        .flips
+        .iter()
+        .chain(&verdict.levers)
+        .map(|sentence| format!("- {}\n", escaped(sentence)))
+        .collect();
+    if !conditions.is_empty() {
+        text.push_str(&format!("{}\n", conditions.concat()));
+    }
     if results.partial {
         text.push_str("**Stopped before its end: settings are missing.**\n\n");
     }
@@ -29,6 +39,8 @@ pub fn markdown(results: &Results) -> String {
         "primetime {} on {}, {} processors, seed {}, {}",
         environment.tool_version, environment.kernel, environment.cores, environment.seed, environment.date
     );
+    text.push('\n');
+    client_sentences(results).iter().for_each(|sentence| text.push_str(&format!("{}\n", escaped(sentence))));
     text.push_str(&format!("\n{}\n", escaped(&made)));
     text
 }

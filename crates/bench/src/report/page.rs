@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::escape::{escape, script_json};
 use super::figures::Figures;
 use super::tables;
-use crate::results::{Results, version_name};
+use crate::results::{LOCAL, Results, Verdict, client_sentences, version_name};
 use crate::statistics::Outcome;
 
 pub(crate) const STYLE: &str = include_str!("../../assets/report.css");
@@ -57,10 +57,16 @@ fn title(results: &Results) -> String {
     let mut versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
     versions.sort_unstable();
     versions.dedup();
-    let names: Vec<String> =
-        versions.iter().map(|version| format!("NFS{}", version_name(version, true))).collect();
+    let names: Vec<String> = versions.iter().map(|version| title_of(version)).collect();
     if names.is_empty() { "NFS".to_owned() } else { names.join(" or ") }
 }
+
+fn title_of(version: &str) -> String {
+    if version == LOCAL { "no NFS".to_owned() } else { format!("NFS{}", version_name(version, true)) }
+}
+
+const PARTIAL: &str =
+    "<p class=\"partial\"><b>Stopped before its end:</b> settings are missing, and --resume makes them.</p>";
 
 fn verdict(results: &Results) -> String {
     let recommend = match results.verdict.recommend.as_str() {
@@ -77,15 +83,36 @@ fn verdict(results: &Results) -> String {
             format!("<li class=\"{word}\"><b>{}</b> <span>{word}</span></li>", count(*outcome))
         })
         .collect();
+    let partial = if results.partial { PARTIAL } else { "" };
     format!(
         "<header><p class=\"brand\">primetime <span>{}</span></p>\n<h1>{}?</h1>\n\
-         <div class=\"verdict\"><p class=\"recommend\">{}</p><p>{}</p>\n\
+         <div class=\"verdict\"><p class=\"recommend\">{}</p>{partial}<p>{}</p>{}\n\
          <ul class=\"tiles\" aria-label=\"Comparisons by verdict\">{tiles}</ul></div></header>\n",
         escape(&results.environment.date),
         escape(&title(results)),
         escape(&recommend),
-        escape(&results.verdict.text)
+        escape(&results.verdict.text),
+        conditions(&results.verdict)
     )
+}
+
+/// For what the answer is another one, what mattered most, and what it stands on.
+fn conditions(verdict: &Verdict) -> String {
+    let sentences: String = verdict
+        .flips
+        .iter()
+        .chain(&verdict.levers)
+        .map(|sentence| format!("<li>{}</li>", escape(sentence)))
+        .collect();
+    let sentences =
+        if sentences.is_empty() { sentences } else { format!("<ul class=\"conditions\">{sentences}</ul>") };
+    if verdict.weights.is_empty() {
+        return sentences;
+    }
+    let weights: Vec<String> =
+        verdict.weights.iter().map(|(experiment, weight)| format!("{experiment} {weight}")).collect();
+    let basis = format!("Weighed for {}: {}.", verdict.profile, weights.join(", "));
+    format!("{sentences}<p class=\"basis\">{}</p>", escape(&basis))
 }
 
 fn figures(results: &Results) -> String {
@@ -146,11 +173,8 @@ fn details(summary: &str, content: &str) -> String {
 
 fn environment(results: &Results) -> String {
     let mut text = "<section aria-labelledby=\"where\"><h2 id=\"where\">Where and how</h2>\n".to_owned();
-    if results.cells.iter().any(|cell| cell.setting.client == "builtin") {
-        text.push_str(
-            "<p>The client is the protocol client of this tool, not a kernel\u{2019}s: requests are counted exactly, and \
-             a kernel may send others.</p>\n",
-        );
+    for sentence in client_sentences(results) {
+        text.push_str(&format!("<p>{}</p>\n", escape(&sentence)));
     }
     text.push_str(&tables::environment(&results.environment));
     text.push_str("</section>\n<section aria-labelledby=\"doubts\"><h2 id=\"doubts\">Doubts</h2>\n");
@@ -227,6 +251,14 @@ mod tests {
         for doubt in results.cells.iter().flat_map(|cell| &cell.doubts).chain(&results.environment.doubts) {
             assert!(page.contains(&escape(doubt)), "{doubt}");
         }
+    }
+
+    #[test]
+    fn a_benchmark_that_was_stopped_is_marked() {
+        let mut results = samples::results();
+        assert!(!html(&results).contains("Stopped before its end"));
+        results.partial = true;
+        assert!(html(&results).contains("Stopped before its end"));
     }
 
     #[test]

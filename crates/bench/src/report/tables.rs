@@ -1,7 +1,7 @@
 //! The page's tables. They hold everything that the figures show, for those who cannot or need not see these.
 
 use super::escape::escape;
-use crate::results::{Cell, Comparison, Environment, Results, named, version_name};
+use crate::results::{Cell, Comparison, Environment, Mark, Results, named, version_name};
 use crate::text::{bytes, delay, list, measured, number, per_operation, percent, ratio, times};
 
 /// Every comparison with its reason, in groups of one experiment.
@@ -106,7 +106,7 @@ pub(super) fn published(results: &Results) -> Option<String> {
     let mut rows = String::new();
     for asked in &results.experiments {
         for mark in &asked.published {
-            let ours = mark.ours(&asked.name, results).map_or_else(|| "–".to_owned(), number);
+            let ours = ours(mark, &asked.name, results);
             rows.push_str(&format!(
                 "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{} {}</td>\
                  <td class=\"n\">{ours}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -133,6 +133,16 @@ pub(super) fn published(results: &Results) -> Option<String> {
     ];
     (!rows.is_empty())
         .then(|| table("published", "Published values and ours for the same setting", &heads, &rows))
+}
+
+/// Ours, of each document that was put together.
+fn ours(mark: &Mark, experiment: &str, results: &Results) -> String {
+    let of_label = |label: &&str| {
+        let value = mark.ours_of(experiment, results, label).map(number)?;
+        Some(if label.is_empty() { value } else { format!("{} {value}", escape(label)) })
+    };
+    let values: Vec<String> = results.labels().iter().filter_map(of_label).collect();
+    if values.is_empty() { "–".to_owned() } else { values.join("<br>") }
 }
 
 fn quantity(unit: &str, of: &[String]) -> String {
@@ -216,7 +226,7 @@ pub(super) fn environment(environment: &Environment) -> String {
         );
         add(&format!("Link of {}", delay(link.rtt_ms)), &value);
     }
-    for (version, options) in &environment.negotiated {
+    for (version, options) in environment.negotiated.iter().filter(|(_, options)| !options.is_empty()) {
         let options: Vec<String> = options.iter().map(|(name, value)| format!("{name} {value}")).collect();
         add(&format!("Negotiated with v{version}"), &options.join(", "));
     }

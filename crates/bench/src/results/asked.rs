@@ -105,9 +105,16 @@ impl Mark {
     /// Our value for the same setting, in the same unit; none when it was not measured.
     #[must_use]
     pub fn ours(&self, experiment: &str, results: &Results) -> Option<f64> {
+        self.ours_of(experiment, results, results.labels().first()?)
+    }
+
+    /// The same of one of the documents that were put together.
+    #[must_use]
+    pub fn ours_of(&self, experiment: &str, results: &Results, label: &str) -> Option<f64> {
         if self.unit == "ratio" {
             let same = |comparison: &&super::Comparison| {
                 comparison.experiment == experiment
+                    && comparison.label == label
                     && comparison.candidate == self.version
                     && comparison.delegations
                     && comparison.rtt_ms == self.rtt_ms
@@ -115,7 +122,8 @@ impl Mark {
             };
             return results.comparisons.iter().find(same)?.ratio;
         }
-        let cell = self.cell(experiment, results)?;
+        let cell =
+            results.cells.iter().find(|cell| cell.setting.label == label && self.fits(experiment, cell))?;
         match self.unit.as_str() {
             "requests/op" => cell.rpcs_per_operation(),
             "share" => cell.share_of(&self.of.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -128,14 +136,16 @@ impl Mark {
     /// The cell that it is to be set beside.
     #[must_use]
     pub fn cell<'a>(&self, experiment: &str, results: &'a Results) -> Option<&'a Cell> {
-        results.cells.iter().find(|cell| {
-            let setting = &cell.setting;
-            setting.experiment == experiment
-                && setting.version == self.version
-                && (setting.delegations || setting.version == "3")
-                && setting.rtt_ms == self.rtt_ms
-                && self.is_about(&setting.levels)
-        })
+        results.cells.iter().find(|cell| self.fits(experiment, cell))
+    }
+
+    fn fits(&self, experiment: &str, cell: &Cell) -> bool {
+        let setting = &cell.setting;
+        setting.experiment == experiment
+            && setting.version == self.version
+            && (setting.delegations || setting.version == "3")
+            && setting.rtt_ms == self.rtt_ms
+            && self.is_about(&setting.levels)
     }
 
     /// Whether `levels` are those that it names.

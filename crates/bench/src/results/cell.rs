@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Latency, Timeline};
+use super::{Latency, Resources, Timeline};
 use crate::statistics::{Better, estimate, trend};
 use crate::text::percent;
 
@@ -48,7 +48,8 @@ pub struct Setting {
     pub delegations: bool,
     /// Which server: "builtin" or its address.
     pub server: String,
-    /// Which client: "builtin" for the protocol client of this tool, "kernel" for a mount.
+    /// Which client: "builtin" for the protocol client of this tool, "fuse" for a mount of it, "kernel" for a kernel's, "path" for
+    /// a directory without NFS.
     pub client: String,
     /// The round-trip delay asked for, in milliseconds.
     pub rtt_ms: f64,
@@ -60,7 +61,13 @@ pub struct Setting {
     pub io_bytes: u64,
     /// What was measured.
     pub metric: Metric,
+    /// Which of the documents that were put together it is from; empty in a document of one benchmark.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
 }
+
+/// What stands for a version where there is no NFS.
+pub const LOCAL: &str = "local";
 
 /// The factor that tells the phases of a composed workload apart.
 pub const PHASE: &str = "phase";
@@ -138,6 +145,9 @@ pub struct Run {
     /// Mean time from sending a request to its reply, in milliseconds.
     #[serde(default)]
     pub wire_ms: f64,
+    /// What it took of the machine that the clients ran on; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
     /// Time between the first and the last client's start, in milliseconds.
     #[serde(default)]
     pub start_skew_ms: f64,
@@ -201,6 +211,9 @@ pub struct Cell {
     /// Mean time from request to reply in the median run, in milliseconds.
     #[serde(default)]
     pub wire_ms: f64,
+    /// What the median run took of the machine that the clients ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
     /// The largest start skew of all runs, in milliseconds.
     pub start_skew_ms: f64,
     /// The smallest Jain index of all runs; none when no run has one.
@@ -239,6 +252,7 @@ impl Cell {
             wire_bytes: median.wire_bytes,
             queue_ms: median.queue_ms,
             wire_ms: median.wire_ms,
+            resources: median.resources,
             start_skew_ms: runs.iter().map(|run| run.start_skew_ms).fold(0.0, f64::max),
             fairness: runs.iter().filter_map(|run| run.fairness).reduce(f64::min),
             doubts: doubts.into_iter().collect(),
@@ -274,17 +288,24 @@ impl Cell {
         (self.rpcs_total > 0).then(|| own as f64 / self.rpcs_total as f64)
     }
 
-    /// The version with "without delegations" where it has them and could not use them.
+    /// The version with "without delegations" where it has them and could not use them, and with the label where there is one.
     #[must_use]
     pub fn version_name(&self) -> String {
-        version_name(&self.setting.version, self.setting.delegations)
+        labelled(version_name(&self.setting.version, self.setting.delegations), &self.setting.label)
     }
 }
 
-/// How a version is shown to people: "v3", "v4.1", "v4.1 without delegations".
+/// `name` with the label of the document that it is from, where there is one.
+pub(crate) fn labelled(name: String, label: &str) -> String {
+    if label.is_empty() { name } else { format!("{name} · {label}") }
+}
+
+/// How a version is shown to people: "v3", "v4.1", "v4.1 without delegations", "local".
 #[must_use]
 pub fn version_name(version: &str, delegations: bool) -> String {
-    if delegations || version.starts_with('3') {
+    if version == LOCAL {
+        version.to_owned()
+    } else if delegations || version.starts_with('3') {
         format!("v{version}")
     } else {
         format!("v{version} without delegations")
@@ -362,5 +383,6 @@ mod tests {
         assert_eq!(version_name("3", false), "v3");
         assert_eq!(version_name("4.1", true), "v4.1");
         assert_eq!(version_name("4.1", false), "v4.1 without delegations");
+        assert_eq!(version_name(LOCAL, false), "local");
     }
 }

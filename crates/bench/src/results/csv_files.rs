@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::file::write_whole;
-use super::{Cell, Error, Latency, Results};
+use super::{Cell, Error, Latency, Resources, Results};
 
 /// Writes `cells.csv`, `runs.csv`, `comparisons.csv` and `rpcs.csv` into `directory`, which exists.
 ///
@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 34] = [
+const CELLS: [&str; 39] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -47,6 +47,10 @@ const CELLS: [&str; 34] = [
     "wire_bytes_received",
     "queue_ms",
     "wire_ms",
+    "busy",
+    "client_cpu_s",
+    "server_cpu_s",
+    "disk_busy",
     "latency_ms_mean",
     "latency_ms_p50",
     "latency_ms_p99",
@@ -54,9 +58,10 @@ const CELLS: [&str; 34] = [
     "start_skew_ms",
     "fairness",
     "doubts",
+    "label",
 ];
 
-const RUNS: [&str; 18] = [
+const RUNS: [&str; 19] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -75,9 +80,10 @@ const RUNS: [&str; 18] = [
     "fairness",
     "client_values",
     "doubts",
+    "label",
 ];
 
-const COMPARISONS: [&str; 15] = [
+const COMPARISONS: [&str; 16] = [
     "experiment",
     "levels",
     "rtt_ms",
@@ -93,9 +99,10 @@ const COMPARISONS: [&str; 15] = [
     "runs_to_detect",
     "reason",
     "doubts",
+    "label",
 ];
 
-const RPCS: [&str; 8] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count"];
+const RPCS: [&str; 9] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count", "label"];
 
 fn write_table(path: &Path, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), Error> {
     let csv_error = |source| Error::Csv { path: path.to_owned(), source };
@@ -127,6 +134,7 @@ fn cell_row(cell: &Cell) -> Vec<String> {
     };
     let [low, high] = ends(cell.ci95);
     let latency = |of: fn(&Latency) -> f64| optional(cell.latency_ms.as_ref().map(of));
+    let used = |of: fn(Resources) -> Option<f64>| optional(cell.resources.and_then(of));
     let mut row = key(cell);
     row.extend([
         setting.server.clone(),
@@ -151,6 +159,10 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         cell.wire_bytes.received.to_string(),
         cell.queue_ms.to_string(),
         cell.wire_ms.to_string(),
+        used(|used| Some(used.busy)),
+        used(|used| Some(used.client_seconds)),
+        used(|used| used.server_seconds),
+        used(|used| used.disk_busy),
         latency(|times| times.mean),
         latency(|times| times.p50),
         latency(|times| times.p99),
@@ -158,6 +170,7 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         cell.start_skew_ms.to_string(),
         optional(cell.fairness),
         cell.doubts.join("; "),
+        setting.label.clone(),
     ]);
     row
 }
@@ -179,6 +192,7 @@ fn run_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
             optional(run.fairness),
             run.client_values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
             run.doubts.join("; "),
+            cell.setting.label.clone(),
         ]);
         row
     })
@@ -203,6 +217,7 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
             comparison.runs_to_detect.map_or_else(String::new, |runs| runs.to_string()),
             comparison.reason.clone(),
             comparison.doubts.join("; "),
+            comparison.label.clone(),
         ]
     })
 }
@@ -211,7 +226,12 @@ fn rpc_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
     cell.run_details.iter().flat_map(|run| {
         run.rpcs.iter().map(|(operation, count)| {
             let mut row = key(cell);
-            row.extend([run.block.to_string(), operation.clone(), count.to_string()]);
+            row.extend([
+                run.block.to_string(),
+                operation.clone(),
+                count.to_string(),
+                cell.setting.label.clone(),
+            ]);
             row
         })
     })

@@ -6,10 +6,13 @@
 
 mod asked;
 mod cell;
+mod client;
 mod csv_files;
 mod environment;
 mod file;
 mod latency;
+mod merge;
+mod resources;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -17,12 +20,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use asked::{Asked, Figure, Form, MARK_UNITS, Mark};
-pub use cell::{Cell, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
+pub use cell::{Cell, LOCAL, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
+pub(crate) use client::client_sentences;
 pub use csv_files::write_csv;
 pub use environment::{Environment, Link};
 pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
 pub use latency::Latency;
+pub use merge::{MergeError, merge};
+pub use resources::Resources;
 pub use timeline::Timeline;
 
 use crate::statistics::Outcome;
@@ -52,6 +58,18 @@ pub struct Results {
 }
 
 impl Results {
+    /// What tells its parts apart, in their order; one empty label in a document of one benchmark.
+    #[must_use]
+    pub fn labels(&self) -> Vec<&str> {
+        let mut labels = Vec::new();
+        for cell in &self.cells {
+            if !labels.contains(&cell.setting.label.as_str()) {
+                labels.push(&cell.setting.label);
+            }
+        }
+        labels
+    }
+
     /// The cells that a comparison is about, baseline and candidate; none when they are not in this document.
     #[must_use]
     pub fn cells_of(&self, comparison: &Comparison) -> Option<(&Cell, &Cell)> {
@@ -59,6 +77,7 @@ impl Results {
             cell.setting.experiment == comparison.experiment
                 && cell.setting.levels == comparison.levels
                 && cell.setting.rtt_ms == comparison.rtt_ms
+                && cell.setting.label == comparison.label
         };
         let candidate = self.cells.iter().filter(of_experiment).find(|cell| {
             cell.setting.version == comparison.candidate && cell.setting.delegations == comparison.delegations
@@ -88,6 +107,9 @@ pub struct Comparison {
     /// Whether the candidate could use delegations.
     #[serde(default)]
     pub delegations: bool,
+    /// That of its cells: which of the documents that were put together it is from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// Candidate ÷ baseline of the metric; none when an arm has no usable value.
     pub ratio: Option<f64>,
     /// The ratio's 95 % interval, uncorrected; none with a single run.
@@ -115,17 +137,33 @@ impl Comparison {
     /// The experiment with its levels, as it is shown to people.
     #[must_use]
     pub fn name(&self) -> String {
-        named(&self.experiment, &self.levels)
+        cell::labelled(named(&self.experiment, &self.levels), &self.label)
     }
 }
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// A version, such as "3" or "4.1", or "either".
     pub recommend: String,
     /// One to three sentences.
     pub text: String,
+    /// The profile that weighed the experiments.
+    #[serde(default = "even")]
+    pub profile: String,
+    /// Its weights; empty when all weigh the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
+    /// For what the answer is another one, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flips: Vec<String>,
+    /// Which settings of client and server changed most, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levers: Vec<String>,
+}
+
+fn even() -> String {
+    "even".to_owned()
 }
 
 fn undecided() -> f64 {

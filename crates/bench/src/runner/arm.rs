@@ -1,6 +1,6 @@
 //! What is compared: a version, with or without delegations.
 
-use crate::results::version_name;
+use crate::results::{LOCAL, version_name};
 use crate::workload::Habits;
 
 /// One side of a comparison.
@@ -30,7 +30,7 @@ pub(crate) fn arms(versions: &[String], without_delegations: bool) -> Vec<Arm> {
     versions
         .iter()
         .flat_map(|version| {
-            let delegates = version != "3";
+            let delegates = version != "3" && version != LOCAL;
             let second = (delegates && without_delegations).then(|| arm(version, false));
             std::iter::once(arm(version, delegates)).chain(second)
         })

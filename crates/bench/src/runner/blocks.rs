@@ -10,9 +10,6 @@ use crate::results::{Cell, Metric, PHASE, Run, Setting, named};
 use crate::terminal::Progress;
 use crate::workload::Part;
 
-/// How this client is named in results.
-const CLIENT: &str = "builtin";
-
 /// What is measured in blocks.
 pub(crate) struct Blocks<'a> {
     pub(crate) arms: &'a [Arm],
@@ -116,11 +113,12 @@ fn setting(trial: &Trial<'_>, part: &Part, arm: &Arm, rtt_ms: f64) -> Setting {
         version: arm.version.clone(),
         delegations: arm.delegations,
         server: trial.server.name.clone(),
-        client: CLIENT.to_owned(),
+        client: trial.clients.kind().as_str().to_owned(),
         rtt_ms,
         clients: trial.setup.clients,
         threads: part.threads,
         io_bytes: trial.setup.workload.io_bytes(),
         metric: Metric { unit: unit.clone(), ..metric.clone() },
+        label: String::new(),
     }
 }

@@ -46,6 +46,9 @@ pub enum Error {
         /// What it said, and what to do about it.
         cause: String,
     },
+    /// Nothing can be mounted here.
+    #[error("{0}")]
+    Mount(String),
     /// The relay that makes the delay did not start.
     #[error("cannot make a link with a delay of {rtt_ms} ms: {cause}")]
     Relay {

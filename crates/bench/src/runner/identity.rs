@@ -23,6 +23,8 @@ pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
         ("without_delegations", options.without_delegations.to_string()),
         ("runs", plan.runs.to_string()),
         ("clients", clients),
+        ("client", options.client.to_string()),
+        ("mount_options", options.mount_options.join(",")),
         ("seed", options.seed.to_string()),
         ("server", options.server.clone().unwrap_or_else(|| OWN.to_owned())),
         ("tool_version", options.tool_version.clone()),
@@ -43,6 +45,7 @@ fn sizes(options: &Options) -> String {
 mod tests {
     use super::*;
     use crate::experiment::{Plan, Size};
+    use crate::workload::ClientKind;
 
     fn options() -> Options {
         Options {
@@ -51,9 +54,12 @@ mod tests {
             serve_command: None,
             without_delegations: false,
             clients: None,
+            client: ClientKind::Builtin,
+            mount_options: Vec::new(),
             out: "here".into(),
             seed: 1,
             resume: false,
+            profile: Default::default(),
             clean: false,
             tool_version: "0.1.0".to_owned(),
             command_line: Vec::new(),

@@ -1,14 +1,16 @@
 //! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated before use.
 
+use std::net::SocketAddr;
 use std::time::Instant;
 
+use client::ProgramPorts;
 use netlab::{LinkOptions, Relay};
 
 use super::Error;
 use super::arm::Arm;
 use crate::results::Link as LinkResult;
 use crate::statistics::percentile;
-use crate::workload::{Address, Mount};
+use crate::workload::{Address, Habits, Mount};
 
 /// A link may be off by this share of the delay that was asked for, or by [`OFF_MS_MAX`], whichever is larger.
 const OFF_SHARE_MAX: f64 = 0.02;
@@ -30,13 +32,14 @@ pub(crate) struct Link {
     pub(crate) rtt_ms: f64,
     /// Where clients connect to.
     pub(crate) address: Address,
-    relay: Option<Relay>,
+    /// One for NFS, and with version 3 one for each program that has a port of its own.
+    relays: Vec<Relay>,
 }
 
 impl Link {
     /// The way to `server` as it is, and what it measures.
     pub(crate) async fn direct(server: &Address, arm: &Arm, name: &str) -> Result<(Self, LinkResult), Error> {
-        let link = Self { rtt_ms: 0.0, address: server.clone(), relay: None };
+        let link = Self { rtt_ms: 0.0, address: server.clone(), relays: Vec::new() };
         let measured = link.calibrate(arm, name).await?;
         Ok((link, measured))
     }
@@ -74,15 +77,32 @@ impl Link {
     ) -> Result<(Self, LinkResult), Error> {
         let failed = |cause: String| Error::Relay { rtt_ms, cause };
         let target = server.resolve().await.map_err(failed)?;
-        let options = LinkOptions::round_trip_ms(relay_ms);
-        let relay = Relay::start(target, options).map_err(|error| failed(error.to_string()))?;
-        let link = Self { rtt_ms, address: server.through(relay.address()), relay: Some(relay) };
+        let start = |target: SocketAddr| {
+            let options = LinkOptions::round_trip_ms(relay_ms);
+            Relay::start(target, options).map_err(|error| failed(error.to_string()))
+        };
+        let mut relays = vec![start(target)?];
+        let mut through = ProgramPorts::default();
+        let there = program_ports(server).await;
+        for (port, relayed) in [(there.mount, &mut through.mount), (there.lock, &mut through.lock)] {
+            if let Some(port) = port {
+                let relay = start(SocketAddr::new(target.ip(), port))?;
+                *relayed = Some(relay.address().port());
+                relays.push(relay);
+            }
+        }
+        let address = server.through(relays[0].address(), through).map_err(failed)?;
+        let link = Self { rtt_ms, address, relays };
         let measured = link.calibrate(arm, name).await?;
         Ok((link, measured))
     }
 
     /// The median round trip of NULL calls over `arm`'s version, and how many they were.
     pub(crate) async fn calibrate(&self, arm: &Arm, server: &str) -> Result<LinkResult, Error> {
+        let kind = if !self.relays.is_empty() { "relay" } else { "none" };
+        if self.address.directory().is_some() {
+            return Ok(LinkResult { kind: kind.to_owned(), ..LinkResult::default() });
+        }
         let failed = |error: &crate::workload::Error| Error::Server {
             server: server.to_owned(),
             version: arm.version.clone(),
@@ -94,7 +114,6 @@ impl Link {
         let calls = calls(self.rtt_ms);
         let times = null_calls(&mount, calls).await.map_err(|error| failed(&error));
         mount.shut_down().await;
-        let kind = if self.relay.is_some() { "relay" } else { "none" };
         Ok(LinkResult {
             rtt_ms: self.rtt_ms,
             measured_ms: percentile(&times?, 50.0).unwrap_or_default(),
@@ -105,10 +124,19 @@ impl Link {
 
     /// Ends the relay and all connections through it.
     pub(crate) async fn close(self) {
-        if let Some(relay) = self.relay {
+        for relay in self.relays {
             relay.shutdown().await;
         }
     }
+}
+
+/// Where the server has what version 3 needs beside NFS. A server that does not offer it needs nothing.
+async fn program_ports(server: &Address) -> ProgramPorts {
+    let habits = Habits { delegations: false, readahead: true, data_cache: true };
+    let Ok(mount) = Mount::connect(server, "3", habits).await else { return ProgramPorts::default() };
+    let ports = mount.program_ports().await;
+    mount.shut_down().await;
+    ports.unwrap_or_default()
 }
 
 async fn null_calls(mount: &Mount, calls: u32) -> Result<Vec<f64>, crate::workload::Error> {

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use client::Snapshot;
 use tokio::task::JoinSet;
 
 use super::Error;
 use super::arm::Arm;
 use super::cache_state;
+use super::clients::Clients;
+use super::machine::Machine;
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
 use crate::experiment::{Experiment, Setup};
-use crate::results::{Form, Run, WireBytes};
-use crate::workload::{self, Address, Curve, Gate, Habits, Mount, Part, Place, Station};
+use crate::results::{Form, Resources, Run};
+use crate::workload::{self, Address, Counters, Curve, Gate, Habits, Mount, Part, Place, Station, threads};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -34,6 +35,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) parts: &'a [Part],
     pub(crate) place: Place,
     pub(crate) server: &'a Server,
+    pub(crate) clients: &'a Arc<Clients>,
     pub(crate) stop: &'a Stop,
 }
 
@@ -77,10 +79,17 @@ impl Trial<'_> {
             })
             .await?;
         let parts = self.parts.iter().zip(&seen).filter(|(part, _)| part.measured);
-        parts.map(|(part, seen)| self.run_of_part(part, seen, arm, number)).collect()
+        parts.map(|(part, seen)| self.run_of_part(part, seen, arm, number, address)).collect()
     }
 
-    fn run_of_part(&self, part: &Part, seen: &Seen, arm: &Arm, number: Number) -> Result<Run, Error> {
+    fn run_of_part(
+        &self,
+        part: &Part,
+        seen: &Seen,
+        arm: &Arm,
+        number: Number,
+        address: &Address,
+    ) -> Result<Run, Error> {
         let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
         let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
         let with_timeline = self.experiment.figure.form == Form::Timeline;
@@ -89,11 +98,13 @@ impl Trial<'_> {
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
         }
-        if seen.counters.requests.values().any(|stats| stats.unanswered > 0) {
+        if seen.counters.unanswered > 0 {
             outcome.doubts.push("Some requests were never answered.".to_owned());
         }
-        let mut run = run_of(number.block, outcome, &seen.counters);
-        run.doubts.extend(cache_state::doubt(&self.setup.workload, &run));
+        let mut run = Run { resources: seen.resources, ..run_of(number.block, outcome, &seen.counters) };
+        if address.directory().is_none() {
+            run.doubts.extend(cache_state::doubt(&self.setup.workload, &run));
+        }
         Ok(run)
     }
 
@@ -104,7 +115,8 @@ impl Trial<'_> {
             let (address, arm) = (address.clone(), arm.clone());
             let Setup { readahead, data_cache, .. } = *self.setup;
             let habits = Habits { readahead, data_cache, ..arm.habits() };
-            connecting.spawn(async move { Mount::connect(&address, &arm.version, habits).await });
+            let clients = self.clients.clone();
+            connecting.spawn(async move { clients.connect(&address, &arm, habits).await });
         }
         let mut mounts = Vec::new();
         while let Some(ended) = connecting.join_next().await {
@@ -151,9 +163,12 @@ impl Trial<'_> {
                 stagger: self.stagger(),
             };
             let workload = workload.clone();
-            clients.spawn(async move { (client, workload::run(workload, station).await) });
+            let mount = mount.clone();
+            let work = workload::run(workload, station);
+            clients.spawn(async move { (client, threads::run(&mount, work).await) });
         }
-        let look = || Look::at(mounts);
+        let server = self.server.process();
+        let look = || Look::at(mounts, server);
         let mut curves = BTreeMap::new();
         let mut looks = Vec::new();
         for gate in &gates {
@@ -167,7 +182,8 @@ impl Trial<'_> {
         }
         let seen = looks.iter().enumerate().map(|(part, (before, after))| Seen {
             curves: curves.values().filter_map(|parts: &Vec<Vec<Curve>>| parts.get(part).cloned()).collect(),
-            busy: after.busy(before),
+            busy: after.machine.own_share(&before.machine),
+            resources: after.machine.since(&before.machine),
             counters: after.since(before),
         });
         Ok(seen.collect())
@@ -179,47 +195,40 @@ struct Seen {
     /// Of all threads, by client.
     curves: Vec<Vec<Curve>>,
     /// What crossed the network on all clients together.
-    counters: Snapshot,
+    counters: Counters,
     /// The share of the processors that the clients used.
     busy: f64,
+    /// What was used of this machine.
+    resources: Option<Resources>,
 }
 
 /// Counters and clocks at one moment.
 struct Look {
-    counters: Vec<Snapshot>,
-    at: Instant,
-    worked: Duration,
+    counters: Vec<Counters>,
+    machine: Machine,
 }
 
 impl Look {
-    fn at(mounts: &[Arc<Mount>]) -> Self {
-        let worked = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    fn at(mounts: &[Arc<Mount>], server: Option<u32>) -> Self {
         Self {
             counters: mounts.iter().map(|mount| mount.counters()).collect(),
-            at: Instant::now(),
-            worked: Duration::try_from(worked).unwrap_or_default(),
+            machine: Machine::look(server),
         }
     }
 
-    fn since(&self, earlier: &Self) -> Snapshot {
+    fn since(&self, earlier: &Self) -> Counters {
         earlier.counters.iter().zip(&self.counters).map(|(before, after)| after.since(before)).sum()
-    }
-
-    fn busy(&self, earlier: &Self) -> f64 {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let time = (self.at - earlier.at).as_secs_f64() * processors;
-        self.worked.saturating_sub(earlier.worked).as_secs_f64() / time.max(f64::MIN_POSITIVE)
     }
 }
 
 /// The curves of each client's threads, by part.
-type Clients = JoinSet<(u32, Result<Vec<Vec<Curve>>, workload::Error>)>;
+type Running = JoinSet<(u32, Result<Vec<Vec<Curve>>, workload::Error>)>;
 
 /// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for ever. A client
 /// that the last thread at the gate belongs to may be done with everything before we hear that the gate is open;
 /// what it has goes into `done`.
 async fn unless_one_fails<T>(
-    clients: &mut Clients,
+    clients: &mut Running,
     done: &mut BTreeMap<u32, Vec<Vec<Curve>>>,
     passing: impl Future<Output = T>,
 ) -> Result<T, workload::Error> {
@@ -246,7 +255,7 @@ async fn shut_down(mounts: Vec<Arc<Mount>>) {
     let _ = tokio::time::timeout(SHUT_DOWN_WITHIN, all).await;
 }
 
-fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
+fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
     let mean_ms = |time: Duration| time.as_secs_f64() * 1000.0 / counters.requests_total().max(1) as f64;
     Run {
         block,
@@ -255,24 +264,21 @@ fn run_of(block: u32, outcome: Outcome, counters: &Snapshot) -> Run {
         operations: outcome.operations,
         application_bytes: outcome.application_bytes,
         application_read_bytes: outcome.application_read_bytes,
-        read_bytes: counters.data_read,
-        compound_operations: owned(&counters.operations),
-        callbacks: owned(&counters.callbacks),
+        read_bytes: counters.read_bytes,
+        compound_operations: counters.compound_operations.clone(),
+        callbacks: counters.callbacks.clone(),
         latency_ms: outcome.latency_ms,
         timeline: outcome.timeline,
-        rpcs: counters.requests.iter().map(|(name, stats)| ((*name).to_owned(), stats.requests)).collect(),
-        wire_bytes: WireBytes { sent: counters.bytes_sent(), received: counters.bytes_received() },
-        queue_ms: mean_ms(counters.queued()),
-        wire_ms: mean_ms(counters.wire()),
+        rpcs: counters.requests.clone(),
+        wire_bytes: counters.wire_bytes,
+        queue_ms: mean_ms(counters.queued),
+        wire_ms: mean_ms(counters.wire),
+        resources: None,
         start_skew_ms: outcome.start_skew_ms,
         client_values: outcome.client_values,
         fairness: outcome.fairness,
         doubts: outcome.doubts,
     }
-}
-
-fn owned(counts: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
-    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
 #[cfg(test)]
@@ -281,7 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_is_done_before_the_gate_is_heard_of_has_not_failed() {
-        let mut clients: Clients = JoinSet::new();
+        let mut clients: Running = JoinSet::new();
         clients.spawn(async { (7, Ok(Vec::new())) });
         let mut done = BTreeMap::new();
         let late = async {

@@ -6,6 +6,7 @@
 mod arm;
 mod blocks;
 mod cache_state;
+mod clients;
 mod clock;
 mod earlier;
 mod error;
@@ -13,6 +14,7 @@ mod identity;
 mod journal;
 mod leftovers;
 mod link;
+mod machine;
 mod measure;
 pub(crate) mod order;
 mod own_server;
@@ -21,12 +23,16 @@ mod target;
 mod window;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use error::Error;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
 
+pub use crate::workload::ClientKind;
+
 use crate::experiment::{Experiment, Plan, Point};
+use crate::explain::Profile;
 use crate::results::{Asked, Environment, Results, named, write_csv};
 use crate::terminal::Progress;
 use crate::workload::{self, Place};
@@ -34,6 +40,7 @@ use crate::{compare, report};
 
 use arm::{Arm, arms};
 use blocks::Blocks;
+use clients::Clients;
 use clock::Clock;
 use journal::{Journal, Unfinished};
 use link::Link;
@@ -57,8 +64,14 @@ pub struct Options {
     pub serve_command: Option<PathBuf>,
     /// Whether each version that has delegations is also measured without them.
     pub without_delegations: bool,
+    /// Which client carries the workloads.
+    pub client: ClientKind,
+    /// Options of mount(8) for [`ClientKind::Kernel`], after those that the benchmark gives itself.
+    pub mount_options: Vec<String>,
     /// Clients instead of each experiment's own number.
     pub clients: Option<u32>,
+    /// What the verdict weighs.
+    pub profile: Profile,
     /// The directory for results, made when it is absent.
     pub out: PathBuf,
     /// The seed of every random choice.
@@ -104,9 +117,10 @@ async fn run_into_directory(
     unfinished: Option<Unfinished>,
 ) -> Result<Results, Error> {
     let stop = Stop::listen()?;
+    let clients = Arc::new(Clients::new(options)?);
     let mut server = stop.or(Server::open(options, arms)).await?;
     let mut journal = None;
-    let measuring = measure_all(options, arms, &server, &stop, unfinished, &mut journal);
+    let measuring = measure_all(options, arms, (&server, &clients), &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
     // A server of our own that died is the cause of whatever else went wrong.
     let died = server.has_ended();
@@ -151,7 +165,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
         environment
             .doubts
             .push("Stopped before the end: settings are missing, and --resume makes them.".to_owned());
-        let results = compare::results(environment, asked(&options.plan), cells);
+        let results = compare::results(environment, asked(&options.plan), cells, &options.profile);
         write(&Results { partial: true, ..results }, options)?;
     }
     Ok(stopped)
@@ -160,14 +174,19 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
 /// Checks what can be known to be wrong before anything is started, and gives what is compared.
 fn check(options: &Options) -> Result<Vec<Arm>, Error> {
     let plan = &options.plan;
+    check_client(options)?;
     let wrong = |text: String| Err(Error::Usage(text));
     if plan.experiments.is_empty() || plan.delays_ms.is_empty() || plan.versions.is_empty() {
         return wrong("there is nothing to measure: no experiment, no delay or no version".to_owned());
     }
     if let Some(version) =
-        plan.versions.iter().find(|version| !workload::VERSIONS.contains(&version.as_str()))
+        plan.versions.iter().find(|version| !options.client.versions().contains(&version.as_str()))
     {
-        return wrong(format!("there is no version `{version}`; use {}", workload::VERSIONS.join(" or ")));
+        return wrong(format!(
+            "the client {} has no version `{version}`; use {}",
+            options.client.as_str(),
+            options.client.versions().join(" or ")
+        ));
     }
     if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
         return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
@@ -190,10 +209,43 @@ fn check(options: &Options) -> Result<Vec<Arm>, Error> {
     Ok(arms(&plan.versions, options.without_delegations))
 }
 
+/// Checks what does not go together with the kind of client.
+fn check_client(options: &Options) -> Result<(), Error> {
+    let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
+    if options.client != ClientKind::Kernel && !options.mount_options.is_empty() {
+        return wrong("mount options are for mount.nfs; use them with --client kernel");
+    }
+    match &options.client {
+        ClientKind::Builtin | ClientKind::Fuse => Ok(()),
+        ClientKind::Kernel if options.without_delegations => wrong(
+            "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime serve \
+             --no-delegations`) and measure it again",
+        ),
+        ClientKind::Kernel if !rustix::process::geteuid().is_root() => {
+            wrong("only root may mount with --client kernel; work as root, or use --client fuse")
+        }
+        ClientKind::Kernel => Ok(()),
+        ClientKind::Path(_) if options.server.is_some() => wrong(
+            "--client path measures a directory of this machine; leave out --server, or use another client",
+        ),
+        ClientKind::Path(_) if options.plan.delays_ms != [0.0] || options.without_delegations => wrong(
+            "--client path has no network and no delegations; leave out --rtt-ms and --without-delegations",
+        ),
+        ClientKind::Path(_) => Ok(()),
+    }
+}
+
+/// The points of an experiment that this kind of client can carry out.
+fn points(experiment: &Experiment, options: &Options) -> Vec<Point> {
+    let mut points = experiment.setup(options.plan.size).points();
+    points.retain(|point| options.client.has_batches() || !point.setup.workload.is_batch());
+    points
+}
+
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
-    server: &Server,
+    (server, clients): (&Server, &Arc<Clients>),
     stop: &Stop,
     unfinished: Option<Unfinished>,
     kept: &mut Option<Journal>,
@@ -208,18 +260,22 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    let arms = &stop.or(negotiate(&mut environment, arms, server)).await?[..];
+    let arms = &stop.or(negotiate(&mut environment, arms, server, clients)).await?[..];
     let notes = stop.or(server.sweep(options.clean)).await?;
     server.check_space(plan.bytes_on_server(options.clients)).await?;
     server.make_directory().await?;
-    let (links, direct_ms) = stop.or(open_links(&mut environment, options, &arms[0], server)).await?;
-    let mut progress = Progress::new(plan.runs_total() / plan.versions.len() as u64 * arms.len() as u64);
+    let (links, direct_ms) =
+        stop.or(open_links(&mut environment, options, &server.witness_arm(), server)).await?;
+    environment.doubts.extend(doubts_about_clients(options, arms, clients));
+    let points_total: usize = plan.experiments.iter().map(|one| points(one, options).len()).sum();
+    let settings = points_total * plan.delays_ms.len() * arms.len();
+    let mut progress = Progress::new(settings as u64 * u64::from(plan.runs));
     let notes = notes.into_iter().chain(begin_journal(&mut environment, arms, options, unfinished, kept)?);
     notes.for_each(|note| progress.note(&note));
     let journal = kept.as_mut().expect("it was just begun");
     let mut cells = Vec::new();
     for (experiment, number) in plan.experiments.iter().zip(0..) {
-        for (point, nth) in experiment.setup(plan.size).points().into_iter().zip(0..) {
+        for (point, nth) in points(experiment, options).into_iter().zip(0..) {
             let Point { levels, mut setup } = point;
             progress.step(&format!("{}: preparing", named(&experiment.name, &levels)));
             setup.clients = options.clients.unwrap_or(setup.clients);
@@ -229,8 +285,16 @@ async fn measure_all(
                 seed: options.seed,
             };
             let parts = workload::parts(&setup.workload);
-            let trial =
-                Trial { experiment, levels: &levels, setup: &setup, parts: &parts, place, server, stop };
+            let trial = Trial {
+                experiment,
+                levels: &levels,
+                setup: &setup,
+                parts: &parts,
+                place,
+                server,
+                clients,
+                stop,
+            };
             let blocks = Blocks { arms, count: plan.runs, seed: options.seed, number: number << 8 | nth };
             if !links.iter().all(|link| blocks.all_known(&trial, journal, link.rtt_ms)) {
                 stop.or(trial.prepare(&arms[0])).await?;
@@ -238,9 +302,26 @@ async fn measure_all(
             cells.extend(blocks.measure(&trial, &links, journal, &mut progress).await?);
         }
     }
-    stop.or(check_links_again(&mut environment, links, direct_ms, &arms[0], server)).await?;
+    stop.or(check_links_again(&mut environment, links, direct_ms, &server.witness_arm(), server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
-    Ok(compare::results(environment, asked(plan), cells))
+    Ok(compare::results(environment, asked(plan), cells, &options.profile))
+}
+
+/// What cannot be as it should with this kind of client.
+fn doubts_about_clients(options: &Options, arms: &[Arm], clients: &Clients) -> Vec<String> {
+    let plan = &options.plan;
+    let most =
+        plan.experiments.iter().map(|one| options.clients.unwrap_or(one.setup(plan.size).clients)).max();
+    let mut doubts = clients.doubts(arms, most > Some(1));
+    let left_out = |one: &&Experiment| points(one, options).len() < one.setup(plan.size).points().len();
+    doubts.extend(plan.experiments.iter().filter(left_out).map(|experiment| {
+        format!(
+            "Operations on whole trees were left out of {}: the client {} has none.",
+            experiment.name,
+            options.client.as_str()
+        )
+    }));
+    doubts
 }
 
 /// What a report needs to know of the experiments.
@@ -269,10 +350,15 @@ fn begin_journal(
 
 /// Reaches the server over every arm, so that a version it lacks is known before anything is measured. Gives those that
 /// it offers.
-async fn negotiate(environment: &mut Environment, arms: &[Arm], server: &Server) -> Result<Vec<Arm>, Error> {
+async fn negotiate(
+    environment: &mut Environment,
+    arms: &[Arm],
+    server: &Server,
+    clients: &Clients,
+) -> Result<Vec<Arm>, Error> {
     let mut offered = Vec::new();
     for arm in arms {
-        match server.connect(arm).await? {
+        match server.connect(clients, arm).await? {
             Ok(mount) => {
                 environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
                 mount.shut_down().await;

@@ -40,7 +40,7 @@ impl OwnServer {
     /// The same at an address of the caller's choice.
     pub(crate) async fn start_at(command: &Path, address: IpAddr) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
-        leftovers::sweep_own_servers(&std::env::temp_dir());
+        leftovers::sweep_this_machine(&std::env::temp_dir());
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
             failed(format!("cannot make a temporary directory: {error}; set TMPDIR to one with room"))
         })?;
@@ -75,6 +75,11 @@ impl OwnServer {
     /// Its address.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Its process; none once it has ended.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child.id()
     }
 
     /// Why it has ended by itself; none while it runs.

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::arm::Arm;
+use super::clients::{self, Clients};
 use super::leftovers::{self, PREFIX};
 use super::own_server::OwnServer;
 use super::{Error, Options};
 use crate::seeded::mix;
 use crate::text::bytes;
-use crate::workload::{self, Address, Mount, files};
+use tempfile::TempDir;
+
+use crate::workload::{self, Address, ClientKind, Mount, files};
 
 /// What stands in results for the benchmark's own server.
 pub(crate) const OWN: &str = "builtin";
@@ -28,12 +31,19 @@ pub(crate) struct Server {
     /// A client that prepares files and checks what was written; it takes no part in any run.
     pub(crate) witness: Arc<Mount>,
     own: Option<OwnServer>,
+    /// Where there is no server, and no directory was named.
+    temporary: Option<TempDir>,
 }
 
 impl Server {
     /// Reaches the server over the first version that it offers, and starts one when none is named. It makes nothing
     /// there yet.
     pub(crate) async fn open(options: &Options, arms: &[Arm]) -> Result<Self, Error> {
+        if let ClientKind::Path(named) = &options.client {
+            let (address, temporary) = clients::directory(named.as_deref())?;
+            let name = if temporary.is_some() { OWN.to_owned() } else { address.to_string() };
+            return Self::at(address, name, options, arms, (None, temporary)).await;
+        }
         let own = match &options.server {
             Some(_) => None,
             None => Some(OwnServer::start(&serve_command(options)?).await?),
@@ -41,8 +51,23 @@ impl Server {
         let url = own.as_ref().map(OwnServer::url).or(options.server.as_deref()).unwrap_or_default();
         let address = Address::parse(url).map_err(Error::Usage)?;
         let name = if own.is_some() { OWN.to_owned() } else { address.to_string() };
-        let witness = witness(&address, &name, arms).await?;
-        Ok(Self { name, address, directory: fresh_name(options.seed), witness: Arc::new(witness), own })
+        Self::at(address, name, options, arms, (own, None)).await
+    }
+
+    async fn at(
+        address: Address,
+        name: String,
+        options: &Options,
+        arms: &[Arm],
+        (own, temporary): (Option<OwnServer>, Option<TempDir>),
+    ) -> Result<Self, Error> {
+        let witness = Arc::new(witness(&address, &name, arms).await?);
+        Ok(Self { name, address, directory: fresh_name(options.seed), witness, own, temporary })
+    }
+
+    /// The version of [`Server::witness`], which links are calibrated with.
+    pub(crate) fn witness_arm(&self) -> Arm {
+        Arm { version: self.witness.version().to_owned(), delegations: false }
     }
 
     /// Makes the directory of the benchmark.
@@ -76,7 +101,7 @@ impl Server {
     /// Removes what benchmarks that were killed have left on a server that is not our own; with `all` also what others may
     /// have left. Gives a sentence for each.
     pub(crate) async fn sweep(&self, all: bool) -> Result<Vec<String>, Error> {
-        if self.own.is_some() {
+        if self.own.is_some() || self.temporary.is_some() {
             return Ok(Vec::new());
         }
         leftovers::sweep(&self.witness, all).await.map_err(|error| self.unusable(&error))
@@ -91,11 +116,17 @@ impl Server {
     }
 
     /// A client of `arm` without any added delay; the server's words when it refuses that version.
-    pub(crate) async fn connect(&self, arm: &Arm) -> Result<Result<Mount, String>, Error> {
-        match Mount::connect(&self.address, &arm.version, arm.habits()).await {
+    pub(crate) async fn connect(&self, clients: &Clients, arm: &Arm) -> Result<Result<Mount, String>, Error> {
+        match clients.connect(&self.address, arm, arm.habits()).await {
             Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
+            Err(error @ workload::Error::Mount { .. }) => Err(Error::Mount(error.to_string())),
             other => other.map(Ok).map_err(|error| refused(&self.name, arm, &error)),
         }
+    }
+
+    /// The process of the benchmark's own server.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.own.as_ref().and_then(OwnServer::process)
     }
 
     /// Why the benchmark's own server has ended; none while it runs, or when it is another's.
@@ -122,9 +153,14 @@ impl Server {
 /// A client of the first of `arms` that the server offers; the first refusal when it offers none.
 async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Result<Mount, Error> {
     let mut first = None;
-    for arm in arms {
+    let known = ClientKind::Builtin.versions();
+    let is_known = |arm: &&Arm| address.directory().is_some() || known.contains(&arm.version.as_str());
+    // A kernel may be measured with versions that the client library does not have.
+    let others = known.iter().rev().map(|version| Arm { version: (*version).to_owned(), delegations: false });
+    let candidates: Vec<Arm> = arms.iter().filter(is_known).cloned().chain(others).collect();
+    for arm in candidates {
         // What it holds would have to be recalled from it.
-        let arm = Arm { delegations: false, ..arm.clone() };
+        let arm = Arm { delegations: false, ..arm };
         match Mount::connect(address, &arm.version, arm.habits()).await {
             Ok(mount) => return Ok(mount),
             Err(error) if error.is_refusal() => {

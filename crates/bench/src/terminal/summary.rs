@@ -6,7 +6,7 @@ use comfy_table::Cell as TableCell;
 
 use super::Style;
 use super::table::{align_right, finished, new_table, printable, verdict};
-use crate::results::{Cell, Comparison, Results, version_name};
+use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, measured, ratio};
 
@@ -32,8 +32,12 @@ pub fn summary(results: &Results, style: Style) -> String {
         text.push_str(&cell_table(&results.cells, style));
         text.push_str("\n\n");
     }
-    text.push_str(&printable(&results.verdict.text));
-    text.push('\n');
+    let verdict = &results.verdict;
+    let conditions = verdict.flips.iter().chain(&verdict.levers);
+    for sentence in std::iter::once(&verdict.text).chain(conditions).chain(&client_sentences(results)) {
+        text.push_str(&printable(sentence));
+        text.push('\n');
+    }
     if let Some(hint) = hint(results) {
         text.push_str(&format!("{}\n", printable(&hint)));
     }
@@ -129,6 +133,7 @@ fn mean(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain;
     use crate::samples;
 
     #[test]
@@ -191,6 +196,7 @@ mod tests {
         let mut results = samples::results();
         results.cells.retain(|cell| cell.setting.version == "3");
         results.comparisons.clear();
+        results.verdict = explain::recommend(&[], &[], &explain::Profile::even());
         let text = summary(&results, Style::Plain);
         assert_eq!(text.lines().filter(|line| line.contains(" ms ")).count(), results.cells.len());
     }

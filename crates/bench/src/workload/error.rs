@@ -11,6 +11,31 @@ pub(crate) enum Error {
         /// What it said.
         source: client::Error,
     },
+    /// The operating system said no.
+    #[error("cannot {doing}: {source}")]
+    Call {
+        /// Such as "open /a/b".
+        doing: String,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// Nothing could be mounted on this machine.
+    #[error("cannot mount: {cause}; {mend}")]
+    Mount {
+        /// What whoever mounts it said.
+        cause: String,
+        /// What may help.
+        mend: &'static str,
+    },
+    /// The server does not have what was to be mounted.
+    #[error("{0}")]
+    NotOffered(String),
+    /// The client has been shut down.
+    #[error("its client was shut down meanwhile")]
+    Closed,
+    /// The client has calls only.
+    #[error("only the client `builtin` has operations on whole trees")]
+    NoBatches,
     /// There is no such version.
     #[error("{0}")]
     Version(String),
@@ -49,11 +74,20 @@ impl Error {
     /// there. Not where nobody answered.
     pub(crate) fn is_refusal(&self) -> bool {
         use client::Error::{NotOffered, Server, Transport};
-        matches!(self, Self::Client { source: NotOffered(_) | Server { .. } | Transport(_), .. })
+        match self {
+            Self::Client { source, .. } => matches!(source, NotOffered(_) | Server { .. } | Transport(_)),
+            Self::NotOffered(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether the server lets nobody write there.
     pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self, Self::Client { source, .. } if source.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
+        let kind = match self {
+            Self::Client { source, .. } => source.kind(),
+            Self::Call { source, .. } => source.kind(),
+            _ => return false,
+        };
+        kind == std::io::ErrorKind::ReadOnlyFilesystem
     }
 }

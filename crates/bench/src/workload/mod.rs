@@ -19,6 +19,7 @@ mod sequential_read;
 mod sequential_write;
 mod small_file_read;
 mod source_tree;
+pub(crate) mod threads;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +30,8 @@ pub(crate) use curve::{Curve, empty_histogram};
 pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
-pub(crate) use mount::{Access, Address, File, Habits, Mount, VERSIONS};
+pub use mount::ClientKind;
+pub(crate) use mount::{Access, Address, Counters, File, Habits, Mount, keeps_locks_local, unmount};
 use passes::Passes;
 pub(crate) use pattern::Pattern;
 
@@ -218,13 +220,15 @@ pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<
     }
     let station = Arc::new(station);
     let shared = Arc::new(Shared::of(&workload, &station).await?);
-    let mut threads = JoinSet::new();
+    let mut running = JoinSet::new();
     for thread in 0..workload.threads() {
         let (workload, station, shared) = (workload.clone(), station.clone(), shared.clone());
-        threads.spawn(async move { run_thread(&workload, &station, &shared, thread).await });
+        let mount = station.mount.clone();
+        let work = async move { run_thread(&workload, &station, &shared, thread).await };
+        running.spawn(async move { threads::run(&mount, work).await });
     }
     let mut curves = Vec::new();
-    while let Some(ended) = threads.join_next().await {
+    while let Some(ended) = running.join_next().await {
         curves.push(ended.map_err(|error| Error::Thread(error.to_string()))??);
     }
     Ok(vec![curves])

@@ -23,9 +23,7 @@ pub(super) async fn run(
     let mut offset = 0;
     while !limit.is_over(now) {
         if offset >= file_bytes {
-            file.close().await?;
-            station.mount.forget(&path).await?;
-            file = station.mount.open(&path, Access::Read).await?;
+            file = station.mount.reopen_cold(file).await?;
             offset = 0;
         }
         let length = io_bytes.min(file_bytes - offset);

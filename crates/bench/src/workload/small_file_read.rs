@@ -18,12 +18,14 @@ pub(super) async fn warm(
     let mut tasks = JoinSet::new();
     for thread in 0..u64::from(threads) {
         let station = station.clone();
-        tasks.spawn(async move {
+        let mount = station.mount.clone();
+        let work = async move {
             for file in (thread..files).step_by(threads as usize) {
                 read(&station, file, file_bytes).await?;
             }
             Ok(())
-        });
+        };
+        tasks.spawn(async move { super::threads::run(&mount, work).await });
     }
     files::all(&mut tasks).await
 }

@@ -1,4 +1,4 @@
-//! What benchmarks that were killed have left: directories on servers, and servers of their own.
+//! What benchmarks that were killed have left: directories on servers, servers of their own, and mounts.
 //!
 //! Owns the mark that every such directory bears. Nothing without it is touched, and nothing whose owner may still run,
 //! unless the user says that it does not.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::workload::{Access, Error, Mount, files};
+use crate::workload::{Access, Error, Mount, files, unmount};
 
 pub(crate) use owner::{Life, Owner};
 
@@ -68,19 +68,27 @@ async fn owner_of(mount: &Mount, directory: &str) -> Option<Owner> {
     serde_json::from_slice(&text?).ok()
 }
 
-/// Marks a temporary directory as this process's, with the server that it started on it.
+/// Marks a temporary directory as this process's.
+pub(crate) fn mark_this_machine(directory: &Path) {
+    write_mark(directory, MARK, own_mark());
+}
+
+/// The same with the server that this process started on it.
 pub(crate) fn mark_own_server(directory: &Path, server: u32) {
-    let marks = [(MARK, own_mark()), (SERVER, Owner::of(server).and_then(|server| text_of(&server)))];
-    for (name, text) in marks {
-        if let Some(text) = text {
-            // Without a mark it is never taken for a leftover, which is all that is lost.
-            let _ = std::fs::write(directory.join(name), text);
-        }
+    mark_this_machine(directory);
+    write_mark(directory, SERVER, Owner::of(server).and_then(|server| text_of(&server)));
+}
+
+fn write_mark(directory: &Path, name: &str, text: Option<String>) {
+    if let Some(text) = text {
+        // Without a mark it is never taken for a leftover, which is all that is lost.
+        let _ = std::fs::write(directory.join(name), text);
     }
 }
 
-/// Stops the servers of benchmarks that were killed, and removes their directories under `temporary`.
-pub(crate) fn sweep_own_servers(temporary: &Path) {
+/// Stops the servers of benchmarks that were killed, unmounts what they had mounted, and removes their directories under
+/// `temporary`.
+pub(crate) fn sweep_this_machine(temporary: &Path) {
     let Ok(entries) = std::fs::read_dir(temporary) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         if !is_of_this_user(&path) || read(&path.join(MARK)).is_none_or(|owner| owner.life() != Life::Dead) {
@@ -89,8 +97,10 @@ pub(crate) fn sweep_own_servers(temporary: &Path) {
         if let Some(server) = read(&path.join(SERVER)).filter(|server| server.life() == Life::Alive) {
             stop(&server);
         }
-        // What is left of it is for the next time.
-        let _ = std::fs::remove_dir_all(&path);
+        // What is left of it is for the next time. Nothing may be removed through a mount.
+        if unmount::all_below(&path) {
+            let _ = std::fs::remove_dir_all(&path);
+        }
     }
 }
 
@@ -159,7 +169,7 @@ mod tests {
             make("other", Some(&dead)),
         ];
         let removed = make("primetime-bench-dead", Some(&dead));
-        sweep_own_servers(temporary.path());
+        sweep_this_machine(temporary.path());
         assert!(kept.iter().all(|path| path.exists()));
         assert!(!removed.exists());
     }
@@ -174,10 +184,10 @@ mod tests {
         let own = own_mark().unwrap();
         std::fs::write(path.join(MARK), own.replace("\"started_ticks\":", "\"started_ticks\":9")).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o777)).unwrap();
-        sweep_own_servers(temporary.path());
+        sweep_this_machine(temporary.path());
         assert!(path.exists() && victim.try_wait().unwrap().is_none());
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
-        sweep_own_servers(temporary.path());
+        sweep_this_machine(temporary.path());
         assert!(!path.exists() && !victim.wait().unwrap().success());
     }
 
@@ -188,7 +198,7 @@ mod tests {
         make_private(&path);
         let mut server = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         mark_own_server(&path, server.id());
-        sweep_own_servers(temporary.path());
+        sweep_this_machine(temporary.path());
         assert!(
             path.exists() && server.try_wait().unwrap().is_none(),
             "its benchmark, this process, is alive"
@@ -202,7 +212,7 @@ mod tests {
             own.replace("\"started_ticks\":", "\"started_ticks\":9")
         });
         std::fs::write(path.join(MARK), dead).unwrap();
-        sweep_own_servers(temporary.path());
+        sweep_this_machine(temporary.path());
         assert!(!path.exists());
         assert!(!server.wait().unwrap().success());
     }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
 use super::passes::Passes;
-use super::{Curve, Error, Mount, Place, Station, files};
+use super::{Curve, Error, Mount, Place, Station, files, threads};
 use crate::experiment::Composed;
 use crate::experiment::composed::Phase;
 use hands::{Done, Hands};
@@ -74,17 +74,19 @@ async fn run_phase(
         sets.forget(station).await?;
     }
     let passes = Arc::new(Passes::new(phase.passes));
-    let mut threads = JoinSet::new();
+    let mut running = JoinSet::new();
     for thread in 0..workload.threads_of(phase) {
         let (workload, station) = (workload.clone(), station.clone());
         let (sets, passes) = (sets.clone(), passes.clone());
-        threads.spawn(async move {
+        let mount = station.mount.clone();
+        let work = async move {
             let hands = Hands::new(&workload, &station, &sets, part, thread);
             run_thread(&workload.phases[part], &station, &passes, hands, part).await
-        });
+        };
+        running.spawn(async move { threads::run(&mount, work).await });
     }
     let mut curves = Vec::new();
-    while let Some(ended) = threads.join_next().await {
+    while let Some(ended) = running.join_next().await {
         curves.push(ended.map_err(|error| Error::Thread(error.to_string()))??);
     }
     Ok(curves)

@@ -11,6 +11,10 @@ pub struct Mount {
     pub device: String,
     /// Where it is mounted.
     pub mount_point: String,
+    /// Bytes of files in the replies to READ.
+    pub server_read_bytes: u64,
+    /// Requests on their way at the moment of the reading, over TCP. More when some were sent again.
+    pub in_flight: u64,
     /// The counters of each operation that the protocol version has, by the kernel's name of it (`READ`, `OPEN_NOATTR`).
     pub operations: BTreeMap<String, OperationCounts>,
 }
@@ -60,6 +64,12 @@ pub fn parse(text: &str) -> Result<Vec<Mount>, MountstatsError> {
             let mount = device_line(line).ok_or_else(fault)?;
             in_nfs = mount.is_some();
             mounts.extend(mount);
+        } else if let Some(numbers) = line.trim().strip_prefix("bytes:").filter(|_| in_nfs) {
+            let mount = mounts.last_mut().ok_or_else(fault)?;
+            mount.server_read_bytes = server_read_bytes(numbers).ok_or_else(fault)?;
+        } else if let Some(numbers) = line.trim().strip_prefix("xprt:\ttcp ").filter(|_| in_nfs) {
+            let mount = mounts.last_mut().ok_or_else(fault)?;
+            mount.in_flight += in_flight(numbers).ok_or_else(fault)?;
         } else if line.trim() == "per-op statistics" {
             in_operations = true;
         } else if in_nfs && in_operations && !line.trim().is_empty() {
@@ -93,7 +103,11 @@ impl Mount {
             .operations
             .iter()
             .map(|(name, counts)| (name.clone(), counts.since(earlier.operation(name))));
-        Mount { operations: operations.collect(), ..self.clone() }
+        Mount {
+            operations: operations.collect(),
+            server_read_bytes: self.server_read_bytes.saturating_sub(earlier.server_read_bytes),
+            ..self.clone()
+        }
     }
 }
 
@@ -123,9 +137,24 @@ fn device_line(line: &str) -> Option<Option<Mount>> {
     let mount = || Mount {
         device: unescape(device),
         mount_point: unescape(mount_point),
+        server_read_bytes: 0,
+        in_flight: 0,
         operations: BTreeMap::new(),
     };
     Some(matches!(kind, "nfs" | "nfs4").then(mount))
+}
+
+/// What applications read and wrote, each through the cache and past it; then what the server was asked to read and write;
+/// then pages.
+fn server_read_bytes(numbers: &str) -> Option<u64> {
+    numbers.split_whitespace().nth(4)?.parse().ok()
+}
+
+/// Port, binds, connects, time connected, time idle, sends, receipts, and what came of them.
+fn in_flight(numbers: &str) -> Option<u64> {
+    let mut numbers = numbers.split_whitespace().skip(5).map(str::parse::<u64>);
+    let (sends, receipts) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(sends.saturating_sub(receipts))
 }
 
 /// `NAME: requests transmissions timeouts sent received queue rtt execution errors`.
@@ -161,8 +190,8 @@ fn operation_line(line: &str) -> Option<(&str, OperationCounts)> {
     Some((name, counts))
 }
 
-/// The kernel writes blanks and backslashes in a path as `\` and three octal digits.
-fn unescape(path: &str) -> String {
+/// A path from one of the kernel's lists of mounts, which have blanks and backslashes as `\` and three octal digits.
+pub fn unescape(path: &str) -> String {
     let mut rest = path;
     let mut plain = String::with_capacity(path.len());
     while let Some((before, after)) = rest.split_once('\\') {
@@ -198,6 +227,8 @@ mod tests {
         assert_eq!(mounts[0].operations.len(), 22);
         assert_eq!(mounts[1].operations.len(), 69);
         assert_eq!((mounts[0].requests_total(), mounts[1].requests_total()), (14, 22));
+        assert_eq!((mounts[0].server_read_bytes, mounts[1].server_read_bytes), (15, 10_000));
+        assert_eq!((mounts[0].in_flight, mounts[1].in_flight), (0, 0));
     }
 
     #[test]
@@ -219,6 +250,13 @@ mod tests {
         assert_eq!(counts, expected);
         let write = parse(CAPTURED).unwrap()[0].operation("WRITE");
         assert_eq!((write.requests, write.sent_bytes, write.received_bytes), (1, 10_116, 136));
+    }
+
+    #[test]
+    fn what_was_sent_and_not_answered_is_on_its_way() {
+        let fewer = CAPTURED.replacen(" 22 22 0 ", " 25 22 0 ", 1);
+        assert_ne!(fewer, CAPTURED);
+        assert_eq!(parse(&fewer).unwrap().iter().map(|mount| mount.in_flight).sum::<u64>(), 3);
     }
 
     #[test]

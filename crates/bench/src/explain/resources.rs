@@ -1,0 +1,123 @@
+//! Rules about what the work took of the machine: processors, disk, and the clients that had to give delegations back.
+
+use super::facts::Facts;
+use super::rules::{Favours, Finding, finding};
+use crate::text::{number, per_operation, percent};
+
+/// Processors or a disk decide when they are busy for this share of the time.
+const BOUND_SHARE: f64 = 0.9;
+/// Processor time must differ by this share to be the reason of a difference.
+const WORK_SHARE_MIN: f64 = 0.05;
+/// Recalls are worth a sentence from this many for each operation.
+const RECALLS_MIN: f64 = 0.02;
+
+/// The processors have no time left: who needs less of it is faster.
+pub(super) fn processor_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<Finding> {
+    if one.busy? < BOUND_SHARE || other.busy? < BOUND_SHARE {
+        return None;
+    }
+    let (own, others) = (one.processor_ms?, other.processor_ms?);
+    if others - own < others * WORK_SHARE_MIN {
+        return None;
+    }
+    let text = format!(
+        "The processors of this machine are busy for {} of the time: an operation of {} takes {} ms of them, one of {} {} ms{}.",
+        percent(one.busy?.min(other.busy?)),
+        one.name,
+        number(own),
+        other.name,
+        number(others),
+        whose(one, other)
+    );
+    finding(side, text)
+}
+
+/// Which side of the connection the difference is on, where both are known.
+fn whose(one: &Facts<'_>, other: &Facts<'_>) -> String {
+    match (one.server_ms, other.server_ms) {
+        (Some(own), Some(others)) => {
+            format!(" ({} and {} ms of that in the server)", number(own), number(others))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The disk is always busy: the protocol has nothing to decide.
+pub(super) fn disk_bound(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<Finding> {
+    let busy = baseline.disk_busy?.min(candidate.disk_busy?);
+    if busy < BOUND_SHARE {
+        return None;
+    }
+    let text = format!("Both wait for the disk, which has requests for {} of the time.", percent(busy));
+    finding(Favours::Neither, text)
+}
+
+/// The server takes delegations of `other` back again and again.
+pub(super) fn recalled(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<Finding> {
+    let (own, others) = (one.recalls.unwrap_or(0.0), other.recalls?);
+    if others - own < RECALLS_MIN {
+        return None;
+    }
+    let text = format!(
+        "The server recalls delegations of {} {} times for each operation: its files are wanted by several clients.",
+        other.name,
+        per_operation(others)
+    );
+    finding(side, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reason;
+    use crate::results::{Cell, Resources};
+    use crate::samples;
+    use crate::statistics::Outcome;
+
+    /// Two cells that send the same and differ in nothing but what they took.
+    fn cells(used: [Resources; 2]) -> [Cell; 2] {
+        let sample = samples::results().cells.remove(0);
+        [("3", used[0]), ("4.1", used[1])].map(|(version, resources)| {
+            let mut cell = sample.clone();
+            cell.setting = samples::setting(version, 0.0);
+            (cell.operations, cell.wire_ms, cell.resources) = (1000, 0.1, Some(resources));
+            cell
+        })
+    }
+
+    fn used(busy: f64, client_seconds: f64, disk_busy: f64) -> Resources {
+        Resources { busy, client_seconds, server_seconds: Some(0.05), disk_busy: Some(disk_busy) }
+    }
+
+    #[test]
+    fn busy_processors_are_named_with_what_an_operation_takes_of_them() {
+        let [v3, v4] = cells([used(0.99, 0.05, 0.0), used(0.97, 0.15, 0.0)]);
+        let busy = reason(&v3, &v4, Outcome::Slower);
+        assert!(
+            busy.contains(
+                "busy for 97 % of the time: an operation of v3 takes 0.100 ms of them, one of v4.1 0.200 ms (0.0500 and \
+                 0.0500 ms of that in the server)."
+            ),
+            "{busy}"
+        );
+        let [v3, v4] = cells([used(0.5, 0.05, 0.0), used(0.97, 0.15, 0.0)]);
+        assert!(!reason(&v3, &v4, Outcome::Slower).contains("processors"), "one had time left");
+    }
+
+    #[test]
+    fn a_busy_disk_makes_versions_alike() {
+        let [v3, v4] = cells([used(0.2, 0.1, 0.95), used(0.2, 0.1, 1.0)]);
+        let text = reason(&v3, &v4, Outcome::Same);
+        assert!(text.contains("Both wait for the disk, which has requests for 95 % of the time."), "{text}");
+    }
+
+    #[test]
+    fn recalls_are_counted_for_each_operation() {
+        let [v3, mut v4] = cells([used(0.2, 0.1, 0.0), used(0.2, 0.1, 0.0)]);
+        v4.callbacks.insert("CB_RECALL".into(), 500);
+        let text = reason(&v3, &v4, Outcome::Slower);
+        assert!(
+            text.contains("The server recalls delegations of v4.1 0.50 times for each operation"),
+            "{text}"
+        );
+    }
+}

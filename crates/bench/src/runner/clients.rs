@@ -1,0 +1,146 @@
+//! How clients come to be: called, or mounted on directories that only this benchmark uses.
+//!
+//! Owns those directories, in one that bears the benchmark's mark, so that the next one can unmount and remove what a
+//! killed one has left.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+
+use super::arm::Arm;
+use super::leftovers::{self, PREFIX};
+use super::{Error, Options};
+use crate::workload::{self, Address, ClientKind, Habits, Mount, keeps_locks_local, unmount};
+
+/// What makes clients of one kind.
+pub(crate) struct Clients {
+    kind: ClientKind,
+    /// For mount.nfs.
+    options: Vec<String>,
+    points: Option<Points>,
+}
+
+/// Where clients are mounted.
+struct Points {
+    directory: TempDir,
+    made: AtomicU32,
+}
+
+impl Clients {
+    /// Makes what clients of this kind need, and removes what killed benchmarks have left of it.
+    pub(crate) fn new(options: &Options) -> Result<Self, Error> {
+        let mounted = matches!(options.client, ClientKind::Fuse | ClientKind::Kernel);
+        let points = mounted.then(Points::new).transpose()?;
+        let mut mount_options = options.mount_options.clone();
+        // Without the port mapper of the server's own host nobody is told where its lock manager is.
+        let is_told =
+            mount_options.iter().any(|option| option == "lock") || keeps_locks_local(&mount_options);
+        let own_ports = options.server.is_none() || options.plan.delays_ms.iter().any(|delay| *delay > 0.0);
+        if own_ports && !is_told {
+            mount_options.push("nolock".to_owned());
+        }
+        Ok(Self { kind: options.client.clone(), options: mount_options, points })
+    }
+
+    /// Which.
+    pub(crate) fn kind(&self) -> &ClientKind {
+        &self.kind
+    }
+
+    /// A client of `arm` for the tree at `address`.
+    pub(crate) async fn connect(
+        &self,
+        address: &Address,
+        arm: &Arm,
+        habits: Habits,
+    ) -> Result<Mount, workload::Error> {
+        let Some(points) = &self.points else { return Mount::connect(address, &arm.version, habits).await };
+        let point = points.next()?;
+        match self.kind {
+            ClientKind::Fuse => Mount::connect_fuse(address, &arm.version, habits, &point).await,
+            _ => Mount::connect_kernel(address, &arm.version, habits, &self.options, &point).await,
+        }
+    }
+
+    /// What is to be said of this kind of client, whatever is measured with `arms`.
+    pub(crate) fn doubts(&self, arms: &[Arm], several: bool) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.kind != ClientKind::Kernel {
+            return doubts;
+        }
+        if several {
+            doubts.push(
+                "All mounts of a kernel are one client of the server, with one connection and one session; several clients \
+                 that wait for each other need several machines."
+                    .to_owned(),
+            );
+        }
+        if arms.iter().any(|arm| arm.version == "3") {
+            doubts.push(match keeps_locks_local(&self.options) {
+                true => {
+                    "Locks over v3 were kept by the kernel alone (nolock), and cost no request.".to_owned()
+                }
+                false => "Requests of the lock manager are not among those that the kernel counts over v3."
+                    .to_owned(),
+            });
+        }
+        doubts
+    }
+}
+
+impl Points {
+    fn new() -> Result<Self, Error> {
+        let temporary = std::env::temp_dir();
+        leftovers::sweep_this_machine(&temporary);
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&temporary).map_err(|error| {
+            Error::Usage(format!(
+                "cannot make a directory to mount in {}: {error}; set TMPDIR to one where that is possible",
+                temporary.display()
+            ))
+        })?;
+        leftovers::mark_this_machine(directory.path());
+        Ok(Self { directory, made: AtomicU32::new(0) })
+    }
+
+    /// An empty directory that nothing is mounted on.
+    fn next(&self) -> Result<PathBuf, workload::Error> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let point = self.directory.path().join(number.to_string());
+        let failed = |source| workload::Error::Call { doing: format!("make {}", point.display()), source };
+        std::fs::create_dir(&point).map_err(failed)?;
+        Ok(point)
+    }
+}
+
+impl Drop for Points {
+    fn drop(&mut self) {
+        // Nothing may be removed through a mount; what is still mounted is for the next benchmark.
+        if !unmount::all_below(self.directory.path()) {
+            self.directory.disable_cleanup(true);
+        }
+    }
+}
+
+/// A directory of this machine, as an address: the one that was named, or a temporary one that is given too.
+pub(crate) fn directory(named: Option<&Path>) -> Result<(Address, Option<TempDir>), Error> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::Usage(format!(
+            "cannot work in {}: {error}; name a directory with --client path=DIR",
+            path.display()
+        ))
+    };
+    if let Some(path) = named {
+        let whole = path.canonicalize().map_err(|error| failed(path, error))?;
+        return match whole.is_dir() {
+            true => Ok((Address::Directory(whole), None)),
+            false => Err(failed(path, std::io::ErrorKind::NotADirectory.into())),
+        };
+    }
+    let temporary = std::env::temp_dir();
+    leftovers::sweep_this_machine(&temporary);
+    let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&temporary);
+    let made = made.map_err(|error| failed(&temporary, error))?;
+    leftovers::mark_this_machine(made.path());
+    Ok((Address::Directory(made.path().to_owned()), Some(made)))
+}

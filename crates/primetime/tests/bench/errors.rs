@@ -21,6 +21,14 @@ fn an_unknown_experiment_is_answered_with_the_nearest() {
 }
 
 #[test]
+fn a_profile_that_there_is_not_is_answered_with_those_there_are() {
+    let output = Place::new().bench(&["--profile", "bulid", "--out", "out"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("did you mean build?") && text.contains("vm-images"), "{text}");
+}
+
+#[test]
 fn an_unknown_version_is_answered_with_those_there_are() {
     let place = Place::new();
     let text = sentence(&place, &["--versions", "3,5", "--out", "out"], 3);
@@ -122,4 +130,34 @@ fn a_version_that_the_server_lacks_is_left_out_and_told() {
     let told = |doubt: &String| doubt.starts_with("v3 is not offered by the server and was left out");
     assert!(results.environment.doubts.iter().any(told), "{:?}", results.environment.doubts);
     assert!(is_empty(&export));
+}
+
+#[test]
+fn a_directory_without_nfs_has_no_server_no_versions_and_no_delays() {
+    let place = Place::new();
+    for (more, word) in [
+        (["--server", "nfs://127.0.0.1/"], "--server"),
+        (["--rtt-ms", "0,10"], "--rtt-ms"),
+        (["--versions", "4.1"], "`4.1`"),
+        (["--mount-options", "nolock"], "--client kernel"),
+    ] {
+        let text = sentence(&place, &[&["--client", "path", "--out", "out"], &more[..]].concat(), 3);
+        assert!(text.contains(word), "{text}");
+    }
+    let text = sentence(&place, &["--client", "path=absent", "--out", "out"], 3);
+    assert!(text.contains("absent"), "{text}");
+    assert!(is_empty(&place.path("temporary")));
+}
+
+#[test]
+fn a_kernel_that_cannot_be_asked_is_told_with_what_it_needs() {
+    let place = Place::new();
+    let arguments = ["bench", "--quick", "--client", "kernel", "--out", "out"];
+    let output = place.command(&arguments).env("PATH", place.path("export")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), text.lines().count()), (Some(3), 1), "{text}");
+    assert!(text.contains("mount.nfs cannot be run") || text.contains("only root may mount"), "{text}");
+    assert!(!place.path("out").exists() && is_empty(&place.path("temporary")));
+    let text = sentence(&place, &["--client", "kernel", "--without-delegations", "--out", "out"], 3);
+    assert!(text.contains("--no-delegations"), "{text}");
 }

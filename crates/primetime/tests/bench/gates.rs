@@ -26,6 +26,37 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
+fn what_was_measured_follows_the_published_schema() {
+    let (place, results) = measured();
+    let schema = serde_json::from_str(include_str!("../../../../docs/results.schema.json")).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let written = fs::read_to_string(place.path("before").join("results.json")).unwrap();
+    let written = serde_json::from_str(&written).unwrap();
+    let errors: Vec<String> =
+        schema.iter_errors(&written).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let used = results.cells[0].resources.unwrap();
+    assert!(used.client_seconds > 0.0 && used.server_seconds.is_some(), "{used:?}");
+}
+
+#[test]
+fn what_was_measured_is_judged_again_for_somebody_else() {
+    let (place, _) = measured();
+    let judged = |profile: &str| {
+        let output = place.bench(&["report", "before", "--profile", profile]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let results = Results::load(&place.path("before").join("results.json")).unwrap();
+        assert!(text(&output).contains(&results.verdict.text), "{}", text(&output));
+        results.verdict
+    };
+    let own = judged("create-few=3");
+    assert_eq!((own.profile.as_str(), own.weights["create-few"]), ("own weights", 3.0));
+    let other = judged("media");
+    assert!(other.text.starts_with("Nothing that counts for media was compared"), "{}", other.text);
+    assert_eq!(judged("even").weights, Default::default());
+}
+
+#[test]
 fn results_hold_against_themselves_and_fail_with_one_request_more() {
     let (place, mut results) = measured();
     assert!(results.comparisons.iter().all(|comparison| comparison.ci95.is_some()));

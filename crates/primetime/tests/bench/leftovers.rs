@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
 
-const SCAN: &str = "[default]\nclients = 2\n[default.workload.sequential-read]\nfile_bytes = \"256 KiB\"\n\
+pub(crate) const SCAN: &str = "[default]\nclients = 2\n[default.workload.sequential-read]\nfile_bytes = \"256 KiB\"\n\
                     io_bytes = \"64 KiB\"\nseconds = 0.2\n";
 
 #[test]
@@ -55,7 +55,7 @@ fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
 }
 
 /// Starts a benchmark that takes long and waits until it measures; gives it with what it says from then on.
-fn measuring(place: &Place, out: &str, more: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
+pub(crate) fn measuring(place: &Place, out: &str, more: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
     let experiment = place.experiment("scan", "MB/s", &SCAN.replace("0.2", "600"));
     let arguments = [&["bench", "--experiment", &experiment, "--rtt-ms", "0", "--out", out], more].concat();
     let mut child = place.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
@@ -133,7 +133,7 @@ fn the_own_server_of_a_killed_benchmark_is_stopped_by_the_next() {
 }
 
 /// Whether a process is gone, or waits for nothing but to be waited for.
-fn has_ended(pid: Pid) -> bool {
+pub(crate) fn has_ended(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z "))
 }

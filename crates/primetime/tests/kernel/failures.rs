@@ -34,6 +34,7 @@ fn boot_pair(lab: &Lab, port: u16, directory: &Path, once: &str) -> [Guest; 2] {
             ],
             env: &[("PEER", peer), ("CONSTANT", "10"), ("NEWS", &NEWS.to_string()), ("ONCE", once)],
             port,
+            ..Member::default()
         };
         boot(lab, &member)
     })

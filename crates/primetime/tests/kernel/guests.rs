@@ -17,11 +17,13 @@ pub(crate) struct Member<'a> {
     pub(crate) files: &'a [(&'a str, &'a str)],
     pub(crate) env: &'a [(&'a str, &'a str)],
     pub(crate) port: u16,
+    /// What its packets to the server are late.
+    pub(crate) netem_delay_ms: Option<u32>,
 }
 
 impl Default for Member<'_> {
     fn default() -> Self {
-        Self { name: "ann", script: "", files: &[], env: &[], port: PORT }
+        Self { name: "ann", script: "", files: &[], env: &[], port: PORT, netem_delay_ms: None }
     }
 }
 
@@ -41,7 +43,7 @@ pub(crate) fn boot(lab: &Lab, member: &Member<'_>) -> Guest {
         env,
         time_limit: Duration::from_secs(240),
         memory_mb: 384,
-        ..GuestOptions::default()
+        netem_delay_ms: member.netem_delay_ms,
     };
     lab.boot(&options).unwrap()
 }

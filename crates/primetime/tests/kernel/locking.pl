@@ -5,6 +5,13 @@ use IO::Handle;
 
 # struct flock of x86-64: l_type, l_whence, l_start, l_len, l_pid.
 sub range { my ($type) = @_; return pack("s s x4 q q l x4", $type, SEEK_SET, 0, 0, 0); }
+# Whoever reads sees one number or the next.
+sub publish { my ($path, $number) = @_;
+    open(my $out, ">", "$path.new") or die "$path: $!";
+    print $out "$number\n";
+    close($out) or die "$path: $!";
+    rename("$path.new", $path) or die "$path: $!";
+}
 sub opened { my ($path) = @_; sysopen(my $file, $path, O_RDWR) or die "open $path: $!"; return $file; }
 
 my %work = (
@@ -20,7 +27,8 @@ my %work = (
             syswrite($file, sprintf("%d\n", $number + 1)) or die "write: $!";
             $file->sync or die "fsync: $!";
             fcntl($file, F_SETLK, range(F_UNLCK)) or die "unlock: $!";
-            mkdir "$ENV{SHARED}/counting.$ENV{NAME}" unless $counted++;
+            $counted++;
+            publish("$ENV{SHARED}/counted.$ENV{NAME}", $counted);
             select(undef, undef, undef, 0.02);
         }
         close($file) or die "close: $!";

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod benchmark;
 mod contention;
 mod death;
 mod exports;
@@ -18,6 +19,7 @@ mod partition;
 #[path = "../nfs3/peer.rs"]
 mod peer;
 mod port_mapper;
+mod recall;
 mod removed;
 mod server;
 mod watched;

@@ -9,6 +9,7 @@
 #[path = "../nfs3/peer.rs"]
 mod peer;
 mod server;
+mod workload;
 
 use std::collections::BTreeSet;
 use std::thread;

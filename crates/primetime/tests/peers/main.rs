@@ -2,30 +2,24 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod ganesha;
-mod knfsd;
+#[allow(dead_code, reason = "a part is for the benchmark")]
+#[path = "../support/foreign/mod.rs"]
+mod foreign;
 mod restart;
 mod sharing;
+mod trees;
 mod work;
 
 use std::future::Future;
-use std::net::IpAddr;
+use std::time::Duration;
 
-use client::{Client, Options, Url, Version};
-use ganesha::Ganesha;
-use knfsd::Knfsd;
+use client::{Client, Options, ProgramPorts, Url, Version};
+use foreign::Place;
+use foreign::ganesha::Ganesha;
+use foreign::knfsd::Knfsd;
 use netlab::guest::Lab;
 
-/// How a foreign server is reached.
-#[derive(Clone, Copy)]
-struct Place {
-    host: IpAddr,
-    port: u16,
-    /// Where MOUNT listens.
-    mount_port: u16,
-    /// What MOUNT calls the export, and what NFSv4 does.
-    paths: [&'static str; 2],
-}
+const TIME_LIMIT: Duration = Duration::from_secs(240);
 
 impl Place {
     async fn client(&self, version: Version) -> Client {
@@ -33,8 +27,7 @@ impl Place {
     }
 
     async fn client_with(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
-        let path = if version == Version::V3 { self.paths[0] } else { self.paths[1] };
-        let url: Url = format!("nfs://{}:{}{path}", self.host, self.port).parse().unwrap();
+        let url: Url = format!("nfs://{}:{}{}", self.host, self.port, self.path).parse().unwrap();
         let mut options =
             Options { versions: vec![version], mount_port: Some(self.mount_port), ..Options::default() };
         change(&mut options);
@@ -55,11 +48,16 @@ fn inside<F: Future<Output = ()>>(lab: &Lab, work: impl FnOnce() -> F + Send) {
 #[test]
 fn ganesha_serves_everything_that_the_client_asks_for() {
     let Some(lab) = Lab::for_test() else { return };
-    let Some(server) = Ganesha::start(&lab) else { return };
+    let Some(server) = Ganesha::start(&lab, TIME_LIMIT) else { return };
     inside(&lab, async || {
+        let client = server.place().client(Version::V3).await;
+        let ports = client.program_ports().await.unwrap();
+        assert_eq!(ports, ProgramPorts { mount: Some(22050), lock: Some(22051) });
+        client.shutdown().await.unwrap();
         for version in Version::ALL {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
+            trees::are_what_they_were_made_of(&server.place(), version).await;
         }
         for version in [Version::V3, Version::V4_2] {
             restart::files_outlive_the_server(&server.place(), version, || server.kill_and_restart()).await;
@@ -70,11 +68,12 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
 #[test]
 fn linux_serves_everything_that_the_client_asks_for() {
     let Some(lab) = Lab::for_test() else { return };
-    let server = Knfsd::start(&lab);
+    let server = Knfsd::start(&lab, TIME_LIMIT);
     inside(&lab, async || {
         for version in Version::ALL {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
+            trees::are_what_they_were_made_of(&server.place(), version).await;
         }
         for version in [Version::V3, Version::V4_2] {
             restart::files_outlive_the_server(&server.place(), version, || server.restart()).await;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use bench::experiment::{self, Experiment, Plan, Size};
-use bench::runner::{self, Options};
+use bench::explain::Profile;
+use bench::results::LOCAL;
+use bench::runner::{self, ClientKind, Options};
 use bench::terminal::{Style, summary};
 use clap::Args;
 
@@ -16,6 +18,14 @@ pub(super) struct Measure {
     /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts its own on a temporary directory
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+
+    /// Which client does the work: builtin (called by the benchmark, exact counts), fuse (the same behind a mount of its own), kernel (this machine's, mounted by mount.nfs; as root), path (no NFS: a directory, by default a temporary one)
+    #[arg(long, value_name = "builtin|fuse|kernel|path[=DIR]", default_value_t)]
+    client: ClientKind,
+
+    /// Options for mount.nfs with --client kernel, such as rsize=65536 or nolock
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    mount_options: Vec<String>,
 
     /// Only this experiment: a built-in one (see `bench list`) or a file of one's own; may be given again
     #[arg(long = "experiment", value_name = "NAME|FILE")]
@@ -32,6 +42,10 @@ pub(super) struct Measure {
     /// The sizes that were published: large files, five minutes for each run
     #[arg(long)]
     paper: bool,
+
+    /// What the verdict weighs, and so what is measured unless --experiment or --all say it: even, home-directories, build, vm-images, database, media, web or mail; or weights of experiments, as in create=2,random-read=1 [default: even]
+    #[arg(long, value_name = "NAME|WEIGHTS", value_parser = Profile::parse)]
+    profile: Option<Profile>,
 
     /// Versions to measure; version 3 is what the others are compared with [default: 3,4.1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -109,10 +123,13 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         server: measure.server,
         serve_command,
         without_delegations: measure.without_delegations,
+        client: measure.client,
+        mount_options: measure.mount_options,
         clients: measure.clients,
         out: measure.out,
         seed: measure.seed,
         resume: measure.resume,
+        profile: measure.profile.unwrap_or_default(),
         clean: measure.clean,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -133,6 +150,11 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
         let found: Result<Vec<Experiment>, _> =
             measure.experiments.iter().map(|name| experiment::find(name)).collect();
         plan.experiments = found.map_err(Failure::set_up)?;
+    } else if let Some(weights) = measure.profile.as_ref().and_then(Profile::weights).filter(|_| !measure.all)
+    {
+        let weighed = weights.iter().filter(|(_, weight)| **weight > 0.0);
+        let found: Result<Vec<Experiment>, _> = weighed.map(|(name, _)| experiment::find(name)).collect();
+        plan.experiments = found.map_err(Failure::set_up)?;
     }
     if !measure.versions.is_empty() {
         plan.versions.clone_from(&measure.versions);
@@ -141,6 +163,14 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
         plan.delays_ms.clone_from(&measure.rtt_ms);
     }
     plan.runs = measure.runs.unwrap_or(plan.runs);
+    if let ClientKind::Path(_) = measure.client {
+        if measure.versions.is_empty() {
+            plan.versions = vec![LOCAL.to_owned()];
+        }
+        if measure.rtt_ms.is_empty() {
+            plan.delays_ms = vec![0.0];
+        }
+    }
     Ok(plan)
 }
 
@@ -190,6 +220,13 @@ mod tests {
         assert_eq!(planned("--all --quick"), Plan::all());
         let plan = planned("--all --runs 2");
         assert_eq!((plan.experiments, plan.runs), (experiment::builtin(), 2));
+    }
+
+    #[test]
+    fn a_directory_has_no_versions_and_no_delays() {
+        let plan = planned("--client path=/srv --quick");
+        assert_eq!((plan.versions, plan.delays_ms), (vec![LOCAL.to_owned()], vec![0.0]));
+        assert_eq!(planned("--client fuse --quick"), Plan::quick());
     }
 
     #[test]

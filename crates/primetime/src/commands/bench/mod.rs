@@ -8,6 +8,7 @@ mod gate;
 mod hash_cast;
 mod list;
 mod measure;
+mod merge;
 mod report;
 
 use std::path::Path;
@@ -26,7 +27,10 @@ Examples:
   primetime bench --all --quick                    every experiment of `bench list`, in its smallest size
   primetime bench --experiment locked-read --rtt-ms 0,5,20
   primetime bench --experiment ./own.toml --runs 10
+  primetime bench --client fuse --quick            the same through a mount, with system calls
+  primetime bench --client path=/srv --quick       what the disk does without NFS
   primetime bench hash-cast --quick                winners and losers behind a card with several queues
+  primetime bench merge all ours=out knfsd=other   two servers in one report
 
 Exit codes: 0 good, 2 the measurement cannot be trusted, 3 wrong usage or set-up.";
 
@@ -48,6 +52,8 @@ enum Command {
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
     Report(report::Arguments),
+    /// Put several results into one report, in which every figure shows each of them: several servers, several clients
+    Merge(merge::Arguments),
     /// Compare two results setting by setting: two servers, two dates, two set-ups
     Diff(diff::Arguments),
     /// Fail when results are worse than a baseline: slower for certain, or with more requests
@@ -60,6 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::HashCast(arguments)) => hash_cast::run(arguments),
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Merge(arguments)) => merge::run(&arguments),
         Some(Command::Diff(arguments)) => diff::run(&arguments),
         Some(Command::Gate(arguments)) => gate::run(&arguments),
         None => measure::run(arguments.measure),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bench::explain::{self, Profile};
 use bench::report;
 use bench::results::{Results, write_csv};
 use bench::terminal::{Style, summary};
@@ -16,12 +17,21 @@ pub(super) struct Arguments {
     /// The directory with results.json
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+
+    /// Judge by this profile instead of the one that was measured with: a name or weights, as of `bench --profile`
+    #[arg(long, value_name = "NAME|WEIGHTS", value_parser = Profile::parse)]
+    profile: Option<Profile>,
 }
 
 /// Makes everything that follows from `results.json` again.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory: &Path = &arguments.directory;
-    let results = Results::load(&directory.join("results.json")).map_err(Failure::set_up)?;
+    let path = directory.join("results.json");
+    let mut results = Results::load(&path).map_err(Failure::set_up)?;
+    if let Some(profile) = &arguments.profile {
+        results.verdict = explain::recommend(&results.comparisons, &results.cells, profile);
+        results.save(&path).map_err(Failure::set_up)?;
+    }
     write_csv(&results, directory).map_err(Failure::set_up)?;
     let page = directory.join("report.html");
     report::write(&results, directory).map_err(Failure::set_up)?;

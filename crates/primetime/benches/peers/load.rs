@@ -1,11 +1,11 @@
 //! The load loop: every connection has a thread that keeps a fixed number of requests in flight.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Requests;
+use crate::requests::Requests;
 
 pub struct Load {
     pub connections: usize,
@@ -21,16 +21,12 @@ impl Outcome {
     pub fn per_second(&self) -> f64 {
         self.replies as f64 / self.seconds
     }
-
-    pub fn megabytes_per_second(&self, bytes_each: u32) -> f64 {
-        self.per_second() * f64::from(bytes_each) / 1e6
-    }
 }
 
 impl Load {
     /// Counts the replies of `duration`, after a short warm-up.
     pub fn run<R: Requests>(&self, duration: Duration, make: impl Fn() -> R) -> Outcome {
-        let pipelines: Vec<_> = (0..self.connections).map(|_| make().pipeline()).collect();
+        let pipelines: Vec<_> = (0..self.connections).map(|_| Pipeline { requests: make() }).collect();
         let (stop, replies) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
             for mut pipeline in pipelines {
@@ -51,33 +47,43 @@ impl Load {
 }
 
 /// One connection under load.
-pub struct Pipeline<R> {
+struct Pipeline<R> {
     requests: R,
 }
 
 impl<R: Requests> Pipeline<R> {
-    pub fn new(requests: R) -> Self {
-        Self { requests }
-    }
-
     fn drive(&mut self, in_flight: usize, stop: &AtomicBool, replies: &AtomicU64) {
         let mut stream = self.requests.connect();
         let mut out = Vec::new();
         (0..in_flight).for_each(|lane| self.requests.append(lane, &mut out));
         stream.write_all(&out).expect("first requests");
         let mut input = vec![0u8; INPUT_BYTES];
-        let (mut filled, mut skip) = (0, 0);
-        while !stop.load(Ordering::Relaxed) {
-            let count = stream.read(&mut input[filled..]).expect("replies");
+        let (mut filled, mut skip, mut under_way) = (0, 0, in_flight);
+        // What is under way at the end is waited for: sessions are to end in order.
+        while under_way > 0 || filled > 0 || skip > 0 {
+            let count = match stream.read(&mut input[filled..]) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    eprintln!("{}: {under_way} requests are not answered", self.requests.server());
+                    return;
+                }
+                Err(error) => panic!("{}: {error}", self.requests.server()),
+            };
             assert!(count > 0, "the server closed the connection");
             filled += count;
             let mut at = skip.min(filled);
             skip -= at;
             out.clear();
             let mut done = 0;
+            let goes_on = !stop.load(Ordering::Relaxed);
             while let Some(length) = record_at(&input[at..filled]) {
+                assert!(length >= self.requests.reply_bytes_min(), "a reply of {length} bytes");
                 let lane = self.requests.lane_of(&input[at + 4..filled]);
-                self.requests.append(lane, &mut out);
+                if goes_on {
+                    self.requests.append(lane, &mut out);
+                } else {
+                    under_way -= 1;
+                }
                 // The data of a reply is dropped where it lies, as the plain stream's is.
                 let here = (4 + length).min(filled - at);
                 skip = 4 + length - here;
@@ -93,6 +99,7 @@ impl<R: Requests> Pipeline<R> {
                 stream.write_all(&out).expect("requests");
             }
         }
+        self.requests.finish(stream);
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use netlab::guest::Lab;
 use tempfile::TempDir;
 
-use crate::Place;
+use super::Place;
 
 /// What Ganesha writes into its log when it answers.
 const READY: &str = "NFS SERVER INITIALIZED";
@@ -24,9 +24,9 @@ pub(crate) struct Ganesha {
 }
 
 impl Ganesha {
-    /// Serves an empty directory. `None`, with the reason on standard error, where it is not installed; on a machine of the
-    /// continuous integration it must be.
-    pub(crate) fn start(lab: &Lab) -> Option<Self> {
+    /// Serves an empty directory for so long at most. `None`, with the reason on standard error, where it is not installed; on a
+    /// machine of the continuous integration it must be.
+    pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Option<Self> {
         if Command::new("ganesha.nfsd").arg("-v").output().is_err() {
             let reason = "there is no ganesha.nfsd (Debian packages nfs-ganesha and nfs-ganesha-vfs)";
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{reason}");
@@ -44,7 +44,8 @@ impl Ganesha {
         let process = lab
             .command("unshare")
             .args(["--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"])
-            .args(["timeout", "--signal=KILL", "240", "sh", "-c", include_str!("ganesha.sh"), "ganesha.sh"])
+            .args(["timeout", "--signal=KILL", &time_limit.as_secs().to_string()])
+            .args(["sh", "-c", include_str!("ganesha.sh"), "ganesha.sh"])
             .arg(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -56,7 +57,12 @@ impl Ganesha {
     }
 
     pub(crate) fn place(&self) -> Place {
-        Place { host: self.host, port: 22049, mount_port: 22050, paths: ["/export"; 2] }
+        Place { host: self.host, port: 22049, mount_port: 22050, path: "/export" }
+    }
+
+    /// The process that was started, of whose children one is the server.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Kills it in the middle of whatever it does, and starts it again.

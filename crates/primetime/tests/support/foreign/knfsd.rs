@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netlab::guest::{Guest, GuestOptions, Lab};
 
-use crate::Place;
+use super::Place;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -19,13 +19,13 @@ pub(crate) struct Knfsd {
 }
 
 impl Knfsd {
-    /// Serves an empty directory.
-    pub(crate) fn start(lab: &Lab) -> Self {
+    /// Serves an empty directory, in memory, for so long at most.
+    pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Self {
         let options = GuestOptions {
             name: "knfsd".into(),
             script: include_str!("knfsd.sh").into(),
-            memory_mb: 512,
-            time_limit: Duration::from_secs(240),
+            memory_mb: 1024,
+            time_limit,
             ..GuestOptions::default()
         };
         let guest = lab.boot(&options).unwrap();
@@ -35,7 +35,7 @@ impl Knfsd {
     }
 
     pub(crate) fn place(&self) -> Place {
-        Place { host: self.host, port: 2049, mount_port: 20048, paths: ["/mnt/export", "/"] }
+        Place { host: self.host, port: 2049, mount_port: 20048, path: "/" }
     }
 
     /// Ends the server, which forgets what it knew, and starts it again.

@@ -4,15 +4,22 @@ modprobe lockd nlm_grace_period=5
 modprobe nfsd
 mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /mnt/export
-mount -t tmpfs tmpfs /mnt/export
+mount -t tmpfs -o nr_inodes=0 tmpfs /mnt/export
 rpcbind
 rpc.statd --no-notify
 echo 10 >/proc/fs/nfsd/nfsv4leasetime
 echo 10 >/proc/fs/nfsd/nfsv4gracetime
-# The root of what NFSv4 sees: the guest's own root is on a file system that cannot be exported.
-exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=0 '*:/mnt/export'
+# One path for all versions. It is the root of what NFSv4 sees: the guest's own is on a file system that cannot be exported.
+printf '[exports]\nrootdir=/mnt/export\n' >/run/nfs.conf
+mount --bind /run/nfs.conf /etc/nfs.conf
+exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=0 '*:/'
 rpc.mountd --port 20048
+# As on a machine with more memory.
+echo 1048576 >/proc/fs/nfsd/max_block_size
 rpc.nfsd 8 || exit 1
+# Nobody has anything to reclaim yet.
+echo Y >/proc/fs/nfsd/v4_end_grace
+echo Y >/proc/fs/lockd/nlm_end_grace
 say ready
 until [ -d "$SHARED/done" ]; do
     if [ -d "$SHARED/restart" ]; then

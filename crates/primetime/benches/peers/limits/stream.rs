@@ -1,6 +1,6 @@
-//! The limits: one TCP stream over loopback between two threads, from memory and from a file in the page cache.
+//! One TCP stream over loopback between two threads, from memory and from a file in the page cache, in MB/s.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
@@ -8,20 +8,28 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::target::FILE_BYTES;
+
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// One block of memory, sent again and again.
-pub fn memory_megabytes_per_second(duration: Duration) -> f64 {
+pub fn of_memory(duration: Duration) -> f64 {
     megabytes_per_second(duration, |_| {})
 }
 
-/// A block of the file is read before it is sent: what a server that copies can do at most.
-pub fn file_megabytes_per_second(path: &Path, duration: Duration) -> f64 {
+/// One block after the other of a file as large as that of the servers is read before it is sent.
+pub fn of_file(directory: &Path, duration: Duration) -> f64 {
+    let path = directory.join("file");
+    fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
     let file = File::open(path).expect("file");
-    megabytes_per_second(duration, move |block| file.read_exact_at(block, 0).expect("block"))
+    let mut offset = 0;
+    megabytes_per_second(duration, move |block| {
+        file.read_exact_at(block, offset).expect("block");
+        offset = (offset + BLOCK_BYTES as u64) % u64::from(FILE_BYTES);
+    })
 }
 
-fn megabytes_per_second(duration: Duration, fill: impl Fn(&mut [u8]) + Send + 'static) -> f64 {
+fn megabytes_per_second(duration: Duration, mut fill: impl FnMut(&mut [u8]) + Send + 'static) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let address = listener.local_addr().expect("address");
     let sender = thread::spawn(move || {

@@ -1,0 +1,106 @@
+//! The server beside those that a user would take instead, and beside the limits of the machine:
+//! `cargo bench -p primetime --bench peers [-- [--guest] [--rounds N] [--seconds S] [ROW...]]`.
+//!
+//! primetime and NFS-Ganesha serve fresh directories of one file system, on the same cores as the generator of load, and so does,
+//! with `--guest`, the kernel's server in a guest, which has its files in memory and which being a guest costs speed. In every
+//! round each row is run once with each server, version and limit, in turns; ratios are of runs of the same round, with 95 %
+//! intervals. The generator is raw sockets and prepared bytes, the same for all, so that what is measured is the servers.
+//! Nothing here is asserted but that every request succeeds.
+
+#![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "a part is for the tests")]
+#[path = "../../tests/support/foreign/mod.rs"]
+mod foreign;
+mod limits;
+mod load;
+mod memory;
+mod options;
+mod ours;
+mod requests;
+mod rows;
+mod table;
+mod target;
+
+use std::time::Duration;
+
+use foreign::ganesha::Ganesha;
+use foreign::knfsd::Knfsd;
+use netlab::guest::Lab;
+
+use options::Options;
+use ours::Ours;
+use rows::{ROWS, Row};
+use table::Table;
+use target::Target;
+
+/// Then the other servers are killed, whatever became of this process.
+const TIME_LIMIT: Duration = Duration::from_secs(7200);
+
+fn main() {
+    let options = Options::from_arguments();
+    let lab = match Lab::new() {
+        Ok(lab) => lab,
+        Err(reason) => {
+            println!("without other servers: {reason}\n");
+            return measure(&options, None, None);
+        }
+    };
+    let ganesha = Ganesha::start(&lab, TIME_LIMIT);
+    let knfsd = options.guest.then(|| Knfsd::start(&lab, TIME_LIMIT));
+    lab.inside(|| measure(&options, ganesha.as_ref(), knfsd.as_ref())).expect("the lab's network");
+    if let Some(knfsd) = knfsd {
+        knfsd.stop();
+    }
+}
+
+/// Runs in the network of the lab, if there is one.
+fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) {
+    let ours = Ours::start();
+    let idle = memory::all(&ours, ganesha);
+    let mut targets = vec![ours.target()];
+    targets.extend(ganesha.map(|server| Target::foreign("NFS-Ganesha", server.place())));
+    targets.extend(knfsd.map(|server| Target::foreign("knfsd in a guest", server.place())));
+    targets.iter().for_each(Target::prepare);
+    let (rounds, duration) = (options.rounds, options.duration);
+    println!(
+        "{rounds} rounds, {:.1} seconds each; rates are means, ratios have 95 % intervals\n",
+        duration.as_secs_f64()
+    );
+    let mut table = Table::new(&targets);
+    for row in ROWS.iter().filter(|row| options.wants(row.name)) {
+        table.print(row, &measure_row(row, options, &targets, &ours));
+    }
+    println!("\n| resident memory | idle | after |\n|---|---|---|");
+    for ((name, idle), (_, after)) in idle.iter().zip(memory::all(&ours, ganesha)) {
+        println!("| {name} | {:.1} MB | {:.1} MB |", *idle as f64 / 1e6, after as f64 / 1e6);
+    }
+}
+
+/// What was measured, round by round: of each target both versions, and of each limit.
+#[derive(Default)]
+pub struct Measured {
+    pub targets: Vec<[Vec<f64>; 2]>,
+    pub limits: Vec<Vec<f64>>,
+}
+
+fn measure_row(row: &Row, options: &Options, targets: &[Target], ours: &Ours) -> Measured {
+    let mut measured = Measured {
+        targets: vec![[Vec::new(), Vec::new()]; targets.len()],
+        limits: vec![Vec::new(); row.limits.len()],
+    };
+    for round in 0..options.rounds {
+        // Whoever went first goes last next time.
+        for turn in 0..targets.len() {
+            let place = (round + turn) % targets.len();
+            for (version, rates) in measured.targets[place].iter_mut().enumerate() {
+                let target = targets[place].for_row(row, ours);
+                rates.push(row.run(&target, version, round, options.duration));
+            }
+        }
+        for (limit, rates) in row.limits.iter().zip(&mut measured.limits) {
+            rates.push(limit.run(row, ours.folder(), options.duration));
+        }
+    }
+    measured
+}

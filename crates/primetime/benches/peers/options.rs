@@ -1,0 +1,53 @@
+//! What is asked of a run.
+
+use std::time::Duration;
+
+use crate::rows::ROWS;
+
+pub struct Options {
+    pub guest: bool,
+    pub rounds: usize,
+    pub duration: Duration,
+    /// All when empty.
+    rows: Vec<String>,
+}
+
+impl Options {
+    /// Of the command line; ends the process with a sentence when it is wrong.
+    pub fn from_arguments() -> Self {
+        let mut options =
+            Self { guest: false, rounds: 5, duration: Duration::from_secs(1), rows: Vec::new() };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                // From cargo.
+                "--bench" => {}
+                "--guest" => options.guest = true,
+                "--rounds" => options.rounds = number("--rounds", arguments.next()),
+                "--seconds" => {
+                    options.duration = Duration::from_secs_f64(number("--seconds", arguments.next()));
+                }
+                row if ROWS.iter().any(|known| known.name == row) => options.rows.push(argument),
+                other => {
+                    let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+                    refuse(&format!("there is no row {other:?}; there are: {}", known.join(", ")));
+                }
+            }
+        }
+        options
+    }
+
+    pub fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
+    }
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: Option<String>) -> T {
+    let number = text.and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| refuse(&format!("{option} needs a number")))
+}
+
+fn refuse(sentence: &str) -> ! {
+    eprintln!("{sentence}");
+    std::process::exit(3)
+}

@@ -1,0 +1,71 @@
+//! The table that is printed.
+
+use bench::statistics::{LogRatio, paired_ratio};
+
+use crate::Measured;
+use crate::rows::{Durability, Row};
+use crate::target::Target;
+
+const VERSIONS: [&str; 2] = ["3", "4.1"];
+
+pub struct Table {
+    others: Vec<&'static str>,
+}
+
+impl Table {
+    /// Prints the head. The first of the targets is ours.
+    pub fn new(targets: &[Target]) -> Self {
+        let others: Vec<_> = targets[1..].iter().map(|target| target.name).collect();
+        let columns: String = others.iter().map(|name| format!(" {name} | ours ÷ it |")).collect();
+        println!("| row | version | primetime |{columns} limits, and ours ÷ them |");
+        println!("|---|---|---|{}---|", "---|---|".repeat(others.len()));
+        Self { others }
+    }
+
+    pub fn print(&mut self, row: &Row, measured: &Measured) {
+        let unit = if row.megabytes_each().is_some() { "MB/s" } else { "/s" };
+        let title = format!("{} {}×{}", row.name, row.connections, row.in_flight);
+        for (version, name) in VERSIONS.into_iter().enumerate() {
+            let ours = &measured.targets[0][version];
+            let mut line = format!("| {title} | {name} | {} {unit} |", rate(ours));
+            for place in 1..=self.others.len() {
+                let other = &measured.targets[place][version];
+                let note = if row.durability == Durability::OursSynced { " not synced" } else { "" };
+                line += &format!(" {} {unit}{note} | {} |", rate(other), ratio(other, ours));
+            }
+            let limits = row.limits.iter().zip(&measured.limits);
+            let limits: Vec<_> = limits
+                .map(|(limit, rates)| {
+                    format!("{} {} {unit}: {}", limit.name(), rate(rates), ratio(rates, ours))
+                })
+                .collect();
+            println!("{line} {} |", limits.join("; "));
+        }
+        let [v3, v4] = &measured.targets[0];
+        let empty = " |".repeat(2 * self.others.len());
+        println!("| | 4.1 ÷ 3 | {} |{empty} |", ratio(v3, v4));
+    }
+}
+
+fn rate(rates: &[f64]) -> String {
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let digits = format!("{mean:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// candidate ÷ baseline, of the runs of the same rounds.
+fn ratio(baseline: &[f64], candidate: &[f64]) -> String {
+    let pairs: Vec<_> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
+    let text = |ratio: &LogRatio| match ratio.interval() {
+        Some(interval) => format!("{:.2} [{:.2}, {:.2}]", ratio.ratio(), interval.low, interval.high),
+        None => format!("{:.2}", ratio.ratio()),
+    };
+    paired_ratio(&pairs).as_ref().map_or_else(|| "–".into(), text)
+}

@@ -50,11 +50,14 @@ async fn writes_one_by_one(piece_bytes: u64) {
             }
         }
     });
-    // What is answered and not yet stable holds its part of the budget until its COMMIT is answered, and no longer.
-    let ahead_min = BUDGET - COMMIT_LAG - 2;
+    // What is answered and not yet stable holds its part of the budget until its COMMIT is answered, and no longer. The
+    // next WRITE is answered only when the COMMIT of the last has arrived: two answers at once make one COMMIT of both.
+    let commits = Arc::clone(&peer.state.lock().commits);
+    let ahead_min = BUDGET - COMMIT_LAG;
     let ahead_max = (BUDGET + 1) * WRITE_BYTES;
     for answered in 0..ROUNDS - BUDGET {
         peer.answer_writes(answered);
+        reaches(&commits, answered, &format!("with {answered} WRITEs answered, COMMITs sent")).await;
         let wanted = (answered + ahead_min) * WRITE_BYTES;
         reaches(&taken, wanted, &format!("with {answered} WRITEs answered, bytes taken")).await;
         let taken = taken.load(Ordering::SeqCst);

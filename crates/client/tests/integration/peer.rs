@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use client::{Client, Options, Url, Version};
@@ -43,10 +44,10 @@ pub struct State {
     pub content: Vec<u8>,
     target: u32,
     current_is_file: bool,
-    /// A COMMIT is answered when so many WRITEs behind the data that it covers are: it waits behind theirs on the way.
+    /// A COMMIT is answered when so many more WRITEs are: it waits behind theirs on the way.
     pub commit_lag: u64,
-    /// Where the range of the last COMMIT ended.
-    committed_end: u64,
+    /// COMMITs that have arrived.
+    pub commits: Arc<AtomicU64>,
 }
 
 /// What keeps an answer back: so many WRITEs are to be answered first.
@@ -188,8 +189,8 @@ impl State {
                 assert_ne!(args.stable, StableHow::DataSync);
             }
             Operation::Commit => {
-                let args: CommitArgs = from.get()?;
-                self.committed_end = args.offset + u64::from(args.count);
+                from.get::<CommitArgs>()?;
+                self.commits.fetch_add(1, Ordering::SeqCst);
                 to.put(&CommitResult { verifier: Verifier([self.verifier; 8]) });
             }
             Operation::Close => {
@@ -238,13 +239,12 @@ impl Service for Peer {
             reply.u32(number);
             let mark = reply.reserve_u32();
             results.count();
+            let answered = *self.answered_max.borrow();
             let mut state = self.state.lock();
             status = state.operation(operation, &mut from, reply).map_err(|_| Refusal::GarbageArguments)?;
             wait = match operation {
                 Operation::Write => Wait(state.written.len() as u64),
-                Operation::Commit if state.commit_lag > 0 => {
-                    Wait(state.committed_end.div_ceil(WRITE_BYTES) + state.commit_lag)
-                }
+                Operation::Commit if state.commit_lag > 0 => Wait(answered.saturating_add(state.commit_lag)),
                 _ => wait,
             };
             reply.fill_u32(mark, status.code());

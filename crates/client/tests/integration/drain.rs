@@ -15,15 +15,15 @@ const BUDGET: u64 = 16;
 const COMMIT_LAG: u64 = 6;
 const ROUNDS: u64 = 200;
 
-/// Waits until `count` is at least `wanted`; when it does not come to that, tells what it was.
-async fn reaches(count: &AtomicU64, wanted: u64, what: &str) {
-    let arrived = async {
-        while count.load(Ordering::SeqCst) < wanted {
+/// Waits until `holds` answers nothing; when it does not come to that, tells what it answered.
+async fn until(holds: impl Fn() -> Option<String>) {
+    let came = async {
+        while holds().is_some() {
             tokio::time::sleep(Duration::from_micros(100)).await;
         }
     };
-    if tokio::time::timeout(Duration::from_secs(20), arrived).await.is_err() {
-        panic!("{what}: {} instead of {wanted}", count.load(Ordering::SeqCst));
+    if tokio::time::timeout(Duration::from_secs(20), came).await.is_err() {
+        panic!("{}", holds().unwrap_or_else(|| "late".to_owned()));
     }
 }
 
@@ -50,21 +50,31 @@ async fn writes_one_by_one(piece_bytes: u64) {
             }
         }
     });
-    // What is answered and not yet stable holds its part of the budget until its COMMIT is answered, and no longer. The
-    // next WRITE is answered only when the COMMIT of the last has arrived: two answers at once make one COMMIT of both.
-    let commits = Arc::clone(&peer.state.lock().commits);
-    let ahead_min = BUDGET - COMMIT_LAG;
-    let ahead_max = (BUDGET + 1) * WRITE_BYTES;
     for answered in 0..ROUNDS - BUDGET {
         peer.answer_writes(answered);
-        reaches(&commits, answered, &format!("with {answered} WRITEs answered, COMMITs sent")).await;
-        let wanted = (answered + ahead_min) * WRITE_BYTES;
-        reaches(&taken, wanted, &format!("with {answered} WRITEs answered, bytes taken")).await;
+        // One more WRITE's bytes and they are made stable: what is answered keeps its part of the budget no longer than that.
+        until(|| {
+            let bytes = peer.state.lock().uncovered_bytes(answered);
+            (bytes >= WRITE_BYTES).then(|| format!("{bytes} bytes of {answered} WRITEs are under no COMMIT"))
+        })
+        .await;
+        let stable = {
+            let state = peer.state.lock();
+            let stable = state.stable_bytes(answered);
+            let answered_before = state.bytes_of(answered.saturating_sub(COMMIT_LAG));
+            assert!(stable + WRITE_BYTES > answered_before, "{stable} bytes stable after {answered} WRITEs");
+            stable
+        };
+        // The budget is given out by sizes of a WRITE: a piece begins the last one, and the next piece waits for a size more.
+        let wanted = stable + (BUDGET - 1) * WRITE_BYTES + piece_bytes;
+        until(|| {
+            let taken = taken.load(Ordering::SeqCst);
+            (taken < wanted)
+                .then(|| format!("{taken} bytes taken instead of {wanted}, {answered} WRITEs answered"))
+        })
+        .await;
         let taken = taken.load(Ordering::SeqCst);
-        assert!(
-            taken <= answered * WRITE_BYTES + ahead_max,
-            "{taken} bytes taken, {answered} WRITEs answered"
-        );
+        assert!(taken <= stable + BUDGET * WRITE_BYTES, "{taken} bytes taken, {stable} stable");
     }
     peer.answer_writes(u64::MAX);
     writer.await.unwrap();

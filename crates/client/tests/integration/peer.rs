@@ -1,8 +1,8 @@
 //! A peer that answers by the book except where a test tells it not to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use client::{Client, Options, Url, Version};
@@ -46,8 +46,16 @@ pub struct State {
     current_is_file: bool,
     /// A COMMIT is answered when so many more WRITEs are: it waits behind theirs on the way.
     pub commit_lag: u64,
-    /// COMMITs that have arrived.
-    pub commits: Arc<AtomicU64>,
+    commits: Commits,
+}
+
+/// What COMMITs covered.
+#[derive(Default)]
+struct Commits {
+    /// WRITEs, by their place in the order of arrival, that are under one.
+    covered: BTreeSet<usize>,
+    /// For each: how many WRITEs are to be answered before it is, and the bytes that are stable then.
+    due: Vec<(u64, u64)>,
 }
 
 /// What keeps an answer back: so many WRITEs are to be answered first.
@@ -96,6 +104,7 @@ impl State {
         operation: Operation,
         from: &mut Decoder,
         to: &mut Encoder,
+        answered: u64,
     ) -> xdr::Result<Status> {
         let status = self.failures.get_mut(&operation).and_then(VecDeque::pop_front).unwrap_or(Status::Ok);
         let start = to.len();
@@ -189,8 +198,8 @@ impl State {
                 assert_ne!(args.stable, StableHow::DataSync);
             }
             Operation::Commit => {
-                from.get::<CommitArgs>()?;
-                self.commits.fetch_add(1, Ordering::SeqCst);
+                let args: CommitArgs = from.get()?;
+                self.commit(args.offset..args.offset + u64::from(args.count), answered);
                 to.put(&CommitResult { verifier: Verifier([self.verifier; 8]) });
             }
             Operation::Close => {
@@ -203,6 +212,35 @@ impl State {
             to.truncate(start);
         }
         Ok(status)
+    }
+
+    fn commit(&mut self, range: Range<u64>, answered: u64) {
+        let mut bytes = 0;
+        for (index, &(offset, length)) in self.written.iter().enumerate().take(answered as usize) {
+            let inside = range.start <= offset && offset + length as u64 <= range.end;
+            if inside && self.commits.covered.insert(index) {
+                bytes += length as u64;
+            }
+        }
+        self.commits.due.push((answered.saturating_add(self.commit_lag), bytes));
+    }
+
+    /// Bytes of the first `writes` WRITEs.
+    pub fn bytes_of(&self, writes: u64) -> u64 {
+        self.written.iter().take(writes as usize).map(|&(_, length)| length as u64).sum()
+    }
+
+    /// Bytes of WRITEs that are answered, `answered` of them, and that no COMMIT has asked for.
+    pub fn uncovered_bytes(&self, answered: u64) -> u64 {
+        let written = self.written.iter().enumerate().take(answered as usize);
+        let uncovered = written.filter(|(index, _)| !self.commits.covered.contains(index));
+        uncovered.map(|(_, &(_, length))| length as u64).sum()
+    }
+
+    /// Bytes under COMMITs that are answered when `answered` WRITEs are.
+    pub fn stable_bytes(&self, answered: u64) -> u64 {
+        let due = self.commits.due.iter().filter(|&&(due, _)| due <= answered);
+        due.map(|&(_, bytes)| bytes).sum()
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
@@ -241,7 +279,9 @@ impl Service for Peer {
             results.count();
             let answered = *self.answered_max.borrow();
             let mut state = self.state.lock();
-            status = state.operation(operation, &mut from, reply).map_err(|_| Refusal::GarbageArguments)?;
+            status = state
+                .operation(operation, &mut from, reply, answered)
+                .map_err(|_| Refusal::GarbageArguments)?;
             wait = match operation {
                 Operation::Write => Wait(state.written.len() as u64),
                 Operation::Commit if state.commit_lag > 0 => Wait(answered.saturating_add(state.commit_lag)),

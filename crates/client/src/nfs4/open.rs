@@ -6,8 +6,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::{
-    ClientId, CloseArgs, CreateHow, GetFhResult, LockResult, OpenArgs, OpenClaim, OpenDelegation, OpenResult,
-    Operation, ReadArgs, ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
+    ClientId, CloseArgs, CreateHow, LockResult, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation,
+    ReadArgs, ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
 };
 
 use super::access::SetAttrWith;
@@ -19,7 +19,7 @@ use super::state::{Delegation, FileState, ServerOpen, newest};
 use super::{Mount, ahead};
 use crate::attributes::FileType;
 use crate::error::Result;
-use crate::node::{Handle, Node};
+use crate::node::Node;
 use crate::open::{OpenOptions, Opened, Outcome, check_type};
 use crate::protocol::Found;
 use crate::shared::Shared;
@@ -97,7 +97,7 @@ pub(crate) async fn open(
 }
 
 /// Makes an empty file, which must not exist: OPEN and CLOSE in one request. Nothing is remembered of it: what the caller does
-/// not want to have need not be asked for. The handle is there to close the file by, should that alone fail.
+/// not want to have need not be asked for, not even the handle.
 pub(crate) async fn create_file(
     shared: &Arc<Shared>,
     mount: &Mount,
@@ -121,7 +121,6 @@ pub(crate) async fn create_file(
             operations
                 .put_fh(&dir.handle)
                 .put(Operation::Open, &args)
-                .put(Operation::GetFh, &())
                 .put(Operation::Close, &CloseArgs { sequence: 0, state_id: StateId::CURRENT });
         })
         .await;
@@ -136,13 +135,14 @@ pub(crate) async fn create_file(
     };
     shared.learn_effect(dir, effect(&opened.change), asked);
     shared.forget_name(dir, name);
-    let file: GetFhResult = results.get(Operation::GetFh)?;
     match results.get::<StateId>(Operation::Close) {
         Ok(_) => mount.core.owners.lock().give_back(owner),
         Err(_) => {
             let (state_id, epoch) = (newest(opened.state_id), results.epoch);
             let open = ServerOpen { owner, state_id, read: false, write: true, epoch };
-            mount.close_later(Some(&Handle(file.object.0)), open).await;
+            // CLOSE needs the handle. Where the name stands for another file by now, only the lease ends the open.
+            let made = mount.look_up(&dir.handle, std::slice::from_ref(name)).await.0.pop();
+            mount.close_later(made.as_ref().map(|made| &made.handle), open).await;
         }
     }
     Ok(())

@@ -11,10 +11,10 @@ use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
     BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
     CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
-    ExchangeIdArgs, ExchangeIdResult, FileHandle, GetAttrArgs, GetFhResult, OpenArgs, OpenDelegation,
-    OpenResult, Operation, PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId, SequenceResult,
-    ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier, WriteArgs,
-    WriteResult,
+    ExchangeIdArgs, ExchangeIdResult, FileHandle, GetAttrArgs, GetFhResult, LookupArgs, OpenArgs,
+    OpenDelegation, OpenResult, Operation, PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId,
+    SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier,
+    WriteArgs, WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -42,6 +42,8 @@ pub struct State {
     pub verifier: u8,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
+    /// CLOSEs that were carried out.
+    pub closed: u32,
     target: u32,
     current_is_file: bool,
     /// A COMMIT is answered when so many more WRITEs are: it waits behind theirs on the way.
@@ -166,6 +168,10 @@ impl State {
             }
             Operation::PutFh => self.current_is_file = from.get::<PutFhArgs>()?.object.0 == "file",
             Operation::PutRootFh => self.current_is_file = false,
+            Operation::Lookup => {
+                from.get::<LookupArgs>()?;
+                self.current_is_file = true;
+            }
             Operation::GetFh => {
                 let name = if self.current_is_file { "file" } else { "root" };
                 to.put(&GetFhResult { object: FileHandle(name.into()) });
@@ -204,6 +210,7 @@ impl State {
             }
             Operation::Close => {
                 let args: CloseArgs = from.get()?;
+                self.closed += u32::from(status == Status::Ok);
                 to.put(&args.state_id);
             }
             other => panic!("{other} is not expected"),

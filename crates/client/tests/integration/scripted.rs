@@ -1,5 +1,7 @@
 //! What servers do rarely.
 
+use std::time::Duration;
+
 use client::{Client, Options, Version};
 use proto::nfs4::{Operation, Status};
 
@@ -27,6 +29,24 @@ async fn a_close_that_fails_does_not_take_the_request_with_it() {
         file.write_at(0, "data".into()).await.unwrap();
         file.close().await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_file_whose_close_fails_is_looked_up_and_closed() {
+    let (peer, client) = Peer::start().await;
+    let before = client.tap().snapshot();
+    client.create_file("/file", 0o644).await.unwrap();
+    let counts = client.tap().snapshot().since(&before);
+    assert_eq!(counts.operations["CLOSE"], 1);
+    assert!(!counts.operations.contains_key("GETFH"), "nobody wants the handle of an empty file");
+    peer.fail(Operation::Close, &[Status::Delay]);
+    client.create_file("/file", 0o644).await.unwrap();
+    let closed = async {
+        while peer.state.lock().closed < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), closed).await.expect("the second file is closed as well");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

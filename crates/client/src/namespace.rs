@@ -96,12 +96,17 @@ impl Shared {
     ) -> Result<()> {
         self.check_writable()?;
         let (dir, name) = self.resolve_parent(start, path).await?;
-        if let Some(Some(node)) = self.remembered_name(&dir, &name) {
-            self.protocol().before_change(&node).await?;
+        let node = self.remembered_name(&dir, &name).flatten();
+        if let Some(node) = &node {
+            self.protocol().before_change(node).await?;
             node.state.lock().known.doubt(Instant::now());
         }
         let asked = Instant::now();
         let removed = self.protocol().remove(&dir.handle, &name, directory).await;
+        // It may have other names, and one fewer now than was told meanwhile.
+        if let Some(node) = &node {
+            node.state.lock().known.doubt(Instant::now());
+        }
         let effect = self.or_forget(&dir, &name, removed)?;
         let alone = self.learn_effect(&dir, effect, asked);
         self.set_name(&dir, &name, None, alone);
@@ -133,6 +138,9 @@ impl Shared {
         }
         let asked = Instant::now();
         let renamed = self.protocol().rename((&from_dir.handle, from_name), (&to_dir.handle, to_name)).await;
+        for node in moved.iter().chain(replaced.iter().flatten()) {
+            node.state.lock().known.doubt(Instant::now());
+        }
         let renamed = self.or_forget(to_dir, to_name, renamed);
         let (from_effect, to_effect) = self.or_forget(from_dir, from_name, renamed)?;
         let mut alone = self.learn_effect(from_dir, from_effect, asked);

@@ -1,5 +1,6 @@
 //! Names: looking them up, making, removing and changing them.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -97,23 +98,53 @@ impl Tree {
         parent.object.rename(name, &to.object, to_name).await.map_err(errno::of)
     }
 
-    /// Renames over a file that is open here.
+    /// Renames over a file that is open here. The name stands for the one file or the other at all times, so the file that is open
+    /// gets its second name first.
     async fn rename_over(
         &self,
         (from, name): (&Object, &[u8]),
         (to, to_name): (&Object, &[u8]),
         replaced: &Arc<Inode>,
     ) -> Result<()> {
-        self.hide(to, to_name, replaced).await?;
+        let linked = self.link_hidden(to, replaced).await;
+        if let Err(error) = linked {
+            if !are_links_missing(error) {
+                return Err(error);
+            }
+            // The name is gone for a moment then.
+            self.hide(to, to_name, replaced).await?;
+        }
         let renamed = from.rename(name, to, to_name).await;
         let Err(error) = renamed else { return Ok(()) };
         let hidden = replaced.state.lock().hidden.take();
-        if let Some(hidden) = hidden
-            && let Err(error) = hidden.directory.rename(&hidden.name, to, to_name).await
-        {
-            tracing::warn!(%error, name = %String::from_utf8_lossy(&hidden.name), "a file kept the name that hides it");
+        match hidden {
+            Some(hidden) if linked.is_ok() => remove_name(&hidden).await,
+            Some(hidden) => give_back(&hidden, to, to_name).await,
+            None => {}
         }
         Err(errno::of(error))
+    }
+
+    /// Gives a file that is open a second name, by which it is kept when the first goes to another.
+    async fn link_hidden(&self, directory: &Object, inode: &Arc<Inode>) -> Result<()> {
+        for _ in 0..HIDING_ATTEMPTS_MAX {
+            let hidden = self.hidden_name(inode);
+            match directory.link(&hidden, &inode.object).await {
+                // Left by another mount, or by an earlier one.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                linked => {
+                    linked.map_err(errno::of)?;
+                    inode.state.lock().hidden = Some(Hidden { directory: directory.clone(), name: hidden });
+                    return Ok(());
+                }
+            }
+        }
+        Err(Errno::EBUSY)
+    }
+
+    fn hidden_name(&self, inode: &Inode) -> Vec<u8> {
+        let number = self.next_hidden.fetch_add(1, Ordering::Relaxed);
+        format!(".nfs{:016x}{number:08x}", inode.number).into_bytes()
     }
 
     /// The file that `name` stands for, if it is open here and this is its only name: to remove it would take it away from
@@ -139,8 +170,7 @@ impl Tree {
     /// has no opens, and those of NFSv4 need not outlive the last name.
     async fn hide(&self, directory: &Object, name: &[u8], inode: &Arc<Inode>) -> Result<()> {
         for _ in 0..HIDING_ATTEMPTS_MAX {
-            let number = self.next_hidden.fetch_add(1, Ordering::Relaxed);
-            let hidden = format!(".nfs{:016x}{number:08x}", inode.number).into_bytes();
+            let hidden = self.hidden_name(inode);
             match directory.lookup(&hidden).await {
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(errno::of(error)),
@@ -160,11 +190,26 @@ impl Tree {
             let mut state = inode.state.lock();
             if state.opens > 0 { None } else { state.hidden.take() }
         };
-        if let Some(Hidden { directory, name }) = hidden
-            && let Err(error) = directory.remove(&name, false).await
-        {
-            tracing::warn!(%error, name = %String::from_utf8_lossy(&name), "a file that was removed while open is left");
+        if let Some(hidden) = hidden {
+            remove_name(&hidden).await;
         }
+    }
+}
+
+/// The file system of the server gives no file two names, or not this one.
+fn are_links_missing(error: Errno) -> bool {
+    [Errno::EOPNOTSUPP, Errno::EPERM, Errno::EMLINK].iter().any(|other| other.code() == error.code())
+}
+
+async fn give_back(hidden: &Hidden, directory: &Object, name: &[u8]) {
+    if let Err(error) = hidden.directory.rename(&hidden.name, directory, name).await {
+        tracing::warn!(%error, name = %String::from_utf8_lossy(&hidden.name), "a file kept the name that hides it");
+    }
+}
+
+async fn remove_name(Hidden { directory, name }: &Hidden) {
+    if let Err(error) = directory.remove(name, false).await {
+        tracing::warn!(%error, name = %String::from_utf8_lossy(name), "a file that was removed while open is left");
     }
 }
 

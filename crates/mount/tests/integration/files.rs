@@ -14,6 +14,7 @@ in_both_versions! {
     appends_of_many_threads_do_not_overlap
     a_file_that_is_removed_while_open_stays_until_it_is_closed
     a_file_that_is_renamed_over_while_open_stays_until_it_is_closed
+    what_cannot_be_renamed_over_a_file_that_is_open_leaves_it_as_it_was
 }
 
 fn what_is_written_is_read_and_is_on_the_server(version: Version) {
@@ -107,12 +108,30 @@ fn a_file_that_is_renamed_over_while_open_stays_until_it_is_closed(version: Vers
     fs::write(mounted.path("old"), "old").unwrap();
     fs::write(mounted.path("new"), "new").unwrap();
     let mut file = File::open(mounted.path("old")).unwrap();
+    let before = mounted.client.tap().snapshot();
     fs::rename(mounted.path("new"), mounted.path("old")).unwrap();
+    let counts = mounted.client.tap().snapshot().since(&before);
+    assert_eq!(counts.requests["RENAME"].requests, 1, "the name stands for one or the other at all times");
+    assert_eq!(file.metadata().unwrap().nlink(), 0);
     let mut text = String::new();
     file.read_to_string(&mut text).unwrap();
     assert_eq!(text, "old");
     assert_eq!(fs::read_to_string(mounted.path("old")).unwrap(), "new");
     drop(file);
+    assert_eq!(names_left(&fixture, 1), ["old"]);
+}
+
+fn what_cannot_be_renamed_over_a_file_that_is_open_leaves_it_as_it_was(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    fs::write(mounted.path("old"), "old").unwrap();
+    fs::write(mounted.path("new"), "new").unwrap();
+    let file = File::open(mounted.path("old")).unwrap();
+    // It is gone, and the mount does not know.
+    fs::metadata(mounted.path("new")).unwrap();
+    fs::remove_file(fixture.export().join("new")).unwrap();
+    fs::rename(mounted.path("new"), mounted.path("old")).unwrap_err();
+    assert_eq!(file.metadata().unwrap().nlink(), 1);
     assert_eq!(names_left(&fixture, 1), ["old"]);
 }
 

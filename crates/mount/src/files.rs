@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use client::{File, OpenOptions};
-use fuser::{Errno, FileHandle, FopenFlags, OpenAccMode, OpenFlags};
+use fuser::{Errno, FileHandle, FopenFlags, OpenAccMode, OpenFlags, WriteFlags};
 use rustix::fs::OFlags;
 
 use crate::ends::{Changing, tell_longer_end};
@@ -12,6 +12,7 @@ use crate::errno::{self, Result};
 use crate::handles::{OpenFile, Opening};
 use crate::notices::drop_what_is_old;
 use crate::tree::{Entry, Tree};
+use crate::turns::Turn;
 
 impl Tree {
     pub(crate) async fn open(
@@ -35,7 +36,7 @@ impl Tree {
         } else if access(flags).0 {
             tell_longer_end(self, &inode, &file).await.map_err(errno::of)?;
         }
-        Ok((self.files.insert(open_file(file, flags, opening)), FopenFlags::FOPEN_KEEP_CACHE))
+        Ok(self.opened(file, flags, opening))
     }
 
     pub(crate) async fn create(
@@ -44,7 +45,7 @@ impl Tree {
         name: &[u8],
         mode: u32,
         flags: OpenFlags,
-    ) -> Result<(Entry, FileHandle)> {
+    ) -> Result<(Entry, FileHandle, FopenFlags)> {
         let parent = self.inodes.get(parent)?;
         let exclusive = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::EXCL);
         let options = options(flags).create(true).create_new(exclusive).mode(mode & 0o7777);
@@ -52,7 +53,17 @@ impl Tree {
         let entry = self.changed_entry(&parent, name, &object).await?;
         let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
         let opening = Opening::begin(&inode);
-        Ok((entry, self.files.insert(open_file(file, flags, opening))))
+        let (handle, answer) = self.opened(file, flags, opening);
+        // Nobody has looked whether those that it may have are old.
+        Ok((entry, handle, answer.difference(FopenFlags::FOPEN_KEEP_CACHE)))
+    }
+
+    fn opened(&self, file: File, flags: OpenFlags, opening: Opening) -> (FileHandle, FopenFlags) {
+        let (readable, writable) = access(flags);
+        let answer = self.pages.of(&opening.inode.object, writable);
+        let direct = answer.contains(FopenFlags::FOPEN_DIRECT_IO);
+        let open = OpenFile { file, readable, writable, appends: appends(flags), direct, opening };
+        (self.files.insert(open), answer)
     }
 
     pub(crate) async fn read(&self, handle: FileHandle, offset: u64, size: u32) -> Result<Bytes> {
@@ -60,11 +71,34 @@ impl Tree {
         open.file.read_at(offset, size as usize).await.map_err(errno::of)
     }
 
-    pub(crate) async fn write(&self, handle: FileHandle, offset: u64, data: Bytes) -> Result<u32> {
+    /// The turn of a write to the end of the file, which the kernel may be wrong about. Where it keeps what is written, that is to
+    /// be where the kernel says.
+    pub(crate) fn turn_to_append(
+        &self,
+        handle: FileHandle,
+        (flags, how): (OpenFlags, WriteFlags),
+    ) -> Option<Turn> {
+        let open = self.files.get(handle).ok()?;
+        let appended = open.direct && appends(flags) && !how.contains(WriteFlags::FUSE_WRITE_CACHE);
+        appended.then(|| open.opening.inode.appends.queue())
+    }
+
+    pub(crate) async fn write(
+        &self,
+        handle: FileHandle,
+        (offset, data): (u64, Bytes),
+        turn_to_append: Option<Turn>,
+    ) -> Result<u32> {
         let open = self.files.get(handle)?;
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
         let changing = Changing::begin(&open.opening.inode);
-        open.file.write_at(offset, data).await.map_err(errno::of)?;
+        match turn_to_append {
+            Some(turn) => {
+                let _turn = turn.await;
+                open.file.append(data).await.map_err(errno::of)?;
+            }
+            None => open.file.write_at(offset, data).await.map_err(errno::of)?,
+        }
         changing.wrote(offset + u64::from(length));
         Ok(length)
     }
@@ -102,10 +136,8 @@ impl Tree {
     }
 }
 
-fn open_file(file: File, flags: OpenFlags, opening: Opening) -> OpenFile {
-    let (readable, writable) = access(flags);
-    let appends = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::APPEND);
-    OpenFile { file, readable, writable, appends, opening }
+fn appends(flags: OpenFlags) -> bool {
+    OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::APPEND)
 }
 
 /// Whether a file is opened for reading, and for writing.

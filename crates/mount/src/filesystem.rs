@@ -136,6 +136,7 @@ impl fuser::Filesystem for Filesystem {
                 tracing::debug!(?missing, "the kernel lacks a capability");
             }
         }
+        self.tree.pages.ask(config);
         // Where the kernel does not go as far, it says how far it does.
         let _ = config.set_max_write(TRANSFER_BYTES_MAX);
         let _ = config.set_max_readahead(TRANSFER_BYTES_MAX).or_else(|most| config.set_max_readahead(most));
@@ -280,9 +281,8 @@ impl fuser::Filesystem for Filesystem {
         self.answer(
             move |tree| async move { tree.create(parent.0, &name, mode, OpenFlags(flags)).await },
             move |outcome| match outcome {
-                Ok((entry, handle)) => {
+                Ok((entry, handle, flags)) => {
                     let believed = entry.attributes_for.min(entry.name_for);
-                    let flags = FopenFlags::empty();
                     reply.created(&believed, &entry.attributes, Generation(0), handle, flags);
                 }
                 Err(error) => reply.error(error),
@@ -311,14 +311,15 @@ impl fuser::Filesystem for Filesystem {
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        write_flags: WriteFlags,
+        flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
         let data = Bytes::copy_from_slice(data);
+        let turn = self.tree.turn_to_append(handle, (flags, write_flags));
         self.answer(
-            move |tree| async move { tree.write(handle, offset, data).await },
+            move |tree| async move { tree.write(handle, (offset, data), turn).await },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
                 Err(error) => reply.error(error),

@@ -19,6 +19,8 @@ pub(crate) struct OpenFile {
     pub(crate) writable: bool,
     /// The kernel writes at what it takes for the end.
     pub(crate) appends: bool,
+    /// The kernel keeps no pages of what is read and written by it.
+    pub(crate) direct: bool,
     /// Counts among the opens of its object until it is dropped.
     pub(crate) opening: Opening,
 }

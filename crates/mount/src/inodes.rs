@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::ends::End;
 use crate::errno::Result;
+use crate::turns::Turns;
 
 /// The number of the root.
 pub(crate) const ROOT: u64 = 1;
@@ -24,6 +25,8 @@ pub(crate) struct Inode {
     pub(crate) state: Mutex<State>,
     /// Held by who gives an owner of locks its open file: it has one at a time.
     pub(crate) lock_files_gate: tokio::sync::Mutex<()>,
+    /// The kernel divides what is appended, and may ask for all the pieces at once.
+    pub(crate) appends: Turns,
 }
 
 /// What happens to an object here.
@@ -80,7 +83,13 @@ impl State {
 
 impl Inode {
     fn new(number: u64, object: Object) -> Self {
-        Self { number, object, state: Mutex::default(), lock_files_gate: tokio::sync::Mutex::default() }
+        Self {
+            number,
+            object,
+            state: Mutex::default(),
+            lock_files_gate: tokio::sync::Mutex::default(),
+            appends: Turns::default(),
+        }
     }
 }
 

@@ -19,9 +19,11 @@ mod names;
 mod notices;
 mod objects;
 mod options;
+mod pages;
 mod ranges;
 mod session;
 mod tree;
+mod turns;
 mod xattrs;
 
 pub use options::{Flag, MountOptions, OptionError};

@@ -13,6 +13,7 @@ use crate::directories::OpenDirectory;
 use crate::errno::{self, Result};
 use crate::handles::{Handles, OpenFile};
 use crate::inodes::{Inode, Inodes, ROOT};
+use crate::pages::Pages;
 
 /// As long as the kernel believes anything without asking, under a delegation too.
 const BELIEVED_MAX: Duration = Duration::from_secs(3600);
@@ -26,6 +27,7 @@ pub(crate) struct Tree {
     pub(crate) files: Handles<OpenFile>,
     pub(crate) directories: Handles<tokio::sync::Mutex<OpenDirectory>>,
     pub(crate) runtime: tokio::runtime::Handle,
+    pub(crate) pages: Pages,
     /// Set when the kernel has mounted it.
     pub(crate) notifier: OnceLock<Notifier>,
     /// Objects of which the kernel is about to be told that its pages are void.
@@ -48,6 +50,7 @@ impl Tree {
             files: Handles::default(),
             directories: Handles::default(),
             runtime,
+            pages: Pages::default(),
             notifier: OnceLock::new(),
             notices: Mutex::default(),
             next_hidden: AtomicU64::new(1),

@@ -1,17 +1,21 @@
 //! Files that processes append to.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::Path;
 
 use client::Version;
+use nix::libc::{F_UNLCK, F_WRLCK};
 
 use crate::fixture::{Fixture, in_both_versions};
-use crate::other_process::{OtherProcess, RECORD_BYTES};
+use crate::other_process::{OtherProcess, RECORD_BYTES, lock};
 
 in_both_versions! {
     appends_of_processes_on_one_mount_are_whole_and_complete
     appends_under_a_lock_on_two_mounts_are_whole_and_complete
+    who_appends_begins_where_another_mount_has_ended
+    who_appends_under_a_lock_begins_where_another_mount_has_cut
 }
 
 const RECORDS: usize = 200;
@@ -43,4 +47,30 @@ fn append(fixture: &Fixture, one: &Path, two: &Path, locked: bool) {
         *counts.entry(record[0]).or_default() += 1;
     }
     assert_eq!(counts, BTreeMap::from([(b'a', RECORDS), (b'b', RECORDS)]));
+}
+
+fn who_appends_begins_where_another_mount_has_ended(version: Version) {
+    let fixture = Fixture::new();
+    let mounts = [fixture.mount(version), fixture.mount(version)];
+    for round in 0..6 {
+        let path = mounts[round % 2].path("log");
+        let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+        write!(file, "{round}").unwrap();
+    }
+    assert_eq!(fs::read_to_string(fixture.export().join("log")).unwrap(), "012345");
+}
+
+fn who_appends_under_a_lock_begins_where_another_mount_has_cut(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("log"), "0123456789").unwrap();
+    let mut appended = OpenOptions::new().append(true).open(one.path("log")).unwrap();
+    let cut = OpenOptions::new().write(true).open(two.path("log")).unwrap();
+    lock(&cut, (F_WRLCK, 0, 0), true).unwrap();
+    cut.set_len(4).unwrap();
+    lock(&cut, (F_UNLCK, 0, 0), false).unwrap();
+    lock(&appended, (F_WRLCK, 0, 0), true).unwrap();
+    appended.write_all(b"b").unwrap();
+    lock(&appended, (F_UNLCK, 0, 0), false).unwrap();
+    assert_eq!(fs::read_to_string(fixture.export().join("log")).unwrap(), "0123b");
 }

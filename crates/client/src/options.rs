@@ -94,6 +94,31 @@ impl Default for AttributeTimeouts {
     }
 }
 
+/// How long the client puts off what something later may carry along or make needless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// A CLOSE, for a request to ride on (NFSv4.1).
+    pub close: Duration,
+    /// Giving back a lock that came with the open, for the file to take it (NFSv4.1).
+    pub lock: Duration,
+    /// Written data that fill no WRITE, for more to follow.
+    pub data: Duration,
+}
+
+impl Waits {
+    /// The same for everything.
+    pub fn all(wait: Duration) -> Self {
+        Self { close: wait, lock: wait, data: wait }
+    }
+}
+
+impl Default for Waits {
+    /// Too short for anybody to notice: 20 ms, and 100 ms for data.
+    fn default() -> Self {
+        Self { data: Duration::from_millis(100), ..Self::all(Duration::from_millis(20)) }
+    }
+}
+
 /// Which answers to looking up a name are remembered (`lookupcache`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LookupCache {
@@ -141,6 +166,8 @@ pub struct Options {
     /// Ask for a lock with the open itself where the same lock has followed on the last opens of the file (NFSv4.1). It saves a
     /// round trip. Until the file takes it, some milliseconds at most, others are refused that lock.
     pub lock_with_open: bool,
+    /// How long what may be put off is put off.
+    pub waits: Waits,
     /// The user that requests are made as.
     pub uid: u32,
     /// The group that requests are made as.
@@ -179,6 +206,7 @@ impl Default for Options {
             lock_port: None,
             delegations: true,
             lock_with_open: true,
+            waits: Waits::default(),
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
             gids: Vec::new(),

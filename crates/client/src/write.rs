@@ -23,8 +23,6 @@ const IN_FLIGHT_MAX: usize = 32;
 const COMMITS_MAX: usize = 8;
 /// In how many COMMITs the data are made stable that fill the budget, so that it comes free bit by bit.
 const COMMITS_PER_BUDGET: usize = 16;
-/// How long data may wait for more to follow before they are sent.
-const LINGER: Duration = Duration::from_millis(100);
 
 /// The permits that the budget for dirty data has.
 pub(crate) fn budget_units(dirty_bytes_max: usize) -> usize {
@@ -517,6 +515,7 @@ impl Shared {
 
 /// Sends data that wait for more to follow for too long, as long as the client lives.
 pub(crate) fn spawn_flusher(shared: &Arc<Shared>) {
+    let wait = shared.options.waits.data;
     let shared = Arc::downgrade(shared);
     tokio::spawn(async move {
         while let Some(shared) = shared.upgrade().filter(|shared| !shared.is_shut_down()) {
@@ -530,7 +529,7 @@ pub(crate) fn spawn_flusher(shared: &Arc<Shared>) {
             // Looked at again now and then: the client may have been dropped meanwhile.
             let _ = tokio::time::timeout(Duration::from_secs(1), notice).await;
             drop(shared);
-            tokio::time::sleep(LINGER).await;
+            tokio::time::sleep(wait).await;
         }
     });
 }

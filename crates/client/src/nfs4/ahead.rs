@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use proto::nfs4::{LockArgs, LockType, Locker, NewLockOwner, StateId};
 
@@ -17,9 +16,6 @@ use crate::locks::length;
 use crate::node::Node;
 use crate::open::OpenOptions;
 use crate::shared::Shared;
-
-/// How long it is kept for the file to take it.
-const KEPT: Duration = Duration::from_millis(20);
 
 /// A lock that the server has granted and nobody has asked for yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,9 +126,10 @@ impl Mount {
 
 /// Gives the lock that came with an open back if the file does not take it in time.
 pub(crate) fn expire_lock_ahead(file: &Arc<OpenFile>) {
+    let wait = file.shared.options.waits.lock;
     let file = Arc::downgrade(file);
     tokio::spawn(async move {
-        tokio::time::sleep(KEPT).await;
+        tokio::time::sleep(wait).await;
         if let Some(file) = file.upgrade() {
             file.give_up_lock_ahead().await;
         }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use proto::nfs4::{CloseArgs, Operation, StateId};
 
 use super::Mount;
-use super::closes::{Closing, WAIT};
+use super::closes::Closing;
 use super::compound::{Operations, Results, is_state_lost, status_of};
 use super::core::Core;
 use super::send::Kind;
@@ -55,7 +55,7 @@ impl Mount {
         }
         // CLOSE needs the object; without it only the lease can end the open.
         let Some(object) = object.cloned() else { return };
-        let closing = Closing { object, open, due: Instant::now() + WAIT };
+        let closing = Closing { object, open, due: Instant::now() + self.core.options.waits.close };
         let (unwatched, full) = {
             let mut closes = self.core.closes.lock();
             (closes.push(closing), closes.is_full())

@@ -1,13 +1,11 @@
 //! Opens that nobody uses any more, waiting for a request that their CLOSE can ride on. Pure: `now` is an argument.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::state::ServerOpen;
 use crate::node::Handle;
 
-/// How long a CLOSE waits for a request to ride on before it is sent by itself.
-pub(super) const WAIT: Duration = Duration::from_millis(20);
 /// The most that wait; beyond, who closes a file waits for the server.
 pub(super) const WAITING_MAX: usize = 256;
 
@@ -80,10 +78,14 @@ impl Closes {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bytes::Bytes;
     use proto::nfs4::StateId;
 
     use super::*;
+
+    const WAIT: Duration = Duration::from_millis(20);
 
     fn closing(owner: u64, epoch: u64, due: Instant) -> Closing {
         let open = ServerOpen { owner, state_id: StateId::ANONYMOUS, read: true, write: false, epoch };

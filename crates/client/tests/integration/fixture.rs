@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
-use client::{Client, DirEntry, File, OpenOptions, Options, Url, Version};
+use client::{
+    AttributeTimeouts, Client, DirEntry, File, OpenOptions, Options, Snapshot, Url, Version, Waits,
+};
 use server::exports::{Rule, Squash};
 use server::shell::{Running, ServeOptions};
 use tempfile::TempDir;
@@ -33,6 +36,9 @@ macro_rules! in_every_version {
     };
 }
 pub(crate) use in_every_version;
+
+/// Longer than any test.
+pub const LONG: Duration = Duration::from_secs(3600);
 
 pub struct Fixture {
     pub server: Running,
@@ -96,6 +102,17 @@ impl Fixture {
     pub async fn client_with(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
         connect(self.address(), version, change).await
     }
+
+    /// One that sends by itself nothing that can be put off, and does not ask again because time has passed: its requests can be
+    /// counted however busy the machine is.
+    pub async fn unhurried(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
+        let unhurried = |options: &mut Options| {
+            options.waits = Waits::all(LONG);
+            options.attribute_timeouts = AttributeTimeouts::fixed(LONG);
+            change(options);
+        };
+        self.client_with(version, unhurried).await
+    }
 }
 
 /// The files and the state directory of a server that does not run.
@@ -122,14 +139,29 @@ impl Stopped {
 }
 
 pub async fn connect(address: SocketAddr, version: Version, change: impl FnOnce(&mut Options)) -> Client {
+    try_to_connect(address, version, change).await.unwrap()
+}
+
+pub async fn try_to_connect(
+    address: SocketAddr,
+    version: Version,
+    change: impl FnOnce(&mut Options),
+) -> client::Result<Client> {
     let url: Url = format!("nfs://{address}/").parse().unwrap();
     let mut options = Options { versions: vec![version], ..Options::default() };
     change(&mut options);
-    Client::connect(&url, options).await.unwrap()
+    Client::connect(&url, options).await
 }
 
 pub const READ: OpenOptions = OpenOptions::new().read(true);
 pub const WRITE: OpenOptions = OpenOptions::new().read(true).write(true);
+
+/// What callers' requests were. Beside them the client keeps its lease and the way back from the server, when time or the
+/// server wants it.
+pub fn asked(counts: &Snapshot) -> Vec<&str> {
+    let keeping = ["SEQUENCE", "BIND_CONN_TO_SESSION"];
+    counts.requests.keys().copied().filter(|name| !keeping.contains(name)).collect()
+}
 
 /// Bytes of which no two neighbouring words are the same.
 pub fn pattern(length: usize) -> Bytes {

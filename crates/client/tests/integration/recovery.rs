@@ -159,7 +159,7 @@ async fn a_delegation_is_recalled_over_the_next_connection() {
         assert_eq!(read_whole(&holder, "/file").await, "data");
     }
     relay.cut();
-    while holder.tap().snapshot().operations.get("BIND_CONN_TO_SESSION") != Some(&1) {
+    while !holder.tap().snapshot().requests.contains_key("BIND_CONN_TO_SESSION") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     write_whole(&other, "/file", "else").await;

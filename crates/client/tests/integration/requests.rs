@@ -33,7 +33,7 @@ async fn locked_read(client: &Client) -> Snapshot {
 async fn a_locked_read_takes_four_requests_of_nfs3() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let counts = locked_read(&fixture.client(Version::V3).await).await;
+    let counts = locked_read(&fixture.unhurried(Version::V3, |_| {}).await).await;
     for (name, each) in [("LOCK", 10), ("UNLOCK", 10), ("READ", 10), ("LOOKUP", 10)] {
         assert_eq!(counts.requests[name].requests, FILES as u64 * each, "{name}");
     }
@@ -44,7 +44,7 @@ async fn a_locked_read_takes_four_requests_of_nfs3() {
 async fn a_locked_read_without_delegations_takes_two_requests_once_it_is_a_habit() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let client = fixture.unhurried(Version::V4_1, |options| options.delegations = false).await;
     let counts = locked_read(&client).await;
     let files = FILES as u64;
     assert_eq!(counts.requests["OPEN"].requests, files * 10);
@@ -60,7 +60,7 @@ async fn a_locked_read_without_delegations_takes_two_requests_once_it_is_a_habit
 async fn a_locked_read_with_delegations_takes_two_requests_for_ten_rounds() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client(Version::V4_1).await;
+    let client = fixture.unhurried(Version::V4_1, |_| {}).await;
     let counts = locked_read(&client).await;
     assert!(!counts.requests.contains_key("LOCK"), "{:?}", counts.requests.keys());
     assert!(counts.requests_total() <= FILES as u64 * 2 + 2, "{}", counts.requests_total());
@@ -86,11 +86,11 @@ async fn locked_read_open_once(client: &Client) -> Snapshot {
 async fn a_locked_read_of_an_open_file_takes_two_requests() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let client = fixture.unhurried(Version::V4_1, |options| options.delegations = false).await;
     let counts = locked_read_open_once(&client).await;
     assert_eq!(counts.operations["READ"], FILES as u64);
     assert!(counts.requests_total() <= FILES as u64 * 22, "{}", counts.requests_total());
-    let client = fixture.client(Version::V4_1).await;
+    let client = fixture.unhurried(Version::V4_1, |_| {}).await;
     let counts = locked_read_open_once(&client).await;
     assert!(counts.requests_total() <= FILES as u64 * 2 + 2, "{}", counts.requests_total());
 }
@@ -99,7 +99,7 @@ async fn a_locked_read_of_an_open_file_takes_two_requests() {
 async fn a_small_file_is_read_in_one_request_without_delegations() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let client = fixture.unhurried(Version::V4_1, |options| options.delegations = false).await;
     let before = client.tap().snapshot();
     for index in 0..FILES {
         let file = client.open(format!("/{index}"), READ).await.unwrap();
@@ -116,7 +116,7 @@ async fn a_small_file_is_read_in_one_request_without_delegations() {
 async fn a_delegated_file_is_read_again_without_a_request() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client(Version::V4_1).await;
+    let client = fixture.unhurried(Version::V4_1, |_| {}).await;
     for index in 0..FILES {
         read_whole(&client, &format!("/{index}")).await;
     }
@@ -131,7 +131,7 @@ async fn a_delegated_file_is_read_again_without_a_request() {
 async fn an_empty_file_is_created_in_one_request() {
     let fixture = Fixture::new().await;
     for version in Version::ALL {
-        let client = fixture.client(version).await;
+        let client = fixture.unhurried(version, |_| {}).await;
         let before = client.tap().snapshot();
         client.create_file(format!("/empty-{version}"), 0o644).await.unwrap();
         let counts = client.tap().snapshot().since(&before);
@@ -145,7 +145,7 @@ async fn a_small_new_file_takes_one_stable_write_and_no_commit() {
     let fixture = Fixture::new().await;
     for (version, names) in [(Version::V3, &["CREATE", "WRITE"][..]), (Version::V4_1, &["OPEN", "WRITE"][..])]
     {
-        let client = fixture.client(version).await;
+        let client = fixture.unhurried(version, |_| {}).await;
         let before = client.tap().snapshot();
         let new = OpenOptions::new().write(true).create_new(true);
         let file = client.open(format!("/new-{version}"), new).await.unwrap();
@@ -169,7 +169,7 @@ async fn a_deep_path_is_walked_in_one_request_of_nfs4() {
     let fixture = Fixture::new().await;
     std::fs::create_dir_all(fixture.path("a/b/c/d")).unwrap();
     std::fs::write(fixture.path("a/b/c/d/file"), b"deep").unwrap();
-    let client = fixture.client(Version::V4_1).await;
+    let client = fixture.unhurried(Version::V4_1, |_| {}).await;
     let before = client.tap().snapshot();
     let file = client.open("/a/b/c/d/file", READ).await.unwrap();
     let counts = client.tap().snapshot().since(&before);
@@ -183,7 +183,7 @@ async fn random_reads_fetch_what_was_asked_for_and_no_more() {
     let fixture = Fixture::new().await;
     std::fs::write(fixture.path("large"), pattern(4 << 20)).unwrap();
     for version in Version::ALL {
-        let client = fixture.client(version).await;
+        let client = fixture.unhurried(version, |_| {}).await;
         let file = client.open("/large", READ).await.unwrap();
         let before = client.tap().snapshot();
         for index in 1..100_u64 {
@@ -202,7 +202,7 @@ async fn a_sequential_reader_fetches_every_byte_once_in_large_requests() {
     let size = 8 << 20;
     std::fs::write(fixture.path("large"), pattern(size)).unwrap();
     for version in Version::ALL {
-        let client = fixture.client(version).await;
+        let client = fixture.unhurried(version, |_| {}).await;
         let file = client.open("/large", READ).await.unwrap();
         let before = client.tap().snapshot();
         for at in (0..size).step_by(65536) {
@@ -219,7 +219,7 @@ async fn without_readahead_a_read_is_still_one_request() {
     let fixture = Fixture::new().await;
     std::fs::write(fixture.path("large"), pattern(1 << 20)).unwrap();
     for version in Version::ALL {
-        let client = fixture.client_with(version, |options| options.readahead_bytes_max = 0).await;
+        let client = fixture.unhurried(version, |options| options.readahead_bytes_max = 0).await;
         let file = client.open("/large", READ).await.unwrap();
         let before = client.tap().snapshot();
         for at in (0..1 << 20).step_by(65536) {
@@ -233,7 +233,7 @@ async fn without_readahead_a_read_is_still_one_request() {
 async fn more_callers_than_slots_wait_in_line() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
-    let client = fixture.client_with(Version::V4_1, |options| options.slots_max = 2).await;
+    let client = fixture.unhurried(Version::V4_1, |options| options.slots_max = 2).await;
     assert_eq!(client.negotiated()["slots"], "2");
     let tasks: Vec<_> = (0..FILES)
         .map(|index| {
@@ -250,7 +250,7 @@ async fn more_callers_than_slots_wait_in_line() {
 async fn large_files_are_written_in_large_requests_and_committed_once() {
     let fixture = Fixture::new().await;
     for version in Version::ALL {
-        let client = fixture.client(version).await;
+        let client = fixture.unhurried(version, |_| {}).await;
         let file = client.open("/written", WRITE.create(true).truncate(true)).await.unwrap();
         let before = client.tap().snapshot();
         for at in (0..8 << 20).step_by(65536) {

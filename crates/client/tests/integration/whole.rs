@@ -68,12 +68,12 @@ async fn requests_of(client: &Client, each: impl AsyncFn(usize)) -> f64 {
 async fn a_whole_file_is_written_in_one_request_and_read_in_one() {
     let fixture = Fixture::new().await;
     for (version, writing, reading) in [(Version::V3, 2.0, 2.0), (Version::V4_1, 1.0, 1.0)] {
-        let client = fixture.client_with(version, |options| options.delegations = false).await;
+        let client = fixture.unhurried(version, |options| options.delegations = false).await;
         let name = |index| format!("/{version}-{index}");
         let write = async |index| client.write(name(index), pattern(4096)).await.unwrap();
         assert_eq!(requests_of(&client, write).await, writing, "{version}: new files");
         assert!(requests_of(&client, write).await <= writing + 1.0, "{version}: files that are there");
-        let other = fixture.client_with(version, |options| options.delegations = false).await;
+        let other = fixture.unhurried(version, |options| options.delegations = false).await;
         let read = async |index| assert_eq!(other.read(name(index)).await.unwrap(), pattern(4096));
         let requests = requests_of(&other, read).await;
         assert!(requests <= reading * 1.1, "{version}: {requests}");

@@ -88,7 +88,7 @@ async fn each_takes_one_request(version: Version) {
     if refused(&fixture, version).await {
         return;
     }
-    let client = fixture.client(version).await;
+    let client = fixture.unhurried(version, |_| {}).await;
     client.create_file("/file", 0o644).await.unwrap();
     client.metadata("/file").await.unwrap();
     let before = client.tap().snapshot();

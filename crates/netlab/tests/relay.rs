@@ -228,12 +228,14 @@ fn a_cut_resets_both_ends_of_every_connection_and_new_ones_work() {
     let relay = Relay::start(target, LinkOptions::round_trip_ms(20.0)).unwrap();
     let mut pairs: Vec<_> = (0..5).map(|_| pair(&relay, &listener)).collect();
     wait_until("all are open", || relay.stats().connections_open == 5);
-    pairs[0].0.write_all(b"lost in flight").unwrap();
+    pairs[0].0.write_all(b"in flight").unwrap();
     assert_eq!(relay.cut(), 5);
     assert_eq!((relay.stats().connections_open, relay.stats().bytes_in_flight), (0, 0));
     for (client, server) in &mut pairs {
         assert_eq!(client.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
-        assert_eq!(server.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+        // On a busy machine what was written may have arrived before the cut.
+        let ended = server.read_to_end(&mut Vec::new());
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
     }
     assert_eq!(relay.cut(), 0);
 

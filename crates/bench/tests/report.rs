@@ -7,6 +7,7 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bench::results::{Figure, Form, Timeline, merge};
@@ -40,6 +41,9 @@ fn browser() -> Option<PathBuf> {
 }
 
 fn visit(browser: &Path, page: &str) -> Visit {
+    // One at a time: a browser is a dozen processes, which wait for each other.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("report.html");
     std::fs::write(&file, page).unwrap();

@@ -285,7 +285,7 @@ fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
 mod tests {
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_is_done_before_the_gate_is_heard_of_has_not_failed() {
         let mut clients: Running = JoinSet::new();
         clients.spawn(async { (7, Ok(Vec::new())) });

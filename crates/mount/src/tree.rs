@@ -15,10 +15,10 @@ use crate::handles::{Handles, OpenFile};
 use crate::inodes::{Inode, Inodes, ROOT};
 use crate::pages::Pages;
 
-/// As long as the kernel believes anything without asking, under a delegation too.
+/// As long as the kernel believes attributes without asking, under a delegation too.
 const BELIEVED_MAX: Duration = Duration::from_secs(3600);
-/// As long as the kernel believes a name that no delegation vouches for. Asking again costs no request while the client
-/// believes the name, and the client learns of changes of the directory that the kernel cannot be told of.
+/// As long as the kernel believes a name, under a delegation too. Asking again costs no request while the client believes the
+/// name, and the client learns of changes of the directory that the kernel cannot be told of.
 const NAME_BELIEVED_MAX: Duration = Duration::from_secs(1);
 
 /// A mounted tree.
@@ -85,14 +85,10 @@ impl Tree {
             state.place = Some((parent.number, name.to_vec()));
             state.give(content);
         }
-        let name_for = match object.remembered() {
-            Some(remembered) if remembered.delegated => BELIEVED_MAX,
-            _ => believed_for(&parent.object).min(NAME_BELIEVED_MAX),
-        };
         Entry {
             attributes: self.present(&inode, attributes),
             attributes_for: believed_as(object, attributes),
-            name_for,
+            name_for: believed_for(&parent.object).min(NAME_BELIEVED_MAX),
         }
     }
 

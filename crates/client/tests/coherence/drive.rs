@@ -11,33 +11,12 @@ use crate::files::{self, Files};
 use crate::ground::Ground;
 use crate::names::{Names, Tree};
 use crate::random::Random;
+use crate::scene::{Kind, Mode};
 
 const PROGRAMS_PER_CLIENT: usize = 2;
 const STEPS: usize = 50;
 /// A scene takes a second or two. Who does not give a delegation back stops others for the length of a lease, which is longer.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a client speaks.
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    pub version: Version,
-    pub delegations: bool,
-    /// Attributes and names are believed for the usual time.
-    pub believes: bool,
-}
-
-/// What the programs do, and rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    CloseToOpen,
-    Locks,
-    /// Files stay open, and are read for as long as a delegation is held.
-    Delegations,
-    /// Names are made, removed and renamed, and what has a name opened by it.
-    Names,
-    /// Names always stand for something; for what, changes.
-    Replacements,
-}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {

@@ -6,22 +6,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use client::{Client, Error, File, LockKind, Object, OpenOptions};
 
-use crate::drive::{Mode, Place};
+use crate::drive::Place;
 use crate::fixture::{READ, WRITE};
-use crate::history::{Change, History, Part, Reader};
+use crate::history::{Change, History, Reader};
+use crate::rows::{self, CELLS, FILES};
+use crate::scene::Mode;
 
-const FILES: usize = 3;
-const CELLS: usize = 16;
 const CELL_BYTES: usize = 64;
-/// That a cell is before the end of its file, in the row for that.
-const PRESENT: u64 = 1;
 
-/// Makes the files, empty. A file has two rows: what is in its cells, and which of them there are.
+/// Makes the files, empty.
 pub async fn plant(client: &Client) -> History {
     for index in 0..FILES {
         client.create_file(index.to_string(), 0o644).await.unwrap();
     }
-    History::new(2 * FILES, CELLS)
+    rows::history()
 }
 
 /// When nothing is under way all clients have what one has that never had it before.
@@ -92,7 +90,7 @@ impl Files {
         let since = self.history.now();
         let file = self.place.client.open(index.to_string(), READ).await.unwrap();
         for _ in 0..=self.place.random.below(2) {
-            let cells = self.cells();
+            let cells = rows::some_cells(&mut self.place.random);
             self.read(&file, index, cells, since).await;
         }
         file.close().await.unwrap();
@@ -115,12 +113,12 @@ impl Files {
             match self.place.random.below(8) {
                 0 => changes.push(self.cut(&file, index).await),
                 1 => {
-                    let cells = self.cells();
+                    let cells = rows::some_cells(&mut self.place.random);
                     self.read(&file, index, cells, since).await;
                 }
                 2 => file.sync_all().await.unwrap(),
                 _ => {
-                    let cells = self.cells();
+                    let cells = rows::some_cells(&mut self.place.random);
                     changes.push(self.write(&file, index, cells).await);
                 }
             }
@@ -143,7 +141,8 @@ impl Files {
                 self.open(index, options).await
             }
         };
-        let cells = if self.place.random.one_in(2) { 0..CELLS } else { self.cells() };
+        let cells =
+            if self.place.random.one_in(2) { 0..CELLS } else { rows::some_cells(&mut self.place.random) };
         let exclusive = open.writable && self.place.random.one_in(2);
         let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
         let bytes = bytes_of(&cells);
@@ -205,7 +204,7 @@ impl Files {
                 self.open(index, READ).await
             }
         };
-        let cells = self.cells();
+        let cells = rows::some_cells(&mut self.place.random);
         self.read(&open.file, open.index, cells, since).await;
         match self.place.random.one_in(8) {
             true => open.file.close().await.unwrap(),
@@ -245,18 +244,16 @@ impl Files {
         assert_eq!(size % CELL_BYTES as u64, 0);
         for cell in 0..CELLS {
             let present = ((cell * CELL_BYTES) as u64) < size;
-            if let Err(complaint) = self.history.check(FILES + index, cell, u64::from(present), reader) {
+            if let Err(complaint) =
+                self.history.check(rows::presence(index), cell, u64::from(present), reader)
+            {
                 panic!("of {size} bytes, {complaint}");
             }
         }
     }
 
     async fn write(&self, file: &File, index: usize, cells: Range<usize>) -> Change {
-        let parts = vec![
-            Part { row: index, cells: cells.clone(), value: None },
-            Part { row: FILES + index, cells: 0..cells.end, value: Some(PRESENT) },
-        ];
-        let change = self.history.begin(self.place.number, parts);
+        let change = self.history.begin(self.place.number, rows::written(index, &cells));
         let word = change.number.to_be_bytes();
         let data: Bytes = word.repeat(cells.len() * CELL_BYTES / word.len()).into();
         file.write_at(bytes_of(&cells).start, data).await.unwrap();
@@ -274,17 +271,7 @@ impl Files {
     }
 
     fn begin_cut(&self, index: usize, left: usize) -> Change {
-        let parts = vec![
-            Part { row: index, cells: left..CELLS, value: Some(0) },
-            Part { row: FILES + index, cells: 0..left, value: Some(PRESENT) },
-            Part { row: FILES + index, cells: left..CELLS, value: Some(0) },
-        ];
-        self.history.begin(self.place.number, parts)
-    }
-
-    fn cells(&mut self) -> Range<usize> {
-        let start = self.place.random.below(CELLS);
-        start..start + 1 + self.place.random.below(CELLS - start)
+        self.history.begin(self.place.number, rows::cut(index, left))
     }
 }
 

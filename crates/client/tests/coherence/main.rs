@@ -14,18 +14,14 @@ mod ground;
 mod history;
 mod names;
 mod random;
+mod rows;
+mod scene;
 #[allow(dead_code)]
 #[path = "../../benches/creates/world.rs"]
 mod world;
 
-use client::Version;
-use drive::{Kind, Met, Mode, Scene, run};
-
-const V3: Kind = Kind { version: Version::V3, delegations: false, believes: true };
-/// With `actimeo=0`.
-const DOUBTING_V3: Kind = Kind { believes: false, ..V3 };
-const V4: Kind = Kind { version: Version::V4_1, delegations: false, believes: true };
-const DELEGATED: Kind = Kind { delegations: true, ..V4 };
+use drive::{Met, Scene, run};
+use scene::{DELEGATED, DOUBTING_V3, Kind, Mode, V3, V4};
 
 async fn all_seeds(mode: Mode, clients: &'static [Kind]) {
     let seeds = std::env::var("PRIMETIME_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);

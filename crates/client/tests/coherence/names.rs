@@ -9,9 +9,10 @@ use bytes::Bytes;
 use client::{Client, Error};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::drive::{Mode, Place};
+use crate::drive::Place;
 use crate::fixture::{READ, WRITE};
 use crate::history::{Change, History, Part, Reader};
+use crate::scene::Mode;
 
 const NAMES: usize = 6;
 const DIRECTORIES: usize = 2;

@@ -8,29 +8,27 @@ use std::sync::Arc;
 
 use client::Object;
 
-use crate::drive::{Mode, Place};
+use crate::drive::Place;
 use crate::fixture::Mounted;
-use crate::history::{Change, History, Part, Reader};
+use crate::history::{Change, History, Reader};
 use crate::locks::{self, Kind};
+use crate::rows::{self, CELLS, FILES};
+use crate::scene::Mode;
 
-const FILES: usize = 3;
-const CELLS: usize = 16;
 /// A file has several pages, and a page several cells.
 const CELL_BYTES: usize = 512;
 const WORD_BYTES: usize = size_of::<u64>();
-/// That a cell is before the end of its file, in the row for that.
-const PRESENT: u64 = 1;
 
 pub fn names() -> Vec<String> {
     (0..FILES).map(|index| index.to_string()).collect()
 }
 
-/// Makes the files, empty. A file has two rows: what is in its cells, and which of them there are.
+/// Makes the files, empty.
 pub fn plant(root: &Path) -> History {
     for name in names() {
         File::create_new(root.join(name)).unwrap();
     }
-    History::new(2 * FILES, CELLS)
+    rows::history()
 }
 
 /// When nothing is under way all mounts have what one has that never had it before.
@@ -117,7 +115,7 @@ impl Files {
         let since = self.history.now();
         let open = self.open(index, false);
         for _ in 0..=self.place.random.below(2) {
-            let cells = self.cells();
+            let cells = rows::some_cells(&mut self.place.random);
             self.read(&open.file, index, cells, since);
         }
     }
@@ -137,12 +135,12 @@ impl Files {
             match self.place.random.below(8) {
                 0 => changes.push(self.cut(&file, index)),
                 1 => {
-                    let cells = self.cells();
+                    let cells = rows::some_cells(&mut self.place.random);
                     self.read(&file, index, cells, since);
                 }
                 2 => file.sync_all().unwrap(),
                 _ => {
-                    let cells = self.cells();
+                    let cells = rows::some_cells(&mut self.place.random);
                     changes.push(self.write(&file, index, cells));
                 }
             }
@@ -164,7 +162,8 @@ impl Files {
                 self.open(index, writable)
             }
         };
-        let cells = if self.place.random.one_in(2) { 0..CELLS } else { self.cells() };
+        let cells =
+            if self.place.random.one_in(2) { 0..CELLS } else { rows::some_cells(&mut self.place.random) };
         let exclusive = open.writable && self.place.random.one_in(2);
         let kind = if exclusive { Kind::Exclusive } else { Kind::Shared };
         let (bytes, wait) = (bytes_of(&cells), !self.place.random.one_in(3));
@@ -216,7 +215,7 @@ impl Files {
                 self.open(index, false)
             }
         };
-        let cells = self.cells();
+        let cells = rows::some_cells(&mut self.place.random);
         self.read(&open.file, open.index, cells, since);
         match self.place.random.one_in(8) {
             true => close(open.file),
@@ -265,18 +264,16 @@ impl Files {
         assert_eq!(size % CELL_BYTES as u64, 0, "the length of file {index}");
         for cell in 0..CELLS {
             let present = ((cell * CELL_BYTES) as u64) < size;
-            if let Err(complaint) = self.history.check(FILES + index, cell, u64::from(present), reader) {
+            if let Err(complaint) =
+                self.history.check(rows::presence(index), cell, u64::from(present), reader)
+            {
                 panic!("of {size} bytes, {complaint}");
             }
         }
     }
 
     fn write(&self, file: &File, index: usize, cells: Range<usize>) -> Change {
-        let parts = vec![
-            Part { row: index, cells: cells.clone(), value: None },
-            Part { row: FILES + index, cells: 0..cells.end, value: Some(PRESENT) },
-        ];
-        let change = self.history.begin(self.place.number, parts);
+        let change = self.history.begin(self.place.number, rows::written(index, &cells));
         let word = change.number.to_be_bytes();
         let data = word.repeat(cells.len() * CELL_BYTES / WORD_BYTES);
         file.write_all_at(&data, bytes_of(&cells).start).unwrap();
@@ -294,17 +291,7 @@ impl Files {
     }
 
     fn begin_cut(&self, index: usize, left: usize) -> Change {
-        let parts = vec![
-            Part { row: index, cells: left..CELLS, value: Some(0) },
-            Part { row: FILES + index, cells: 0..left, value: Some(PRESENT) },
-            Part { row: FILES + index, cells: left..CELLS, value: Some(0) },
-        ];
-        self.history.begin(self.place.number, parts)
-    }
-
-    fn cells(&mut self) -> Range<usize> {
-        let start = self.place.random.below(CELLS);
-        start..start + 1 + self.place.random.below(CELLS - start)
+        self.history.begin(self.place.number, rows::cut(index, left))
     }
 }
 

@@ -19,18 +19,17 @@ mod locks;
 mod names;
 #[path = "../../../client/tests/coherence/random.rs"]
 mod random;
+#[path = "../../../client/tests/coherence/rows.rs"]
+mod rows;
+#[path = "../../../client/tests/coherence/scene.rs"]
+mod scene;
 #[allow(dead_code)]
 #[path = "../../../client/benches/creates/world.rs"]
 mod world;
 
-use client::Version;
-use drive::{Kind, Mode, all_seeds};
+use drive::all_seeds;
+use scene::{DELEGATED, DOUBTING_V3, Kind, Mode, V3, V4};
 
-const V3: Kind = Kind { version: Version::V3, delegations: false, believes: true };
-const V4: Kind = Kind { version: Version::V4_1, delegations: false, believes: true };
-const DELEGATED: Kind = Kind { delegations: true, ..V4 };
-/// With `actimeo=0`.
-const DOUBTING_V3: Kind = Kind { believes: false, ..V3 };
 const DOUBTING_V4: Kind = Kind { believes: false, ..V4 };
 const DOUBTING_DELEGATED: Kind = Kind { believes: false, ..DELEGATED };
 

@@ -8,9 +8,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::drive::{Mode, Place};
+use crate::drive::Place;
 use crate::fixture::Mounted;
 use crate::history::{Change, History, Part, Reader};
+use crate::scene::Mode;
 
 const NAMES: usize = 6;
 const DIRECTORIES: usize = 2;

@@ -74,7 +74,7 @@ impl OpenFile {
         let whole = range.end == u64::MAX;
         let span = Span { from: range.start, to, count: if whole { 0 } else { range.end - range.start } };
         self.shared.write_out(&self.node).await;
-        target.settle_before_copy().await?;
+        target.flush().await?;
         let asked = Instant::now();
         let effect = mount.clone_range(self, target, span).await?;
         target.settle_after_copy(effect, asked, to..if whole { u64::MAX } else { to + span.count });
@@ -109,7 +109,7 @@ impl OpenFile {
 
     /// The server may lose what it copied before it was made stable: it is copied again then.
     async fn copy_at_server(self: &Arc<Self>, target: &Arc<Self>, span: Span) -> Result<u64> {
-        target.settle_before_copy().await?;
+        target.flush().await?;
         for _ in 0..ATTEMPTS_MAX {
             if let Some(count) = self.copy_once(target, span).await? {
                 return Ok(count);
@@ -142,7 +142,8 @@ impl OpenFile {
         }
         match unstable {
             Some(verifier) => {
-                let made_stable = self.shared.protocol().commit(target, &(span.to..left.to)).await?;
+                let made_stable =
+                    self.shared.protocol().commit(&target.node.handle, &(span.to..left.to)).await?;
                 Ok((made_stable == verifier).then_some(span.count - left.count))
             }
             None => Ok(Some(span.count - left.count)),
@@ -165,10 +166,6 @@ impl OpenFile {
     }
 
     /// What was written before must not arrive after what is copied, or arrive again.
-    async fn settle_before_copy(self: &Arc<Self>) -> Result<()> {
-        self.shared.flush_files(&self.node).await
-    }
-
     fn settle_after_copy(&self, effect: Effect, asked: Instant, range: Range<u64>) {
         self.shared.learn_effect(&self.node, effect, asked);
         self.shared.forget_data(&self.node, range);

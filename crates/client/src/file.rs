@@ -17,7 +17,7 @@ use crate::node::Node;
 use crate::readahead::Readahead;
 use crate::shared::Shared;
 use crate::sparse::Space;
-use crate::write::Writer;
+use crate::writer::Writer;
 use crate::xattr::XattrMode;
 
 /// An open file. Clones share it; it is closed by [`File::close`], or when the last of them is dropped.
@@ -48,7 +48,8 @@ pub(crate) struct OpenFile {
     /// Every write is on stable storage before it returns.
     pub(crate) sync: bool,
     pub(crate) readahead: Mutex<Readahead>,
-    pub(crate) writer: Writer,
+    /// Of those that are open for writing.
+    pub(crate) writer: Option<Arc<Writer>>,
     /// NFSv4.1: what the server knows of the open.
     pub(crate) v4: Mutex<nfs4::FileState>,
     /// It was read, written or locked.
@@ -309,13 +310,14 @@ impl OpenFile {
             true => shared.options.readahead_bytes_max.min(shared.options.data_cache_bytes_max / 2),
             false => 0,
         };
+        let writer = access.1.then(|| node.writer_of(&shared));
         let open = Arc::new(Self {
             id,
             readable: access.0,
             writable: access.1,
             sync,
             readahead: Mutex::new(Readahead::new(limits.read_bytes_max, window_bytes_max)),
-            writer: Writer::new(limits.write_bytes_max),
+            writer,
             v4: Mutex::new(v4),
             used: AtomicBool::new(false),
             reopening: tokio::sync::Mutex::default(),
@@ -403,7 +405,7 @@ impl OpenFile {
 
     fn needs_closing(&self) -> bool {
         !self.closed.load(Ordering::SeqCst)
-            && (self.writer.has_pending()
+            && (self.has_pending()
                 || self.shared.protocol().as_v4().is_some()
                 || !self.node.state.lock().locks.holds_nothing(self.id))
     }

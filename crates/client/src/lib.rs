@@ -56,6 +56,7 @@
 mod attributes;
 mod batch;
 pub mod blocking;
+mod budget;
 mod cache;
 mod client;
 mod copy;
@@ -92,6 +93,7 @@ mod watcher;
 mod whole;
 mod write;
 mod writeback;
+mod writer;
 mod xattr;
 
 pub use attributes::{Access, Attributes, DirEntry, FileType, FsStat, SetAttributes, SetTime, Time};

@@ -203,7 +203,7 @@ impl OpenFile {
     pub(crate) async fn unlock(self: &Arc<Self>, range: &impl RangeBounds<u64>) -> Result<()> {
         let range = absolute(range)?;
         // Whoever takes the lock next must find the data at the server.
-        let flushed = if self.writer.has_pending() { self.flush().await } else { Ok(()) };
+        let flushed = if self.has_pending() { self.flush().await } else { Ok(()) };
         let unlocked = match self.gave_up_lost_locks().await {
             true => Err(Error::Revoked),
             false => self.unlock_range(&range).await,

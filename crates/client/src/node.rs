@@ -16,6 +16,7 @@ use crate::file::OpenFile;
 use crate::habit::LockHabit;
 use crate::locks::LockTable;
 use crate::nfs4::{Delegation, Lease, ServerOpen};
+use crate::writer::Writer;
 
 /// What the server calls an object; opaque, of any version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,8 +33,6 @@ pub(crate) struct Node {
     pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
     /// Held while data are appended: from finding the end until the data are taken.
     pub(crate) appending: tokio::sync::Mutex<()>,
-    /// Held while data of one open file take the place of another's: from dropping those until the new ones are taken.
-    pub(crate) overtaking: tokio::sync::RwLock<()>,
     /// Reads under way.
     pub(crate) fetches: Arc<Fetches>,
 }
@@ -52,6 +51,8 @@ pub(crate) struct NodeState {
     pub(crate) habit: LockHabit,
     /// Files that are open.
     pub(crate) opens: Vec<Weak<OpenFile>>,
+    /// What those that are open for writing have written.
+    pub(crate) writer: Weak<Writer>,
     /// NFSv4.1: the delegation that we hold.
     pub(crate) delegation: Option<Delegation>,
     /// NFSv4.1: an open at the server that no file uses, kept while the delegation lasts.
@@ -69,6 +70,7 @@ impl Node {
             locks: LockTable::default(),
             habit: LockHabit::default(),
             opens: Vec::new(),
+            writer: Weak::new(),
             delegation: None,
             parked: None,
             lease,
@@ -79,7 +81,6 @@ impl Node {
             state: Mutex::new(state),
             gate: Arc::default(),
             appending: tokio::sync::Mutex::default(),
-            overtaking: tokio::sync::RwLock::default(),
             fetches: Arc::default(),
         }
     }

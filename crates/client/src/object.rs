@@ -225,12 +225,9 @@ impl Object {
     /// # Errors
     /// What went wrong with any of it.
     pub async fn sync(&self) -> Result<()> {
-        let files = self.node.state.lock().open_files();
-        let mut outcome = Ok(());
-        for file in files {
-            outcome = outcome.and(file.flush().await);
-        }
-        outcome
+        let Some(writer) = self.node.writer() else { return Ok(()) };
+        writer.settle().await;
+        writer.told_any()
     }
 
     /// Opens the regular file of that name in this directory, and makes it as `options` say.

@@ -207,11 +207,6 @@ impl Shared {
         }
     }
 
-    /// True when something that was written to an object is not on stable storage yet.
-    pub(crate) fn has_pending(&self, node: &Node) -> bool {
-        node.state.lock().open_files().iter().any(|file| file.writer.has_pending())
-    }
-
     /// Makes an empty file, which must not exist.
     pub(crate) async fn create_file(
         self: &Arc<Self>,

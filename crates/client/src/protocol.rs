@@ -210,7 +210,7 @@ impl Protocol {
     }
 
     /// Makes what was written to `range` stable; what is around it may become so too.
-    pub(crate) async fn commit(&self, file: &OpenFile, range: &Range<u64>) -> Result<Verifier> {
+    pub(crate) async fn commit(&self, file: &Handle, range: &Range<u64>) -> Result<Verifier> {
         let (offset, count) = commit_extent(range);
         dispatch!(self, commit(file, offset, count))
     }

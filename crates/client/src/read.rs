@@ -28,7 +28,7 @@ impl OpenFile {
         self.check_not_lost()?;
         let mut range = offset..end;
         self.note_use(None);
-        self.write_out_overlapping(&range).await;
+        self.node.write_out_overlapping(&range).await;
         if !self.shared.options.data_cache {
             return self.read_through(range).await;
         }
@@ -38,7 +38,7 @@ impl OpenFile {
             let (key, size) = match size {
                 Some(size) => (key, size),
                 // The server would say that the file ends before data that it has not got.
-                None if self.unwritten_end() > Some(range.start) => {
+                None if self.node.unwritten_end() > Some(range.start) => {
                     self.shared.write_out(&self.node).await;
                     continue;
                 }
@@ -151,7 +151,7 @@ impl OpenFile {
 
     /// Reads `range` without any cache.
     async fn read_through(self: &Arc<Self>, range: Range<u64>) -> Result<Bytes> {
-        if self.unwritten_end() > Some(range.start) {
+        if self.node.unwritten_end() > Some(range.start) {
             self.shared.write_out(&self.node).await;
         }
         let piece_bytes = u64::from(self.piece_bytes());

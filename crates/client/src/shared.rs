@@ -21,7 +21,8 @@ use crate::server::Server;
 use crate::tap::Tap;
 use crate::walk::Named;
 use crate::watcher::Watcher;
-use crate::{permission, write};
+use crate::writer::Writer;
+use crate::{budget, permission};
 
 /// Objects that are remembered.
 const NODES_MAX: NonZeroUsize = NonZeroUsize::new(131_072).expect("not zero");
@@ -48,12 +49,12 @@ pub(crate) struct Shared {
     pub(crate) names: Mutex<NameCache<Named>>,
     pub(crate) data: Mutex<DataCache>,
     pub(crate) root: Arc<Node>,
-    /// A permit for each [`write::BUDGET_UNIT_BYTES`] that may be dirty.
+    /// A permit for each [`budget::BUDGET_UNIT_BYTES`] that may be dirty.
     pub(crate) dirty_budget: Semaphore,
     /// How many wait for a permit.
     pub(crate) starving: AtomicUsize,
     /// Files with data that wait, for the task that sends them after a while.
-    pub(crate) dirty_files: Mutex<BTreeMap<u64, Weak<OpenFile>>>,
+    pub(crate) dirty_files: Mutex<BTreeMap<u64, Weak<Writer>>>,
     pub(crate) dirty_notice: Notify,
     /// Who is told when something that is known becomes void.
     pub(crate) watcher: OnceLock<Arc<dyn Watcher>>,
@@ -73,7 +74,7 @@ impl Shared {
             limits: OnceLock::new(),
             names: Mutex::new(NameCache::new(NAMES_MAX)),
             data: Mutex::new(DataCache::new(options.data_cache_bytes_max)),
-            dirty_budget: Semaphore::new(write::budget_units(options.dirty_bytes_max)),
+            dirty_budget: Semaphore::new(budget::budget_units(options.dirty_bytes_max)),
             starving: AtomicUsize::new(0),
             dirty_files: Mutex::default(),
             dirty_notice: Notify::new(),
@@ -92,7 +93,7 @@ impl Shared {
             Protocol::V3(mount) => mount.attach(&shared),
             Protocol::V4(mount) => mount.attach(&shared),
         }
-        write::spawn_flusher(&shared);
+        budget::spawn_flusher(&shared);
         Ok(shared)
     }
 
@@ -220,48 +221,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes everything stable that was written to an object, through whichever open file.
-    pub(crate) async fn flush_files(&self, node: &Node) -> Result<()> {
-        let files = node.state.lock().open_files();
-        for file in files.iter().filter(|file| file.writer.has_pending()) {
-            file.flush().await?;
-        }
-        Ok(())
-    }
-
-    /// The files with data that wait.
-    pub(crate) fn dirty(&self) -> Vec<Arc<OpenFile>> {
-        let mut dirty = self.dirty_files.lock();
-        dirty.retain(|_, file| file.strong_count() > 0);
-        dirty.values().filter_map(Weak::upgrade).collect()
-    }
-
-    /// Sends what waits in any open file of an object; true when there was anything. What goes wrong, the files tell.
-    pub(crate) async fn write_out(&self, node: &Node) -> bool {
-        let files = node.state.lock().open_files();
-        let mut any = false;
-        for file in files.iter().filter(|file| file.writer.has_unwritten()) {
-            file.write_out().await;
-            any = true;
-        }
-        any
-    }
-
-    /// As [`Shared::write_out`], of every object.
-    pub(crate) async fn write_out_all(&self) {
-        for file in self.dirty().iter().filter(|file| file.writer.has_unwritten()) {
-            file.write_out().await;
-        }
-    }
-
-    /// What was written before must not arrive after a new length or new times, not even when the server has lost it.
-    pub(crate) async fn settle(&self, node: &Arc<Node>) {
-        let files = node.state.lock().open_files();
-        for file in files {
-            file.settle().await;
-        }
-    }
-
     /// Which of the `wanted` permissions the caller has; the answer is remembered until the object changes.
     pub(crate) async fn access(&self, node: &Arc<Node>, wanted: Access) -> Result<Access> {
         {
@@ -289,8 +248,9 @@ impl Shared {
             return Ok(());
         }
         let mut outcome = Ok(());
-        for file in self.dirty() {
-            outcome = outcome.and(file.flush().await);
+        for writer in self.dirty() {
+            writer.settle().await;
+            outcome = outcome.and(writer.told_any());
         }
         self.dirty_notice.notify_one();
         outcome.and(self.protocol().shutdown().await)

@@ -30,7 +30,7 @@ impl OpenFile {
             return Err(Error::Usage("the range is empty"));
         }
         // What was written before must not arrive, or arrive again, in what is a hole then.
-        shared.flush_files(&self.node).await?;
+        self.flush().await?;
         shared.forget_data(&self.node, range.clone());
         let asked = Instant::now();
         let effect = mount.change_space(self, &range, space).await?;

@@ -7,6 +7,7 @@ use super::convert::{attributes, effect};
 use super::transport::failure;
 use crate::error::Result;
 use crate::file::OpenFile;
+use crate::node::Handle;
 use crate::protocol::{ReadReply, WriteReply};
 use crate::writeback::{Chunk, Verifier};
 
@@ -43,8 +44,8 @@ impl Mount {
         })
     }
 
-    pub(crate) async fn commit(&self, file: &OpenFile, offset: u64, count: u32) -> Result<Verifier> {
-        let args = nfs3::CommitArgs { file: self.handle(&file.node.handle)?, offset, count };
+    pub(crate) async fn commit(&self, file: &Handle, offset: u64, count: u32) -> Result<Verifier> {
+        let args = nfs3::CommitArgs { file: self.handle(file)?, offset, count };
         Ok(self.transport.ok(&args).await?.verifier.0)
     }
 }

@@ -162,8 +162,7 @@ impl Callbacks {
                     return Err(Status::BadHandle);
                 }
                 let known = state.known.last().ok_or(Status::BadHandle)?;
-                let unwritten =
-                    state.open_files().iter().filter_map(|file| file.writer.unwritten_end()).max();
+                let unwritten = state.writer.upgrade().and_then(|writer| writer.unwritten_end());
                 let values = AttributeValues {
                     size: Some(known.size.max(unwritten.unwrap_or(0))),
                     // Another than the server's tells it that there is something of ours that it does not have.

@@ -14,6 +14,7 @@ use super::send::Kind;
 use super::state::newest;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
+use crate::node::Handle;
 use crate::protocol::{Effect, ReadReply, WriteReply};
 use crate::writeback::{Chunk, Verifier};
 
@@ -65,11 +66,11 @@ impl Mount {
         }
     }
 
-    pub(crate) async fn commit(&self, file: &OpenFile, offset: u64, count: u32) -> Result<Verifier> {
+    pub(crate) async fn commit(&self, file: &Handle, offset: u64, count: u32) -> Result<Verifier> {
         let mut results = self
             .core
             .compound(Kind::repeatable(Operation::Commit), |operations| {
-                operations.put_fh(&file.node.handle).put(Operation::Commit, &CommitArgs { offset, count });
+                operations.put_fh(file).put(Operation::Commit, &CommitArgs { offset, count });
             })
             .await?;
         results.done(Operation::PutFh)?;

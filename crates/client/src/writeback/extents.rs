@@ -7,11 +7,20 @@ use bytes::Bytes;
 
 use super::chunk::Chunk;
 
-/// A chunk, and which of the writer's calls its oldest byte may come from.
+/// A chunk, through which open file it was written, and which of the calls its oldest byte may come from. A byte that has taken
+/// the place of another is as old as that one: who waits for the other waits for what is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) since: u64,
+    pub(super) writer: u64,
     pub(super) chunk: Chunk,
+}
+
+impl Taken {
+    /// Other data of the same call.
+    pub(super) fn with(&self, chunk: Chunk) -> Self {
+        Self { chunk, ..*self }
+    }
 }
 
 /// Chunks by their place, none of which overlap.
@@ -24,12 +33,14 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// Takes data over what is there. What follows on other data goes into one chunk with it, up to `length_max`.
-    pub(super) fn write(&mut self, since: u64, offset: u64, mut data: Bytes, length_max: u32) {
-        self.remove(&(offset..offset + data.len() as u64));
+    /// Takes data over what is there. What follows on other data of the writer goes into one chunk with it, up to `length_max`.
+    pub(super) fn write(&mut self, since: u64, writer: u64, offset: u64, mut data: Bytes, length_max: u32) {
+        let range = offset..offset + data.len() as u64;
+        let since = self.oldest_in(&range).unwrap_or(since);
+        self.remove(&range);
         let mut at = offset;
         while !data.is_empty() {
-            let room = self.room_before(at, length_max);
+            let room = self.room_before(at, writer, length_max);
             let piece = match room {
                 0 => data.split_to(data.len().min(length_max as usize)),
                 _ => data.split_to(data.len().min(room as usize)),
@@ -39,9 +50,10 @@ impl Extents {
             match grown {
                 Some(mut before) => {
                     before.chunk.append(piece);
+                    before.since = before.since.min(since);
                     self.insert(before);
                 }
-                None => self.insert(Taken { since, chunk: Chunk::new(at, piece) }),
+                None => self.insert(Taken { since, writer, chunk: Chunk::new(at, piece) }),
             }
             at += length;
         }
@@ -52,10 +64,17 @@ impl Extents {
     pub(super) fn restore(&mut self, taken: &Taken) -> usize {
         let range = taken.chunk.range();
         let mut lost = taken.chunk.length as usize;
-        for gap in self.gaps(&range) {
+        let (gaps, newer) = (self.gaps(&range), self.offsets_touching(&range));
+        for offset in newer {
+            if let Some(mut newer) = self.take(offset) {
+                newer.since = newer.since.min(taken.since);
+                self.insert(newer);
+            }
+        }
+        for gap in gaps {
             if let Some(part) = taken.chunk.part(&gap) {
                 lost -= part.length as usize;
-                self.insert(Taken { since: taken.since, chunk: part });
+                self.insert(taken.with(part));
             }
         }
         lost
@@ -77,12 +96,11 @@ impl Extents {
     /// Removes what is in `range`, and returns how many bytes that were.
     pub(super) fn remove(&mut self, range: &Range<u64>) -> usize {
         let before = self.bytes;
-        let touched: Vec<u64> = self.touching(range).map(|taken| taken.chunk.offset).collect();
-        for offset in touched {
+        for offset in self.offsets_touching(range) {
             let Some(taken) = self.take(offset) else { continue };
             for left in [0..range.start, range.end..u64::MAX] {
                 if let Some(chunk) = taken.chunk.part(&left) {
-                    self.insert(Taken { since: taken.since, chunk });
+                    self.insert(taken.with(chunk));
                 }
             }
         }
@@ -104,6 +122,16 @@ impl Extents {
     /// The age of the oldest.
     pub(super) fn oldest_since(&self) -> Option<u64> {
         self.by_age.first().map(|(since, _)| *since)
+    }
+
+    /// The age of the oldest that has bytes of `range`.
+    pub(super) fn oldest_in(&self, range: &Range<u64>) -> Option<u64> {
+        self.touching(range).map(|taken| taken.since).min()
+    }
+
+    /// Through which open files it was written; some may be named more than once.
+    pub(super) fn writers(&self) -> impl Iterator<Item = u64> + use<'_> {
+        self.chunks.values().map(|taken| taken.writer)
     }
 
     /// From the first byte to behind the last one; `None` when there is nothing.
@@ -139,6 +167,10 @@ impl Extents {
             .filter(move |taken| taken.chunk.overlaps(&range))
     }
 
+    fn offsets_touching(&self, range: &Range<u64>) -> Vec<u64> {
+        self.touching(range).map(|taken| taken.chunk.offset).collect()
+    }
+
     /// The parts of `range` in which there is nothing.
     fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
@@ -155,10 +187,12 @@ impl Extents {
         gaps
     }
 
-    /// How much the chunk that ends at `at` may grow.
-    fn room_before(&self, at: u64, length_max: u32) -> u32 {
-        let before = self.chunks.range(..at).next_back().map(|(_, taken)| &taken.chunk);
-        before.filter(|chunk| chunk.end() == at).map_or(0, |chunk| length_max.saturating_sub(chunk.length))
+    /// How much the chunk of the writer that ends at `at` may grow.
+    fn room_before(&self, at: u64, writer: u64, length_max: u32) -> u32 {
+        let before = self.chunks.range(..at).next_back().map(|(_, taken)| taken);
+        before
+            .filter(|taken| taken.writer == writer && taken.chunk.end() == at)
+            .map_or(0, |taken| length_max.saturating_sub(taken.chunk.length))
     }
 
     fn ending_at(&mut self, at: u64) -> Option<Taken> {
@@ -169,8 +203,8 @@ impl Extents {
 
     /// Makes one of the chunks before and behind `at`, if they fit.
     fn join(&mut self, at: u64, length_max: u32) {
-        let room = self.room_before(at, length_max);
-        if self.chunks.get(&at).is_none_or(|behind| behind.chunk.length > room) {
+        let fits = |behind: &Taken| behind.chunk.length <= self.room_before(at, behind.writer, length_max);
+        if !self.chunks.get(&at).is_some_and(fits) {
             return;
         }
         if let (Some(behind), Some(mut before)) = (self.take(at), self.ending_at(at)) {
@@ -185,6 +219,8 @@ impl Extents {
 mod tests {
     use super::*;
 
+    const WRITER: u64 = 7;
+
     /// What is there, as pairs of offset and content.
     fn content(dirty: &Extents) -> Vec<(u64, Vec<u8>)> {
         dirty.chunks.values().map(|taken| (taken.chunk.offset, taken.chunk.pieces.concat())).collect()
@@ -193,7 +229,7 @@ mod tests {
     fn written(writes: &[(u64, &'static [u8])]) -> Extents {
         let mut dirty = Extents::default();
         for (index, (offset, data)) in writes.iter().enumerate() {
-            dirty.write(index as u64, *offset, Bytes::from_static(data), 8);
+            dirty.write(index as u64, WRITER, *offset, Bytes::from_static(data), 8);
         }
         dirty
     }
@@ -216,7 +252,7 @@ mod tests {
     #[test]
     fn what_comes_back_fills_gaps_alone() {
         let mut dirty = written(&[(2, b"NN"), (6, b"M")]);
-        let old = Taken { since: 0, chunk: Chunk::new(0, Bytes::from_static(b"abcdefgh")) };
+        let old = Taken { since: 0, writer: WRITER, chunk: Chunk::new(0, Bytes::from_static(b"abcdefgh")) };
         assert_eq!(dirty.restore(&old), 3);
         let all: Vec<u8> = content(&dirty).into_iter().flat_map(|(_, data)| data).collect();
         assert_eq!((all, dirty.bytes()), (b"abNNefMh".to_vec(), 8));
@@ -230,6 +266,28 @@ mod tests {
         assert_eq!(dirty.take(0).unwrap().chunk.length, 4);
         assert_eq!((dirty.end(), dirty.bytes()), (Some(101), 1));
         assert!(dirty.overlaps(&(100..200)) && !dirty.overlaps(&(0..100)));
+    }
+
+    #[test]
+    fn what_takes_the_place_of_older_data_is_as_old_as_they() {
+        let mut dirty = written(&[(0, b"aaaa"), (100, b"x")]);
+        dirty.write(9, WRITER, 2, Bytes::from_static(b"bbbb"), 8);
+        assert_eq!((dirty.oldest_in(&(4..6)), dirty.oldest_in(&(100..101))), (Some(0), Some(1)));
+        let back = Taken { since: 0, writer: WRITER, chunk: Chunk::new(98, Bytes::from_static(b"ooooo")) };
+        assert_eq!((dirty.restore(&back), dirty.oldest_in(&(100..101))), (1, Some(0)));
+    }
+
+    #[test]
+    fn data_of_two_writers_stay_apart() {
+        let mut dirty = Extents::default();
+        dirty.write(0, 1, 0, Bytes::from_static(b"abcd"), 8);
+        dirty.write(1, 2, 4, Bytes::from_static(b"ef"), 8);
+        dirty.write(2, 2, 1, Bytes::from_static(b"X"), 8);
+        assert_eq!(
+            content(&dirty),
+            [(0, b"a".to_vec()), (1, b"X".to_vec()), (2, b"cd".to_vec()), (4, b"ef".to_vec())]
+        );
+        assert_eq!(dirty.writers().collect::<Vec<_>>(), [1, 2, 1, 2]);
     }
 
     /// Against a plain array of bytes, for many overlapping writes and returns of older data.
@@ -247,7 +305,7 @@ mod tests {
             let range = offset as usize..(offset + length) as usize;
             match random(4) {
                 0 => {
-                    let taken = Taken { since, chunk: Chunk::new(offset, data.into()) };
+                    let taken = Taken { since, writer: random(2), chunk: Chunk::new(offset, data.into()) };
                     let free = array[range.clone()].iter().filter(|byte| byte.is_none()).count();
                     assert_eq!(dirty.restore(&taken), length as usize - free);
                     array[range].iter_mut().for_each(|byte| *byte = byte.or(Some(since as u8)));
@@ -260,7 +318,7 @@ mod tests {
                     }
                 }
                 _ => {
-                    dirty.write(since, offset, data.into(), 16);
+                    dirty.write(since, random(2), offset, data.into(), 16);
                     array[range].fill(Some(since as u8));
                 }
             }

@@ -1,5 +1,5 @@
-//! Data that an open file has taken and the server does not have on stable storage yet. Pure: it says what to send next
-//! and is told what came of it.
+//! Data of a file that were taken and the server does not have on stable storage yet, through whichever open file they were
+//! written. Pure: it says what to send next and is told what came of it.
 
 mod chunk;
 mod extents;
@@ -22,6 +22,8 @@ const HELD_WRITES_MAX: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Write {
     pub(crate) id: u64,
+    /// The open file that it is sent by, and whose error it is when it fails.
+    pub(crate) writer: u64,
     pub(crate) chunk: Chunk,
     /// It must be on stable storage when it is answered: nothing else is pending, and a COMMIT would cost one more request.
     pub(crate) stable: bool,
@@ -49,7 +51,15 @@ pub(crate) enum Urge {
 /// The write verifier of the server: it changes when unstable data may have been lost.
 pub(crate) type Verifier = [u8; 8];
 
-/// The pending data of one open file.
+/// A chunk under way.
+#[derive(Debug)]
+struct InFlight {
+    taken: Taken,
+    /// As [`Taken::since`], of the bytes that are not stable yet and whose place at the server it takes as well.
+    unstable_since: u64,
+}
+
+/// The pending data of one file.
 #[derive(Debug)]
 pub(crate) struct Writeback {
     write_bytes_max: u32,
@@ -60,17 +70,20 @@ pub(crate) struct Writeback {
     taken: u64,
     /// Where the data end that were taken last.
     last_end: u64,
-    in_flight: BTreeMap<u64, Taken>,
+    in_flight: BTreeMap<u64, InFlight>,
     /// Written unstably, with the verifier that the server gave. It overlaps nothing that is in flight: the server must not be
     /// sent again what has been written over since.
     uncommitted: Extents,
+    /// Somebody waits until what was taken before this is stable: what is taken later must not put that off for ever.
+    awaited: u64,
     verifier: Option<Verifier>,
     /// The same, each part under a COMMIT that is under way.
     committing: BTreeMap<u64, Extents>,
     next_id: u64,
     /// Bytes of all of the above.
     bytes: usize,
-    error: Option<Error>,
+    /// Why data were lost, by the open file that they were written through.
+    errors: BTreeMap<u64, Error>,
 }
 
 impl Writeback {
@@ -83,19 +96,20 @@ impl Writeback {
             last_end: 0,
             in_flight: BTreeMap::new(),
             uncommitted: Extents::default(),
+            awaited: 0,
             verifier: None,
             committing: BTreeMap::new(),
             next_id: 0,
             bytes: 0,
-            error: None,
+            errors: BTreeMap::new(),
         }
     }
 
-    /// Takes data, in the place of what waits for the same bytes.
-    pub(crate) fn push(&mut self, offset: u64, data: Bytes) {
+    /// Takes data that were written through that open file, in the place of what waits for the same bytes.
+    pub(crate) fn push(&mut self, writer: u64, offset: u64, data: Bytes) {
         let before = self.dirty.bytes();
         self.last_end = offset + data.len() as u64;
-        self.dirty.write(self.taken, offset, data, self.write_bytes_max);
+        self.dirty.write(self.taken, writer, offset, data, self.write_bytes_max);
         self.taken += 1;
         self.bytes = self.bytes + self.dirty.bytes() - before;
     }
@@ -109,50 +123,70 @@ impl Writeback {
             .dirty
             .oldest_first()
             .take(CANDIDATES_MAX)
-            .map(|taken| &taken.chunk)
-            .find(|chunk| self.may_go(chunk, urge))?
+            .find(|taken| self.may_go(taken, urge))?
+            .chunk
             .offset;
         let taken = self.dirty.take(offset)?;
         let stable = urge == Urge::All && !self.has_unwritten() && !self.has_uncommitted();
         let id = self.new_id();
-        let chunk = taken.chunk.clone();
-        self.forget_uncommitted(&chunk.range());
-        self.in_flight.insert(id, taken);
-        Some(Write { id, chunk, stable })
+        let (writer, chunk) = (taken.writer, taken.chunk.clone());
+        let unstable_since = self.forget_uncommitted(&chunk.range()).unwrap_or(u64::MAX).min(taken.since);
+        self.in_flight.insert(id, InFlight { taken, unstable_since });
+        Some(Write { id, writer, chunk, stable })
     }
 
-    fn may_go(&self, chunk: &Chunk, urge: Urge) -> bool {
+    fn may_go(&self, taken: &Taken, urge: Urge) -> bool {
+        let chunk = &taken.chunk;
         let full = chunk.length == self.write_bytes_max;
         let wanted = match urge {
             Urge::Held => full || self.dirty.bytes() >= HELD_WRITES_MAX * self.write_bytes_max as usize,
             Urge::Settled => full || chunk.end() != self.last_end,
             Urge::All => true,
         };
+        let range = chunk.range();
+        let keeps_waiting = taken.since >= self.awaited
+            && self.unstable().any(|extents| extents.oldest_in(&range).is_some_and(|it| it < self.awaited));
         // What is written twice must arrive in that order.
-        wanted && !self.is_in_flight(&chunk.range())
+        wanted && !keeps_waiting && !self.is_in_flight(&range)
+    }
+
+    /// Everything that is written and not known to be stable.
+    fn unstable(&self) -> impl Iterator<Item = &Extents> {
+        self.committing.values().chain([&self.uncommitted])
+    }
+
+    /// Whether somebody waits until what was taken before `mark` is stable; 0 for nobody.
+    pub(crate) fn set_awaited(&mut self, mark: u64) {
+        self.awaited = mark;
+    }
+
+    /// See [`Writeback::set_awaited`].
+    pub(crate) fn awaited(&self) -> u64 {
+        self.awaited
     }
 
     /// A WRITE was answered: `count` bytes were taken, on stable storage if `committed`.
     pub(crate) fn written(&mut self, id: u64, count: u32, committed: bool, verifier: Verifier) {
-        let Some(Taken { since, chunk }) = self.in_flight.remove(&id) else { return };
+        let Some(InFlight { taken, unstable_since }) = self.in_flight.remove(&id) else { return };
         self.meet(verifier);
-        if let Some(rest) = chunk.behind(count) {
-            self.restore(&Taken { since, chunk: rest });
+        let taken = Taken { since: unstable_since, ..taken };
+        if let Some(rest) = taken.chunk.behind(count) {
+            self.restore(&taken.with(rest));
         }
-        let Some(done) = chunk.first(count) else { return };
+        let Some(done) = taken.chunk.first(count) else { return };
         if committed {
             self.bytes -= done.length as usize;
         } else {
-            self.uncommitted.insert(Taken { since, chunk: done });
+            self.uncommitted.insert(taken.with(done));
         }
     }
 
     /// A WRITE failed for good: its data are lost, and the next sync says so.
     pub(crate) fn failed(&mut self, id: u64, error: Error) {
-        if let Some(taken) = self.in_flight.remove(&id) {
+        if let Some(InFlight { taken, .. }) = self.in_flight.remove(&id) {
             self.bytes -= taken.chunk.length as usize;
+            self.errors.entry(taken.writer).or_insert(error);
         }
-        self.error.get_or_insert(error);
     }
 
     /// Begins a COMMIT of what is written and under no other. `None` when there is nothing.
@@ -180,33 +214,30 @@ impl Writeback {
     }
 
     /// A COMMIT failed for good.
-    pub(crate) fn commit_failed(&mut self, id: u64, error: Error) {
+    pub(crate) fn commit_failed(&mut self, id: u64, error: &Error) {
+        for writer in self.committing.get(&id).into_iter().flat_map(Extents::writers) {
+            self.errors.entry(writer).or_insert_with(|| error.clone());
+        }
         self.end_commit(id);
-        self.error.get_or_insert(error);
     }
 
-    /// The data of `range` are about to be written by somebody else, after all that was taken here: what is not under way is
-    /// not sent any more. True when there was anything.
-    pub(crate) fn supersede(&mut self, range: &Range<u64>) -> bool {
-        let before = self.bytes;
-        self.bytes -= self.dirty.remove(range);
-        self.forget_uncommitted(range);
-        self.bytes < before
+    fn is_in_flight(&self, range: &Range<u64>) -> bool {
+        self.in_flight.values().any(|under_way| under_way.taken.chunk.overlaps(range))
     }
 
-    /// True when data of `range` are under way.
-    pub(crate) fn is_in_flight(&self, range: &Range<u64>) -> bool {
-        self.in_flight.values().any(|taken| taken.chunk.overlaps(range))
+    /// Why data of that open file were lost since the last time it was asked.
+    pub(crate) fn take_error(&mut self, writer: u64) -> Option<Error> {
+        self.errors.remove(&writer)
     }
 
-    /// Why data were lost since the last time it was asked.
-    pub(crate) fn take_error(&mut self) -> Option<Error> {
-        self.error.take()
+    /// As [`Writeback::take_error`], of any open file.
+    pub(crate) fn take_any_error(&mut self) -> Option<Error> {
+        std::mem::take(&mut self.errors).into_values().next()
     }
 
-    /// True when there is an error to tell.
-    pub(crate) fn has_error(&self) -> bool {
-        self.error.is_some()
+    /// True when there is an error to tell to that open file.
+    pub(crate) fn has_error(&self, writer: u64) -> bool {
+        self.errors.contains_key(&writer)
     }
 
     /// True when data of `range` are not at the server yet.
@@ -246,7 +277,7 @@ impl Writeback {
 
     /// The end of the data that are not at the server yet.
     pub(crate) fn unwritten_end(&self) -> Option<u64> {
-        let in_flight = self.in_flight.values().map(|taken| taken.chunk.end()).max();
+        let in_flight = self.in_flight.values().map(|under_way| under_way.taken.chunk.end()).max();
         self.dirty.end().max(in_flight)
     }
 
@@ -257,13 +288,14 @@ impl Writeback {
 
     /// True when everything is on stable storage that was taken before `mark`.
     pub(crate) fn is_stable_to(&self, mark: u64) -> bool {
-        let mut uncommitted = self.committing.values().chain([&self.uncommitted]);
-        self.is_written_to(mark) && !uncommitted.any(|extents| is_older(extents, mark))
+        self.is_written_to(mark)
+            && self.in_flight.values().all(|under_way| under_way.unstable_since >= mark)
+            && !self.unstable().any(|extents| is_older(extents, mark))
     }
 
     /// True when everything is at the server that was taken before `mark`.
     pub(crate) fn is_written_to(&self, mark: u64) -> bool {
-        !is_older(&self.dirty, mark) && self.in_flight.values().all(|taken| taken.since >= mark)
+        !is_older(&self.dirty, mark) && self.in_flight.values().all(|under_way| under_way.taken.since >= mark)
     }
 
     fn has_uncommitted(&self) -> bool {
@@ -295,11 +327,13 @@ impl Writeback {
         self.bytes -= self.committing.remove(&id).unwrap_or_default().bytes();
     }
 
-    /// What was written of `range` before need not be committed any more: it is being written over.
-    fn forget_uncommitted(&mut self, range: &Range<u64>) {
+    /// What was written of `range` before need not be committed any more: it is being written over. Returns how old it was.
+    fn forget_uncommitted(&mut self, range: &Range<u64>) -> Option<u64> {
+        let oldest = self.unstable().filter_map(|extents| extents.oldest_in(range)).min();
         for extents in self.committing.values_mut().chain([&mut self.uncommitted]) {
             self.bytes -= extents.remove(range);
         }
+        oldest
     }
 }
 
@@ -312,6 +346,9 @@ fn is_older(extents: &Extents, mark: u64) -> bool {
 mod tests {
     use super::*;
 
+    /// Open files.
+    const A: u64 = 1;
+    const B: u64 = 2;
     const V1: Verifier = [1; 8];
     const V2: Verifier = [2; 8];
 
@@ -327,7 +364,7 @@ mod tests {
     fn small_writes_that_follow_on_each_other_go_out_together() {
         let mut writeback = Writeback::new(10, 8);
         for index in 0..6 {
-            writeback.push(index * 4, data(4));
+            writeback.push(A, index * 4, data(4));
         }
         let first = writeback.next_write(Urge::Settled).unwrap();
         let second = writeback.next_write(Urge::Settled).unwrap();
@@ -342,7 +379,7 @@ mod tests {
     #[test]
     fn a_single_chunk_at_the_end_is_written_stably_and_needs_no_commit() {
         let mut writeback = Writeback::new(100, 8);
-        writeback.push(0, data(50));
+        writeback.push(A, 0, data(50));
         let write = writeback.next_write(Urge::All).unwrap();
         assert!(write.stable);
         writeback.written(write.id, 50, true, V1);
@@ -353,10 +390,10 @@ mod tests {
     #[test]
     fn overlapping_writes_are_never_under_way_together() {
         let mut writeback = Writeback::new(100, 8);
-        writeback.push(0, data(50));
+        writeback.push(A, 0, data(50));
         let first = writeback.next_write(Urge::All).unwrap();
-        writeback.push(40, data(50));
-        writeback.push(200, data(1));
+        writeback.push(A, 40, data(50));
+        writeback.push(A, 200, data(1));
         let other = writeback.next_write(Urge::All).unwrap();
         assert_eq!(other.chunk.offset, 200, "who has nothing in its way does not wait");
         assert_eq!(writeback.next_write(Urge::All), None);
@@ -367,7 +404,7 @@ mod tests {
     #[test]
     fn a_bound_holds_for_writes_under_way() {
         let mut writeback = Writeback::new(1, 2);
-        writeback.push(0, data(5));
+        writeback.push(A, 0, data(5));
         assert!(writeback.next_write(Urge::All).is_some() && writeback.next_write(Urge::All).is_some());
         assert_eq!(writeback.next_write(Urge::All), None);
     }
@@ -375,8 +412,8 @@ mod tests {
     #[test]
     fn what_a_short_write_left_is_sent_next() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(4));
-        writeback.push(4, data(6));
+        writeback.push(A, 0, data(4));
+        writeback.push(A, 4, data(6));
         let write = writeback.next_write(Urge::All).unwrap();
         writeback.written(write.id, 5, false, V1);
         let rest = writeback.next_write(Urge::All).unwrap();
@@ -387,7 +424,7 @@ mod tests {
     #[test]
     fn a_changed_verifier_at_commit_sends_everything_again() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(20));
+        writeback.push(A, 0, data(20));
         while let Some(write) = writeback.next_write(Urge::All) {
             writeback.written(write.id, 10, false, V1);
         }
@@ -409,7 +446,7 @@ mod tests {
     #[test]
     fn a_changed_verifier_at_a_write_sends_what_was_not_committed_again() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(20));
+        writeback.push(A, 0, data(20));
         let (first, second) =
             (writeback.next_write(Urge::All).unwrap(), writeback.next_write(Urge::All).unwrap());
         writeback.written(first.id, 10, false, V1);
@@ -422,11 +459,11 @@ mod tests {
         // The answer that tells of the new verifier is that of the newer data themselves, or of others.
         for newer_tells in [true, false] {
             let mut writeback = Writeback::new(100, 8);
-            writeback.push(0, Bytes::from_static(&[b'a'; 30]));
+            writeback.push(A, 0, Bytes::from_static(&[b'a'; 30]));
             let old = writeback.next_write(Urge::All).unwrap();
             writeback.written(old.id, 30, false, V1);
-            writeback.push(10, Bytes::from_static(&[b'b'; 10]));
-            writeback.push(50, data(5));
+            writeback.push(A, 10, Bytes::from_static(&[b'b'; 10]));
+            writeback.push(A, 50, data(5));
             let (newer, other) =
                 (writeback.next_write(Urge::All).unwrap(), writeback.next_write(Urge::All).unwrap());
             let answers = if newer_tells { [&newer, &other] } else { [&other, &newer] };
@@ -444,11 +481,11 @@ mod tests {
     #[test]
     fn what_is_written_over_during_its_commit_is_not_sent_again() {
         let mut writeback = Writeback::new(100, 8);
-        writeback.push(0, data(30));
+        writeback.push(A, 0, data(30));
         let old = writeback.next_write(Urge::All).unwrap();
         writeback.written(old.id, 30, false, V1);
         let commit = writeback.begin_commit().unwrap();
-        writeback.push(0, data(20));
+        writeback.push(A, 0, data(20));
         let newer = writeback.next_write(Urge::All).unwrap();
         writeback.committed(commit.id, V2);
         assert_eq!(writeback.next_write(Urge::All).unwrap().chunk.range(), 20..30);
@@ -457,35 +494,74 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_writes_over_is_not_sent_wherever_it_is() {
-        let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(10));
+    fn what_was_written_through_another_open_file_is_replaced_and_told_apart() {
+        let mut writeback = Writeback::new(100, 8);
+        writeback.push(A, 0, data(30));
+        writeback.push(B, 10, Bytes::from_static(&[b'b'; 10]));
+        let mut writes = Vec::new();
+        while let Some(write) = writeback.next_write(Urge::All) {
+            writes.push(write);
+        }
+        let told: Vec<_> = writes.iter().map(|write| (write.writer, write.chunk.range())).collect();
+        assert_eq!(told, [(A, 0..10), (B, 10..20), (A, 20..30)]);
+        writeback.written(writes[0].id, 10, false, V1);
+        writeback.written(writes[2].id, 10, false, V1);
+        writeback.failed(writes[1].id, Error::Revoked);
+        assert!(writeback.has_error(B) && !writeback.has_error(A) && writeback.take_error(A).is_none());
+        let commit = writeback.begin_commit().unwrap();
+        writeback.commit_failed(commit.id, &Error::Locked);
+        assert!(matches!(writeback.take_error(A), Some(Error::Locked)));
+        assert!(matches!(writeback.take_error(B), Some(Error::Revoked)));
+        assert_eq!((writeback.is_clean(), writeback.bytes()), (true, 0));
+    }
+
+    #[test]
+    fn who_waits_for_data_that_are_written_over_waits_for_what_has_taken_their_place() {
+        let mut writeback = Writeback::new(100, 8);
+        writeback.push(A, 0, data(30));
+        let mark = writeback.mark();
+        writeback.push(B, 0, data(30));
+        assert!(!writeback.is_written_to(mark), "the server has neither");
         let first = writeback.next_write(Urge::All).unwrap();
-        writeback.written(first.id, 10, false, V1);
-        assert!(writeback.begin_commit().is_some());
-        writeback.push(20, data(10));
+        writeback.push(A, 0, data(30));
+        writeback.written(first.id, 30, false, V1);
+        assert!(writeback.is_written_to(mark) && !writeback.is_stable_to(mark));
         let second = writeback.next_write(Urge::All).unwrap();
-        writeback.written(second.id, 10, false, V1);
-        writeback.push(40, data(10));
-        let third = writeback.next_write(Urge::All).unwrap();
-        writeback.push(60, data(20));
-        assert!(writeback.supersede(&(5..75)) && writeback.is_in_flight(&(5..75)));
-        writeback.written(third.id, 10, false, V2);
-        assert!(writeback.supersede(&(5..75)) && !writeback.is_in_flight(&(5..75)));
-        assert!(!writeback.supersede(&(5..75)), "nothing is left of it");
-        let rest = [writeback.next_write(Urge::All).unwrap(), writeback.next_write(Urge::All).unwrap()];
-        assert_eq!(rest.map(|write| write.chunk.range()), [0..5, 75..80]);
-        assert_eq!((writeback.next_write(Urge::All), writeback.bytes()), (None, 10));
+        assert!(writeback.is_written_to(mark), "the server has what was there at the mark");
+        assert!(writeback.begin_commit().is_none(), "and nobody has it made stable");
+        assert!(!writeback.is_stable_to(mark));
+        writeback.written(second.id, 30, false, V1);
+        let commit = writeback.begin_commit().unwrap();
+        assert!(!writeback.is_stable_to(mark));
+        writeback.committed(commit.id, V1);
+        assert!(writeback.is_stable_to(mark));
+    }
+
+    #[test]
+    fn what_is_awaited_is_made_stable_before_it_is_written_over() {
+        let mut writeback = Writeback::new(100, 8);
+        writeback.push(A, 0, data(30));
+        let first = writeback.next_write(Urge::All).unwrap();
+        writeback.written(first.id, 30, false, V1);
+        writeback.set_awaited(writeback.mark());
+        writeback.push(A, 20, data(30));
+        writeback.push(A, 200, data(1));
+        assert_eq!(writeback.next_write(Urge::All).unwrap().chunk.offset, 200, "nothing of it is awaited");
+        assert_eq!(writeback.next_write(Urge::All), None);
+        let commit = writeback.begin_commit_to(writeback.awaited()).unwrap();
+        assert_eq!(writeback.next_write(Urge::All), None);
+        writeback.committed(commit.id, V1);
+        assert_eq!(writeback.next_write(Urge::All).unwrap().chunk.offset, 20);
     }
 
     #[test]
     fn data_written_during_a_commit_stay_uncommitted() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(10));
+        writeback.push(A, 0, data(10));
         let write = writeback.next_write(Urge::Settled).unwrap();
         writeback.written(write.id, 10, false, V1);
         let commit = writeback.begin_commit().unwrap();
-        writeback.push(10, data(10));
+        writeback.push(A, 10, data(10));
         let write = writeback.next_write(Urge::Settled).unwrap();
         writeback.written(write.id, 10, false, V1);
         writeback.committed(commit.id, V1);
@@ -497,7 +573,7 @@ mod tests {
         let mut writeback = Writeback::new(10, 8);
         let mut commits = Vec::new();
         for part in 0..3 {
-            writeback.push(part * 10, data(10));
+            writeback.push(A, part * 10, data(10));
             let write = writeback.next_write(Urge::Settled).unwrap();
             writeback.written(write.id, 10, false, V1);
             commits.push(writeback.begin_commit().unwrap());
@@ -519,12 +595,12 @@ mod tests {
     #[test]
     fn what_a_restart_lost_does_not_come_after_what_was_written_anew() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(10));
+        writeback.push(A, 0, data(10));
         let old = writeback.next_write(Urge::All).unwrap();
         writeback.written(old.id, 10, false, V1);
-        writeback.push(2, Bytes::from_static(b"NN"));
+        writeback.push(A, 2, Bytes::from_static(b"NN"));
         let newer = writeback.next_write(Urge::All).unwrap();
-        writeback.push(8, Bytes::from_static(b"MM"));
+        writeback.push(A, 8, Bytes::from_static(b"MM"));
         writeback.written(newer.id, 2, false, V2);
         let mut sent = Vec::new();
         while let Some(write) = writeback.next_write(Urge::All) {
@@ -539,14 +615,14 @@ mod tests {
     fn held_data_go_out_in_large_writes_or_when_there_are_many() {
         let mut writeback = Writeback::new(10, 8);
         for _ in 0..3 {
-            writeback.push(5, data(4));
-            writeback.push(50, data(4));
+            writeback.push(A, 5, data(4));
+            writeback.push(A, 50, data(4));
         }
         assert_eq!((writeback.next_write(Urge::Held), writeback.bytes()), (None, 8));
-        writeback.push(100, data(10));
+        writeback.push(A, 100, data(10));
         assert_eq!(writeback.next_write(Urge::Held).unwrap().chunk.offset, 100);
         for place in 10..18 {
-            writeback.push(place * 100, data(4));
+            writeback.push(A, place * 100, data(4));
         }
         assert_eq!(writeback.next_write(Urge::Held).unwrap().chunk.offset, 5, "the oldest first");
         assert_eq!(writeback.next_write(Urge::Held), None);
@@ -555,9 +631,9 @@ mod tests {
     #[test]
     fn a_mark_is_passed_when_everything_before_it_is_stable_whatever_comes_after() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(10));
+        writeback.push(A, 0, data(10));
         let mark = writeback.mark();
-        writeback.push(10, data(10));
+        writeback.push(A, 10, data(10));
         let (first, _) = (writeback.next_write(Urge::All).unwrap(), writeback.next_write(Urge::All).unwrap());
         assert!(!writeback.is_written_to(mark));
         writeback.written(first.id, 10, false, V1);
@@ -571,11 +647,11 @@ mod tests {
     #[test]
     fn an_error_is_told_once_and_its_data_are_gone() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(0, data(10));
+        writeback.push(A, 0, data(10));
         let write = writeback.next_write(Urge::All).unwrap();
         writeback.failed(write.id, Error::Revoked);
-        assert!(matches!(writeback.take_error(), Some(Error::Revoked)));
-        assert!(writeback.take_error().is_none());
+        assert!(matches!(writeback.take_error(A), Some(Error::Revoked)));
+        assert!(writeback.take_error(A).is_none());
         assert!(writeback.is_clean());
         assert_eq!(writeback.bytes(), 0);
     }
@@ -583,7 +659,7 @@ mod tests {
     #[test]
     fn pending_ranges_and_their_end_are_known() {
         let mut writeback = Writeback::new(10, 8);
-        writeback.push(100, data(15));
+        writeback.push(A, 100, data(15));
         assert!(writeback.is_pending(&(114..120)) && !writeback.is_pending(&(115..120)));
         assert_eq!(writeback.unwritten_end(), Some(115));
     }

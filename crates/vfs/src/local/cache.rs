@@ -5,7 +5,7 @@
 //! their descriptors only where `reopens` says that they can be opened again.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
@@ -18,11 +18,19 @@ const SHARDS: usize = 16;
 /// A shard's ring and map are cleaned when they hold this many dead entries beside the live ones.
 const SLACK: usize = 64;
 
+/// What is counted over all objects.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Open descriptors.
+    pub(super) open: AtomicUsize,
+    /// Objects that were ever made.
+    pub(super) made: AtomicU64,
+}
+
 /// All known objects.
 pub(super) struct Cache {
     shards: [RwLock<Shard>; SHARDS],
-    /// Open descriptors of all objects.
-    pub(super) open: Arc<AtomicUsize>,
+    pub(super) counts: Arc<Counts>,
     /// Above this the cache lets go of what it can.
     open_target: usize,
     /// Above this nothing new is opened.
@@ -47,7 +55,7 @@ enum Slot {
 
 impl Cache {
     pub(super) fn new(open_target: usize, open_max: usize, reopens: bool) -> Self {
-        Self { shards: Default::default(), open: Arc::default(), open_target, open_max, reopens }
+        Self { shards: Default::default(), counts: Arc::default(), open_target, open_max, reopens }
     }
 
     pub(super) fn get(&self, fileid: u64) -> Option<Arc<Object>> {
@@ -57,6 +65,17 @@ impl Cache {
         };
         object.mark_used();
         Some(object)
+    }
+
+    /// The moment, for [`Cache::get_older`].
+    pub(super) fn now(&self) -> u64 {
+        self.counts.made.load(SeqCst)
+    }
+
+    /// As [`Cache::get`], of an object that was made before that moment: a file id that was seen after it, while the object has
+    /// a descriptor open, is no other inode's. One that was made since may have got the number after it was seen.
+    pub(super) fn get_older(&self, fileid: u64, moment: u64) -> Option<Arc<Object>> {
+        self.get(fileid).filter(|object| object.made < moment)
     }
 
     /// Adds an object, or returns the known one that it equals.
@@ -100,22 +119,22 @@ impl Cache {
 
     /// True when keeping more would soon cost others their place.
     pub(super) fn is_half_full(&self) -> bool {
-        self.open.load(Relaxed) >= self.open_target / 2
+        self.counts.open.load(Relaxed) >= self.open_target / 2
     }
 
     /// Refuses when no descriptor may be opened any more.
     pub(super) fn check_room(&self) -> Result<()> {
-        if self.open.load(Relaxed) < self.open_max {
+        if self.counts.open.load(Relaxed) < self.open_max {
             return Ok(());
         }
         self.trim(0);
-        if self.open.load(Relaxed) < self.open_max { Ok(()) } else { Err(Error::TryAgain) }
+        if self.counts.open.load(Relaxed) < self.open_max { Ok(()) } else { Err(Error::TryAgain) }
     }
 
     /// Lets go of objects until few enough descriptors are open, beginning with the shard of `fileid`.
     fn trim(&self, fileid: u64) {
         for step in 0..SHARDS as u64 {
-            while self.open.load(Relaxed) > self.open_target {
+            while self.counts.open.load(Relaxed) > self.open_target {
                 // Closing happens here, after the lock.
                 let Some(evicted) = self.shard(fileid.wrapping_add(step)).write().evict(self.reopens) else {
                     break;

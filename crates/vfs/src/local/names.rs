@@ -132,8 +132,7 @@ impl Export {
     /// none.
     fn known_at(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>) -> Result<Option<Known>> {
         self.acting.become_caller(who)?;
-        let stat = stat::stat_name(dir, place.1)?;
-        let known = self.cache.get(stat.stx_ino).filter(|known| known.device == stat::device(&stat));
+        let (stat, known) = self.look(dir, place.1)?;
         let known = match known {
             Some(known) => known,
             // To free its space is for the pool, so it must not go with its name.

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 
+use super::cache::Counts;
 use super::names::LARGE_BYTES;
 use super::persistent::Persistent;
 use super::pool::Handle as PoolHandle;
@@ -41,8 +42,10 @@ pub(super) struct Object {
     pub(super) stream: Mutex<()>,
     /// Set when it has lost its last name: who frees its space, when that is much.
     freed_by: OnceLock<PoolHandle>,
+    /// How many objects had been made before it, when its inode was open already.
+    pub(super) made: u64,
     descriptors: RwLock<Descriptors>,
-    open: Arc<AtomicUsize>,
+    counts: Arc<Counts>,
 }
 
 /// Open descriptors, each at most once.
@@ -72,16 +75,16 @@ pub(super) enum Purpose {
 }
 
 impl Object {
-    /// `open` counts descriptors over all objects.
+    /// `counts` are those of all objects.
     pub(super) fn new(
         id: Persistent,
         (handle, object_id): (Handle, ObjectId),
         kind: FileKind,
         device: (u32, u32),
         descriptors: Descriptors,
-        open: Arc<AtomicUsize>,
+        counts: Arc<Counts>,
     ) -> Self {
-        open.fetch_add(descriptors.count(), Relaxed);
+        counts.open.fetch_add(descriptors.count(), Relaxed);
         Self {
             id,
             handle,
@@ -94,8 +97,9 @@ impl Object {
             writing: Writing::default(),
             stream: Mutex::new(()),
             freed_by: OnceLock::new(),
+            made: counts.made.fetch_add(1, SeqCst),
             descriptors: RwLock::new(descriptors),
-            open,
+            counts,
         }
     }
 
@@ -121,7 +125,7 @@ impl Object {
             return kept.clone();
         }
         *slot = Some(fd.clone());
-        self.open.fetch_add(1, Relaxed);
+        self.counts.open.fetch_add(1, Relaxed);
         fd
     }
 
@@ -134,7 +138,7 @@ impl Object {
     pub(super) fn put_back(&self, given: Descriptors) {
         let mut descriptors = self.descriptors.write();
         if descriptors.count() == 0 {
-            self.open.fetch_add(given.count(), Relaxed);
+            self.counts.open.fetch_add(given.count(), Relaxed);
             *descriptors = given;
         }
     }
@@ -142,7 +146,7 @@ impl Object {
     /// Takes all descriptors away.
     pub(super) fn take_descriptors(&self) -> Descriptors {
         let taken = std::mem::take(&mut *self.descriptors.write());
-        self.open.fetch_sub(taken.count(), Relaxed);
+        self.counts.open.fetch_sub(taken.count(), Relaxed);
         taken
     }
 

@@ -81,18 +81,30 @@ impl Export {
 
     /// The object called `name` in `dir`, with the thread's ids. One system call when it is known.
     pub(super) fn child(&self, dir_fd: BorrowedFd<'_>, place: Place<'_>) -> Result<(Arc<Object>, Statx)> {
-        let stat = stat::stat_name(dir_fd, place.1)?;
+        let (stat, known) = self.look(dir_fd, place.1)?;
         self.check_mount(&stat)?;
-        match self.known(&stat) {
+        match known.filter(|known| known.is_open()) {
             Some(known) => Ok((known, stat)),
             None => self.open_child(dir_fd, place),
         }
     }
 
-    fn known(&self, stat: &Statx) -> Option<Arc<Object>> {
-        let known = self.cache.get(stat.stx_ino)?;
-        // An open descriptor pins the inode, so its number tells it.
-        (known.device == stat::device(stat) && known.is_open()).then_some(known)
+    /// What is called `name`, and the object that is known of its number. While that has a descriptor open it is the same inode;
+    /// else it may be an earlier one.
+    pub(super) fn look(
+        &self,
+        dir_fd: BorrowedFd<'_>,
+        name: Name<'_>,
+    ) -> Result<(Statx, Option<Arc<Object>>)> {
+        let before = self.cache.now();
+        let stat = stat::stat_name(dir_fd, name)?;
+        let known = self.known(&stat, before);
+        Ok((stat, known))
+    }
+
+    /// The object known of an inode that was looked at after `before`.
+    fn known(&self, stat: &Statx, before: u64) -> Option<Arc<Object>> {
+        self.cache.get_older(stat.stx_ino, before).filter(|known| known.device == stat::device(stat))
     }
 
     /// As [`Export::child`] for one of many that nobody may ask for again: once the cache is half full it is not kept, so
@@ -105,9 +117,9 @@ impl Export {
         if !self.cache.is_half_full() {
             return self.child(dir_fd, place);
         }
-        let stat = stat::stat_name(dir_fd, place.1)?;
+        let (stat, known) = self.look(dir_fd, place.1)?;
         self.check_mount(&stat)?;
-        if let Some(known) = self.known(&stat) {
+        if let Some(known) = known.filter(|known| known.is_open()) {
             return Ok((known, stat));
         }
         let (descriptors, stat) = self.open_name(dir_fd, place.1)?;
@@ -155,7 +167,7 @@ impl Export {
         }
         let names = (id.to_handle(&self.seal), id.object_id(&self.seal));
         let (kind, device) = (stat::kind(stat), stat::device(stat));
-        Ok(Object::new(id, names, kind, device, descriptors, self.cache.open.clone()))
+        Ok(Object::new(id, names, kind, device, descriptors, self.cache.counts.clone()))
     }
 
     /// Refuses what is on another mount.
@@ -202,5 +214,29 @@ impl Export {
             Errno::NOENT if stat::stat(dir).is_ok_and(|stat| stat.stx_nlink == 0) => Error::Stale,
             errno => errno.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{Local, LocalOptions};
+
+    #[test]
+    fn a_number_that_was_seen_before_an_object_was_made_is_not_taken_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let local = Local::open(dir.path(), &LocalOptions::default()).unwrap();
+        let (export, name) = (&local.export, Name::new(b"file").unwrap());
+        let root = export.root.descriptor(Purpose::Path).unwrap();
+        let before = export.cache.now();
+        let (made, stat) = export.child(root.as_fd(), (&export.root, name)).unwrap();
+        assert!(made.is_open());
+        // Between the look and now the inode may have gone, and another have got its number.
+        assert!(export.known(&stat, before).is_none());
+        let known = export.known(&stat, export.cache.now()).unwrap();
+        assert!(Arc::ptr_eq(&known, &made));
+        let (again, _) = export.child(root.as_fd(), (&export.root, name)).unwrap();
+        assert!(Arc::ptr_eq(&again, &made));
     }
 }

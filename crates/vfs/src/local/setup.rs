@@ -53,7 +53,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: None };
     let names = (id.to_handle(&seal), id.object_id(&seal));
     let device = stat::device(&stat);
-    let root = Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, cache.open.clone()));
+    let root =
+        Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, cache.counts.clone()));
     cache.insert_held(&root);
 
     let creation = stat::birth_ns(&stat);

@@ -133,11 +133,11 @@ impl Item {
         )
     }
 
-    /// Whether data go with it to the server, or entries of a directory come back.
+    /// Whether data go with it to the server, or data or entries of a directory come back.
     pub(crate) fn is_bulky(&self) -> bool {
         match self {
             Self::Write { data, .. } | Self::WriteRange { data, .. } => !data.is_empty(),
-            Self::List { .. } => true,
+            Self::Read { .. } | Self::List { .. } => true,
             _ => false,
         }
     }

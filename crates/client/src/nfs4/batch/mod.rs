@@ -49,9 +49,10 @@ pub(crate) struct Group {
     /// All of them change something, or none does. Replies to the former are kept by the server, and so are shorter.
     modifies: Option<bool>,
     limits: (Amount, usize),
-    /// Data may be written, and directories listed, anywhere in it. Linux (6.1) writes other bytes than it was sent where they begin
-    /// behind the first page of the request, and answers READDIR with other bytes behind the first page of the reply: a server of
-    /// others is sent these with the first item only.
+    /// Data may be written and read, and directories listed, anywhere in it. Linux (6.1) writes other bytes than it was sent where
+    /// they begin behind the first page of the request, answers READDIR with other bytes behind the first page of the reply, and
+    /// READ where the count of the bytes is on both sides of a page's end: a server of others is sent these with the first item
+    /// only.
     in_any_place: bool,
 }
 

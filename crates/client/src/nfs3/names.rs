@@ -6,9 +6,13 @@ use proto::nfs3::Status::{Exists, NoEntry};
 
 use super::Mount;
 use super::convert::{attributes, effect, from_handle};
+use super::transport::failure;
 use crate::error::Result;
 use crate::node::Handle;
 use crate::protocol::{Effect, Found, NewObject};
+
+/// The longest name that servers take, as the kernels of Linux have it.
+const NAME_BYTES_MAX: usize = 255;
 
 /// Handle and attributes of what was made, and what became of its directory.
 type Made = (nfs3::PostOpHandle, nfs3::PostOpAttributes, nfs3::WccData);
@@ -104,7 +108,11 @@ impl Mount {
         Ok(effect(&self.transport.once(&args, Exists).await?.dir))
     }
 
+    /// A longer name than any server takes is not asked for: to the server of Linux such a call makes no sense at all.
     pub(super) fn place(&self, dir: &Handle, name: &Bytes) -> Result<nfs3::DirOpArgs> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(failure(nfs3::Procedure::Lookup, nfs3::Status::NameTooLong));
+        }
         Ok(nfs3::DirOpArgs { dir: self.handle(dir)?, name: name.clone() })
     }
 

@@ -131,7 +131,10 @@ async fn refusals(client: &Client, top: &str) {
     client.create_file(at("full/file"), 0o644).await.unwrap();
     assert_eq!(client.remove_dir(at("full")).await.map_err(kind).unwrap_err(), ErrorKind::DirectoryNotEmpty);
     let long = "n".repeat(300);
-    assert!(client.create_file(at(&long), 0o644).await.is_err());
+    assert_eq!(
+        client.create_file(at(&long), 0o644).await.map_err(kind).unwrap_err(),
+        ErrorKind::InvalidFilename
+    );
     assert!(client.open(at("full"), WRITE).await.is_err());
     assert!(client.read_dir(at("full/file")).await.is_err());
 }

@@ -101,6 +101,19 @@ impl Decoder {
         Ok(bytes)
     }
 
+    /// Like [`Decoder::opaque`], with whatever is in the padding: for what well-known peers fill with what was there before.
+    ///
+    /// # Errors
+    /// `UnexpectedEnd`, `TooLong`.
+    pub fn opaque_padded_anyhow(&mut self, max: u32) -> Result<Bytes> {
+        let length = self.length(max)?;
+        let padded = length + (length.wrapping_neg() & 3);
+        self.need(padded)?;
+        let bytes = self.input.slice(self.offset..self.offset + length);
+        self.offset += padded;
+        Ok(bytes)
+    }
+
     /// Like [`Decoder::opaque`] but borrowed from the decoder, for data that is looked at once.
     ///
     /// # Errors

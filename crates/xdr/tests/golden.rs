@@ -161,6 +161,17 @@ fn padding_must_be_zero() {
 }
 
 #[test]
+fn padding_of_some_data_may_be_anything() {
+    let mut decoder = Decoder::new(Bytes::from_static(&[0, 0, 0, 1, b'x', 0, 1, 0, 0, 0, 0, 9]));
+    assert_eq!(decoder.opaque_padded_anyhow(4).unwrap(), "x");
+    assert_eq!(decoder.u32().unwrap(), 9);
+    let mut short = Decoder::new(Bytes::from_static(&[0, 0, 0, 1, b'x', 0]));
+    assert_eq!(short.opaque_padded_anyhow(4).unwrap_err().kind, ErrorKind::UnexpectedEnd);
+    let mut long = Decoder::new(Bytes::from_static(&[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0]));
+    assert_eq!(long.opaque_padded_anyhow(4).unwrap_err().kind, ErrorKind::TooLong { length: 5, max: 4 });
+}
+
+#[test]
 fn text_must_be_utf8() {
     let bytes = vec![0, 0, 0, 1, 0xff, 0, 0, 0];
     let error = String::decode_bounded(&mut Decoder::new(bytes.into()), 4).unwrap_err();

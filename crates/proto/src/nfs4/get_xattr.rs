@@ -1,7 +1,7 @@
 //! GETXATTR (RFC 8276 §8.4.1).
 
 use bytes::Bytes;
-use xdr::Xdr;
+use xdr::{Decode, Decoder, Encode, Encoder, Xdr};
 
 use super::COMPONENT_BYTES_MAX;
 
@@ -17,9 +17,21 @@ pub struct GetXattrArgs {
 }
 
 /// The result: `xattrvalue4`.
-#[derive(Debug, Clone, PartialEq, Eq, Xdr)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GetXattrResult {
     /// Its value.
-    #[xdr(max = XATTR_BYTES_MAX)]
     pub value: Bytes,
+}
+
+impl Decode for GetXattrResult {
+    /// Linux 6.1 leaves in the padding what was in its memory.
+    fn decode(from: &mut Decoder) -> xdr::Result<Self> {
+        Ok(Self { value: from.opaque_padded_anyhow(XATTR_BYTES_MAX)? })
+    }
+}
+
+impl Encode for GetXattrResult {
+    fn encode(&self, to: &mut Encoder) {
+        to.opaque(&self.value);
+    }
 }

@@ -69,13 +69,24 @@ impl Mount {
         };
         let _ = tree.notifier.set(session.notifier());
         let (sender, ended) = watch::channel(None);
+        let mut served = session.spawn().map_err(failed)?;
         let thread = std::thread::Builder::new().name("fuse".into());
-        let served = thread.spawn(move || {
-            let outcome = session.run().map_err(|error| error.to_string());
+        let awaited = thread.spawn(move || {
+            let end = std::mem::replace(&mut served.guard, std::thread::spawn(|| Ok(())));
+            let outcome = match end.join() {
+                Ok(Ok(())) => {
+                    // It has been unmounted. When it is dropped the library would unmount the directory once more, which may
+                    // be something else's by now.
+                    std::mem::forget(served);
+                    Ok(())
+                }
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err("its thread ended".to_owned()),
+            };
             // Whoever wants to know waits for it; nobody need.
             let _ = sender.send(Some(outcome));
         });
-        served.map_err(failed)?;
+        awaited.map_err(failed)?;
         Ok(Self { directory, client, ended })
     }
 

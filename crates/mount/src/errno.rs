@@ -12,7 +12,9 @@ pub(crate) fn of(error: Error) -> Errno {
     let errno = Errno::from_i32(error.raw_os_error());
     match &error {
         // An application can make little of it, so it is written down.
-        Error::Server { .. } | Error::Locked | Error::Usage(_) => tracing::debug!(%error, "refused"),
+        Error::Server { .. } | Error::Locked | Error::Usage(_) | Error::Unsupported { .. } => {
+            tracing::debug!(%error, "refused");
+        }
         _ => tracing::warn!(%error, "failed"),
     }
     errno

@@ -37,7 +37,7 @@ impl Tree {
         let names = match inode.object.list_xattrs().await {
             Ok(names) => names,
             // An object without any and a server without any look alike to programs that copy.
-            Err(client::Error::Unsupported { .. }) => Vec::new(),
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Vec::new(),
             Err(error) => return Err(errno::of(error)),
         };
         Ok(names.iter().flat_map(|name| [PREFIX, name, b"\0"].concat()).collect())

@@ -6,7 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use client::Version;
 
-use crate::fixture::{Fixture, in_both_versions, pattern};
+use crate::compared::pattern;
+use crate::fixture::{Fixture, in_both_versions};
 
 in_both_versions! {
     what_is_written_is_read_and_is_on_the_server

@@ -169,8 +169,3 @@ impl Drop for Mounted {
         }
     }
 }
-
-/// Bytes of which no two neighbouring words are the same.
-pub fn pattern(length: usize) -> Vec<u8> {
-    (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8).collect()
-}

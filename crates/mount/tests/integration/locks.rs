@@ -1,13 +1,12 @@
 //! Locks between processes, and between mounts.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
 use client::Version;
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
+use crate::compared::flocks::{exclude_each_other, show_what_was_written};
 use crate::fixture::{Fixture, in_both_versions};
 
 in_both_versions! {
@@ -24,20 +23,7 @@ fn open(path: &std::path::Path) -> File {
 fn a_file_that_is_locked_on_one_mount_is_locked_on_the_other(version: Version) {
     let fixture = Fixture::new();
     let (one, two) = (fixture.mount(version), fixture.mount(version));
-    fs::write(one.path("file"), "x").unwrap();
-    let (first, second) = (open(&one.path("file")), open(&two.path("file")));
-    flock(&first, FlockOperation::NonBlockingLockExclusive).unwrap();
-    assert_eq!(flock(&second, FlockOperation::NonBlockingLockShared), Err(Errno::AGAIN));
-    flock(&first, FlockOperation::Unlock).unwrap();
-    flock(&second, FlockOperation::NonBlockingLockShared).unwrap();
-    flock(&first, FlockOperation::NonBlockingLockShared).unwrap();
-    assert_eq!(flock(&first, FlockOperation::NonBlockingLockExclusive), Err(Errno::AGAIN));
-    let third = open(&one.path("file"));
-    assert_eq!(
-        flock(&third, FlockOperation::NonBlockingLockExclusive),
-        Err(Errno::AGAIN),
-        "another open file"
-    );
+    exclude_each_other(&one.path("file"), &two.path("file"));
 }
 
 fn closing_a_file_gives_its_lock_up(version: Version) {
@@ -54,24 +40,7 @@ fn closing_a_file_gives_its_lock_up(version: Version) {
 fn a_lock_shows_what_was_written_under_it_before(version: Version) {
     let fixture = Fixture::new();
     let (one, two) = (fixture.mount(version), fixture.mount(version));
-    fs::write(one.path("file"), "00000000").unwrap();
-    let (first, second) = (open(&one.path("file")), open(&two.path("file")));
-    let read = |file: &File| {
-        let mut data = [0; 8];
-        file.read_exact_at(&mut data, 0).unwrap();
-        String::from_utf8(data.to_vec()).unwrap()
-    };
-    assert_eq!((read(&first), read(&second)), ("00000000".into(), "00000000".into()));
-    for round in 1..=10 {
-        let (writer, reader) = if round % 2 == 0 { (&first, &second) } else { (&second, &first) };
-        let text = format!("{round:08}");
-        flock(writer, FlockOperation::LockExclusive).unwrap();
-        writer.write_all_at(text.as_bytes(), 0).unwrap();
-        flock(writer, FlockOperation::Unlock).unwrap();
-        flock(reader, FlockOperation::LockShared).unwrap();
-        assert_eq!(read(reader), text);
-        flock(reader, FlockOperation::Unlock).unwrap();
-    }
+    show_what_was_written(&one.path("file"), &two.path("file"));
 }
 
 fn a_process_that_waits_for_a_lock_can_be_killed(version: Version) {

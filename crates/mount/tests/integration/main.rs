@@ -10,6 +10,8 @@
 
 mod appends;
 mod coherence;
+#[path = "../compared/mod.rs"]
+mod compared;
 mod files;
 #[allow(dead_code, reason = "the coherence checker has it, too")]
 mod fixture;
@@ -21,4 +23,5 @@ mod posix;
 mod range_locks;
 mod sparse;
 mod sys;
+mod unmounting;
 mod xattrs;

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use client::Version;
 
-use crate::fixture::{Fixture, in_both_versions, pattern};
-use crate::other_process::OtherProcess;
+use crate::compared::pattern;
+use crate::compared::processes::{LENGTH, share_memory};
+use crate::fixture::{Fixture, in_both_versions};
 use crate::sys;
 
 in_both_versions! {
@@ -16,8 +17,6 @@ in_both_versions! {
     a_mapping_shows_what_another_mount_has_written_once_the_file_is_opened_again
 }
 
-const LENGTH: usize = 3 * 4096 + 100;
-
 fn open(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
@@ -25,23 +24,7 @@ fn open(path: &Path) -> File {
 fn processes_that_have_a_file_mapped_share_it(version: Version) {
     let fixture = Fixture::new();
     let mounted = fixture.mount(version);
-    let path = mounted.path("file");
-    fs::write(&path, vec![0; LENGTH]).unwrap();
-    let (file, mut other) = (open(&path), OtherProcess::start(&path));
-    let mut mine = sys::map_writable(&file, LENGTH);
-    mine[5000] = 11;
-    assert_eq!(other.mapped(5000), 11);
-    other.set_mapped(LENGTH - 1, 22);
-    assert_eq!(mine[LENGTH - 1], 22);
-    // Written and mapped, it is the same file.
-    file.write_all_at(&[33], 100).unwrap();
-    assert_eq!((mine[100], other.mapped(100)), (33, 33));
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, 5000).unwrap();
-    assert_eq!(byte, [11]);
-    mine.flush().unwrap();
-    let there = fs::read(fixture.export().join("file")).unwrap();
-    assert_eq!((there[100], there[5000], there[LENGTH - 1]), (33, 11, 22), "what the other wrote, too");
+    share_memory(&mounted.path("file"), &fixture.export().join("file"));
 }
 
 fn what_was_written_to_a_mapping_is_on_the_server_when_the_file_is_closed(version: Version) {

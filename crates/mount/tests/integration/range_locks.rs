@@ -7,8 +7,9 @@ use client::Version;
 use nix::errno::Errno;
 use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
 
+use crate::compared::processes::lock_each_other_out;
 use crate::fixture::{Fixture, in_both_versions};
-use crate::other_process::{OtherProcess, lock, test};
+use crate::other_process::{OtherProcess, lock};
 
 in_both_versions! {
     processes_of_one_mount_lock_each_other_out
@@ -34,34 +35,6 @@ fn processes_of_two_mounts_lock_each_other_out(version: Version) {
     let fixture = Fixture::new();
     let (one, two) = (fixture.mount(version), fixture.mount(version));
     lock_each_other_out(&one.path("file"), &two.path("file"));
-}
-
-fn lock_each_other_out(ours: &Path, theirs: &Path) {
-    fs::write(ours, "x").unwrap();
-    let file = open(ours);
-    let mut other = OtherProcess::start(theirs);
-    other.lock((F_WRLCK, 10, 10)).unwrap();
-    for (wanted, granted) in [
-        ((F_RDLCK, 0, 10), true),
-        ((F_RDLCK, 19, 1), false),
-        ((F_WRLCK, 0, 11), false),
-        ((F_WRLCK, 20, 0), true),
-    ] {
-        let outcome = lock(&file, wanted, false);
-        assert_eq!(outcome, if granted { Ok(()) } else { Err(Errno::EAGAIN) }, "{wanted:?}");
-    }
-    assert_eq!(test(&file, (F_WRLCK, 0, 15)), Ok(Some((F_WRLCK, 10, 10))));
-    assert_eq!(test(&file, (F_WRLCK, 0, 10)), Ok(None));
-    assert_eq!(other.lock((F_RDLCK, 1_000_000, 1)), Err(Errno::EAGAIN), "to the end of the file");
-    // The middle goes, and both ends stay.
-    other.lock((F_UNLCK, 13, 4)).unwrap();
-    lock(&file, (F_WRLCK, 13, 4), false).unwrap();
-    assert_eq!(lock(&file, (F_RDLCK, 12, 1), false), Err(Errno::EAGAIN));
-    assert_eq!(lock(&file, (F_RDLCK, 17, 1), false), Err(Errno::EAGAIN));
-    // Exclusive becomes shared.
-    other.lock((F_RDLCK, 10, 3)).unwrap();
-    lock(&file, (F_RDLCK, 10, 3), false).unwrap();
-    assert_eq!(other.lock((F_WRLCK, 10, 3)), Err(Errno::EAGAIN));
 }
 
 fn a_process_that_waits_has_the_lock_when_the_other_ends(version: Version) {

@@ -3,6 +3,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
+#[path = "../support/mounted.rs"]
+mod mounted;
 mod processes;
 #[path = "../support/random.rs"]
 mod random;
@@ -13,3 +15,4 @@ mod steps;
 mod subject;
 #[path = "../../../mount/tests/integration/sys.rs"]
 mod sys;
+mod walk;

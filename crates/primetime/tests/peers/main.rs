@@ -1,13 +1,36 @@
-//! The client library against servers that nobody here wrote: the kernel's, in a guest, and NFS-Ganesha.
+//! The client library, the mount and the commands against servers that nobody here wrote: the kernel's, in a guest, and NFS-Ganesha.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod commands;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../../mount/tests/compared/mod.rs"]
+mod compared;
 #[allow(dead_code, reason = "a part is for the benchmark")]
 #[path = "../support/foreign/mod.rs"]
 mod foreign;
+#[path = "../support/mounted.rs"]
+mod mounted;
+mod mounts;
+#[allow(dead_code, reason = "a part is for tests of its own")]
+#[path = "../../../mount/tests/integration/other_process.rs"]
+mod other_process;
+#[path = "../support/random.rs"]
+mod random;
 mod restart;
 mod sharing;
+#[path = "../mount/steps.rs"]
+mod steps;
+#[path = "../mount/subject.rs"]
+mod subject;
+#[path = "../../../mount/tests/integration/sys.rs"]
+mod sys;
+#[allow(dead_code, reason = "as above")]
+#[path = "../commands/tree.rs"]
+mod tree;
 mod trees;
+#[path = "../mount/walk.rs"]
+mod walk;
 mod work;
 
 use std::future::Future;
@@ -17,11 +40,17 @@ use client::{Client, Options, ProgramPorts, Url, Version};
 use foreign::Place;
 use foreign::ganesha::Ganesha;
 use foreign::knfsd::Knfsd;
+use mounted::can_mount;
 use netlab::guest::Lab;
 
-const TIME_LIMIT: Duration = Duration::from_secs(240);
+const TIME_LIMIT: Duration = Duration::from_secs(400);
 
 impl Place {
+    fn url(&self, path: &str, version: Version) -> String {
+        let Self { host, port, mount_port, path: export } = self;
+        format!("nfs://{host}:{port}{export}{path}?version={version}&mountport={mount_port}")
+    }
+
     async fn client(&self, version: Version) -> Client {
         self.client_with(version, |_| {}).await
     }
@@ -35,6 +64,16 @@ impl Place {
     }
 }
 
+/// A server of others, and what of `docs/mount.md` it has.
+#[derive(Clone, Copy)]
+struct Foreign {
+    place: Place,
+    /// Over NFSv4.2.
+    xattrs: bool,
+    /// Those of symbolic links can be set.
+    times_of_links: bool,
+}
+
 /// Runs `work` in the network of the lab.
 fn inside<F: Future<Output = ()>>(lab: &Lab, work: impl FnOnce() -> F + Send) {
     lab.inside(|| {
@@ -43,6 +82,24 @@ fn inside<F: Future<Output = ()>>(lab: &Lab, work: impl FnOnce() -> F + Send) {
         runtime.block_on(work());
     })
     .unwrap();
+}
+
+/// All versions at once: each has files of its own.
+fn mounts_and_commands(lab: &Lab, server: Foreign) {
+    let work = || {
+        std::thread::scope(|scope| {
+            if can_mount() {
+                scope.spawn(|| mounts::list_large_directories(server));
+                for version in Version::ALL {
+                    scope.spawn(move || mounts::are_as_a_local_directory(server, version));
+                }
+            }
+            for version in Version::ALL {
+                scope.spawn(move || commands::do_what_they_do_here(server, version));
+            }
+        });
+    };
+    lab.inside(work).unwrap();
 }
 
 #[test]
@@ -59,6 +116,9 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
             sharing::two_clients_see_each_other(&server.place(), version).await;
             trees::are_what_they_were_made_of(&server.place(), version).await;
         }
+    });
+    mounts_and_commands(&lab, Foreign { place: server.place(), xattrs: false, times_of_links: false });
+    inside(&lab, async || {
         for version in [Version::V3, Version::V4_2] {
             restart::files_outlive_the_server(&server.place(), version, || server.kill_and_restart()).await;
         }
@@ -75,6 +135,9 @@ fn linux_serves_everything_that_the_client_asks_for() {
             sharing::two_clients_see_each_other(&server.place(), version).await;
             trees::are_what_they_were_made_of(&server.place(), version).await;
         }
+    });
+    mounts_and_commands(&lab, Foreign { place: server.disk(), xattrs: true, times_of_links: true });
+    inside(&lab, async || {
         for version in [Version::V3, Version::V4_2] {
             restart::files_outlive_the_server(&server.place(), version, || server.restart()).await;
         }

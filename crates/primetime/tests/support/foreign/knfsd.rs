@@ -19,7 +19,7 @@ pub(crate) struct Knfsd {
 }
 
 impl Knfsd {
-    /// Serves an empty directory, in memory, for so long at most.
+    /// Serves an empty directory, in memory, and an ext4 file system, for so long at most.
     pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Self {
         let options = GuestOptions {
             name: "knfsd".into(),
@@ -36,6 +36,11 @@ impl Knfsd {
 
     pub(crate) fn place(&self) -> Place {
         Place { host: self.host, port: 2049, mount_port: 20048, path: "/" }
+    }
+
+    /// An ext4 file system.
+    pub(crate) fn disk(&self) -> Place {
+        Place { path: "/disk", ..self.place() }
     }
 
     /// Ends the server, which forgets what it knew, and starts it again.

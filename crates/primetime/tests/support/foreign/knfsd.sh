@@ -13,6 +13,13 @@ echo 10 >/proc/fs/nfsd/nfsv4gracetime
 printf '[exports]\nrootdir=/mnt/export\n' >/run/nfs.conf
 mount --bind /run/nfs.conf /etc/nfs.conf
 exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=0 '*:/'
+# A file system with extended attributes, and with positions in directories that use all bits.
+modprobe loop
+truncate -s 512M /run/disk
+mkfs.ext4 -q /run/disk || exit 1
+mkdir /mnt/export/disk
+mount -o loop /run/disk /mnt/export/disk
+exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=1 '*:/disk'
 rpc.mountd --port 20048
 # As on a machine with more memory.
 echo 1048576 >/proc/fs/nfsd/max_block_size

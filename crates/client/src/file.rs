@@ -328,6 +328,9 @@ impl OpenFile {
         let mut state = open.node.state.lock();
         state.opens.retain(|file| file.strong_count() > 0);
         state.opens.push(Arc::downgrade(&open));
+        if open.writable {
+            state.write_habit.opened();
+        }
         drop(state);
         if open.v4.lock().ahead.is_some() {
             nfs4::expire_lock_ahead(&open);

@@ -1,12 +1,14 @@
-//! What the first thing was that was done with an object each time it was opened: a lock that always follows may be asked
-//! for with the open itself. Pure.
+//! What is usually done with an object, and so what is asked for along with an open of it. Pure.
 
 use std::ops::Range;
 
 /// How often in a row the same lock must have come first before it is expected.
 const STREAK_MIN: u8 = 2;
 
-/// The first acts of the opens of one object.
+/// How many opens for writing it takes at most until a delegation for writing is asked for.
+const PATIENCE_MAX: u8 = 64;
+
+/// The first acts of the opens of one object: a lock that always follows may be asked for with the open itself.
 #[derive(Debug, Default)]
 pub(crate) struct LockHabit {
     last: Option<(Range<u64>, bool)>,
@@ -29,9 +31,59 @@ impl LockHabit {
     }
 }
 
+/// The opens for writing of one object: who opens it so again and again, with nobody else about, is served by a delegation. One
+/// that is used once costs a request more, and one that others want at once costs them a recall.
+#[derive(Debug)]
+pub(crate) struct WriteHabit {
+    opens: u8,
+    /// How many must have come with nobody else in between.
+    patience: u8,
+}
+
+impl Default for WriteHabit {
+    fn default() -> Self {
+        Self { opens: 0, patience: 1 }
+    }
+}
+
+impl WriteHabit {
+    /// It was opened for writing.
+    pub(crate) fn opened(&mut self) {
+        self.opens = self.opens.saturating_add(1);
+    }
+
+    /// Somebody else has wanted it.
+    pub(crate) fn recalled(&mut self) {
+        self.opens = 0;
+        self.patience = (self.patience * 2).min(PATIENCE_MAX);
+    }
+
+    /// It will be opened for writing again, as far as one can tell.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.opens >= self.patience
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_writes_again_and_again_is_expected_to_and_less_so_the_more_often_others_come() {
+        let mut habit = WriteHabit::default();
+        assert!(!habit.goes_on());
+        habit.opened();
+        assert!(habit.goes_on());
+        for needed in [2, 4, 8, 16, 32, 64, 64, 64] {
+            habit.recalled();
+            (1..needed).for_each(|_| habit.opened());
+            assert!(!habit.goes_on());
+            habit.opened();
+            assert!(habit.goes_on());
+        }
+        (0..1000).for_each(|_| habit.opened());
+        assert!(habit.goes_on());
+    }
 
     #[test]
     fn a_lock_is_expected_when_it_came_first_twice_in_a_row() {

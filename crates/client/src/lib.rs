@@ -106,7 +106,7 @@ pub use listing::ReadDir;
 pub use lock::{Conflict, LockKind};
 pub use object::{Entries, Object, Position, Remembered, Special};
 pub use open::OpenOptions;
-pub use options::{AttributeTimeouts, LookupCache, Options, ProgramPorts, Version, Waits};
+pub use options::{AttributeTimeouts, LookupCache, Options, ProgramPorts, Version, Waits, WriteDelegations};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};
 pub use tree::{Descend, Location, Progress, TreeEntry, TreeFailure, TreeOptions, TreeProgress, TreeReport};
 pub use url::{DEFAULT_PORT, Url, UrlError};

@@ -202,6 +202,9 @@ impl OpenFile {
     /// Gives a range back.
     pub(crate) async fn unlock(self: &Arc<Self>, range: &impl RangeBounds<u64>) -> Result<()> {
         let range = absolute(range)?;
+        if self.unlock_unseen(&range) {
+            return Ok(());
+        }
         // Whoever takes the lock next must find the data at the server.
         let flushed = if self.has_pending() { self.flush().await } else { Ok(()) };
         let unlocked = match self.gave_up_lost_locks().await {
@@ -209,6 +212,21 @@ impl OpenFile {
             false => self.unlock_range(&range).await,
         };
         unlocked.and(flushed)
+    }
+
+    /// True when nobody but this client knows of the lock, nor of the data: a delegation for writing is held, and with it they
+    /// go to the server before anybody gets the lock. What went wrong with them, sync and close tell.
+    fn unlock_unseen(&self, range: &Range<u64>) -> bool {
+        let mut state = self.node.state.lock();
+        let v4 = self.v4.lock();
+        if v4.lost_locks || v4.lock.is_some() || !state.is_write_delegated() {
+            return false;
+        }
+        state.locks.remove(self.id, range);
+        if let Some(writer) = &self.writer {
+            writer.note_unlocked();
+        }
+        true
     }
 
     /// The server has taken the locks away, which the caller is to be told when it gives them up.
@@ -239,16 +257,20 @@ impl OpenFile {
     }
 
     async fn unlock_at_server(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
-        let _gate = self.until_server_locks(false).await?;
+        // With the gate in any case: no delegation goes back meanwhile, with which the server would be told of the lock once more.
+        let _gate = match self.until_server_locks(false).await? {
+            Some(gate) => gate,
+            None => Arc::clone(&self.node.gate).lock_owned().await,
+        };
         if self.unlock_alone(range) {
             return Ok(());
         }
-        let last = {
-            let mut state = self.node.state.lock();
-            state.locks.remove(self.id, range);
-            state.locks.holds_nothing(self.id)
-        };
-        self.shared.protocol().unlock(self, range.start, length(range), last).await
+        let last = self.node.state.lock().locks.holds_nothing_but(self.id, range);
+        let unlocked = self.shared.protocol().unlock(self, range.start, length(range), last).await;
+        // Not before the server has given it up: a delegation would grant it to another of our files, and the server refuse to
+        // take that over.
+        self.node.state.lock().locks.remove(self.id, range);
+        unlocked
     }
 
     /// True when that was all: nothing is held there, or the server does not know of it.

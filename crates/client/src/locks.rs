@@ -76,6 +76,11 @@ impl LockTable {
     pub(crate) fn holds_nothing(&self, owner: u64) -> bool {
         self.of(owner).next().is_none()
     }
+
+    /// True when all that the owner holds is in `range`.
+    pub(crate) fn holds_nothing_but(&self, owner: u64, range: &Range<u64>) -> bool {
+        self.of(owner).all(|lock| range.start <= lock.range.start && lock.range.end <= range.end)
+    }
 }
 
 fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {

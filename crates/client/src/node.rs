@@ -13,7 +13,7 @@ use crate::attributes::{Access, Attributes, Time};
 use crate::cache::{DataKey, Known};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
-use crate::habit::LockHabit;
+use crate::habit::{LockHabit, WriteHabit};
 use crate::locks::LockTable;
 use crate::nfs4::{Delegation, Lease, ServerOpen};
 use crate::writer::Writer;
@@ -49,6 +49,7 @@ pub(crate) struct NodeState {
     pub(crate) writes: u64,
     pub(crate) locks: LockTable,
     pub(crate) habit: LockHabit,
+    pub(crate) write_habit: WriteHabit,
     /// Files that are open.
     pub(crate) opens: Vec<Weak<OpenFile>>,
     /// What those that are open for writing have written.
@@ -69,6 +70,7 @@ impl Node {
             writes: 0,
             locks: LockTable::default(),
             habit: LockHabit::default(),
+            write_habit: WriteHabit::default(),
             opens: Vec::new(),
             writer: Weak::new(),
             delegation: None,
@@ -103,6 +105,12 @@ impl NodeState {
     /// As [`NodeState::is_delegated`], for writing: nobody else reads it either.
     pub(crate) fn is_write_delegated(&self) -> bool {
         self.is_delegated() && self.delegation.is_some_and(|delegation| delegation.write)
+    }
+
+    /// The delegation for writing that is held, on its way back or not; nobody else changes the object until it is.
+    pub(crate) fn held_for_writing(&self) -> Option<[u8; 12]> {
+        let held = self.delegation.filter(|delegation| delegation.write)?;
+        self.lease.holds(held.epoch, Instant::now()).then_some(held.state_id.other)
     }
 
     /// True while locks of this kind are ours to grant: under a delegation for reading others may hold shared locks that the

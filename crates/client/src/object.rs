@@ -38,6 +38,8 @@ pub struct Remembered {
     pub believed_for: Duration,
     /// A delegation is held: they are right until the [`crate::Watcher`] hears that it is returning.
     pub delegated: bool,
+    /// The delegation is one for writing.
+    pub write_delegated: bool,
 }
 
 /// Something to make that is no regular file.
@@ -90,7 +92,8 @@ impl Object {
             true => Duration::MAX,
             false => state.known.believed_for(Instant::now()),
         };
-        Some(Remembered { attributes, believed_for, delegated })
+        let write_delegated = state.is_write_delegated();
+        Some(Remembered { attributes, believed_for, delegated, write_delegated })
     }
 
     /// Counts how often the content may have changed without this client's knowing what to: what was read under

@@ -119,6 +119,19 @@ impl Default for Waits {
     }
 }
 
+/// Which opens for writing ask for a delegation. One saves opens, locks and unlocks until somebody else wants the file, and then
+/// costs that one a recall; given back unused it has cost a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WriteDelegations {
+    /// None.
+    #[default]
+    Never,
+    /// Those of files that this client has opened for writing before, the more often the more often others wanted them.
+    Likely,
+    /// All.
+    Always,
+}
+
 /// Which answers to looking up a name are remembered (`lookupcache`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LookupCache {
@@ -163,6 +176,8 @@ pub struct Options {
     pub lock_port: Option<u16>,
     /// Ask for delegations (NFSv4.1).
     pub delegations: bool,
+    /// Which opens for writing ask for a delegation, where any do (NFSv4.1).
+    pub write_delegations: WriteDelegations,
     /// Ask for a lock with the open itself where the same lock has followed on the last opens of the file (NFSv4.1). It saves a
     /// round trip. Until the file takes it, some milliseconds at most, others are refused that lock.
     pub lock_with_open: bool,
@@ -205,6 +220,7 @@ impl Default for Options {
             mount_port: None,
             lock_port: None,
             delegations: true,
+            write_delegations: WriteDelegations::default(),
             lock_with_open: true,
             waits: Waits::default(),
             uid: rustix::process::geteuid().as_raw(),

@@ -280,6 +280,14 @@ impl Protocol {
         dispatch!(self, unlock(file, offset, length, last))
     }
 
+    /// As [`Protocol::before_change`], by a file that is open for it: a delegation for writing allows that.
+    pub(crate) async fn before_change_by_file(&self, node: &Arc<Node>) -> Result<()> {
+        match self {
+            Self::V3(_) => Ok(()),
+            Self::V4(mount) => mount.before_change_by_file(node).await,
+        }
+    }
+
     /// An object is about to be changed in a way that a delegation of ours does not allow: gives it back first.
     pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
         match self {

@@ -28,6 +28,11 @@ impl OpenFile {
         self.check_not_lost()?;
         let mut range = offset..end;
         self.note_use(None);
+        if self.shared.options.data_cache
+            && let Some(data) = self.node.writer().and_then(|writer| writer.read(&range))
+        {
+            return Ok(data);
+        }
         self.node.write_out_overlapping(&range).await;
         if !self.shared.options.data_cache {
             return self.read_through(range).await;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::options::{AttributeTimeouts, LookupCache, Options, Version};
+use crate::options::{AttributeTimeouts, LookupCache, Options, Version, WriteDelegations};
 use crate::url::UrlError;
 
 type Set = fn(&str, &mut Options) -> Result<(), String>;
@@ -71,6 +71,9 @@ static DEFINITIONS: &[Definition] = &[
     definition("mountport", &[], |v, o| number(v, 1, 65_535).map(|n| o.mount_port = Some(n as u16))),
     definition("lockport", &[], |v, o| number(v, 1, 65_535).map(|n| o.lock_port = Some(n as u16))),
     definition("delegations", &[], |v, o| flag(v).map(|on| o.delegations = on)),
+    definition("write_delegations", &[], |v, o| {
+        write_delegations(v).map(|wanted| o.write_delegations = wanted)
+    }),
     definition("uid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.uid = n as u32)),
     definition("gid", &[], |v, o| number(v, 0, u64::from(u32::MAX)).map(|n| o.gid = n as u32)),
     definition("cache", &[], |v, o| flag(v).map(|on| o.data_cache = on)),
@@ -183,6 +186,15 @@ fn transfer_bytes(text: &str) -> Result<u32, String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     number(text, 0, SECONDS_MAX).map(Duration::from_secs)
+}
+
+fn write_delegations(text: &str) -> Result<WriteDelegations, String> {
+    match text {
+        "never" => Ok(WriteDelegations::Never),
+        "likely" => Ok(WriteDelegations::Likely),
+        "always" => Ok(WriteDelegations::Always),
+        other => Err(format!("`{other}` is neither never, likely nor always")),
+    }
 }
 
 fn flag(text: &str) -> Result<bool, String> {

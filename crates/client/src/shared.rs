@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::attributes::{Access, Attributes, SetAttributes};
-use crate::cache::{DataCache, NameCache};
+use crate::cache::{DataCache, DataKey, NameCache};
 use crate::error::{Error, Result, Status};
 use crate::file::OpenFile;
 use crate::node::{Node, NodeTable};
@@ -21,6 +21,7 @@ use crate::server::Server;
 use crate::tap::Tap;
 use crate::walk::Named;
 use crate::watcher::Watcher;
+use crate::writeback::Chunk;
 use crate::writer::Writer;
 use crate::{budget, permission};
 
@@ -171,6 +172,16 @@ impl Shared {
         alone
     }
 
+    /// As [`Shared::learn_effect`], of data that were written while nobody else could change the file.
+    pub(crate) fn learn_lone_write(&self, node: &Node, effect: Effect, asked: Instant) {
+        let mut state = node.state.lock();
+        let now = Instant::now();
+        state.changed = Some(now);
+        if let Effect::Around { after, .. } = effect {
+            state.known.learn_lone_change(after, (asked, now), &self.options.attribute_timeouts);
+        }
+    }
+
     /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.
     pub(crate) async fn attributes(self: &Arc<Self>, node: &Arc<Node>) -> Result<Attributes> {
         // Times and size are the server's to say: it must have what was written.
@@ -211,7 +222,10 @@ impl Shared {
     ) -> Result<()> {
         self.check_writable()?;
         self.settle(node).await;
-        self.protocol().before_change(node).await?;
+        match file {
+            Some(_) => self.protocol().before_change_by_file(node).await?,
+            None => self.protocol().before_change(node).await?,
+        }
         let asked = Instant::now();
         let effect = self.protocol().set_attributes(&node.handle, set, file.map(|file| &**file)).await?;
         self.learn_effect(node, effect, asked);
@@ -265,6 +279,22 @@ impl Shared {
             state.data_key(node.key)
         };
         self.data.lock().remove(key, range);
+    }
+
+    /// What was `sent` has taken the place of what was cached, and as much as has `arrived` is cached, unless the content was
+    /// voided since it was sent, when its place was `place`.
+    pub(crate) fn keep_written(&self, node: &Node, place: DataKey, sent: &Chunk, arrived: Option<&Chunk>) {
+        self.forget_data(node, sent.range());
+        let Some(arrived) = arrived.filter(|_| self.options.data_cache) else { return };
+        if node.state.lock().data_key(node.key) != place {
+            return;
+        }
+        let mut data = self.data.lock();
+        let mut at = arrived.range().start;
+        for piece in &arrived.pieces {
+            data.insert(place, at, piece);
+            at += piece.len() as u64;
+        }
     }
 }
 

@@ -238,7 +238,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::options::{AttributeTimeouts, LookupCache, Version};
+    use crate::options::{AttributeTimeouts, LookupCache, Version, WriteDelegations};
 
     fn parse(text: &str) -> Result<Url, UrlError> {
         text.parse()
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_field_it_names() {
         let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2&acdirmin=3\
-                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0";
+                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0&write_delegations=always";
         let options = parse(text).unwrap().options();
         assert_eq!(options.versions, [Version::V3]);
         assert_eq!((options.connections, options.read_bytes_max, options.write_bytes_max), (4, 65536, 32768));
@@ -265,6 +265,7 @@ mod tests {
         assert_eq!((timeouts.file_min.as_secs(), timeouts.file_max.as_secs()), (1, 2));
         assert_eq!((timeouts.directory_min.as_secs(), timeouts.directory_max.as_secs()), (3, 4));
         assert!(options.read_only && !options.delegations && !options.data_cache);
+        assert_eq!(options.write_delegations, WriteDelegations::Always);
         assert_eq!((options.mount_port, options.uid, options.gid), (Some(635), 7, 8));
         assert_eq!(options.readahead_bytes_max, 0);
         let fixed = parse("nfs://h/?actimeo=9").unwrap().options().attribute_timeouts;

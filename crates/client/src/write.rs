@@ -76,6 +76,11 @@ impl OpenFile {
         self.writer.as_ref().is_some_and(|writer| writer.has_pending() || writer.has_error(self.id))
     }
 
+    /// See [`Writer::losses`].
+    pub(crate) fn losses(&self) -> u64 {
+        self.writer.as_ref().map_or(0, |writer| writer.losses())
+    }
+
     async fn write_through(self: &Arc<Self>, offset: u64, data: &Bytes) -> Result<()> {
         // What others wrote there before must not come after, not even when the server has lost it.
         self.shared.settle(&self.node).await;

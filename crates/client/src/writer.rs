@@ -2,7 +2,7 @@
 //! is decided by [`Writeback`], and sent here.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -35,6 +35,10 @@ pub(crate) struct Writer {
     settling: AtomicUsize,
     /// Data were taken since the last look at files whose data wait for too long.
     grown: AtomicBool,
+    /// A lock was given up that nobody else knows of, and what was written under it may not be at the server yet.
+    unlocked: AtomicBool,
+    /// How often the delegation was lost then: what was on its way is not sent again.
+    losses: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -55,6 +59,8 @@ impl Writer {
             flushing: AtomicUsize::new(0),
             settling: AtomicUsize::new(0),
             grown: AtomicBool::new(false),
+            unlocked: AtomicBool::new(false),
+            losses: AtomicU64::new(0),
         }
     }
 
@@ -76,6 +82,31 @@ impl Writer {
     /// True when data of `range` are not at the server yet.
     pub(crate) fn is_pending(&self, range: &Range<u64>) -> bool {
         self.state.lock().writeback.is_pending(range)
+    }
+
+    /// The data of `range`, when none of it is at the server yet.
+    pub(crate) fn read(&self, range: &Range<u64>) -> Option<Bytes> {
+        self.state.lock().writeback.read(range)
+    }
+
+    /// A lock was given up under a delegation, and what was written under it is left to be sent later.
+    pub(crate) fn note_unlocked(&self) {
+        let writeback = &self.state.lock().writeback;
+        self.unlocked.store(writeback.has_unwritten(), Ordering::SeqCst);
+    }
+
+    /// The delegation is lost. Others may have had the locks since that were given up under it, so what was written under them
+    /// must not come after what they wrote.
+    pub(crate) fn lose_delegation(&self) {
+        if self.unlocked.swap(false, Ordering::SeqCst) {
+            self.losses.fetch_add(1, Ordering::SeqCst);
+            self.update(|writeback| writeback.lose_unsent(&Error::Revoked));
+        }
+    }
+
+    /// How often data were lost so.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses.load(Ordering::SeqCst)
     }
 
     /// The end of the data that are not at the server yet.
@@ -220,7 +251,10 @@ impl Writer {
 
     async fn send(self: &Arc<Self>, write: Write) {
         let asked = Instant::now();
-        let range = write.chunk.range();
+        let (alone, place) = {
+            let state = self.node.state.lock();
+            (state.held_for_writing(), state.data_key(self.node.key))
+        };
         let outcome = match self.file(write.writer) {
             Some(file) => self.shared.protocol().write(&file, &write.chunk, write.stable).await,
             None => Err(Error::Usage("the file was dropped with data that were not sent")),
@@ -231,8 +265,14 @@ impl Writer {
         });
         match outcome {
             Ok(reply) => {
-                self.shared.learn_effect(&self.node, reply.effect, asked);
-                self.shared.forget_data(&self.node, range);
+                let arrived = write.chunk.first(reply.count);
+                if alone.is_some() && self.node.state.lock().held_for_writing() == alone {
+                    self.shared.learn_lone_write(&self.node, reply.effect, asked);
+                    self.shared.keep_written(&self.node, place, &write.chunk, arrived.as_ref());
+                } else {
+                    self.shared.learn_effect(&self.node, reply.effect, asked);
+                    self.shared.forget_data(&self.node, write.chunk.range());
+                }
                 self.update(|writeback| {
                     writeback.written(write.id, reply.count, reply.committed, reply.verifier);
                 });
@@ -292,15 +332,18 @@ impl Writer {
 
     /// As [`Writer::update`], with permits of the budget for what the change adds.
     fn update_with(&self, units: usize, change: impl FnOnce(&mut Writeback)) {
-        let freed = {
+        let (freed, has_unwritten) = {
             let mut state = self.state.lock();
             state.units += units;
             change(&mut state.writeback);
             let needed = state.writeback.bytes().div_ceil(BUDGET_UNIT_BYTES);
             let freed = state.units.saturating_sub(needed);
             state.units -= freed;
-            freed
+            (freed, state.writeback.has_unwritten())
         };
+        if !has_unwritten {
+            self.unlocked.store(false, Ordering::SeqCst);
+        }
         self.shared.dirty_budget.add_permits(freed);
         self.progress.notify_waiters();
     }

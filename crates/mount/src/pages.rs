@@ -22,9 +22,10 @@ impl Pages {
         self.dispensable.store(mapped.is_ok(), Ordering::Relaxed);
     }
 
-    /// What the kernel is told of a file that is opened, for writing or not.
+    /// What the kernel is told of a file that is opened, for writing or not. Under a delegation for writing the mount changes it
+    /// itself.
     pub(crate) fn of(&self, object: &Object, writable: bool) -> FopenFlags {
-        let delegated = object.remembered().is_some_and(|known| known.delegated);
+        let delegated = object.remembered().is_some_and(|known| known.delegated && !known.write_delegated);
         match self.dispensable.load(Ordering::Relaxed) && (writable || !delegated) {
             true => FopenFlags::FOPEN_DIRECT_IO,
             false => FopenFlags::FOPEN_KEEP_CACHE,

@@ -126,6 +126,21 @@ impl Known {
         }
     }
 
+    /// As [`Known::learn_own_change`], while nobody else can change the object: what is cached stays as it is.
+    pub(crate) fn learn_lone_change(
+        &mut self,
+        after: Option<Attributes>,
+        (asked, now): (Instant, Instant),
+        timeouts: &AttributeTimeouts,
+    ) {
+        match after {
+            Some(after) if !self.is_confirmed_after(asked) => {
+                self.accept(after, (asked, now), timeouts, false);
+            }
+            Some(_) | None => self.doubt(now),
+        }
+    }
+
     /// A directory changed by a request of ours, which tells the change attribute before and after
     /// (`change_info4`, RFC 8881 §3.3.3), answered `now`.
     pub(crate) fn learn_change_info(&mut self, (atomic, before, after): (bool, u64, u64), now: Instant) {
@@ -269,6 +284,18 @@ mod tests {
         assert_eq!(known.epoch(), 2);
         known.learn(file(10), at(start), &timeouts);
         assert_eq!(known.epoch(), 3);
+    }
+
+    #[test]
+    fn a_change_while_nobody_else_can_make_one_keeps_the_epoch() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), at(start), &timeouts);
+        known.learn_lone_change(Some(file(7)), (start, start + 2 * S), &timeouts);
+        assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(7), 0));
+        known.learn_lone_change(Some(file(5)), (start + S, start + 3 * S), &timeouts);
+        assert!(known.certain().is_none(), "of two under way together the later is not known");
+        assert_eq!(known.epoch(), 0);
     }
 
     #[test]

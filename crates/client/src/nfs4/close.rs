@@ -34,8 +34,9 @@ impl Mount {
         let open = {
             let mut state = file.node.state.lock();
             let open = file.v4.lock().open.take();
+            let keeps = state.is_delegated() && state.parked.is_none();
             match open {
-                Some(open) if state.is_delegated() && state.parked.is_none() && !open.write => {
+                Some(open) if keeps && (!open.write || state.is_write_delegated()) => {
                     state.parked = Some(open);
                     None
                 }

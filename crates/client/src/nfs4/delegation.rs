@@ -34,6 +34,21 @@ impl Mount {
         self.return_delegation(node).await
     }
 
+    /// As [`Mount::before_change`], by a file that is open for it.
+    pub(crate) async fn before_change_by_file(&self, node: &Arc<Node>) -> Result<()> {
+        self.close_before(&node.handle).await;
+        self.return_in_the_way_of_writing(node).await
+    }
+
+    /// An object is about to be opened for writing, or changed by a file of ours that is: a delegation for reading is given
+    /// back first. One for writing is not in the way (RFC 8881 §10.4).
+    pub(crate) async fn return_in_the_way_of_writing(&self, node: &Arc<Node>) -> Result<()> {
+        if node.state.lock().is_write_delegated() {
+            return Ok(());
+        }
+        self.return_delegation(node).await
+    }
+
     /// Gives the delegation of an object back, if there is one, and waits until the server has it.
     pub(crate) async fn return_delegation(&self, node: &Arc<Node>) -> Result<()> {
         {
@@ -103,6 +118,9 @@ impl Core {
             match &mut state.delegation {
                 Some(delegation) if delegation.state_id.other == state_id.other => {
                     let again = std::mem::replace(&mut delegation.returning, true);
+                    if delegation.write {
+                        state.write_habit.recalled();
+                    }
                     drop(state);
                     if !again {
                         self.spawn_give_back(node);
@@ -230,6 +248,12 @@ impl Core {
                     Ok(Locking::Denied) | Err(_) => self.lose_locks(file),
                 }
             }
+        }
+        if delegation.write
+            && let Some(writer) = node.writer()
+        {
+            // Whoever wants the file must find at the server what was written by it (RFC 8881 §10.4.4).
+            writer.settle().await;
         }
         self.announce_return(node).await;
         let parked = node.state.lock().parked.take();

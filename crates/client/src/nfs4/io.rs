@@ -55,14 +55,30 @@ impl Mount {
 
     pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {
         let stable = if stable { StableHow::FileSync } else { StableHow::Unstable };
+        let losses = file.losses();
         let mut attempts = 0;
         loop {
-            let used = self.io_state(file).await?;
+            let used = self.write_state(file).await?;
+            if file.losses() != losses {
+                return Err(Error::Revoked);
+            }
             let args = WriteChunk { state_id: used.0, stable, chunk };
             match self.write_with(file, &args, used.1).await {
                 Err(error) => self.after_state_error(file, used, error, &mut attempts)?,
                 done => return done,
             }
+        }
+    }
+
+    /// As [`Mount::io_state`], or the delegation for writing: when the server has taken that away, data are not written that
+    /// were to be written under it.
+    async fn write_state(&self, file: &OpenFile) -> Result<(StateId, u64)> {
+        let (state_id, epoch) = self.io_state(file).await?;
+        let state = file.node.state.lock();
+        let delegation = state.delegation.filter(|held| held.epoch == epoch && state.is_write_delegated());
+        match delegation {
+            Some(held) if file.v4.lock().lock.is_none() => Ok((newest(held.state_id), epoch)),
+            _ => Ok((state_id, epoch)),
         }
     }
 

@@ -22,14 +22,17 @@ pub(super) const ATTEMPTS_MAX: u32 = 4;
 impl Core {
     /// The delegation of an object is gone, with the locks that the server was never told of.
     pub(super) fn lose_delegation(&self, node: &Node) {
-        let files = {
+        let (files, writer) = {
             let mut state = node.state.lock();
             if state.delegation.take().is_none() {
                 return;
             }
             state.known.doubt(Instant::now());
-            state.open_files()
+            (state.open_files(), state.writer.upgrade())
         };
+        if let Some(writer) = writer {
+            writer.lose_delegation();
+        }
         tracing::debug!("a delegation is lost");
         if let Some(watcher) = self.shared().and_then(|shared| shared.watcher.get().cloned()) {
             watcher.changed(node.key);

@@ -21,6 +21,7 @@ use crate::attributes::FileType;
 use crate::error::Result;
 use crate::node::Node;
 use crate::open::{OpenOptions, Opened, Outcome, check_type};
+use crate::options::WriteDelegations;
 use crate::protocol::Found;
 use crate::shared::Shared;
 
@@ -42,7 +43,7 @@ pub(crate) async fn open(
             }
         }
         if options.modifies() {
-            mount.return_delegation(node).await?;
+            mount.return_in_the_way_of_writing(node).await?;
         }
         mount.close_before(&node.handle).await;
     }
@@ -51,7 +52,8 @@ pub(crate) async fn open(
     let along = Along { read: prefetch.map(|prefetch| prefetch.count), lock: ahead.as_ref() };
     let owner = mount.core.owners.lock().take();
     let asked = Instant::now();
-    let sent = send_open(mount, (dir, name), options, owner, along).await;
+    let wish = wish(mount, options, remembered.as_deref());
+    let sent = send_open(mount, (dir, name), options, (owner, wish), along).await;
     let Answer { opened, described, lock, data, epoch } = match sent {
         Ok(answer) => answer,
         Err(error) => {
@@ -186,10 +188,10 @@ async fn send_open(
     mount: &Mount,
     (dir, name): (&Node, &Bytes),
     options: &OpenOptions,
-    owner: u64,
+    (owner, wish): (u64, u32),
     along: Along<'_>,
 ) -> Result<Answer> {
-    let args = open_args(name, options, owner, wish(mount, options));
+    let args = open_args(name, options, owner, wish);
     // Opening twice, as the same owner, is the same as once; an exclusive create is known by its verifier.
     let kind = Kind::repeatable(Operation::Open);
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
@@ -237,12 +239,20 @@ async fn send_open(
     Ok(Answer { opened, described, lock: state, data, epoch: results.epoch })
 }
 
-/// Whether a delegation is wanted.
-pub(super) fn wish(mount: &Mount, options: &OpenOptions) -> u32 {
-    match mount.core.options.delegations && !options.write {
-        true => share::WANT_READ_DELEGATION,
-        false => share::WANT_NO_DELEGATION,
+/// Which delegation is wanted with an open of what is known as `node`.
+pub(super) fn wish(mount: &Mount, options: &OpenOptions, node: Option<&Node>) -> u32 {
+    if !mount.core.options.delegations {
+        return share::WANT_NO_DELEGATION;
     }
+    if !options.write {
+        return share::WANT_READ_DELEGATION;
+    }
+    let wanted = match mount.core.options.write_delegations {
+        WriteDelegations::Never => false,
+        WriteDelegations::Likely => node.is_some_and(|node| node.state.lock().write_habit.goes_on()),
+        WriteDelegations::Always => true,
+    };
+    if wanted { share::WANT_WRITE_DELEGATION } else { share::WANT_NO_DELEGATION }
 }
 
 pub(super) fn read_open(results: &mut Results) -> Result<OpenResult> {

@@ -34,7 +34,7 @@ pub(crate) async fn open_object(
         }
     }
     if options.modifies() {
-        mount.return_delegation(node).await?;
+        mount.return_in_the_way_of_writing(node).await?;
     }
     mount.close_before(&node.handle).await;
     let owner = mount.core.owners.lock().take();
@@ -81,7 +81,7 @@ async fn send(
     let args = OpenArgs {
         create: None,
         claim: OpenClaim::Handle,
-        ..open_args(&Bytes::new(), options, owner, wish(mount, options))
+        ..open_args(&Bytes::new(), options, owner, wish(mount, options, Some(node)))
     };
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
     let mut results = mount

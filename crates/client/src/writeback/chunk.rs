@@ -66,8 +66,18 @@ impl Chunk {
         Some(Self { offset: start, length: (end - start) as u32, pieces })
     }
 
+    /// Copies what it has of `range` into `to`, which begins where the range does.
+    pub(super) fn copy(&self, range: &Range<u64>, to: &mut [u8]) {
+        let Some(part) = self.part(range) else { return };
+        let mut at = (part.offset - range.start) as usize;
+        for piece in &part.pieces {
+            to[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        }
+    }
+
     /// As [`Chunk::part`], by its first byte and count.
-    pub(super) fn first(&self, count: u32) -> Option<Self> {
+    pub(crate) fn first(&self, count: u32) -> Option<Self> {
         self.part(&(self.offset..self.offset + u64::from(count)))
     }
 

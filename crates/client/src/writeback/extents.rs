@@ -124,6 +124,13 @@ impl Extents {
         self.by_age.first().map(|(since, _)| *since)
     }
 
+    /// Copies what is there of `range` into `to`, which begins where the range does.
+    pub(super) fn copy(&self, range: &Range<u64>, to: &mut [u8]) {
+        for taken in self.touching(range) {
+            taken.chunk.copy(range, to);
+        }
+    }
+
     /// The age of the oldest that has bytes of `range`.
     pub(super) fn oldest_in(&self, range: &Range<u64>) -> Option<u64> {
         self.touching(range).map(|taken| taken.since).min()
@@ -172,7 +179,7 @@ impl Extents {
     }
 
     /// The parts of `range` in which there is nothing.
-    fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+    pub(super) fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut at = range.start;
         for taken in self.touching(range) {

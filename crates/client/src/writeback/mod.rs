@@ -7,7 +7,7 @@ mod extents;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 pub(crate) use self::chunk::Chunk;
 use self::extents::{Extents, Taken};
@@ -238,6 +238,46 @@ impl Writeback {
     /// True when there is an error to tell to that open file.
     pub(crate) fn has_error(&self, writer: u64) -> bool {
         self.errors.contains_key(&writer)
+    }
+
+    /// The data of `range`, when all of it waits or is under way.
+    pub(crate) fn read(&self, range: &Range<u64>) -> Option<Bytes> {
+        if range.is_empty() {
+            return None;
+        }
+        let mut under_way: Vec<_> = self
+            .in_flight
+            .values()
+            .map(|under_way| &under_way.taken.chunk)
+            .filter(|chunk| chunk.overlaps(range))
+            .collect();
+        under_way.sort_unstable_by_key(|chunk| chunk.offset);
+        for gap in self.dirty.gaps(range) {
+            let mut at = gap.start;
+            for chunk in under_way.iter().filter(|chunk| chunk.overlaps(&gap)) {
+                if chunk.offset > at {
+                    return None;
+                }
+                at = chunk.end();
+            }
+            if at < gap.end {
+                return None;
+            }
+        }
+        let mut data = BytesMut::zeroed((range.end - range.start) as usize);
+        // What waits is newer.
+        under_way.iter().for_each(|chunk| chunk.copy(range, &mut data));
+        self.dirty.copy(range, &mut data);
+        Some(data.freeze())
+    }
+
+    /// What was not sent yet is not sent any more; sync and close tell.
+    pub(crate) fn lose_unsent(&mut self, error: &Error) {
+        let lost = std::mem::take(&mut self.dirty);
+        self.bytes -= lost.bytes();
+        for writer in lost.writers() {
+            self.errors.entry(writer).or_insert_with(|| error.clone());
+        }
     }
 
     /// True when data of `range` are not at the server yet.
@@ -654,6 +694,34 @@ mod tests {
         assert!(writeback.take_error(A).is_none());
         assert!(writeback.is_clean());
         assert_eq!(writeback.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_not_at_the_server_is_read_when_it_is_all_there() {
+        let mut writeback = Writeback::new(8, 8);
+        writeback.push(A, 0, Bytes::from_static(b"aaaaaaaabbbb"));
+        assert_eq!(writeback.next_write(Urge::All).unwrap().chunk.range(), 0..8);
+        writeback.push(B, 6, Bytes::from_static(b"CC"));
+        writeback.push(A, 20, Bytes::from_static(b"z"));
+        assert_eq!(writeback.read(&(0..12)).unwrap(), "aaaaaaCCbbbb");
+        assert_eq!(writeback.read(&(5..9)).unwrap(), "aCCb");
+        assert_eq!(writeback.read(&(20..21)).unwrap(), "z");
+        for hole in [12..20, 11..13, 0..13, 19..21, 20..22, 4..4] {
+            assert_eq!(writeback.read(&hole), None);
+        }
+    }
+
+    #[test]
+    fn what_is_lost_is_told_to_those_who_wrote_it() {
+        let mut writeback = Writeback::new(10, 8);
+        writeback.push(A, 0, data(10));
+        let sent = writeback.next_write(Urge::All).unwrap();
+        writeback.push(B, 20, data(5));
+        writeback.lose_unsent(&Error::Revoked);
+        assert!(writeback.has_error(B) && !writeback.has_error(A));
+        assert_eq!((writeback.next_write(Urge::All), writeback.bytes()), (None, 10));
+        writeback.written(sent.id, 10, true, V1);
+        assert!(writeback.is_clean());
     }
 
     #[test]

@@ -25,4 +25,5 @@ mod sparse;
 mod tree;
 mod versions;
 mod whole;
+mod write_delegations;
 mod xattrs;

@@ -77,7 +77,7 @@ async fn a_hard_mount_waits_for_its_server(version: Version) {
     assert_eq!(read_whole(&client, "/file").await, "data");
 }
 
-fn short_lease(options: &mut ServeOptions) {
+pub fn short_lease(options: &mut ServeOptions) {
     options.limits.lease_seconds = 1;
 }
 

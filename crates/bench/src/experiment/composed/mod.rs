@@ -157,14 +157,12 @@ impl Composed {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// Whether the files of a set come and go or change their size. Such a set is made for each run, and an entry is used
-    /// by one thread at a time.
+    /// Whether the files of a set come and go or change their size. Such an entry is used by one thread at a time.
     #[must_use]
     pub fn changes(&self, set: &str) -> bool {
         self.phases.iter().any(|phase| {
             let mut open = None;
-            let lines = phase.first.iter().chain(&phase.body).chain(&phase.last);
-            lines.map(|line| &line.step).any(|step| {
+            phase.steps().any(|step| {
                 if let Step::Open { set, .. } | Step::Create { set, .. } = step {
                     open = Some(set.as_str());
                 }
@@ -179,6 +177,15 @@ impl Composed {
         })
     }
 
+    /// Whether each run has files of its own: those of a set that changes, and those that clients share and open for writing.
+    /// A server remembers files that a delegation was recalled of, and delegates them to nobody for a while.
+    #[must_use]
+    pub fn is_made_anew(&self, set: &str) -> bool {
+        let is_shared = self.sets.get(set).is_some_and(|set| set.shared);
+        let is_for_writing = |step: &Step| matches!(step, Step::Open { set: opened, mode, .. } if opened == set && *mode != Mode::Read);
+        self.changes(set) || is_shared && self.phases.iter().any(|phase| phase.steps().any(is_for_writing))
+    }
+
     /// Bytes that its files have in the mean, for `clients` clients, before the first phase.
     #[must_use]
     pub fn bytes_on_server(&self, clients: u32) -> f64 {
@@ -191,6 +198,11 @@ impl Composed {
 }
 
 impl Phase {
+    /// All that it does, in order.
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.first.iter().chain(&self.body).chain(&self.last).map(|line| &line.step)
+    }
+
     /// Whether a step with this first word counts as an operation.
     #[must_use]
     pub fn counts_step(&self, word: &str) -> bool {

@@ -59,8 +59,28 @@ fn phases_have_their_own_threads_and_limits() {
     let threads: Vec<u32> = workload.phases.iter().map(|phase| workload.threads_of(phase)).collect();
     assert_eq!(threads, [3, 1]);
     assert_eq!(workload.seconds(), None, "the first phase is limited by its passes alone");
-    assert!(workload.changes("files"));
+    assert!(workload.changes("files") && workload.is_made_anew("files"));
     assert_eq!(workload.bytes_on_server(2), 2.0 * 50.0 * 16_384.0);
+}
+
+#[test]
+fn what_clients_share_and_open_for_writing_is_made_anew_for_each_run() {
+    let files = |shared: &str, mode: &str| {
+        let text = GOOD
+            .replace("\"create files\",", "\"open files read\",")
+            .replace("\"2 * append 4 KiB\",", "")
+            .replace("\"write-at same 4 KiB\",", "")
+            .replace("open files rw", &format!("open files {mode}"))
+            .replace("preallocated = 0.5", shared);
+        let Workload::Composed(workload) = parse(&text, "mine.toml").unwrap().default.workload else {
+            panic!("another kind")
+        };
+        assert!(!workload.changes("files"));
+        workload.is_made_anew("files")
+    };
+    assert!(files("shared = true", "rw"));
+    assert!(!files("shared = true", "read"));
+    assert!(!files("shared = false", "rw"));
 }
 
 #[test]

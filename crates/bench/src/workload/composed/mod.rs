@@ -18,12 +18,12 @@ use crate::experiment::composed::Phase;
 use hands::{Done, Hands};
 use set::Sets;
 
-/// Makes the files of the sets that stay as they are.
+/// Makes the files of the sets that all runs use.
 pub(super) async fn prepare(workload: &Composed, mount: &Arc<Mount>, place: &Place) -> Result<(), Error> {
     tree::make(workload, mount, place, None).await
 }
 
-/// Makes the files of the sets that a run changes.
+/// Makes the files of the sets that each run has of its own.
 pub(super) async fn prepare_run(
     workload: &Composed,
     mount: &Arc<Mount>,
@@ -40,7 +40,7 @@ pub(super) async fn remove_run(
     place: &Place,
     run: u64,
 ) -> Result<(), Error> {
-    if workload.sets.keys().any(|set| workload.changes(set)) {
+    if workload.sets.keys().any(|set| workload.is_made_anew(set)) {
         files::remove_tree(mount, &tree::of_run(place, run)).await?;
     }
     Ok(())

@@ -34,7 +34,7 @@ impl Tree {
     /// The tree of the set called `name` that `client` works on in `run`.
     pub(super) fn new(workload: &Composed, name: &str, place: &Place, client: u32, run: u64) -> Self {
         let set = workload.sets[name].clone();
-        let above = if workload.changes(name) { of_run(place, run) } else { place.directory.clone() };
+        let above = if workload.is_made_anew(name) { of_run(place, run) } else { place.directory.clone() };
         let owner = if set.shared { "all".to_owned() } else { client.to_string() };
         let number = workload.sets.keys().position(|other| other == name).unwrap_or_default() as u64;
         let client = if set.shared { 0 } else { u64::from(client) + 1 };
@@ -111,7 +111,7 @@ fn digits(mut number: u64, base: u64) -> u32 {
     digits
 }
 
-/// Makes the sets that change, for one run; without one those that do not.
+/// Makes the sets that each run has of its own, for one run; without one the others.
 pub(super) async fn make(
     workload: &Composed,
     mount: &Arc<Mount>,
@@ -120,7 +120,7 @@ pub(super) async fn make(
 ) -> Result<(), Error> {
     let mut trees = Vec::new();
     for (name, set) in &workload.sets {
-        if workload.changes(name) == run.is_some() {
+        if workload.is_made_anew(name) == run.is_some() {
             let clients = if set.shared { 1 } else { place.clients };
             let number = run.unwrap_or_default();
             trees.extend((0..clients).map(|client| Tree::new(workload, name, place, client, number)));

@@ -14,7 +14,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 ///
 /// # Panics
 /// When `work` does.
-pub(crate) fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+pub fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let entered = scope.spawn(move || {
             move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;

@@ -14,5 +14,6 @@ pub mod relay;
 mod unavailable;
 mod waker;
 
+pub use inside::inside;
 pub use relay::{LinkOptions, Relay, RelayStats};
 pub use unavailable::Unavailable;

@@ -11,13 +11,17 @@ use tempfile::TempDir;
 use super::arm::Arm;
 use super::leftovers::{self, PREFIX};
 use super::{Error, Options};
-use crate::workload::{self, Address, ClientKind, Habits, Mount, keeps_locks_local, unmount};
+use crate::workload::{
+    self, Address, ClientKind, Habits, Mount, NetworkNamespace, keeps_locks_local, unmount,
+};
 
 /// What makes clients of one kind.
 pub(crate) struct Clients {
     kind: ClientKind,
     /// For mount.nfs.
     options: Vec<String>,
+    /// Where each client is mounted by a client of its own; none where all mounts are one client of this machine.
+    namespaces: Vec<NetworkNamespace>,
     points: Option<Points>,
 }
 
@@ -40,7 +44,9 @@ impl Clients {
         if own_ports && !is_told {
             mount_options.push("nolock".to_owned());
         }
-        Ok(Self { kind: options.client.clone(), options: mount_options, points })
+        let namespaces =
+            options.client_namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
+        Ok(Self { kind: options.client.clone(), options: mount_options, namespaces, points })
     }
 
     /// Which.
@@ -48,18 +54,22 @@ impl Clients {
         &self.kind
     }
 
-    /// A client of `arm` for the tree at `address`.
+    /// A client of `arm` for the tree at `address`: the one with this number, from 0.
     pub(crate) async fn connect(
         &self,
         address: &Address,
         arm: &Arm,
         habits: Habits,
+        number: u32,
     ) -> Result<Mount, workload::Error> {
         let Some(points) = &self.points else { return Mount::connect(address, &arm.version, habits).await };
         let point = points.next()?;
         match self.kind {
             ClientKind::Fuse => Mount::connect_fuse(address, &arm.version, habits, &point).await,
-            _ => Mount::connect_kernel(address, &arm.version, habits, &self.options, &point).await,
+            _ => {
+                let place = (self.namespaces.get(number as usize), point.as_path());
+                Mount::connect_kernel(address, &arm.version, habits, &self.options, place).await
+            }
         }
     }
 
@@ -69,10 +79,10 @@ impl Clients {
         if self.kind != ClientKind::Kernel {
             return doubts;
         }
-        if several {
+        if several && self.namespaces.is_empty() {
             doubts.push(
                 "All mounts of a kernel are one client of the server, with one connection and one session; several clients \
-                 that wait for each other need several machines."
+                 that wait for each other need --client-namespaces, or several machines."
                     .to_owned(),
             );
         }
@@ -120,6 +130,15 @@ impl Drop for Points {
             self.directory.disable_cleanup(true);
         }
     }
+}
+
+fn namespace(name: &str) -> Result<NetworkNamespace, Error> {
+    NetworkNamespace::open(name).map_err(|error| {
+        Error::Usage(format!(
+            "cannot open the network namespace `{name}`: {error}; make it with `ip netns add {name}`, and give it a way to \
+             the server"
+        ))
+    })
 }
 
 /// A directory of this machine, as an address: the one that was named, or a temporary one that is given too.

@@ -108,21 +108,22 @@ impl Trial<'_> {
         Ok(run)
     }
 
-    /// Fresh clients, connected at the same time.
+    /// Fresh clients, connected at the same time, in the order of their numbers.
     async fn connect(&self, arm: &Arm, address: &Address) -> Result<Vec<Arc<Mount>>, workload::Error> {
         let mut connecting = JoinSet::new();
-        for _ in 0..self.setup.clients {
+        for number in 0..self.setup.clients {
             let (address, arm) = (address.clone(), arm.clone());
             let Setup { readahead, data_cache, .. } = *self.setup;
             let habits = Habits { readahead, data_cache, ..arm.habits() };
             let clients = self.clients.clone();
-            connecting.spawn(async move { clients.connect(&address, &arm, habits).await });
+            connecting.spawn(async move { (number, clients.connect(&address, &arm, habits, number).await) });
         }
-        let mut mounts = Vec::new();
+        let mut mounts = BTreeMap::new();
         while let Some(ended) = connecting.join_next().await {
-            mounts.push(Arc::new(ended.map_err(|error| workload::Error::Thread(error.to_string()))??));
+            let (number, connected) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
+            mounts.insert(number, Arc::new(connected?));
         }
-        Ok(mounts)
+        Ok(mounts.into_values().collect())
     }
 
     /// As [`Trial::measure`], given up when it takes far longer than the workload's own limit.

@@ -6,6 +6,7 @@
 mod arm;
 mod blocks;
 mod cache_state;
+mod check;
 mod clients;
 mod clock;
 mod earlier;
@@ -38,20 +39,15 @@ use crate::terminal::Progress;
 use crate::workload::{self, Place};
 use crate::{compare, report};
 
-use arm::{Arm, arms};
+use arm::Arm;
 use blocks::Blocks;
+use check::{check, most_clients, points};
 use clients::Clients;
 use clock::Clock;
 use journal::{Journal, Unfinished};
 use link::Link;
 use measure::Trial;
 use target::Server;
-use window::Quantity;
-
-/// A delay above this is no network.
-const RTT_MS_MAX: f64 = 10_000.0;
-/// More runs than this tell nothing new.
-const RUNS_MAX: u32 = 1000;
 
 /// What to measure, and where.
 #[derive(Debug, Clone)]
@@ -68,6 +64,9 @@ pub struct Options {
     pub client: ClientKind,
     /// Options of mount(8) for [`ClientKind::Kernel`], after those that the benchmark gives itself.
     pub mount_options: Vec<String>,
+    /// Network namespaces (ip-netns(8)) for [`ClientKind::Kernel`]: the first client is mounted in the first, and so on, and each is
+    /// a client of its own to the server. Without any, all are mounted where the benchmark is.
+    pub client_namespaces: Vec<String>,
     /// Clients instead of each experiment's own number.
     pub clients: Option<u32>,
     /// What the verdict weighs.
@@ -171,77 +170,6 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
     Ok(stopped)
 }
 
-/// Checks what can be known to be wrong before anything is started, and gives what is compared.
-fn check(options: &Options) -> Result<Vec<Arm>, Error> {
-    let plan = &options.plan;
-    check_client(options)?;
-    let wrong = |text: String| Err(Error::Usage(text));
-    if plan.experiments.is_empty() || plan.delays_ms.is_empty() || plan.versions.is_empty() {
-        return wrong("there is nothing to measure: no experiment, no delay or no version".to_owned());
-    }
-    if let Some(version) =
-        plan.versions.iter().find(|version| !options.client.versions().contains(&version.as_str()))
-    {
-        return wrong(format!(
-            "the client {} has no version `{version}`; use {}",
-            options.client.as_str(),
-            options.client.versions().join(" or ")
-        ));
-    }
-    if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
-        return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
-    }
-    if !(1..=RUNS_MAX).contains(&plan.runs) {
-        return wrong(format!("{} runs are not between 1 and {RUNS_MAX}", plan.runs));
-    }
-    if options.clients == Some(0) || options.clients > Some(crate::experiment::CLIENTS_MAX) {
-        return wrong(format!("clients must be from 1 to {}", crate::experiment::CLIENTS_MAX));
-    }
-    for experiment in &plan.experiments {
-        Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
-        for unit in workload::parts(&experiment.setup(plan.size).workload)
-            .iter()
-            .filter_map(|part| part.unit.as_ref())
-        {
-            Quantity::of_unit(&experiment.name, unit)?;
-        }
-    }
-    Ok(arms(&plan.versions, options.without_delegations))
-}
-
-/// Checks what does not go together with the kind of client.
-fn check_client(options: &Options) -> Result<(), Error> {
-    let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
-    if options.client != ClientKind::Kernel && !options.mount_options.is_empty() {
-        return wrong("mount options are for mount.nfs; use them with --client kernel");
-    }
-    match &options.client {
-        ClientKind::Builtin | ClientKind::Fuse => Ok(()),
-        ClientKind::Kernel if options.without_delegations => wrong(
-            "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime serve \
-             --no-delegations`) and measure it again",
-        ),
-        ClientKind::Kernel if !rustix::process::geteuid().is_root() => {
-            wrong("only root may mount with --client kernel; work as root, or use --client fuse")
-        }
-        ClientKind::Kernel => Ok(()),
-        ClientKind::Path(_) if options.server.is_some() => wrong(
-            "--client path measures a directory of this machine; leave out --server, or use another client",
-        ),
-        ClientKind::Path(_) if options.plan.delays_ms != [0.0] || options.without_delegations => wrong(
-            "--client path has no network and no delegations; leave out --rtt-ms and --without-delegations",
-        ),
-        ClientKind::Path(_) => Ok(()),
-    }
-}
-
-/// The points of an experiment that this kind of client can carry out.
-fn points(experiment: &Experiment, options: &Options) -> Vec<Point> {
-    let mut points = experiment.setup(options.plan.size).points();
-    points.retain(|point| options.client.has_batches() || !point.setup.workload.is_batch());
-    points
-}
-
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
@@ -310,9 +238,7 @@ async fn measure_all(
 /// What cannot be as it should with this kind of client.
 fn doubts_about_clients(options: &Options, arms: &[Arm], clients: &Clients) -> Vec<String> {
     let plan = &options.plan;
-    let most =
-        plan.experiments.iter().map(|one| options.clients.unwrap_or(one.setup(plan.size).clients)).max();
-    let mut doubts = clients.doubts(arms, most > Some(1));
+    let mut doubts = clients.doubts(arms, most_clients(options) > 1);
     let left_out = |one: &&Experiment| points(one, options).len() < one.setup(plan.size).points().len();
     doubts.extend(plan.experiments.iter().filter(left_out).map(|experiment| {
         format!(

@@ -117,7 +117,7 @@ impl Server {
 
     /// A client of `arm` without any added delay; the server's words when it refuses that version.
     pub(crate) async fn connect(&self, clients: &Clients, arm: &Arm) -> Result<Result<Mount, String>, Error> {
-        match clients.connect(&self.address, arm, arm.habits()).await {
+        match clients.connect(&self.address, arm, arm.habits(), 0).await {
             Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
             Err(error @ workload::Error::Mount { .. }) => Err(Error::Mount(error.to_string())),
             other => other.map(Ok).map_err(|error| refused(&self.name, arm, &error)),

@@ -31,7 +31,9 @@ pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
 pub use mount::ClientKind;
-pub(crate) use mount::{Access, Address, Counters, File, Habits, Mount, keeps_locks_local, unmount};
+pub(crate) use mount::{
+    Access, Address, Counters, File, Habits, Mount, NetworkNamespace, keeps_locks_local, unmount,
+};
 use passes::Passes;
 pub(crate) use pattern::Pattern;
 

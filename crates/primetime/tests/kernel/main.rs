@@ -8,6 +8,9 @@ mod contention;
 mod death;
 mod exports;
 mod failures;
+#[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
+#[path = "../support/foreign/mod.rs"]
+mod foreign;
 mod guests;
 mod locking;
 mod many_files;
@@ -22,4 +25,5 @@ mod port_mapper;
 mod recall;
 mod removed;
 mod server;
+mod several_clients;
 mod watched;

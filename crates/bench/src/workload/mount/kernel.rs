@@ -1,15 +1,18 @@
 //! A kernel's client: mounted by mount.nfs, counted by the kernel.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use client::Url;
 use netlab::guest::mountstats;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 
-use super::{Counters, unmount};
+use super::{Counters, NetworkNamespace, unmount};
 use crate::workload::Error;
 
 /// How long counters are waited for that do not come to rest.
@@ -23,21 +26,25 @@ const PROGRAM: &str = "mount.nfs";
 /// An NFS mount of this kernel.
 pub(super) struct KernelMount {
     point: PathBuf,
+    /// What seemed to be on its way when everything had come to rest: answers to callbacks, which the kernel counts as requests
+    /// that are never answered.
+    never_answered: AtomicU64,
 }
 
 impl KernelMount {
-    /// Mounts the tree of `url` on `point`; `options` come last and so win.
+    /// Mounts the tree of `url` on `point`, with the network of `namespace`; `options` come last and so win.
     pub(super) async fn start(
         url: &Url,
         version: &str,
         options: &[String],
-        point: &Path,
+        (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
         let mut last = None;
         for mount_port in mount_ports(url, version, options) {
-            let output = run(url, point, &all_options(url, version, mount_port, options)).await?;
+            let options = all_options(url, version, mount_port, options);
+            let output = run(url, (namespace, point), &options).await?;
             if output.status.success() {
-                return Ok(Self { point: point.to_owned() });
+                return Ok(Self { point: point.to_owned(), never_answered: AtomicU64::new(0) });
             }
             last = Some(refused(&output));
         }
@@ -48,18 +55,24 @@ impl KernelMount {
     /// has gone on already: this waits for the end of that.
     pub(super) fn counters(&self) -> Counters {
         let deadline = Instant::now() + SETTLED_WITHIN;
-        let mut seen = Counters::default();
+        let mut seen = (Counters::default(), 0);
         let mut same = 0;
         while let Some(found) = self.statistics() {
-            let now = Counters::from(&found);
-            same = if now == seen && found.in_flight == 0 { same + 1 } else { 0 };
+            let now = (Counters::from(&found), found.in_flight);
+            same = if now == seen { same + 1 } else { 0 };
             seen = now;
-            if same == LOOKS_ALIKE || Instant::now() > deadline {
+            let is_quiet = same >= LOOKS_ALIKE;
+            let is_over = Instant::now() > deadline;
+            if is_quiet && (is_over || found.in_flight <= self.never_answered.load(Ordering::Relaxed)) {
+                self.never_answered.store(found.in_flight, Ordering::Relaxed);
+                break;
+            }
+            if is_over {
                 break;
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        seen
+        seen.0
     }
 
     fn statistics(&self) -> Option<mountstats::Mount> {
@@ -99,12 +112,35 @@ fn device(url: &Url) -> String {
     format!("{host}:{}", String::from_utf8_lossy(url.path()))
 }
 
-async fn run(url: &Url, point: &Path, options: &str) -> Result<Output, Error> {
+async fn run(
+    url: &Url,
+    (namespace, point): (Option<&NetworkNamespace>, &Path),
+    options: &str,
+) -> Result<Output, Error> {
     let mut command = Command::new(PROGRAM);
-    command.arg(device(url)).arg(point).args(["-o", options]).stdin(Stdio::null()).kill_on_drop(true);
-    command.output().await.map_err(|error| Error::Mount {
+    command.arg(device(url)).arg(point).args(["-o", options]).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let spawned = match namespace {
+        None => command.spawn(),
+        Some(namespace) => spawn_inside(namespace, &mut command)?,
+    };
+    let cannot_run = |error| Error::Mount {
         cause: format!("{PROGRAM} cannot be run: {error}"),
         mend: "it comes with the package nfs-common or nfs-utils",
+    };
+    spawned.map_err(cannot_run)?.wait_with_output().await.map_err(cannot_run)
+}
+
+/// A process has the namespaces of the thread that starts it.
+fn spawn_inside(namespace: &NetworkNamespace, command: &mut Command) -> Result<io::Result<Child>, Error> {
+    let runtime = Handle::current();
+    let spawn = || {
+        let _entered = runtime.enter();
+        command.spawn()
+    };
+    namespace.inside(spawn).map_err(|error| Error::Mount {
+        cause: format!("the network namespace cannot be entered: {error}"),
+        mend: "make it with ip-netns(8), and work as root",
     })
 }
 

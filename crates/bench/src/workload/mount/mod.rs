@@ -12,6 +12,7 @@ mod fuse;
 mod kernel;
 mod kind;
 mod library;
+mod namespace;
 pub(crate) mod unmount;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub(crate) use counters::Counters;
 pub(crate) use file::File;
 pub(crate) use kernel::keeps_locks_local;
 pub use kind::ClientKind;
+pub(crate) use namespace::NetworkNamespace;
 
 use directory::Directory;
 use fuse::FuseMount;
@@ -79,16 +81,16 @@ impl Mount {
         Ok(Self { tree, version: version.to_owned() })
     }
 
-    /// The same with a mount of the kernel on `point`, an empty directory.
+    /// The same with a mount of the kernel on `point`, an empty directory, by its client in `namespace` where one is given.
     pub(crate) async fn connect_kernel(
         address: &Address,
         version: &str,
         habits: Habits,
         options: &[String],
-        point: &Path,
+        (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
         let Address::Server(url) = address else { return Self::connect(address, version, habits).await };
-        let kernel = KernelMount::start(url, version, options, point).await?;
+        let kernel = KernelMount::start(url, version, options, (namespace, point)).await?;
         let tree = Tree::Directory(Directory::new(point, habits), Behind::Kernel(kernel));
         Ok(Self { tree, version: version.to_owned() })
     }

@@ -13,7 +13,8 @@ pub struct Mount {
     pub mount_point: String,
     /// Bytes of files in the replies to READ.
     pub server_read_bytes: u64,
-    /// Requests on their way at the moment of the reading, over TCP. More when some were sent again.
+    /// Requests on their way at the moment of the reading, over TCP. More by those that were sent again, and by the answers to
+    /// callbacks, which the kernel counts as sent requests.
     pub in_flight: u64,
     /// The counters of each operation that the protocol version has, by the kernel's name of it (`READ`, `OPEN_NOATTR`).
     pub operations: BTreeMap<String, OperationCounts>,

@@ -27,6 +27,10 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mount_options: Vec<String>,
 
+    /// Network namespaces (ip-netns(8)) with a way to the server, at least as many as clients: with --client kernel each client is mounted in one, and so is a client of its own to the server
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    client_namespaces: Vec<String>,
+
     /// Only this experiment: a built-in one (see `bench list`) or a file of one's own; may be given again
     #[arg(long = "experiment", value_name = "NAME|FILE")]
     experiments: Vec<String>,
@@ -125,6 +129,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         without_delegations: measure.without_delegations,
         client: measure.client,
         mount_options: measure.mount_options,
+        client_namespaces: measure.client_namespaces,
         clients: measure.clients,
         out: measure.out,
         seed: measure.seed,

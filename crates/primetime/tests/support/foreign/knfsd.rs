@@ -21,10 +21,17 @@ pub(crate) struct Knfsd {
 impl Knfsd {
     /// Serves an empty directory, in memory, and an ext4 file system, for so long at most.
     pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Self {
+        Self::with_lease(lab, time_limit, 10)
+    }
+
+    /// As [`Knfsd::start`], where clients that are silent for `lease_seconds` are forgotten. Linux gives delegations back that it
+    /// has not used for about as long.
+    pub(crate) fn with_lease(lab: &Lab, time_limit: Duration, lease_seconds: u32) -> Self {
         let options = GuestOptions {
             name: "knfsd".into(),
             script: include_str!("knfsd.sh").into(),
             memory_mb: 1024,
+            env: vec![("LEASE_SECONDS".into(), lease_seconds.to_string())],
             time_limit,
             ..GuestOptions::default()
         };

@@ -7,7 +7,7 @@ mkdir -p /mnt/export
 mount -t tmpfs -o nr_inodes=0 tmpfs /mnt/export
 rpcbind
 rpc.statd --no-notify
-echo 10 >/proc/fs/nfsd/nfsv4leasetime
+echo "$LEASE_SECONDS" >/proc/fs/nfsd/nfsv4leasetime
 echo 10 >/proc/fs/nfsd/nfsv4gracetime
 # One path for all versions. It is the root of what NFSv4 sees: the guest's own is on a file system that cannot be exported.
 printf '[exports]\nrootdir=/mnt/export\n' >/run/nfs.conf

@@ -1,0 +1,127 @@
+//! What can be known to be wrong before anything is started.
+
+use std::collections::BTreeSet;
+
+use super::arm::{Arm, arms};
+use super::window::Quantity;
+use super::{Error, Options};
+use crate::experiment::{Experiment, Point};
+use crate::workload::{self, ClientKind};
+
+/// A delay above this is no network.
+const RTT_MS_MAX: f64 = 10_000.0;
+/// More runs than this tell nothing new.
+const RUNS_MAX: u32 = 1000;
+
+/// Checks what can be known to be wrong before anything is started, and gives what is compared.
+pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
+    let plan = &options.plan;
+    check_client(options)?;
+    let wrong = |text: String| Err(Error::Usage(text));
+    if plan.experiments.is_empty() || plan.delays_ms.is_empty() || plan.versions.is_empty() {
+        return wrong("there is nothing to measure: no experiment, no delay or no version".to_owned());
+    }
+    if let Some(version) =
+        plan.versions.iter().find(|version| !options.client.versions().contains(&version.as_str()))
+    {
+        return wrong(format!(
+            "the client {} has no version `{version}`; use {}",
+            options.client.as_str(),
+            options.client.versions().join(" or ")
+        ));
+    }
+    if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
+        return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
+    }
+    if !(1..=RUNS_MAX).contains(&plan.runs) {
+        return wrong(format!("{} runs are not between 1 and {RUNS_MAX}", plan.runs));
+    }
+    if options.clients == Some(0) || options.clients > Some(crate::experiment::CLIENTS_MAX) {
+        return wrong(format!("clients must be from 1 to {}", crate::experiment::CLIENTS_MAX));
+    }
+    for experiment in &plan.experiments {
+        Quantity::of_unit(&experiment.name, &experiment.metric.unit)?;
+        for unit in workload::parts(&experiment.setup(plan.size).workload)
+            .iter()
+            .filter_map(|part| part.unit.as_ref())
+        {
+            Quantity::of_unit(&experiment.name, unit)?;
+        }
+    }
+    Ok(arms(&plan.versions, options.without_delegations))
+}
+
+/// Checks what does not go together with the kind of client.
+fn check_client(options: &Options) -> Result<(), Error> {
+    let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
+    if options.client != ClientKind::Kernel && !options.mount_options.is_empty() {
+        return wrong("mount options are for mount.nfs; use them with --client kernel");
+    }
+    check_namespaces(options)?;
+    match &options.client {
+        ClientKind::Builtin | ClientKind::Fuse => Ok(()),
+        ClientKind::Kernel if options.without_delegations => wrong(
+            "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime serve \
+             --no-delegations`) and measure it again",
+        ),
+        ClientKind::Kernel if !rustix::process::geteuid().is_root() => {
+            wrong("only root may mount with --client kernel; work as root, or use --client fuse")
+        }
+        ClientKind::Kernel => Ok(()),
+        ClientKind::Path(_) if options.server.is_some() => wrong(
+            "--client path measures a directory of this machine; leave out --server, or use another client",
+        ),
+        ClientKind::Path(_) if options.plan.delays_ms != [0.0] || options.without_delegations => wrong(
+            "--client path has no network and no delegations; leave out --rtt-ms and --without-delegations",
+        ),
+        ClientKind::Path(_) => Ok(()),
+    }
+}
+
+/// Checks that each client has a namespace, from which it reaches the server.
+fn check_namespaces(options: &Options) -> Result<(), Error> {
+    let named = &options.client_namespaces;
+    let wrong = |text: String| Err(Error::Usage(text));
+    if named.is_empty() {
+        return Ok(());
+    }
+    if options.client != ClientKind::Kernel {
+        return wrong(
+            "--client-namespaces are for mounts of the kernel; use them with --client kernel".to_owned(),
+        );
+    }
+    if options.server.is_none() || options.plan.delays_ms != [0.0] {
+        return wrong(
+            "another network namespace does not reach a server or a delay of the benchmark's own; name the server with \
+             --server, and give --rtt-ms 0 (tc-netem(8) in each namespace makes a delay)"
+                .to_owned(),
+        );
+    }
+    let clients = most_clients(options);
+    if clients as usize > named.len() {
+        let named = named.len();
+        return wrong(format!(
+            "{clients} clients need as many network namespaces, and {named} are named; name more, or lower --clients"
+        ));
+    }
+    if named.iter().collect::<BTreeSet<_>>().len() < named.len() {
+        return wrong(
+            "two clients in one network namespace are one to the server; name each once".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// How many clients work at the same time, at most.
+pub(crate) fn most_clients(options: &Options) -> u32 {
+    let of = |experiment| points(experiment, options).iter().map(|point| point.setup.clients).max();
+    let most = options.plan.experiments.iter().filter_map(of).max().unwrap_or_default();
+    options.clients.unwrap_or(most)
+}
+
+/// The points of an experiment that this kind of client can carry out.
+pub(crate) fn points(experiment: &Experiment, options: &Options) -> Vec<Point> {
+    let mut points = experiment.setup(options.plan.size).points();
+    points.retain(|point| options.client.has_batches() || !point.setup.workload.is_batch());
+    points
+}

@@ -22,10 +22,13 @@ impl Tree {
     ) -> Result<(FileHandle, FopenFlags)> {
         let inode = self.inodes.get(number)?;
         // Counted before the server is asked: who removes the name meanwhile must know.
-        let opening = Opening::begin(&inode);
+        let opening = Opening::begin(&self.background, &inode);
         let empties = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::TRUNC);
         let changing = empties.then(|| Changing::begin(&inode));
-        let file = inode.object.open(&options(flags)).await.map_err(errno::of)?;
+        let file = {
+            let _gate = inode.removal_gate.read().await;
+            inode.object.open(&options(flags)).await.map_err(errno::of)?
+        };
         drop(changing);
         // The flag is about pages alone, and the kernel must not believe an old length either.
         drop_what_is_old(self, &inode).await.map_err(errno::of)?;
@@ -52,7 +55,7 @@ impl Tree {
         let (object, file) = parent.object.create(name, &options).await.map_err(errno::of)?;
         let entry = self.changed_entry(&parent, name, &object).await?;
         let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
-        let opening = Opening::begin(&inode);
+        let opening = Opening::begin(&self.background, &inode);
         let (handle, answer) = self.opened(file, flags, opening);
         // Nobody has looked whether those that it may have are old.
         Ok((entry, handle, answer.difference(FopenFlags::FOPEN_KEEP_CACHE)))
@@ -131,8 +134,14 @@ impl Tree {
         if let Err(error) = open.file.clone().close().await {
             tracing::warn!(%error, "closing a file");
         }
-        drop(open);
-        self.remove_hidden(&inode).await;
+    }
+
+    /// The tree is no longer mounted. What the kernel has closed last it may not have told.
+    pub(crate) async fn release_all(&self) {
+        for handle in self.files.numbers() {
+            self.release(handle, None).await;
+        }
+        self.background.ended().await;
     }
 }
 

@@ -348,7 +348,8 @@ impl fuser::Filesystem for Filesystem {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.spawn(move |tree| async move {
+        let tree = Arc::clone(&self.tree);
+        self.tree.background.spawn(async move {
             tree.release(handle, owner.map(|owner| owner.0)).await;
             reply.ok();
         });

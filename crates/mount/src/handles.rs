@@ -8,6 +8,7 @@ use client::File;
 use fuser::{Errno, FileHandle};
 use parking_lot::Mutex;
 
+use crate::background::Background;
 use crate::errno::Result;
 use crate::inodes::Inode;
 
@@ -25,22 +26,40 @@ pub(crate) struct OpenFile {
     pub(crate) opening: Opening,
 }
 
-/// A file that is open, or about to be.
+/// A part in a file that is open, or about to be. Whose part is the last removes the name by which the file was kept.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) inode: Arc<Inode>,
+    background: Arc<Background>,
 }
 
 impl Opening {
-    pub(crate) fn begin(inode: &Arc<Inode>) -> Self {
+    pub(crate) fn begin(background: &Arc<Background>, inode: &Arc<Inode>) -> Self {
         inode.state.lock().opens += 1;
-        Self { inode: Arc::clone(inode) }
+        Self { inode: Arc::clone(inode), background: Arc::clone(background) }
+    }
+
+    /// A part in a file that others have open and that has a name of its users. `None` otherwise.
+    pub(crate) fn join(background: &Arc<Background>, inode: &Arc<Inode>) -> Option<Self> {
+        let mut state = inode.state.lock();
+        if state.opens == 0 || state.hidden.is_some() {
+            return None;
+        }
+        state.opens += 1;
+        Some(Self { inode: Arc::clone(inode), background: Arc::clone(background) })
     }
 }
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        self.inode.state.lock().opens -= 1;
+        let hidden = {
+            let mut state = self.inode.state.lock();
+            state.opens -= 1;
+            if state.opens == 0 { state.hidden.take() } else { None }
+        };
+        if let Some(hidden) = hidden {
+            self.background.spawn(async move { hidden.remove().await });
+        }
     }
 }
 
@@ -66,6 +85,11 @@ impl<T> Handles<T> {
 
     pub(crate) fn get(&self, handle: FileHandle) -> Result<Arc<T>> {
         self.open.lock().get(&handle.0).cloned().ok_or(Errno::EBADF)
+    }
+
+    /// All that are open.
+    pub(crate) fn numbers(&self) -> Vec<FileHandle> {
+        self.open.lock().keys().copied().map(FileHandle).collect()
     }
 
     pub(crate) fn remove(&self, handle: FileHandle) -> Option<Arc<T>> {

@@ -27,12 +27,15 @@ pub(crate) struct Inode {
     pub(crate) lock_files_gate: tokio::sync::Mutex<()>,
     /// The kernel divides what is appended, and may ask for all the pieces at once.
     pub(crate) appends: Turns,
+    /// Held by all who ask the server to open it, and alone by who removes its name: what has been opened by then is not to vanish, and
+    /// who comes later finds the name gone.
+    pub(crate) removal_gate: tokio::sync::RwLock<()>,
 }
 
 /// What happens to an object here.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Files that are open, or about to be.
+    /// Those who have it open, are about to, or are hiding it.
     pub(crate) opens: usize,
     /// The oldest content that the kernel may have pages or attributes of, as [`Object::content`] counts it.
     pub(crate) kept: Option<u64>,
@@ -89,6 +92,7 @@ impl Inode {
             state: Mutex::default(),
             lock_files_gate: tokio::sync::Mutex::default(),
             appends: Turns::default(),
+            removal_gate: tokio::sync::RwLock::default(),
         }
     }
 }

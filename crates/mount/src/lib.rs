@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod background;
 mod convert;
 mod directories;
 mod ends;
@@ -13,6 +14,7 @@ mod errno;
 mod files;
 mod filesystem;
 mod handles;
+mod hidden;
 mod inodes;
 mod locks;
 mod names;

@@ -1,21 +1,13 @@
 //! Names: looking them up, making, removing and changing them.
 
-use std::io::ErrorKind;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use bytes::Bytes;
-use client::{FileType, Object, Special};
+use client::{Object, Special};
 use fuser::{Errno, RenameFlags};
 use rustix::fs::{FileType as Kind, RawMode};
 
 use crate::convert::device_numbers;
 use crate::errno::{self, Result};
-use crate::inodes::{Hidden, Inode};
 use crate::tree::{Entry, Tree};
-
-/// How often another name is tried for a file that is removed while it is open.
-const HIDING_ATTEMPTS_MAX: usize = 16;
 
 impl Tree {
     pub(crate) async fn lookup(&self, parent: u64, name: &[u8]) -> Result<Entry> {
@@ -70,10 +62,14 @@ impl Tree {
 
     pub(crate) async fn remove(&self, parent: u64, name: &[u8]) -> Result<()> {
         let parent = self.inodes.get(parent)?;
-        if let Some(inode) = self.in_use(&parent, name).await? {
-            return self.hide(&parent.object, name, &inode).await;
+        let Some(inode) = self.known(&parent, name).await? else {
+            return parent.object.remove(name, false).await.map_err(errno::of);
+        };
+        let _gate = inode.removal_gate.write().await;
+        match self.in_use(&inode).await? {
+            Some(opening) => self.hide(&parent.object, name, &opening).await,
+            None => parent.object.remove(name, false).await.map_err(errno::of),
         }
-        parent.object.remove(name, false).await.map_err(errno::of)
     }
 
     pub(crate) async fn rename(
@@ -89,127 +85,20 @@ impl Tree {
         if !flags.is_empty() {
             return Err(Errno::EINVAL);
         }
-        if let Some(replaced) = self.in_use(&to, to_name).await? {
+        let replaced = self.known(&to, to_name).await?;
+        let _gate = match &replaced {
+            Some(replaced) => Some(replaced.removal_gate.write().await),
+            None => None,
+        };
+        if let Some(replaced) = &replaced
+            && let Some(opening) = self.in_use(replaced).await?
+        {
             let moved = parent.object.lookup(name).await.map_err(errno::of)?;
             if moved.key() != replaced.object.key() && !is_directory(&moved) {
-                return self.rename_over((&parent.object, name), (&to.object, to_name), &replaced).await;
+                return self.rename_over((&parent.object, name), (&to.object, to_name), &opening).await;
             }
         }
         parent.object.rename(name, &to.object, to_name).await.map_err(errno::of)
-    }
-
-    /// Renames over a file that is open here. The name stands for the one file or the other at all times, so the file that is open
-    /// gets its second name first.
-    async fn rename_over(
-        &self,
-        (from, name): (&Object, &[u8]),
-        (to, to_name): (&Object, &[u8]),
-        replaced: &Arc<Inode>,
-    ) -> Result<()> {
-        let linked = self.link_hidden(to, replaced).await;
-        if let Err(error) = linked {
-            if !are_links_missing(error) {
-                return Err(error);
-            }
-            // The name is gone for a moment then.
-            self.hide(to, to_name, replaced).await?;
-        }
-        let renamed = from.rename(name, to, to_name).await;
-        let Err(error) = renamed else { return Ok(()) };
-        let hidden = replaced.state.lock().hidden.take();
-        match hidden {
-            Some(hidden) if linked.is_ok() => remove_name(&hidden).await,
-            Some(hidden) => give_back(&hidden, to, to_name).await,
-            None => {}
-        }
-        Err(errno::of(error))
-    }
-
-    /// Gives a file that is open a second name, by which it is kept when the first goes to another.
-    async fn link_hidden(&self, directory: &Object, inode: &Arc<Inode>) -> Result<()> {
-        for _ in 0..HIDING_ATTEMPTS_MAX {
-            let hidden = self.hidden_name(inode);
-            match directory.link(&hidden, &inode.object).await {
-                // Left by another mount, or by an earlier one.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                linked => {
-                    linked.map_err(errno::of)?;
-                    inode.state.lock().hidden = Some(Hidden { directory: directory.clone(), name: hidden });
-                    return Ok(());
-                }
-            }
-        }
-        Err(Errno::EBUSY)
-    }
-
-    fn hidden_name(&self, inode: &Inode) -> Vec<u8> {
-        let number = self.next_hidden.fetch_add(1, Ordering::Relaxed);
-        format!(".nfs{:016x}{number:08x}", inode.number).into_bytes()
-    }
-
-    /// The file that `name` stands for, if it is open here and this is its only name: to remove it would take it away from
-    /// who has it open.
-    async fn in_use(&self, parent: &Inode, name: &[u8]) -> Result<Option<Arc<Inode>>> {
-        let object = match parent.object.lookup(name).await {
-            Ok(object) => object,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(errno::of(error)),
-        };
-        let Some(inode) = self.inodes.find(object.key()) else { return Ok(None) };
-        {
-            let state = inode.state.lock();
-            if state.opens == 0 || state.hidden.is_some() {
-                return Ok(None);
-            }
-        }
-        let attributes = object.attributes().await.map_err(errno::of)?;
-        Ok((attributes.kind == FileType::Regular && attributes.links <= 1).then_some(inode))
-    }
-
-    /// Gives a file that is open a name by which it is kept until it is closed. The server need not keep it otherwise: NFSv3
-    /// has no opens, and those of NFSv4 need not outlive the last name.
-    async fn hide(&self, directory: &Object, name: &[u8], inode: &Arc<Inode>) -> Result<()> {
-        for _ in 0..HIDING_ATTEMPTS_MAX {
-            let hidden = self.hidden_name(inode);
-            match directory.lookup(&hidden).await {
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(errno::of(error)),
-                // Left by another mount, or by an earlier one.
-                Ok(_) => continue,
-            }
-            directory.rename(name, directory, &hidden).await.map_err(errno::of)?;
-            inode.state.lock().hidden = Some(Hidden { directory: directory.clone(), name: hidden });
-            return Ok(());
-        }
-        Err(Errno::EBUSY)
-    }
-
-    /// The last open file of an object is closed.
-    pub(crate) async fn remove_hidden(&self, inode: &Inode) {
-        let hidden = {
-            let mut state = inode.state.lock();
-            if state.opens > 0 { None } else { state.hidden.take() }
-        };
-        if let Some(hidden) = hidden {
-            remove_name(&hidden).await;
-        }
-    }
-}
-
-/// The file system of the server gives no file two names, or not this one.
-fn are_links_missing(error: Errno) -> bool {
-    [Errno::EOPNOTSUPP, Errno::EPERM, Errno::EMLINK].iter().any(|other| other.code() == error.code())
-}
-
-async fn give_back(hidden: &Hidden, directory: &Object, name: &[u8]) {
-    if let Err(error) = hidden.directory.rename(&hidden.name, directory, name).await {
-        tracing::warn!(%error, name = %String::from_utf8_lossy(&hidden.name), "a file kept the name that hides it");
-    }
-}
-
-async fn remove_name(Hidden { directory, name }: &Hidden) {
-    if let Err(error) = directory.remove(name, false).await {
-        tracing::warn!(%error, name = %String::from_utf8_lossy(name), "a file that was removed while open is left");
     }
 }
 

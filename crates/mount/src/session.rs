@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use client::Client;
 use rustix::mount::UnmountFlags;
@@ -12,6 +13,9 @@ use crate::filesystem::Filesystem;
 use crate::notices::Notices;
 use crate::options::MountOptions;
 use crate::tree::Tree;
+
+/// How long the server may take for the files that were open last.
+const RELEASING_MAX: Duration = Duration::from_secs(60);
 
 /// Why a tree cannot be mounted or unmounted.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +49,7 @@ pub enum Error {
 pub struct Mount {
     directory: PathBuf,
     client: Client,
+    tree: Arc<Tree>,
     ended: watch::Receiver<Option<Result<(), String>>>,
 }
 
@@ -87,7 +92,7 @@ impl Mount {
             let _ = sender.send(Some(outcome));
         });
         awaited.map_err(failed)?;
-        Ok(Self { directory, client, ended })
+        Ok(Self { directory, client, tree, ended })
     }
 
     /// Waits until it is unmounted, by whomever, and gives back what the server keeps for the client.
@@ -99,6 +104,11 @@ impl Mount {
             Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
             Err(_) => Err("its thread ended".to_owned()),
         };
+        if tokio::time::timeout(RELEASING_MAX, self.tree.release_all()).await.is_err() {
+            tracing::warn!(
+                "the server does not answer; files that were removed while they were open may be left there"
+            );
+        }
         let flushed = self.client.shutdown().await.map_err(Error::Flush);
         outcome.map_err(Error::Kernel).and(flushed)
     }

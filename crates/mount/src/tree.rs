@@ -8,6 +8,7 @@ use client::{Attributes, Object};
 use fuser::{FileAttr, Notifier};
 use parking_lot::Mutex;
 
+use crate::background::Background;
 use crate::convert;
 use crate::directories::OpenDirectory;
 use crate::errno::{self, Result};
@@ -22,11 +23,13 @@ const BELIEVED_MAX: Duration = Duration::from_secs(3600);
 const NAME_BELIEVED_MAX: Duration = Duration::from_secs(1);
 
 /// A mounted tree.
+#[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) inodes: Inodes,
     pub(crate) files: Handles<OpenFile>,
     pub(crate) directories: Handles<tokio::sync::Mutex<OpenDirectory>>,
     pub(crate) runtime: tokio::runtime::Handle,
+    pub(crate) background: Arc<Background>,
     pub(crate) pages: Pages,
     /// Set when the kernel has mounted it.
     pub(crate) notifier: OnceLock<Notifier>,
@@ -49,6 +52,7 @@ impl Tree {
             inodes: Inodes::new(root),
             files: Handles::default(),
             directories: Handles::default(),
+            background: Arc::new(Background::new(runtime.clone())),
             runtime,
             pages: Pages::default(),
             notifier: OnceLock::new(),

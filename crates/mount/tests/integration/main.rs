@@ -21,6 +21,7 @@ mod names;
 mod other_process;
 mod posix;
 mod range_locks;
+mod removals;
 mod sparse;
 mod sys;
 mod unmounting;

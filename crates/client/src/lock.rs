@@ -90,6 +90,7 @@ impl OpenFile {
         let Some(_gate) = self.until_server_locks(exclusive).await? else {
             return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
         };
+        let _under_way = self.node.state.lock().unknown_locks.ask();
         let shared = &self.shared;
         loop {
             let (asked, incarnation) = (Instant::now(), shared.protocol().incarnation());

@@ -2,6 +2,8 @@
 //! alone, and what must be taken again at the server when it is recalled. Pure.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A lock that is held. A range that ends at `u64::MAX` reaches to the end of the file, however long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,33 @@ impl LockTable {
     /// True when all that the owner holds is in `range`.
     pub(crate) fn holds_nothing_but(&self, owner: u64, range: &Range<u64>) -> bool {
         self.of(owner).all(|lock| range.start <= lock.range.start && lock.range.end <= range.end)
+    }
+}
+
+/// The locks of an object that the server may have granted and the table does not know of: asked for and not answered, or granted
+/// ahead of being wanted. While there are any, nothing is decided by the table alone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnknownLocks(Arc<AtomicUsize>);
+
+/// One of [`UnknownLocks`], until it is dropped: refused, given up or in the table.
+#[derive(Debug)]
+pub(crate) struct UnknownLock(Arc<AtomicUsize>);
+
+impl UnknownLocks {
+    /// Before it is asked for, with the table locked.
+    pub(crate) fn ask(&self) -> UnknownLock {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        UnknownLock(Arc::clone(&self.0))
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl Drop for UnknownLock {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cache::{DataKey, Known};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
 use crate::habit::{LockHabit, WriteHabit};
-use crate::locks::LockTable;
+use crate::locks::{LockTable, UnknownLocks};
 use crate::nfs4::{Delegation, Lease, ServerOpen};
 use crate::writer::Writer;
 
@@ -48,6 +48,7 @@ pub(crate) struct NodeState {
     /// Counts our own writes of data, when they are taken and when they are done.
     pub(crate) writes: u64,
     pub(crate) locks: LockTable,
+    pub(crate) unknown_locks: UnknownLocks,
     pub(crate) habit: LockHabit,
     pub(crate) write_habit: WriteHabit,
     /// Files that are open.
@@ -69,6 +70,7 @@ impl Node {
             changed: None,
             writes: 0,
             locks: LockTable::default(),
+            unknown_locks: UnknownLocks::default(),
             habit: LockHabit::default(),
             write_habit: WriteHabit::default(),
             opens: Vec::new(),
@@ -114,9 +116,10 @@ impl NodeState {
     }
 
     /// True while locks of this kind are ours to grant: under a delegation for reading others may hold shared locks that the
-    /// server does not know of either.
+    /// server does not know of either. What the server was asked for before the delegation came, it may grant yet.
     pub(crate) fn grants_locks(&self, exclusive: bool) -> bool {
-        if exclusive { self.is_write_delegated() } else { self.is_delegated() }
+        self.unknown_locks.is_none()
+            && if exclusive { self.is_write_delegated() } else { self.is_delegated() }
     }
 
     /// True when no change of our own was answered since a request was sent at `asked`.
@@ -220,6 +223,10 @@ mod tests {
         assert!(state.grants_locks(false) && !state.grants_locks(true));
         state.delegation = Some(Delegation { write: true, ..delegation });
         assert!(state.grants_locks(false) && state.grants_locks(true));
+        let asked_for = state.unknown_locks.ask();
+        assert!(!state.grants_locks(false) && !state.grants_locks(true), "the server may grant another");
+        drop(asked_for);
+        assert!(state.grants_locks(true));
         state.delegation = Some(Delegation { write: true, returning: true, ..delegation });
         assert!(!state.grants_locks(false) && !state.grants_locks(true));
     }

@@ -12,26 +12,34 @@ use proto::nfs4::{LockArgs, LockType, Locker, NewLockOwner, StateId};
 use super::Mount;
 use super::open::owner_of;
 use crate::file::OpenFile;
-use crate::locks::length;
+use crate::locks::{UnknownLock, length};
 use crate::node::Node;
 use crate::open::OpenOptions;
 use crate::shared::Shared;
 
 /// A lock that the server has granted and nobody has asked for yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct LockAhead {
     range: Range<u64>,
     exclusive: bool,
     /// As [`super::ServerOpen::epoch`].
     epoch: u64,
+    _unknown: UnknownLock,
+}
+
+impl LockAhead {
+    fn is(&self, range: &Range<u64>, exclusive: bool, epoch: u64) -> bool {
+        (&self.range, self.exclusive, self.epoch) == (range, exclusive, epoch)
+    }
 }
 
 /// A LOCK that may ride along with an OPEN.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Plan {
     range: Range<u64>,
     exclusive: bool,
     file_id: u64,
+    unknown: UnknownLock,
 }
 
 impl Plan {
@@ -51,7 +59,7 @@ impl Plan {
         if !allowed || state.locks.conflicts(file_id, &range, exclusive) {
             return None;
         }
-        Some(Self { range, exclusive, file_id })
+        Some(Self { range, exclusive, file_id, unknown: state.unknown_locks.ask() })
     }
 
     pub(super) fn args(&self) -> LockArgs {
@@ -70,7 +78,7 @@ impl Plan {
     }
 
     pub(super) fn granted(self, epoch: u64) -> LockAhead {
-        LockAhead { range: self.range, exclusive: self.exclusive, epoch }
+        LockAhead { range: self.range, exclusive: self.exclusive, epoch, _unknown: self.unknown }
     }
 }
 
@@ -81,11 +89,10 @@ impl Mount {
         // In the order in which others take them: the object first.
         let mut state = file.node.state.lock();
         let mut v4 = file.v4.lock();
-        let wanted = LockAhead { range: range.clone(), exclusive, epoch };
         // A delegation that has come since may have granted others what is in its way.
         if v4.lock.is_none()
             || state.locks.conflicts(file.id, range, exclusive)
-            || v4.ahead.take_if(|ahead| *ahead == wanted).is_none()
+            || v4.ahead.take_if(|ahead| ahead.is(range, exclusive, epoch)).is_none()
         {
             return false;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{AttributeTimeouts, Client, Version};
+use client::{Client, Version};
 
 use tokio::task::JoinSet;
 
@@ -11,7 +11,7 @@ use crate::files::{self, Files};
 use crate::ground::Ground;
 use crate::names::{Names, Tree};
 use crate::random::Random;
-use crate::scene::{Kind, Mode};
+use crate::scene::{Kind, Met, Mode};
 
 const PROGRAMS_PER_CLIENT: usize = 2;
 const STEPS: usize = 50;
@@ -23,15 +23,6 @@ pub struct Scene {
     pub mode: Mode,
     pub clients: &'static [Kind],
     pub seed: u64,
-}
-
-/// How much of what a scene is about took place.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Met {
-    /// Delegations that were recalled.
-    pub recalls: u64,
-    /// Reads of files that had been open for long, under a delegation.
-    pub reads_by_delegation: u64,
 }
 
 /// Lets all programs run to their end; then all clients must agree with what the server has.
@@ -48,21 +39,15 @@ async fn play(scene: Scene) -> Met {
     let ground = if by_times { Ground::memory().await } else { Ground::directory().await };
     let mut clients = Vec::new();
     for kind in scene.clients {
-        let client = ground.client(kind.version, |options| {
-            options.delegations = kind.delegations;
-            if !kind.believes {
-                options.attribute_timeouts = AttributeTimeouts::fixed(Duration::ZERO);
-            }
-        });
-        clients.push(client.await);
+        clients.push(ground.client(kind.version, |options| kind.apply(options)).await);
     }
     let outsider = ground.client(Version::V4_1, |options| options.delegations = false).await;
-    let reads_by_delegation = match scene.mode {
+    let mut met = match scene.mode {
         Mode::Names | Mode::Replacements => {
             let tree = Arc::new(Tree::plant(&outsider, scene.mode).await);
             play_all(scene, &clients, |place| Names::new(place, Arc::clone(&tree)).run()).await;
             tree.agrees(&outsider, &clients).await;
-            0
+            Met::default()
         }
         mode => {
             let history = Arc::new(files::plant(&outsider).await);
@@ -72,14 +57,13 @@ async fn play(scene: Scene) -> Met {
             met.into_iter().sum()
         }
     };
-    let mut recalls = 0;
     for client in clients {
         client.shutdown().await.unwrap();
-        recalls += client.tap().snapshot().callbacks.get("CB_RECALL").copied().unwrap_or(0);
+        met.recalls += client.tap().snapshot().callbacks.get("CB_RECALL").copied().unwrap_or(0);
     }
     outsider.shutdown().await.unwrap();
     ground.leave().await;
-    Met { recalls, reads_by_delegation }
+    met
 }
 
 /// A program's client, with its number, and the choices of its plan.

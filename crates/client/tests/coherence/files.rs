@@ -10,7 +10,7 @@ use crate::drive::Place;
 use crate::fixture::{READ, WRITE};
 use crate::history::{Change, History, Reader};
 use crate::rows::{self, CELLS, FILES};
-use crate::scene::Mode;
+use crate::scene::{Met, Mode};
 
 const CELL_BYTES: usize = 64;
 
@@ -45,7 +45,7 @@ pub struct Files {
     history: Arc<History>,
     /// A file that is kept open from one step to the next.
     open: Option<Open>,
-    reads_by_delegation: u64,
+    met: Met,
 }
 
 struct Open {
@@ -57,10 +57,10 @@ struct Open {
 
 impl Files {
     pub fn new(place: Place, history: Arc<History>) -> Self {
-        Self { place, history, open: None, reads_by_delegation: 0 }
+        Self { place, history, open: None, met: Met::default() }
     }
 
-    pub async fn run(mut self, mode: Mode) -> u64 {
+    pub async fn run(mut self, mode: Mode) -> Met {
         for _ in 0..Place::steps() {
             match mode {
                 Mode::Locks => self.locked().await,
@@ -72,7 +72,7 @@ impl Files {
         if let Some(open) = self.open.take() {
             open.file.close().await.unwrap();
         }
-        self.reads_by_delegation
+        self.met
     }
 
     async fn open(&mut self, index: usize, options: OpenOptions) -> Open {
@@ -152,7 +152,7 @@ impl Files {
         };
         match granted {
             Ok(()) => {
-                self.under_lock(&open.file, open.index, cells, kind).await;
+                self.under_lock(&open, cells, kind).await;
                 open.file.unlock(bytes).await.unwrap();
             }
             Err(Error::Locked) => {}
@@ -164,11 +164,14 @@ impl Files {
         }
     }
 
-    async fn under_lock(&mut self, file: &File, index: usize, cells: Range<usize>, kind: LockKind) {
+    async fn under_lock(&mut self, open: &Open, cells: Range<usize>, kind: LockKind) {
+        let (file, index) = (&open.file, open.index);
         let since = self.history.now();
         let mut changes = Vec::new();
         self.read_locked(file, index, cells.clone(), since).await;
         if kind == LockKind::Exclusive {
+            let alone = open.object.remembered().is_some_and(|known| known.write_delegated);
+            self.met.writes_by_delegation += u64::from(alone);
             if cells == (0..CELLS) && self.place.random.one_in(5) {
                 changes.push(self.cut(file, index).await);
             }
@@ -192,7 +195,7 @@ impl Files {
         let mut since = self.history.now();
         let open = match self.open.take() {
             Some(open) if open.object.remembered().is_some_and(|known| known.delegated) => {
-                self.reads_by_delegation += 1;
+                self.met.reads_by_delegation += 1;
                 open
             }
             other => {

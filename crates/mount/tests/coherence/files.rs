@@ -13,7 +13,7 @@ use crate::fixture::Mounted;
 use crate::history::{Change, History, Reader};
 use crate::locks::{self, Kind};
 use crate::rows::{self, CELLS, FILES};
-use crate::scene::Mode;
+use crate::scene::{Met, Mode};
 
 /// A file has several pages, and a page several cells.
 const CELL_BYTES: usize = 512;
@@ -67,7 +67,7 @@ pub struct Files {
     history: Arc<History>,
     /// A file that is kept open from one step to the next.
     open: Option<Open>,
-    reads_by_delegation: u64,
+    met: Met,
 }
 
 struct Open {
@@ -80,10 +80,10 @@ struct Open {
 
 impl Files {
     pub fn new(place: Place, history: Arc<History>) -> Self {
-        Self { place, history, open: None, reads_by_delegation: 0 }
+        Self { place, history, open: None, met: Met::default() }
     }
 
-    pub fn run(mut self, mode: Mode) -> u64 {
+    pub fn run(mut self, mode: Mode) -> Met {
         for _ in 0..Place::steps() {
             match mode {
                 Mode::Locks => self.locked(),
@@ -92,7 +92,7 @@ impl Files {
             }
             self.place.rest();
         }
-        self.reads_by_delegation
+        self.met
     }
 
     fn path(&self, index: usize) -> PathBuf {
@@ -168,7 +168,7 @@ impl Files {
         let kind = if exclusive { Kind::Exclusive } else { Kind::Shared };
         let (bytes, wait) = (bytes_of(&cells), !self.place.random.one_in(3));
         if locks::lock(&open.file, &bytes, kind, wait) {
-            self.under_lock(&open.file, open.index, cells, kind);
+            self.under_lock(&open, cells, kind);
             locks::unlock(&open.file, &bytes);
         }
         match self.place.random.one_in(3) {
@@ -177,11 +177,14 @@ impl Files {
         }
     }
 
-    fn under_lock(&mut self, file: &File, index: usize, cells: Range<usize>, kind: Kind) {
+    fn under_lock(&mut self, open: &Open, cells: Range<usize>, kind: Kind) {
+        let (file, index) = (&open.file, open.index);
         let since = self.history.now();
         let mut changes = Vec::new();
         self.read_locked(file, index, cells.clone(), since);
         if kind == Kind::Exclusive {
+            let alone = self.place.objects[index].remembered().is_some_and(|known| known.write_delegated);
+            self.met.writes_by_delegation += u64::from(alone);
             if cells == (0..CELLS) && self.place.random.one_in(5) {
                 changes.push(self.cut(file, index));
             }
@@ -205,7 +208,7 @@ impl Files {
         let mut since = self.history.now();
         let open = match self.open.take() {
             Some(open) if self.is_delegated(&open) => {
-                self.reads_by_delegation += 1;
+                self.met.reads_by_delegation += 1;
                 open
             }
             other => {

@@ -28,7 +28,7 @@ mod scene;
 mod world;
 
 use drive::all_seeds;
-use scene::{DELEGATED, DOUBTING_V3, Kind, Mode, V3, V4};
+use scene::{DELEGATED, DOUBTING_V3, Kind, Mode, V3, V4, WRITING};
 
 const DOUBTING_V4: Kind = Kind { believes: false, ..V4 };
 const DOUBTING_DELEGATED: Kind = Kind { believes: false, ..DELEGATED };
@@ -76,6 +76,20 @@ scenes! {
     what_was_written_under_a_lock_is_seen_under_the_next_over_nfsv3: Locks [V3, V3];
     #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
     locks_of_both_versions_keep_each_other_out_and_show_what_was_written: Locks [V3, V4, DELEGATED];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_closed_is_seen_by_who_opens_next_under_delegations_for_writing: CloseToOpen [WRITING, WRITING];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_closed_is_seen_by_who_opens_next_where_some_have_delegations_for_writing: CloseToOpen [WRITING, DELEGATED, V4];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_closed_is_seen_by_who_opens_next_whatever_the_version_under_delegations_for_writing: CloseToOpen [WRITING, V3];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_written_under_a_lock_is_seen_under_the_next_with_delegations_for_writing: Locks [WRITING, WRITING];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_written_under_a_lock_is_seen_under_the_next_where_some_have_delegations_for_writing: Locks [WRITING, DELEGATED, V3];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_closed_is_read_under_a_delegation_for_writing_without_opening_again: Delegations [WRITING, WRITING];
+    #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
+    what_was_closed_is_read_under_a_delegation_for_writing_while_others_have_none: Delegations [WRITING, V4];
     #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]
     a_name_is_opened_as_it_was_left: Names [DOUBTING_V4, DOUBTING_V4];
     #[ignore = "what it meets is up to the machine: played by hand, with many seeds"]

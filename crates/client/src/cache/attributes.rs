@@ -20,13 +20,23 @@ pub(crate) struct Known {
     /// When it was last answered that they are these, whether they were known before or not: who tells something else and
     /// was sent before that may have been carried out before or after.
     confirmed: Option<Instant>,
-    /// Something else was told, and it cannot be said which is the later: not even a delegation makes the attributes certain.
-    doubtful: bool,
+    /// Whether not even a delegation makes the attributes certain.
+    doubt: Doubt,
     /// A change of our own has told the new change attribute of a directory, and nothing else of it.
     outdated: bool,
     believed_until: Option<Instant>,
     timeout: Duration,
     epoch: u64,
+}
+
+/// Why the attributes may be others than are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// Two changes of our own were under way together while nobody else could make one: the content is known.
+    Order,
+    /// Something else was told, and it cannot be said which is the later.
+    State,
 }
 
 impl Known {
@@ -37,7 +47,7 @@ impl Known {
             asked: None,
             settled: None,
             confirmed: None,
-            doubtful: false,
+            doubt: Doubt::None,
             outdated: false,
             believed_until: None,
             timeout: Duration::ZERO,
@@ -52,12 +62,12 @@ impl Known {
 
     /// The attributes while nobody else can change them.
     pub(crate) fn certain(&self) -> Option<&Attributes> {
-        self.attributes.as_ref().filter(|_| !self.doubtful)
+        self.attributes.as_ref().filter(|_| !self.is_doubtful())
     }
 
     /// True when something else was told than is known, and it cannot be said which is the later.
     pub(crate) fn is_doubtful(&self) -> bool {
-        self.doubtful
+        self.doubt != Doubt::None
     }
 
     /// The attributes if they are still believed.
@@ -92,14 +102,14 @@ impl Known {
     ) {
         let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
         let crossed =
-            if same { self.doubtful && self.is_crossed(asked) } else { self.is_confirmed_after(asked) };
+            if same { self.is_doubtful() && self.is_crossed(asked) } else { self.is_confirmed_after(asked) };
         if crossed {
             return self.doubt(now);
         }
         if self.asked.is_some_and(|known| asked < known) {
             return;
         }
-        if !same && self.attributes.is_some() {
+        if !same && self.attributes.is_some() && self.doubt != Doubt::Order {
             self.epoch += 1;
         }
         self.accept(new, (asked, now), timeouts, same);
@@ -119,7 +129,7 @@ impl Known {
         }
         match after {
             // Who follows on what is known is later than that, whenever it was sent.
-            Some(after) if !self.is_confirmed_after(asked) || (ours_alone && !self.doubtful) => {
+            Some(after) if !self.is_confirmed_after(asked) || (ours_alone && !self.is_doubtful()) => {
                 self.accept(after, (asked, now), timeouts, false);
             }
             Some(_) | None => self.doubt(now),
@@ -133,11 +143,21 @@ impl Known {
         (asked, now): (Instant, Instant),
         timeouts: &AttributeTimeouts,
     ) {
+        if self.doubt == Doubt::State {
+            // Others may have changed it before that.
+            self.epoch += 1;
+        }
         match after {
             Some(after) if !self.is_confirmed_after(asked) => {
                 self.accept(after, (asked, now), timeouts, false);
             }
-            Some(_) | None => self.doubt(now),
+            Some(_) | None => {
+                let content_is_known = self.doubt != Doubt::State && self.attributes.is_some();
+                self.doubt(now);
+                if content_is_known {
+                    self.doubt = Doubt::Order;
+                }
+            }
         }
     }
 
@@ -165,7 +185,7 @@ impl Known {
 
     /// The attributes are not believed any more, nor what comes with the replies to requests sent before `now`.
     pub(crate) fn doubt(&mut self, now: Instant) {
-        self.doubtful = true;
+        self.doubt = Doubt::State;
         self.believed_until = None;
         self.settled = self.settled.max(Some(now));
     }
@@ -202,7 +222,7 @@ impl Known {
             self.settled = self.settled.max(Some(now));
         }
         self.confirmed = self.confirmed.max(Some(now));
-        self.doubtful = false;
+        self.doubt = Doubt::None;
         self.outdated = false;
         self.attributes = Some(new);
         self.asked = Some(asked);
@@ -295,7 +315,22 @@ mod tests {
         assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(7), 0));
         known.learn_lone_change(Some(file(5)), (start + S, start + 3 * S), &timeouts);
         assert!(known.certain().is_none(), "of two under way together the later is not known");
-        assert_eq!(known.epoch(), 0);
+        known.learn(file(8), at(start + 4 * S), &timeouts);
+        assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(8), 0), "ours were the only ones");
+    }
+
+    #[test]
+    fn what_others_may_have_changed_before_nobody_could_is_void_after_a_change_of_our_own() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let mut known = Known::nothing();
+        known.learn(file(1), at(start), &timeouts);
+        known.doubt(start + S);
+        known.learn_lone_change(Some(file(7)), at(start + 2 * S), &timeouts);
+        assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(7), 1));
+        known.learn_lone_change(Some(file(8)), (start + S, start + 3 * S), &timeouts);
+        known.doubt(start + 4 * S);
+        known.learn(file(9), at(start + 5 * S), &timeouts);
+        assert_eq!(known.epoch(), 2, "the delegation is gone, or something else has come between");
     }
 
     #[test]

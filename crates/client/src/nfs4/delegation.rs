@@ -71,23 +71,23 @@ impl Core {
     /// A delegation came with an open. `recalled` when the server wants it back at once.
     pub(super) fn hold_delegation(self: &Arc<Self>, node: &Arc<Node>, granted: Delegation, recalled: bool) {
         let early = {
-            let mut early = self.early_recalls.lock();
-            let place = early.iter().position(|other| *other == granted.state_id.other);
-            place.map(|place| early.remove(place)).is_some()
-        };
-        {
+            // Until it is held: a recall finds it, or is found here.
+            let mut early_recalls = self.early_recalls.lock();
+            let place = early_recalls.iter().position(|other| *other == granted.state_id.other);
+            let early = place.map(|place| early_recalls.remove(place)).is_some();
             let mut state = node.state.lock();
             let held = state.delegation.filter(|held| held.epoch == granted.epoch);
             if held.is_some_and(|held| held.state_id.other != granted.state_id.other) {
                 // Two opens at once got one each; one is enough.
-                drop(state);
+                drop((state, early_recalls));
                 self.spawn_return_unused(node, granted);
                 return;
             }
             let returning = recalled || early || held.is_some_and(|held| held.returning);
             let since = held.map_or(granted.granted, |held| held.granted);
             state.delegation = Some(Delegation { returning, granted: since, ..granted });
-        }
+            early
+        };
         let surplus = {
             let mut held = self.delegations.lock();
             held.put(node.key, Arc::clone(node));
@@ -113,6 +113,7 @@ impl Core {
 
     /// The server recalls a delegation: it goes back as soon as what was decided by it is known to the server.
     pub(super) fn recall(self: &Arc<Self>, node: Option<Arc<Node>>, state_id: &StateId) -> Status {
+        let mut early = self.early_recalls.lock();
         if let Some(node) = node {
             let mut state = node.state.lock();
             match &mut state.delegation {
@@ -121,7 +122,7 @@ impl Core {
                     if delegation.write {
                         state.write_habit.recalled();
                     }
-                    drop(state);
+                    drop((state, early));
                     if !again {
                         self.spawn_give_back(node);
                     }
@@ -131,7 +132,6 @@ impl Core {
             }
         }
         // The reply that brings it may still be on its way (RFC 8881 §2.10.6.3).
-        let mut early = self.early_recalls.lock();
         if early.len() >= EARLY_RECALLS_MAX {
             early.pop_front();
         }

@@ -58,6 +58,7 @@ mod batch;
 pub mod blocking;
 mod budget;
 mod cache;
+mod carried_out;
 mod client;
 mod copy;
 mod directory;

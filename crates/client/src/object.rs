@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
+use crate::carried_out::carried_out;
 use crate::error::{Error, Result};
-use crate::file::{File, OpenFile};
+use crate::file::File;
 use crate::node::Node;
-use crate::open::{OpenOptions, Opened};
-use crate::protocol::{DirPosition, Found, NewObject, Protocol};
+use crate::open::OpenOptions;
+use crate::protocol::{DirPosition, Found, NewObject};
 use crate::shared::Shared;
 use crate::xattr::XattrMode;
-use crate::{nfs3, nfs4};
 
 /// How often it is asked for the state of an object that others change all the time.
 const SETTLING_ATTEMPTS_MAX: usize = 4;
@@ -211,16 +211,7 @@ impl Object {
             // What it was given before must not come after.
             self.shared.settle(&self.node).await;
         }
-        let id = self.shared.next_file_id();
-        let opened = match self.shared.protocol() {
-            Protocol::V3(_) => nfs3::open_object(&self.shared, &self.node, options).await,
-            Protocol::V4(mount) => nfs4::open_object(&self.shared, mount, &self.node, options).await,
-        };
-        let Opened { node, v4, gate } = opened?;
-        let access = (options.read, options.write);
-        let file = OpenFile::new(Arc::clone(&self.shared), id, node, access, options.sync, v4);
-        drop(gate);
-        Ok(File::new(file))
+        carried_out(Arc::clone(&self.shared).open_object(Arc::clone(&self.node), *options)).await
     }
 
     /// Waits until everything that was written to it through any open file of this client is on stable storage.

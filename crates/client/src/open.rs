@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::attributes::{FileType, SetAttributes};
+use crate::carried_out::carried_out;
 use crate::error::{Error, Result};
 use crate::file::{File, OpenFile};
 use crate::node::Node;
@@ -128,6 +129,16 @@ pub(crate) struct Opened {
     pub(crate) gate: Option<OwnedMutexGuard<()>>,
 }
 
+impl Opened {
+    /// Registers the file.
+    fn into_file(self, shared: &Arc<Shared>, id: u64, options: &OpenOptions) -> File {
+        let access = (options.read, options.write);
+        let file = OpenFile::new(Arc::clone(shared), id, self.node, access, options.sync, self.v4);
+        drop(self.gate);
+        File::new(file)
+    }
+}
+
 impl Shared {
     /// Opens the file at `path` below `start`.
     pub(crate) async fn open(
@@ -161,26 +172,14 @@ impl Shared {
             if options.truncate {
                 self.settle_name(&dir, &name).await;
             }
-            let opened = match self.protocol() {
-                Protocol::V3(mount) => nfs3::open(self, mount, &dir, &name, options).await,
-                Protocol::V4(mount) => nfs4::open(self, mount, (&dir, &name), options, id).await,
-            };
-            match opened? {
-                Outcome::Opened(Opened { node, v4, gate }) => {
-                    let access = (options.read, options.write);
-                    let file = OpenFile::new(Arc::clone(self), id, node, access, options.sync, v4);
-                    drop(gate);
-                    if options.truncate && self.has_pending(&file.node) {
-                        // Nobody knew that this was the file. What it was given before must not come after.
-                        let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
-                        self.set_attributes(&file.node, &empty, Some(&file)).await?;
-                    }
-                    return Ok(File::new(file));
-                }
-                Outcome::Symlink if options.exclusive => {
+            // Who gives up waiting does not stop it: what is open at the server must be known, to be closed.
+            let place = (Arc::clone(&dir), name.clone());
+            match carried_out(Arc::clone(self).open_once(place, *options, id)).await? {
+                Some(file) => return Ok(file),
+                None if options.exclusive => {
                     return Err(Error::Usage("the name is taken by a symbolic link"));
                 }
-                Outcome::Symlink => {
+                None => {
                     let Some((start, _)) = way else {
                         return Err(Error::server("OPEN", proto::nfs4::Status::Symlink));
                     };
@@ -198,6 +197,37 @@ impl Shared {
             }
         }
         Err(Error::Usage("too many symbolic links"))
+    }
+
+    /// `None` when the name is a symbolic link.
+    async fn open_once(
+        self: Arc<Self>,
+        (dir, name): (Arc<Node>, Bytes),
+        options: OpenOptions,
+        id: u64,
+    ) -> Result<Option<File>> {
+        let outcome = match self.protocol() {
+            Protocol::V3(mount) => nfs3::open(&self, mount, &dir, &name, &options).await?,
+            Protocol::V4(mount) => nfs4::open(&self, mount, (&dir, &name), &options, id).await?,
+        };
+        let Outcome::Opened(opened) = outcome else { return Ok(None) };
+        let file = opened.into_file(&self, id, &options);
+        if options.truncate && self.has_pending(&file.inner().node) {
+            // Nobody knew that this was the file. What it was given before must not come after.
+            let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
+            self.set_attributes(&file.inner().node, &empty, Some(file.inner())).await?;
+        }
+        Ok(Some(file))
+    }
+
+    /// Opens a regular file that is known.
+    pub(crate) async fn open_object(self: Arc<Self>, node: Arc<Node>, options: OpenOptions) -> Result<File> {
+        let id = self.next_file_id();
+        let opened = match self.protocol() {
+            Protocol::V3(_) => nfs3::open_object(&self, &node, &options).await,
+            Protocol::V4(mount) => nfs4::open_object(&self, mount, &node, &options).await,
+        };
+        Ok(opened?.into_file(&self, id, &options))
     }
 
     /// A file is about to be made empty by opening it: what was written before goes first.

@@ -1,6 +1,6 @@
 //! Requests that wait for another to ride on, and requests that are made before somebody asks: CLOSE and LOCK.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use client::{Client, Error, LockKind, Snapshot, Version};
 
@@ -23,6 +23,14 @@ async fn until(client: &Client, so: impl Fn(&Snapshot) -> bool) {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), asked).await.expect("it comes to that in time");
+}
+
+/// Waits for less than a timer can tell.
+async fn pass(time: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Opens and locks so often that it is expected.
@@ -141,4 +149,29 @@ async fn locks_come_when_they_are_asked_for_if_that_is_wanted() {
     write_whole(&client, "/file", "data").await;
     make_a_habit(&client, LockKind::Shared).await;
     assert_eq!(client.tap().snapshot().requests["LOCK"].requests, 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_that_nobody_waits_for_any_more_leaves_neither_lock_nor_open_behind() {
+    let fixture = Fixture::new().await;
+    let client = without_delegations(&fixture).await;
+    write_whole(&client, "/file", "data").await;
+    for wait_us in (0..1000).step_by(20) {
+        make_a_habit(&client, LockKind::Exclusive).await;
+        let open = client.open("/file", WRITE);
+        let patience = Duration::from_micros(wait_us);
+        tokio::select! {
+            _ = open => {}
+            () = pass(patience) => {}
+        }
+        let other = fixture.client(Version::V4_1).await;
+        let theirs = other.open("/file", WRITE).await.unwrap();
+        let locked = theirs.lock(.., LockKind::Exclusive);
+        let locked = tokio::time::timeout(Duration::from_secs(60), locked).await;
+        locked.expect("the lock that came with it is given up").unwrap();
+        theirs.close().await.unwrap();
+        other.shutdown().await.unwrap();
+        until(&client, |now| now.operations["OPEN"] == now.operations["CLOSE"]).await;
+    }
+    client.shutdown().await.unwrap();
 }

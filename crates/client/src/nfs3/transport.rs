@@ -119,21 +119,14 @@ impl Transport {
         arguments: impl Fn(&mut Encoder),
     ) -> Result<T> {
         let name = request.name();
+        let sent = self.tap.send(request);
         match connection.call(program, version, procedure, |to| arguments(to)).await {
             Ok(reply) => {
-                self.tap.answered(
-                    request,
-                    Cost {
-                        queued: reply.timing.queued,
-                        wire: reply.timing.wire,
-                        bytes_sent: reply.bytes_sent,
-                        bytes_received: reply.bytes_received,
-                    },
-                );
+                sent.answered(Cost::from(&reply));
                 decode(reply.results).map_err(|error| Error::misbehaved(name, error))
             }
             Err(error) => {
-                self.tap.unanswered(request);
+                sent.unanswered();
                 Err(call_error(name, error, is_repeatable(request)))
             }
         }

@@ -131,22 +131,14 @@ impl Mount {
     }
 
     pub(crate) async fn null(&self) -> Result<()> {
-        let request = Request::Nfs4Null;
+        let sent = self.core.tap.send(Request::Nfs4Null);
         match self.core.connection().call(PROGRAM, VERSION, 0, |_| {}).await {
             Ok(reply) => {
-                self.core.tap.answered(
-                    request,
-                    Cost {
-                        queued: reply.timing.queued,
-                        wire: reply.timing.wire,
-                        bytes_sent: reply.bytes_sent,
-                        bytes_received: reply.bytes_received,
-                    },
-                );
+                sent.answered(Cost::from(&reply));
                 Ok(())
             }
             Err(error) => {
-                self.core.tap.unanswered(request);
+                sent.unanswered();
                 Err(call_error("NULL", error, true))
             }
         }

@@ -125,7 +125,7 @@ impl Core {
     ) -> Result<Results> {
         let name = principal.name();
         self.tap.operation(principal);
-        let request = Request::Nfs4(principal);
+        let sent = self.tap.send(Request::Nfs4(principal));
         let answer = connection
             .call(PROGRAM, VERSION, COMPOUND, |to| {
                 let mut builder = CompoundBuilder::begin(to, self.minor_version);
@@ -135,21 +135,13 @@ impl Core {
             .await;
         match answer {
             Ok(reply) => {
-                self.tap.answered(
-                    request,
-                    Cost {
-                        queued: reply.timing.queued,
-                        wire: reply.timing.wire,
-                        bytes_sent: reply.bytes_sent,
-                        bytes_received: reply.bytes_received,
-                    },
-                );
+                sent.answered(Cost::from(&reply));
                 let reader =
                     CompoundReader::new(reply.results).map_err(|error| Error::misbehaved(name, error))?;
                 Ok(Results { operation: name, epoch: self.epoch(), reader })
             }
             Err(error) => {
-                self.tap.unanswered(request);
+                sent.unanswered();
                 Err(call_error(name, error, true))
             }
         }

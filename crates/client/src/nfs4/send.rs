@@ -243,7 +243,7 @@ impl Core {
         let before = std::mem::replace(&mut slot.in_doubt, true);
         in_doubt.store(true, Ordering::Relaxed);
         let connection = self.connection();
-        let sent = Instant::now();
+        let (sent, asked) = (self.tap.send(Request::Nfs4(kind.principal)), Instant::now());
         let answer = connection
             .call(PROGRAM, VERSION, COMPOUND, |to| {
                 let mut builder = CompoundBuilder::begin(to, self.minor_version);
@@ -254,19 +254,19 @@ impl Core {
                 builder.finish();
             })
             .await;
-        let request = Request::Nfs4(kind.principal);
         match answer {
             Ok(reply) => {
-                self.tap.answered(request, cost(&reply, queued));
+                let cost = Cost::from(&reply);
+                sent.answered(Cost { queued: queued + cost.queued, ..cost });
                 slot.in_doubt = before;
-                let verdict = self.judge(slot, kind, principal_place, (sent, reply));
+                let verdict = self.judge(slot, kind, principal_place, (asked, reply));
                 if matches!(verdict, Err(Error::PeerMisbehaved { .. })) {
                     slot.in_doubt = true;
                 }
                 verdict
             }
             Err(error) => {
-                self.tap.unanswered(request);
+                sent.unanswered();
                 match error {
                     CallError::Disconnected => Ok(Verdict::Repeat(Duration::ZERO)),
                     CallError::Timeout => {
@@ -444,14 +444,5 @@ impl Drop for Sending<'_> {
         {
             runtime.spawn(Arc::clone(self.core).settle(slot.take_over()));
         }
-    }
-}
-
-fn cost(reply: &Reply, queued: Duration) -> Cost {
-    Cost {
-        queued: queued + reply.timing.queued,
-        wire: reply.timing.wire,
-        bytes_sent: reply.bytes_sent,
-        bytes_received: reply.bytes_received,
     }
 }

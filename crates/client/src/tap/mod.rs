@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use proto::nfs4::{CallbackOperation, Operation};
+use rpc::net::Reply;
 
 use counter::Counter;
 
@@ -26,6 +27,29 @@ pub struct Tap {
     operations: [AtomicU64; OPERATIONS],
     callbacks: [AtomicU64; CALLBACKS],
     data_read: AtomicU64,
+    /// See [`Snapshot::round_trips`].
+    round_trips: AtomicU64,
+}
+
+/// A request that is being sent.
+#[derive(Debug)]
+pub(crate) struct Sent<'a> {
+    tap: &'a Tap,
+    request: Request,
+    /// Which one it is in the longest chain of requests that ends with it.
+    place: u64,
+}
+
+impl Sent<'_> {
+    /// One that was repeated in its slot counts once for each answer.
+    pub(crate) fn answered(self, cost: Cost) {
+        self.tap.requests[self.request.index()].answered(cost);
+        self.tap.round_trips.fetch_max(self.place, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unanswered(self) {
+        self.tap.requests[self.request.index()].unanswered();
+    }
 }
 
 /// What one request cost.
@@ -41,6 +65,17 @@ pub struct Cost {
     pub bytes_received: u32,
 }
 
+impl From<&Reply> for Cost {
+    fn from(reply: &Reply) -> Self {
+        Self {
+            queued: reply.timing.queued,
+            wire: reply.timing.wire,
+            bytes_sent: reply.bytes_sent,
+            bytes_received: reply.bytes_received,
+        }
+    }
+}
+
 impl Default for Tap {
     fn default() -> Self {
         Self {
@@ -48,19 +83,15 @@ impl Default for Tap {
             operations: [const { AtomicU64::new(0) }; OPERATIONS],
             callbacks: [const { AtomicU64::new(0) }; CALLBACKS],
             data_read: AtomicU64::new(0),
+            round_trips: AtomicU64::new(0),
         }
     }
 }
 
 impl Tap {
-    /// A request was answered. One that was repeated in its slot counts once for each answer.
-    pub(crate) fn answered(&self, request: Request, cost: Cost) {
-        self.requests[request.index()].answered(cost);
-    }
-
-    /// A request was sent and not answered.
-    pub(crate) fn unanswered(&self, request: Request) {
-        self.requests[request.index()].unanswered();
+    /// A request is sent.
+    pub(crate) fn send(&self, request: Request) -> Sent<'_> {
+        Sent { tap: self, request, place: self.round_trips.load(Ordering::Relaxed) + 1 }
     }
 
     /// A COMPOUND with this operation in it is sent.
@@ -89,8 +120,11 @@ impl Tap {
 
     /// Everything up to now.
     pub fn snapshot(&self) -> Snapshot {
-        let mut snapshot =
-            Snapshot { data_read: self.data_read.load(Ordering::Relaxed), ..Snapshot::default() };
+        let mut snapshot = Snapshot {
+            data_read: self.data_read.load(Ordering::Relaxed),
+            round_trips: self.round_trips.load(Ordering::Relaxed),
+            ..Snapshot::default()
+        };
         for request in Request::all() {
             let stats = self.requests[request.index()].stats();
             if stats.requests > 0 || stats.unanswered > 0 {
@@ -132,12 +166,12 @@ mod tests {
     fn a_difference_holds_what_came_in_between() {
         let tap = Tap::default();
         let read = Request::Nfs3(nfs3::Procedure::Read);
-        tap.answered(read, cost(5));
+        tap.send(read).answered(cost(5));
         tap.operation(Operation::Sequence);
         tap.data_read(100);
         let before = tap.snapshot();
-        tap.answered(read, cost(10));
-        tap.answered(Request::Nfs3(nfs3::Procedure::GetAttr), cost(1));
+        tap.send(read).answered(cost(10));
+        tap.send(Request::Nfs3(nfs3::Procedure::GetAttr)).answered(cost(1));
         tap.operation(Operation::Sequence);
         tap.operation(Operation::Read);
         tap.callback(CallbackOperation::Recall);
@@ -157,9 +191,9 @@ mod tests {
     #[test]
     fn sums_of_clients_add_up() {
         let (one, other) = (Tap::default(), Tap::default());
-        one.answered(Request::Nfs4(Operation::Open), cost(1));
-        other.answered(Request::Nfs4(Operation::Open), cost(1));
-        other.unanswered(Request::Nfs4(Operation::Close));
+        one.send(Request::Nfs4(Operation::Open)).answered(cost(1));
+        other.send(Request::Nfs4(Operation::Open)).answered(cost(1));
+        other.send(Request::Nfs4(Operation::Close)).unanswered();
         let sum: Snapshot = [one.snapshot(), other.snapshot()].into_iter().sum();
         assert_eq!(sum.requests["OPEN"].requests, 2);
         assert_eq!(sum.requests["CLOSE"].unanswered, 1);
@@ -168,11 +202,28 @@ mod tests {
     }
 
     #[test]
+    fn requests_under_way_together_are_one_round_trip() {
+        let tap = Tap::default();
+        let read = Request::Nfs3(nfs3::Procedure::Read);
+        let (one, two) = (tap.send(read), tap.send(read));
+        one.answered(cost(1));
+        // Sent while the second was still under way.
+        let three = tap.send(read);
+        two.answered(cost(1));
+        tap.send(read).unanswered();
+        three.answered(cost(1));
+        let before = tap.snapshot();
+        assert_eq!(before.round_trips, 2);
+        tap.send(read).answered(cost(1));
+        assert_eq!(tap.snapshot().since(&before).round_trips, 1);
+    }
+
+    #[test]
     fn what_never_happened_has_no_entry() {
         let tap = Tap::default();
         let snapshot = tap.snapshot();
         assert!(snapshot.requests.is_empty() && snapshot.operations.is_empty());
-        tap.answered(Request::Nfs3(nfs3::Procedure::Read), cost(1));
+        tap.send(Request::Nfs3(nfs3::Procedure::Read)).answered(cost(1));
         let later = tap.snapshot();
         assert!(later.since(&later).requests.is_empty());
     }

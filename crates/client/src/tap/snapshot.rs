@@ -18,6 +18,9 @@ pub struct Snapshot {
     pub callbacks: BTreeMap<&'static str, u64>,
     /// Bytes of files in the replies to READ, without what surrounds them.
     pub data_read: u64,
+    /// The length of the longest chain of requests each of which was sent after the one before it was answered: as many
+    /// round trips of the network it took at least. In a sum of clients, as if one had followed on the other.
+    pub round_trips: u64,
 }
 
 /// The requests of one name.
@@ -55,6 +58,7 @@ impl Snapshot {
         difference.requests.retain(|_, stats| stats.requests > 0 || stats.unanswered > 0);
         subtract_counts(&mut difference.operations, &earlier.operations);
         subtract_counts(&mut difference.callbacks, &earlier.callbacks);
+        difference.round_trips = difference.round_trips.saturating_sub(earlier.round_trips);
         difference.data_read = difference.data_read.saturating_sub(earlier.data_read);
         difference
     }
@@ -102,6 +106,7 @@ impl Sum for Snapshot {
                 *sum.callbacks.entry(name).or_default() += count;
             }
             sum.data_read += one.data_read;
+            sum.round_trips += one.round_trips;
             sum
         })
     }

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// What every command on addresses understands.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Tell at the end how many requests it took, how many bytes and how long
+    /// Tell at the end how many requests and round trips it took, how many bytes and how long
     #[arg(short, long)]
     verbose: bool,
     /// Show no progress; it is shown only where standard error is a terminal
@@ -116,9 +116,10 @@ impl Session {
         }
         let versions: Vec<_> = versions.iter().map(|version| format!("NFSv{version}")).collect();
         self.progress.say(&format!(
-            "primetime: {} requests over {} ({kinds}), {} sent, {} received, {:.3} s",
+            "primetime: {} requests over {} ({kinds}) in {} round trips, {} sent, {} received, {:.3} s",
             cost.requests_total(),
             versions.join(" and "),
+            cost.round_trips,
             human_size(cost.bytes_sent()),
             human_size(cost.bytes_received()),
             elapsed.as_secs_f64()

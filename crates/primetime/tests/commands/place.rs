@@ -99,7 +99,10 @@ impl Place {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{arguments:?}: {said}");
         let cost = said.lines().last().unwrap().strip_prefix("primetime: ").unwrap();
-        cost.split_once(" requests over NFSv").unwrap().0.parse().unwrap()
+        let requests = cost.split_once(" requests over NFSv").unwrap().0.parse().unwrap();
+        let round_trips = cost.split_once(") in ").unwrap().1.split_once(" round trips, ").unwrap().0;
+        assert!((1..=requests).contains(&round_trips.parse().unwrap()), "{cost}");
+        requests
     }
 }
 

@@ -18,6 +18,7 @@ mod other_process;
 #[path = "../support/random.rs"]
 mod random;
 mod restart;
+mod restarts;
 mod sharing;
 #[path = "../mount/steps.rs"]
 mod steps;
@@ -123,6 +124,19 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
             restart::files_outlive_the_server(&server.place(), version, || server.kill_and_restart()).await;
         }
     });
+}
+
+#[test]
+fn every_byte_is_right_while_ganesha_is_killed_again_and_again() {
+    let Some(lab) = Lab::for_test() else { return };
+    let Some(server) = Ganesha::start(&lab, TIME_LIMIT) else { return };
+    let foreign = Foreign { place: server.place(), xattrs: false, times_of_links: false };
+    let work = || {
+        if can_mount() {
+            restarts::every_byte_is_right(foreign, || server.kill_and_restart());
+        }
+    };
+    lab.inside(work).unwrap();
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(crate) fn are_as_a_local_directory(server: Foreign, version: Version) {
     random_steps(&sides, version);
     let space = statvfs(sides.one.root()).unwrap();
     assert!(space.f_blocks >= space.f_bfree && space.f_bfree > 0 && space.f_namemax == 255);
-    nothing_is_left_of_removed_files(&sides);
+    nothing_is_left_of_removed_files(&sides.two.root().join(&sides.top));
     assert!(sides.one.unmount() && sides.two.unmount(), "not everything arrived");
 }
 
@@ -163,13 +163,13 @@ fn random_steps(sides: &Sides, version: Version) {
 }
 
 /// The names that stood for open files have gone with the last close, for which the kernel waits not.
-fn nothing_is_left_of_removed_files(sides: &Sides) {
+pub(crate) fn nothing_is_left_of_removed_files(top: &Path) {
     let begun = Instant::now();
-    let mut hidden = all_hidden(&sides.two.root().join(&sides.top));
+    let mut hidden = all_hidden(top);
     while let [left, ..] = &hidden[..] {
         assert!(begun.elapsed() < RELEASE_LIMIT, "{} is left", left.display());
         std::thread::sleep(Duration::from_millis(20));
-        hidden = all_hidden(&sides.two.root().join(&sides.top));
+        hidden = all_hidden(top);
     }
 }
 

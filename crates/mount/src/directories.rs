@@ -45,8 +45,8 @@ struct Part {
 pub(crate) enum Listing {
     /// Names alone.
     Names(ReplyDirectory),
-    /// With what they stand for.
-    Entries(ReplyDirectoryPlus),
+    /// With what they stand for. Those in it count as known to the kernel.
+    Entries { reply: ReplyDirectoryPlus, known: bool },
 }
 
 impl Tree {
@@ -108,7 +108,7 @@ impl Tree {
                 let kind = entry.attributes.map_or(FileType::RegularFile, |known| convert::kind(known.kind));
                 reply.add(INodeNo(entry.fileid), next, kind, name)
             }
-            Listing::Entries(reply) => {
+            Listing::Entries { reply, known: any_known } => {
                 let Some(known) = self.listed(parent, &entry.name, object).await else {
                     // Number 0 tells the kernel to ask for it by name.
                     let unknown = unknown(FileType::RegularFile);
@@ -118,7 +118,9 @@ impl Tree {
                 let number = known.attributes.ino;
                 let full = reply.add(number, next, name, &believed, &known.attributes, Generation(0));
                 if full {
-                    self.inodes.forget(number.0, 1);
+                    self.unknown_to_the_kernel(&known);
+                } else {
+                    *any_known = true;
                 }
                 full
             }
@@ -174,7 +176,7 @@ impl Listing {
         let name = if at == 0 { "." } else { ".." };
         match self {
             Self::Names(reply) => reply.add(INodeNo(inode.number), at + 1, FileType::Directory, name),
-            Self::Entries(reply) => {
+            Self::Entries { reply, .. } => {
                 let mut known = unknown(FileType::Directory);
                 known.ino = INodeNo(inode.number);
                 reply.add(known.ino, at + 1, name, &Duration::ZERO, &known, Generation(0))
@@ -186,8 +188,9 @@ impl Listing {
         match (self, outcome) {
             (Self::Names(reply), Ok(())) => reply.ok(),
             (Self::Names(reply), Err(error)) => reply.error(error),
-            (Self::Entries(reply), Ok(())) => reply.ok(),
-            (Self::Entries(reply), Err(error)) => reply.error(error),
+            // What is in it is told in any case, since it counts. What has failed will do so again.
+            (Self::Entries { reply, known: true }, _) | (Self::Entries { reply, .. }, Ok(())) => reply.ok(),
+            (Self::Entries { reply, .. }, Err(error)) => reply.error(error),
         }
     }
 }

@@ -136,6 +136,12 @@ impl Tree {
         }
     }
 
+    /// As [`Tree::release`], of a file whose open nobody waited for.
+    pub(crate) fn release_soon(self: &Arc<Self>, handle: FileHandle) {
+        let tree = Arc::clone(self);
+        self.background.spawn(async move { tree.release(handle, None).await });
+    }
+
     /// The tree is no longer mounted. What the kernel has closed last it may not have told.
     pub(crate) async fn release_all(&self) {
         for handle in self.files.numbers() {

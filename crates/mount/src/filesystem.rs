@@ -17,10 +17,12 @@ use fuser::{
     ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
+use crate::callers::Caller;
 use crate::convert::set_time;
 use crate::directories::Listing;
 use crate::errno::Result;
 use crate::locks::{self, Lock};
+use crate::replies;
 use crate::tree::{Entry, Tree};
 
 /// The largest read and write that the kernel makes, in bytes.
@@ -58,75 +60,67 @@ impl Filesystem {
         Self { tree: Arc::clone(tree) }
     }
 
-    /// Does `work` on the runtime.
-    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Arc<Tree>) -> F) {
-        self.tree.runtime.spawn(work(Arc::clone(&self.tree)));
-    }
-
-    /// Does `work` on the runtime and answers with what comes of it.
-    fn answer<T, F>(&self, work: impl FnOnce(Arc<Tree>) -> F, reply: impl FnOnce(Result<T>) + Send + 'static)
-    where
+    /// Answers with what comes of `work`, which changes nothing: when the caller is killed it is given up.
+    fn ask<T, F>(
+        &self,
+        request: &Request,
+        work: impl FnOnce(Arc<Tree>) -> F,
+        reply: impl FnOnce(Result<T>) + Send + 'static,
+    ) where
         T: Send,
         F: Future<Output = Result<T>> + Send + 'static,
     {
+        let (caller, callers) = (Caller::of(request), self.tree.callers.clone());
         let work = work(Arc::clone(&self.tree));
-        self.tree.runtime.spawn(async move { reply(work.await) });
+        self.tree.runtime.spawn(async move { reply(callers.ask(caller, work).await) });
+    }
+
+    /// Answers with what comes of `work`, which goes on when the caller is killed.
+    fn change<T, F>(
+        &self,
+        request: &Request,
+        work: impl FnOnce(Arc<Tree>) -> F,
+        reply: impl FnOnce(Result<T>) + Send + 'static,
+    ) where
+        T: Send,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        self.change_or_undo(Caller::of(request), work, reply, |_, _| ());
+    }
+
+    /// As [`Filesystem::change`]. When it has come too late, `undo` is told.
+    fn change_or_undo<T, F>(
+        &self,
+        caller: Caller,
+        work: impl FnOnce(Arc<Tree>) -> F,
+        reply: impl FnOnce(Result<T>) + Send + 'static,
+        undo: impl FnOnce(Arc<Tree>, Result<T>) + Send + 'static,
+    ) where
+        T: Send,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let (tree, callers) = (Arc::clone(&self.tree), self.tree.callers.clone());
+        let work = work(Arc::clone(&self.tree));
+        self.tree.background.spawn(async move {
+            callers.change(caller, work, reply, |outcome| undo(tree, outcome)).await;
+        });
+    }
+
+    /// As [`Filesystem::change`], of what makes a name.
+    fn make<F>(&self, request: &Request, work: impl FnOnce(Arc<Tree>) -> F, reply: ReplyEntry)
+    where
+        F: Future<Output = Result<Entry>> + Send + 'static,
+    {
+        self.change_or_undo(Caller::of(request), work, replies::entry(reply), |tree, made| {
+            if let Ok(entry) = made {
+                tree.unknown_to_the_kernel(&entry);
+            }
+        });
     }
 }
 
 fn bytes(name: &OsStr) -> Bytes {
     Bytes::copy_from_slice(name.as_bytes())
-}
-
-fn reply_entry(reply: ReplyEntry) -> impl FnOnce(Result<Entry>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok(entry) => {
-            reply.entry_with_ttls(&entry.attributes_for, &entry.name_for, &entry.attributes, Generation(0));
-        }
-        Err(error) => reply.error(error),
-    }
-}
-
-fn reply_empty(reply: ReplyEmpty) -> impl FnOnce(Result<()>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok(()) => reply.ok(),
-        Err(error) => reply.error(error),
-    }
-}
-
-fn reply_attributes(
-    reply: ReplyAttr,
-) -> impl FnOnce(Result<(fuser::FileAttr, std::time::Duration)>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok((attributes, believed)) => reply.attr(&believed, &attributes),
-        Err(error) => reply.error(error),
-    }
-}
-
-fn reply_data(reply: ReplyData) -> impl FnOnce(Result<Bytes>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok(data) => reply.data(&data),
-        Err(error) => reply.error(error),
-    }
-}
-
-fn reply_open(reply: ReplyOpen) -> impl FnOnce(Result<(FileHandle, FopenFlags)>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok((handle, flags)) => reply.opened(handle, flags),
-        Err(error) => reply.error(error),
-    }
-}
-
-/// A size of 0 asks how much room is needed.
-fn reply_xattr(reply: ReplyXattr, size: u32) -> impl FnOnce(Result<Bytes>) + Send + 'static {
-    move |outcome| match outcome {
-        Ok(data) => match u32::try_from(data.len()) {
-            Ok(length) if size == 0 => reply.size(length),
-            Ok(length) if length <= size => reply.data(&data),
-            _ => reply.error(Errno::ERANGE),
-        },
-        Err(error) => reply.error(error),
-    }
 }
 
 impl fuser::Filesystem for Filesystem {
@@ -144,22 +138,22 @@ impl fuser::Filesystem for Filesystem {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = bytes(name);
-        self.answer(|tree| async move { tree.lookup(parent.0, &name).await }, reply_entry(reply));
+        self.ask(request, |tree| async move { tree.lookup(parent.0, &name).await }, replies::entry(reply));
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, lookups: u64) {
         self.tree.inodes.forget(ino.0, lookups);
     }
 
-    fn getattr(&self, _request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        self.answer(|tree| async move { tree.get_attributes(ino.0).await }, reply_attributes(reply));
+    fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        self.ask(request, |tree| async move { tree.get_attributes(ino.0).await }, replies::attributes(reply));
     }
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -183,19 +177,20 @@ impl fuser::Filesystem for Filesystem {
             accessed: accessed.map(set_time),
             modified: modified.map(set_time),
         };
-        self.answer(
+        self.change(
+            request,
             move |tree| async move { tree.set_attributes(ino.0, set, handle).await },
-            reply_attributes(reply),
+            replies::attributes(reply),
         );
     }
 
-    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        self.answer(|tree| async move { tree.read_link(ino.0).await }, reply_data(reply));
+    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
+        self.ask(request, |tree| async move { tree.read_link(ino.0).await }, replies::data(reply));
     }
 
     fn mknod(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
@@ -204,15 +199,16 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyEntry,
     ) {
         let name = bytes(name);
-        self.answer(
+        self.make(
+            request,
             move |tree| async move { tree.make_node(parent.0, &name, mode, device).await },
-            reply_entry(reply),
+            reply,
         );
     }
 
     fn mkdir(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
@@ -220,30 +216,35 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyEntry,
     ) {
         let name = bytes(name);
-        self.answer(
+        self.make(
+            request,
             move |tree| async move { tree.make_directory(parent.0, &name, mode).await },
-            reply_entry(reply),
+            reply,
         );
     }
 
-    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = bytes(name);
-        self.answer(|tree| async move { tree.remove(parent.0, &name).await }, reply_empty(reply));
+        self.change(request, |tree| async move { tree.remove(parent.0, &name).await }, replies::empty(reply));
     }
 
-    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = bytes(name);
-        self.answer(|tree| async move { tree.remove_directory(parent.0, &name).await }, reply_empty(reply));
+        self.change(
+            request,
+            |tree| async move { tree.remove_directory(parent.0, &name).await },
+            replies::empty(reply),
+        );
     }
 
-    fn symlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let (name, target) = (bytes(name), bytes(target.as_os_str()));
-        self.answer(|tree| async move { tree.symlink(parent.0, &name, &target).await }, reply_entry(reply));
+        self.make(request, |tree| async move { tree.symlink(parent.0, &name, &target).await }, reply);
     }
 
     fn rename(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         to_parent: INodeNo,
@@ -252,24 +253,34 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyEmpty,
     ) {
         let (name, to_name) = (bytes(name), bytes(to_name));
-        self.answer(
+        self.change(
+            request,
             move |tree| async move { tree.rename((parent.0, &name), (to_parent.0, &to_name), flags).await },
-            reply_empty(reply),
+            replies::empty(reply),
         );
     }
 
-    fn link(&self, _request: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn link(&self, request: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = bytes(name);
-        self.answer(|tree| async move { tree.link(ino.0, parent.0, &name).await }, reply_entry(reply));
+        self.make(request, |tree| async move { tree.link(ino.0, parent.0, &name).await }, reply);
     }
 
-    fn open(&self, _request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.answer(|tree| async move { tree.open(ino.0, flags).await }, reply_open(reply));
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        self.change_or_undo(
+            Caller::of(request),
+            |tree| async move { tree.open(ino.0, flags).await },
+            replies::open(reply),
+            |tree, opened| {
+                if let Ok((handle, _)) = opened {
+                    tree.release_soon(handle);
+                }
+            },
+        );
     }
 
     fn create(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
@@ -278,7 +289,8 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyCreate,
     ) {
         let name = bytes(name);
-        self.answer(
+        self.change_or_undo(
+            Caller::of(request),
             move |tree| async move { tree.create(parent.0, &name, mode, OpenFlags(flags)).await },
             move |outcome| match outcome {
                 Ok((entry, handle, flags)) => {
@@ -287,12 +299,18 @@ impl fuser::Filesystem for Filesystem {
                 }
                 Err(error) => reply.error(error),
             },
+            |tree, created| {
+                if let Ok((entry, handle, _)) = created {
+                    tree.release_soon(handle);
+                    tree.unknown_to_the_kernel(&entry);
+                }
+            },
         );
     }
 
     fn read(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -301,12 +319,16 @@ impl fuser::Filesystem for Filesystem {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.answer(move |tree| async move { tree.read(handle, offset, size).await }, reply_data(reply));
+        self.ask(
+            request,
+            move |tree| async move { tree.read(handle, offset, size).await },
+            replies::data(reply),
+        );
     }
 
     fn write(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -316,26 +338,33 @@ impl fuser::Filesystem for Filesystem {
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        let caller = Caller::of(request).with_bytes(data.len());
         let data = Bytes::copy_from_slice(data);
         let turn = self.tree.turn_to_append(handle, (flags, write_flags));
-        self.answer(
+        self.change_or_undo(
+            caller,
             move |tree| async move { tree.write(handle, (offset, data), turn).await },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
                 Err(error) => reply.error(error),
             },
+            |_, _| (),
         );
     }
 
     fn flush(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        self.answer(move |tree| async move { tree.flush(handle, owner.0).await }, reply_empty(reply));
+        self.change(
+            request,
+            move |tree| async move { tree.flush(handle, owner.0).await },
+            replies::empty(reply),
+        );
     }
 
     fn release(
@@ -357,42 +386,43 @@ impl fuser::Filesystem for Filesystem {
 
     fn fsync(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         _data_only: bool,
         reply: ReplyEmpty,
     ) {
-        self.answer(move |tree| async move { tree.sync(handle).await }, reply_empty(reply));
+        self.change(request, move |tree| async move { tree.sync(handle).await }, replies::empty(reply));
     }
 
-    fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        self.answer(
+    fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        self.ask(
+            request,
             |tree| async move { Ok((tree.open_directory(ino.0).await?, FopenFlags::empty())) },
-            reply_open(reply),
+            replies::open(reply),
         );
     }
 
     fn readdir(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
         reply: ReplyDirectory,
     ) {
-        self.list(handle, offset, Listing::Names(reply));
+        self.list(request, handle, offset, Listing::Names(reply));
     }
 
     fn readdirplus(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        self.list(handle, offset, Listing::Entries(reply));
+        self.list(request, handle, offset, Listing::Entries { reply, known: false });
     }
 
     fn releasedir(
@@ -419,8 +449,9 @@ impl fuser::Filesystem for Filesystem {
         reply.ok();
     }
 
-    fn statfs(&self, _request: &Request, ino: INodeNo, reply: ReplyStatfs) {
-        self.answer(
+    fn statfs(&self, request: &Request, ino: INodeNo, reply: ReplyStatfs) {
+        self.ask(
+            request,
             |tree| async move { tree.fs_stat(ino.0).await },
             |outcome| match outcome {
                 Ok(space) => {
@@ -441,13 +472,17 @@ impl fuser::Filesystem for Filesystem {
         );
     }
 
-    fn access(&self, _request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        self.answer(move |tree| async move { tree.check_access(ino.0, mask).await }, reply_empty(reply));
+    fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        self.ask(
+            request,
+            move |tree| async move { tree.check_access(ino.0, mask).await },
+            replies::empty(reply),
+        );
     }
 
     fn getlk(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         owner: LockOwner,
@@ -458,7 +493,8 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyLock,
     ) {
         let lock = Lock { owner: owner.0, first, last, kind };
-        self.answer(
+        self.ask(
+            request,
             move |tree| async move { tree.test_lock(handle, lock).await },
             move |outcome| match outcome {
                 // Who has it is known to the server alone.
@@ -484,15 +520,22 @@ impl fuser::Filesystem for Filesystem {
     ) {
         let lock = Lock { owner: owner.0, first, last, kind };
         let waiting = sleep.then(|| request.pid());
-        self.answer(
+        let open = self.tree.files.get(handle).ok();
+        self.change_or_undo(
+            Caller::of(request),
             move |tree| async move { tree.set_lock(handle, lock, waiting).await },
-            reply_empty(reply),
+            replies::empty(reply),
+            move |tree, _| {
+                if let Some(open) = open {
+                    tree.take_back_soon(&open.opening.inode, lock);
+                }
+            },
         );
     }
 
     fn setxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         ino: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -501,29 +544,42 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyEmpty,
     ) {
         let (name, value) = (bytes(name), Bytes::copy_from_slice(value));
-        self.answer(
+        self.change(
+            request,
             move |tree| async move { tree.set_xattr(ino.0, &name, value, flags).await },
-            reply_empty(reply),
+            replies::empty(reply),
         );
     }
 
-    fn getxattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+    fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         let name = bytes(name);
-        self.answer(move |tree| async move { tree.get_xattr(ino.0, &name).await }, reply_xattr(reply, size));
+        self.ask(
+            request,
+            move |tree| async move { tree.get_xattr(ino.0, &name).await },
+            replies::xattr(reply, size),
+        );
     }
 
-    fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.answer(move |tree| async move { tree.list_xattrs(ino.0).await }, reply_xattr(reply, size));
+    fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        self.ask(
+            request,
+            move |tree| async move { tree.list_xattrs(ino.0).await },
+            replies::xattr(reply, size),
+        );
     }
 
-    fn removexattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = bytes(name);
-        self.answer(move |tree| async move { tree.remove_xattr(ino.0, &name).await }, reply_empty(reply));
+        self.change(
+            request,
+            move |tree| async move { tree.remove_xattr(ino.0, &name).await },
+            replies::empty(reply),
+        );
     }
 
     fn fallocate(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -531,22 +587,24 @@ impl fuser::Filesystem for Filesystem {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.answer(
+        self.change(
+            request,
             move |tree| async move { tree.allocate(handle, offset, length, mode).await },
-            reply_empty(reply),
+            replies::empty(reply),
         );
     }
 
     fn lseek(
         &self,
-        _request: &Request,
+        request: &Request,
         _ino: INodeNo,
         handle: FileHandle,
         offset: i64,
         whence: i32,
         reply: ReplyLseek,
     ) {
-        self.answer(
+        self.ask(
+            request,
             move |tree| async move { tree.seek(handle, offset, whence).await },
             move |outcome| match outcome {
                 Ok(place) => reply.offset(place),
@@ -557,7 +615,7 @@ impl fuser::Filesystem for Filesystem {
 
     fn copy_file_range(
         &self,
-        _request: &Request,
+        request: &Request,
         _from: INodeNo,
         from: FileHandle,
         from_offset: u64,
@@ -568,7 +626,8 @@ impl fuser::Filesystem for Filesystem {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        self.answer(
+        self.change(
+            request,
             move |tree| async move { tree.copy((from, from_offset), (to, to_offset), length).await },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
@@ -593,9 +652,11 @@ impl fuser::Filesystem for Filesystem {
 }
 
 impl Filesystem {
-    fn list(&self, handle: FileHandle, offset: u64, mut listing: Listing) {
-        self.spawn(move |tree| async move {
-            let outcome = tree.read_directory(handle, offset, &mut listing).await;
+    fn list(&self, request: &Request, handle: FileHandle, offset: u64, mut listing: Listing) {
+        let (caller, tree) = (Caller::of(request), Arc::clone(&self.tree));
+        self.tree.runtime.spawn(async move {
+            let work = tree.read_directory(handle, offset, &mut listing);
+            let outcome = tree.callers.ask(caller, work).await;
             listing.reply(outcome);
         });
     }

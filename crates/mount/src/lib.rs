@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod background;
+mod callers;
 mod convert;
 mod directories;
 mod ends;
@@ -23,6 +24,7 @@ mod objects;
 mod options;
 mod pages;
 mod ranges;
+mod replies;
 mod session;
 mod tree;
 mod turns;

@@ -110,6 +110,27 @@ impl Tree {
         unlocked.and(flushed).map_err(errno::of)
     }
 
+    /// Gives up a lock that nobody waited for to the end. The owner may have given up everything before it came, so that its open file
+    /// has nobody to close it.
+    pub(crate) fn take_back_soon(self: &Arc<Self>, inode: &Arc<Inode>, lock: Lock) {
+        if lock.kind == UNLOCK {
+            return;
+        }
+        let inode = Arc::clone(inode);
+        self.background.spawn(async move {
+            let _gate = inode.lock_files_gate.lock().await;
+            let Some(held) = inode.state.lock().lock_files.get(&lock.owner).map(Arc::clone) else { return };
+            let mut outcome = held.file.unlock(lock.first..lock.end()).await;
+            if held.file.held_locks().is_empty() {
+                inode.state.lock().lock_files.remove(&lock.owner);
+                outcome = outcome.and(held.file.clone().close().await);
+            }
+            if let Err(error) = outcome {
+                tracing::warn!(%error, "giving up a lock");
+            }
+        });
+    }
+
     /// The owner gives up everything: a process that closes any descriptor of a file has no locks on it any more.
     pub(crate) async fn unlock_all(&self, inode: &Inode, owner: u64) -> Result<()> {
         if !inode.state.lock().lock_files.contains_key(&owner) {

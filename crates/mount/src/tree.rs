@@ -9,6 +9,7 @@ use fuser::{FileAttr, Notifier};
 use parking_lot::Mutex;
 
 use crate::background::Background;
+use crate::callers::Callers;
 use crate::convert;
 use crate::directories::OpenDirectory;
 use crate::errno::{self, Result};
@@ -30,6 +31,7 @@ pub(crate) struct Tree {
     pub(crate) directories: Handles<tokio::sync::Mutex<OpenDirectory>>,
     pub(crate) runtime: tokio::runtime::Handle,
     pub(crate) background: Arc<Background>,
+    pub(crate) callers: Callers,
     pub(crate) pages: Pages,
     /// Set when the kernel has mounted it.
     pub(crate) notifier: OnceLock<Notifier>,
@@ -53,6 +55,7 @@ impl Tree {
             files: Handles::default(),
             directories: Handles::default(),
             background: Arc::new(Background::new(runtime.clone())),
+            callers: Callers::default(),
             runtime,
             pages: Pages::default(),
             notifier: OnceLock::new(),
@@ -94,6 +97,11 @@ impl Tree {
             attributes_for: believed_as(object, attributes),
             name_for: believed_for(&parent.object).min(NAME_BELIEVED_MAX),
         }
+    }
+
+    /// The kernel was not told of what has an inode for it.
+    pub(crate) fn unknown_to_the_kernel(&self, entry: &Entry) {
+        self.inodes.forget(entry.attributes.ino.0, 1);
     }
 
     /// Attributes as the kernel is told of them.

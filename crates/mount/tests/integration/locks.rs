@@ -2,12 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use client::Version;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::compared::flocks::{exclude_each_other, show_what_was_written};
 use crate::fixture::{Fixture, in_both_versions};
+use crate::waiting::await_wait;
 
 in_both_versions! {
     a_file_that_is_locked_on_one_mount_is_locked_on_the_other
@@ -52,12 +54,7 @@ fn a_process_that_waits_for_a_lock_can_be_killed(version: Version) {
     flock(&file, FlockOperation::LockExclusive).unwrap();
     // flock(1) is of util-linux, which every system has.
     let mut child = Command::new("flock").arg(&path).arg("true").stderr(Stdio::null()).spawn().unwrap();
-    while !fs::read_to_string(format!("/proc/{}/stack", child.id())).is_ok_and(|stack| stack.contains("fuse"))
-        && !fs::read_to_string(format!("/proc/{}/wchan", child.id()))
-            .is_ok_and(|at| at.contains("request_wait"))
-    {
-        std::thread::yield_now();
-    }
+    await_wait(&mut child, Duration::from_secs(60));
     child.kill().unwrap();
     assert!(!child.wait().unwrap().success());
     drop(file);

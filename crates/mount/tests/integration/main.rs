@@ -15,14 +15,18 @@ mod compared;
 mod files;
 #[allow(dead_code, reason = "the coherence checker has it, too")]
 mod fixture;
+mod killed;
 mod locks;
 mod mappings;
 mod names;
 mod other_process;
 mod posix;
 mod range_locks;
+#[path = "../../../client/tests/integration/relay.rs"]
+mod relay;
 mod removals;
 mod sparse;
 mod sys;
 mod unmounting;
+mod waiting;
 mod xattrs;

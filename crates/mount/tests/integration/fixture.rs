@@ -152,6 +152,12 @@ impl Mounted {
         }
     }
 
+    /// Waits until the mount has noticed that somebody else has unmounted the tree, and tells what became of what was written last.
+    pub fn ended(mut self) -> Result<(), mount::Error> {
+        let mount = self.mount.take().unwrap();
+        self.runtime.block_on(mount.ended())
+    }
+
     /// Unmounts, and tells what became of what was written last.
     pub fn unmount(mut self) -> Result<(), mount::Error> {
         let mount = self.mount.take().unwrap();

@@ -65,7 +65,15 @@ impl Tree {
         let (readable, writable) = access(flags);
         let answer = self.pages.of(&opening.inode.object, writable);
         let direct = answer.contains(FopenFlags::FOPEN_DIRECT_IO);
-        let open = OpenFile { file, readable, writable, appends: appends(flags), direct, opening };
+        let open = OpenFile {
+            file,
+            readable,
+            writable,
+            appends: appends(flags),
+            direct,
+            closing_gate: tokio::sync::RwLock::default(),
+            opening,
+        };
         (self.files.insert(open), answer)
     }
 
@@ -94,6 +102,7 @@ impl Tree {
     ) -> Result<u32> {
         let open = self.files.get(handle)?;
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
+        let _gate = open.closing_gate.read().await;
         let changing = Changing::begin(&open.opening.inode);
         match turn_to_append {
             Some(turn) => {
@@ -125,6 +134,7 @@ impl Tree {
     /// Nobody has the file open any more; what goes wrong nobody hears.
     pub(crate) async fn release(&self, handle: FileHandle, owner: Option<u64>) {
         let Some(open) = self.files.remove(handle) else { return };
+        let _gate = open.closing_gate.write().await;
         let inode = Arc::clone(&open.opening.inode);
         if let Some(owner) = owner
             && let Err(error) = self.unlock_all(&inode, owner).await

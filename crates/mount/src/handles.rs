@@ -22,6 +22,8 @@ pub(crate) struct OpenFile {
     pub(crate) appends: bool,
     /// The kernel keeps no pages of what is read and written by it.
     pub(crate) direct: bool,
+    /// Held by all who change the file by it, alone by who closes it: what goes on for somebody who was killed is done by then.
+    pub(crate) closing_gate: tokio::sync::RwLock<()>,
     /// Counts among the opens of its object until it is dropped.
     pub(crate) opening: Opening,
 }

@@ -27,6 +27,7 @@ impl Tree {
     ) -> Result<()> {
         let open = self.files.get(handle)?;
         let range = offset..offset.checked_add(length).ok_or(Errno::EFBIG)?;
+        let _gate = open.closing_gate.read().await;
         let _changing = Changing::begin(&open.opening.inode);
         match mode {
             0 => open.file.allocate(range).await.map_err(errno::of),
@@ -70,6 +71,7 @@ impl Tree {
         let (from, to) = (self.files.get(from)?, self.files.get(to)?);
         let length = length.min(COPY_BYTES_MAX);
         let range = from_offset..from_offset.checked_add(length).ok_or(Errno::EINVAL)?;
+        let _gate = to.closing_gate.read().await;
         let _changing = Changing::begin(&to.opening.inode);
         let copied = from.file.copy_range(range, &to.file, to_offset).await.map_err(errno::of)?;
         drop_pages_soon(self, &to.opening.inode).await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use client::{AttributeTimeouts, LookupCache, Options, Version};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::compared::pattern;
 use crate::fixture::{Fixture, Mounted, in_both_versions, mount_at};
 use crate::relay::Relay;
 use crate::waiting::{await_end, await_wait};
@@ -15,6 +16,7 @@ use crate::waiting::{await_end, await_wait};
 in_both_versions! {
     whatever_a_process_waits_for_it_can_be_killed
     what_a_killed_process_had_written_arrives
+    what_a_killed_process_was_writing_arrives_whole
     a_lock_that_comes_when_its_process_is_killed_is_given_back
     a_file_that_is_opened_when_its_process_is_killed_is_closed
 }
@@ -38,10 +40,18 @@ fn doubting(options: &mut Options) {
 
 impl Ground {
     fn new(version: Version) -> Self {
+        Self::with(version, |_| {})
+    }
+
+    fn with(version: Version, change: impl FnOnce(&mut Options)) -> Self {
         let fixture = Fixture::new();
         let address = fixture.server.as_ref().unwrap().address();
         let relay = fixture.runtime.block_on(Relay::new(address));
-        let mounted = mount_at(&fixture.runtime, relay.address(), version, doubting, |_| {});
+        let options = |options: &mut Options| {
+            doubting(options);
+            change(options);
+        };
+        let mounted = mount_at(&fixture.runtime, relay.address(), version, options, |_| {});
         Self { mounted, relay, fixture }
     }
 
@@ -167,6 +177,25 @@ fn what_a_killed_process_had_written_arrives(version: Version) {
     ground.until("what was written is on the server", || {
         fs::read(ground.fixture.export().join("file")).unwrap() == b"what was written\n"
     });
+    ground.end();
+}
+
+/// It waits because the client takes no more; then it is closed.
+fn what_a_killed_process_was_writing_arrives_whole(version: Version) {
+    let ground = Ground::with(version, |options| options.dirty_bytes_max = 64 << 10);
+    let data = pattern(1 << 20);
+    fs::write(ground.mounted.path("file"), "").unwrap();
+    let source = tempfile::NamedTempFile::new().unwrap();
+    fs::write(source.path(), &data).unwrap();
+    let mut shell = Shell::start(&ground);
+    shell.run("exec 3<>file");
+    ground.silence();
+    shell.begin(&format!("exec dd if={} bs=1M count=1 >&3", source.path().display()));
+    await_wait(&mut shell.child, PATIENCE);
+    ground.kill(&mut shell.child, "writing");
+    ground.relay.unblock();
+    let there = || fs::read(ground.fixture.export().join("file")).unwrap();
+    ground.until("all of it is on the server", || there() == data);
     ground.end();
 }
 

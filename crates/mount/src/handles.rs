@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::background::Background;
 use crate::errno::Result;
+use crate::hidden::remove_hidden;
 use crate::inodes::Inode;
 
 /// An open file.
@@ -54,13 +55,14 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        let hidden = {
+        let left = {
             let mut state = self.inode.state.lock();
             state.opens -= 1;
-            if state.opens == 0 { state.hidden.take() } else { None }
+            state.opens == 0 && state.hidden.is_some()
         };
-        if let Some(hidden) = hidden {
-            self.background.spawn(async move { hidden.remove().await });
+        if left {
+            let inode = Arc::clone(&self.inode);
+            self.background.spawn(async move { remove_hidden(&inode).await });
         }
     }
 }

@@ -105,9 +105,20 @@ impl Tree {
     }
 }
 
+/// Removes the name of a file that nobody has open any more, unless somebody is about to open it.
+pub(crate) async fn remove_hidden(inode: &Inode) {
+    let _gate = inode.removal_gate.write().await;
+    let hidden = {
+        let mut state = inode.state.lock();
+        if state.opens == 0 { state.hidden.take() } else { None }
+    };
+    if let Some(hidden) = hidden {
+        hidden.remove().await;
+    }
+}
+
 impl Hidden {
-    /// Nobody has the file open any more.
-    pub(crate) async fn remove(&self) {
+    async fn remove(&self) {
         let Self { directory, name } = self;
         if let Err(error) = directory.remove(name, false).await {
             let name = String::from_utf8_lossy(name);

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod experiment;
 pub mod explain;
 pub mod gate;
+pub mod generator;
 pub mod hash_cast;
 pub mod report;
 pub mod results;

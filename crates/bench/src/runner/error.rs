@@ -157,7 +157,7 @@ impl Error {
         )
     }
 
-    pub(super) fn workload(experiment: &str, arm: &str, error: &workload::Error) -> Self {
+    pub(crate) fn workload(experiment: &str, arm: &str, error: &workload::Error) -> Self {
         let (experiment, arm, cause) = (experiment.to_owned(), arm.to_owned(), error.to_string());
         match error {
             workload::Error::Content { .. } => Self::WrongData { experiment, arm, cause },

@@ -29,6 +29,7 @@ use std::sync::Arc;
 pub use error::Error;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
+pub(crate) use window::{Quantity, outcome};
 
 pub use crate::workload::ClientKind;
 

@@ -2,12 +2,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rpc::net::{Client, ClientOptions, ServerOptions, serve};
+use rpc::net::{Client, ClientOptions, Resolve, ServerOptions, serve};
 use rpc::{Call, CallError, Credential, Disposition, Refusal, Service};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -316,6 +318,31 @@ async fn a_lost_connection_leaves_the_outcome_open_unless_retransmitted() {
     fixture.service.release.notify_one();
     fixture.service.release.notify_waiters();
     call.await.unwrap().unwrap();
+    fixture.stop().await;
+}
+
+/// Both addresses of this machine that a server here may have.
+#[derive(Debug)]
+struct Name;
+
+impl Resolve for Name {
+    fn resolve(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + '_>> {
+        Box::pin(async { Ok(vec![IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2])]) })
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_back_at_another_address_of_its_name_is_found() {
+    let fixture = start(ServerOptions::default()).await;
+    let options =
+        ClientOptions { retransmit: true, resolver: Some(Arc::new(Name)), ..ClientOptions::default() };
+    let client = Client::connect(fixture.address, options).await.unwrap();
+    assert_eq!(echo(&client, 1).await.unwrap(), 1);
+    let moved = SocketAddr::from(([127, 0, 0, 2], fixture.address.port()));
+    fixture.stop().await;
+    let fixture = start_at(moved, ServerOptions::default()).await;
+    assert_eq!(echo(&client, 2).await.unwrap(), 2);
+    assert_eq!(fixture.service.calls.load(Ordering::SeqCst), 1);
     fixture.stop().await;
 }
 

@@ -40,6 +40,8 @@ pub struct State {
     /// The number of the last request in each slot of the present session.
     pub slots: BTreeMap<u32, u32>,
     pub verifier: u8,
+    /// What SEQUENCE tells until there is another session.
+    pub status_flags: u32,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
     /// CLOSEs that were carried out.
@@ -128,6 +130,7 @@ impl State {
                 if status == Status::Ok {
                     self.sessions += 1;
                     self.slots.clear();
+                    self.status_flags = 0;
                 }
                 let mut fore_channel = args.fore_channel;
                 fore_channel.requests_max = (self.target + 1).max(8);
@@ -160,7 +163,7 @@ impl State {
                     slot: args.slot,
                     highest_slot: SlotId(self.target),
                     target_highest_slot: SlotId(self.target),
-                    status_flags: 0,
+                    status_flags: self.status_flags,
                 });
             }
             Operation::ReclaimComplete => {

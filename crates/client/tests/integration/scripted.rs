@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client::{Client, Options, Version};
-use proto::nfs4::{Operation, Status};
+use proto::nfs4::{Operation, Status, sequence_flags};
 
 use crate::fixture::{WRITE, pattern};
 use crate::peer::Peer;
@@ -145,4 +145,43 @@ async fn a_server_without_the_newest_minor_version_is_spoken_to_in_the_one_befor
     assert_eq!(client.version(), Version::V4_1);
     assert_eq!(client.tap().snapshot().requests["EXCHANGE_ID"].requests, 2);
     client.open("/file", WRITE).await.unwrap().close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_way_back_is_broken_is_replaced_and_what_is_held_stays() {
+    let (peer, client) = Peer::start().await;
+    let file = client.open("/file", WRITE).await.unwrap();
+    let (before, sessions) = (client.tap().snapshot(), peer.state.lock().sessions);
+    peer.state.lock().status_flags = sequence_flags::BACKCHANNEL_FAULT;
+    file.write_at(0, "data".into()).await.unwrap();
+    file.sync_all().await.unwrap();
+    let replaced = async {
+        while peer.state.lock().sessions == sessions {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), replaced).await.expect("there is another session");
+    file.write_at(4, "more".into()).await.unwrap();
+    file.close().await.unwrap();
+    let seen = peer.state.lock();
+    assert_eq!((&seen.content[..], seen.sessions), (&b"datamore"[..], sessions + 1));
+    drop(seen);
+    let counts = client.tap().snapshot().since(&before);
+    assert!(
+        ["EXCHANGE_ID", "OPEN"].iter().all(|name| !counts.operations.contains_key(name)),
+        "it is known still"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_moved_to_another_server_is_told_where_it_is_used() {
+    let (peer, client) = Peer::start().await;
+    peer.state.lock().status_flags = sequence_flags::LEASE_MOVED;
+    client.metadata("/").await.unwrap();
+    client.forget("/").await.unwrap();
+    peer.fail(Operation::GetAttr, &[Status::Moved]);
+    let error = client.metadata("/").await.unwrap_err();
+    assert!(error.to_string().contains("NFS4ERR_MOVED"), "{error}");
+    client.open("/file", WRITE).await.unwrap().close().await.unwrap();
+    assert_eq!(peer.state.lock().sessions, 1);
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use crate::compare;
 use crate::experiment;
 use crate::explain::Profile;
-use crate::results::{Cell, Environment, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes};
+use crate::results::{
+    Cell, Environment, Host, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes,
+};
 use crate::statistics::{Better, jain_index};
 
 const CLIENTS: u32 = 5;
@@ -256,6 +258,13 @@ fn environment() -> Environment {
         seed: 42,
         plan: pairs(&[("size", "default"), ("runs", "5")]),
         command_line: vec!["primetime".to_owned(), "bench".to_owned()],
+        hosts: vec![Host {
+            name: "node1".to_owned(),
+            kernel: "Linux 6.1.0".to_owned(),
+            cpu_model: "Sample processor at 2.0 GHz".to_owned(),
+            cores: 2,
+            clock_error_ms: 0.05,
+        }],
         links: DELAYS_MS.map(link).to_vec(),
         negotiated: BTreeMap::from([
             ("3".to_owned(), pairs(&[("rsize", "1048576"), ("wsize", "1048576"), ("locks", "NLM")])),

@@ -14,7 +14,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use builtin::{builtin, find, standard};
 pub use composed::Composed;
@@ -47,6 +47,8 @@ pub struct Experiment {
     pub quick: Option<Setup>,
     /// The size that was published.
     pub paper: Option<Setup>,
+    /// The text that it was read from.
+    pub source: String,
 }
 
 /// How large an experiment is run.
@@ -111,7 +113,7 @@ fn yes() -> bool {
 }
 
 /// Which of an experiment's sizes to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Size {
     /// The default benchmark.
     Default,

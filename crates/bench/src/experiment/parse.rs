@@ -83,6 +83,7 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         default,
         quick,
         paper,
+        source: source.to_owned(),
     })
 }
 

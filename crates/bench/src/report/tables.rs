@@ -1,7 +1,7 @@
 //! The page's tables. They hold everything that the figures show, for those who cannot or need not see these.
 
 use super::escape::escape;
-use crate::results::{Cell, Comparison, Environment, Mark, Results, named, version_name};
+use crate::results::{Cell, Comparison, Environment, Host, Mark, Results, named, version_name};
 use crate::text::{bytes, delay, list, measured, number, per_operation, percent, ratio, times};
 
 /// Every comparison with its reason, in groups of one experiment.
@@ -216,6 +216,12 @@ pub(super) fn environment(environment: &Environment) -> String {
     add("Seed", &environment.seed.to_string());
     add("Kernel", &environment.kernel);
     add("Processor", &format!("{} ({} usable cores)", environment.cpu_model, environment.cores));
+    for host in &environment.hosts {
+        let Host { name, kernel, cpu_model, cores, clock_error_ms } = host;
+        let text =
+            format!("{kernel}, {cpu_model} ({cores} usable cores), clock within {clock_error_ms:.2} ms");
+        add(&format!("Clients on {name}"), &text);
+    }
     add("Memory", &bytes(environment.memory_bytes as f64));
     for link in &environment.links {
         let value = format!(

@@ -32,8 +32,36 @@ pub struct Environment {
     pub links: Vec<Link>,
     /// For each version what client and server agreed on, such as "rsize", "slots" or "server".
     pub negotiated: BTreeMap<String, BTreeMap<String, String>>,
+    /// The machines that the clients ran on, where that was not this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host>,
     /// Why the whole benchmark deserves less trust.
     pub doubts: Vec<String>,
+}
+
+/// A machine that clients ran on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// As it was named.
+    pub name: String,
+    /// Name and release of its kernel.
+    pub kernel: String,
+    /// Its processor as it names itself.
+    pub cpu_model: String,
+    /// Processors that the agent may use.
+    pub cores: u32,
+    /// By how much its clock may have been another than this machine's, at the worst, in milliseconds.
+    pub clock_error_ms: f64,
+}
+
+impl Host {
+    /// This machine, without a name.
+    #[must_use]
+    pub fn this() -> Self {
+        let Environment { kernel, cpu_model, cores, .. } = Environment::of_this_machine("", Vec::new(), 0);
+        Self { kernel, cpu_model, cores, ..Self::default() }
+    }
 }
 
 /// One emulated or real link, and what it turned out to be.

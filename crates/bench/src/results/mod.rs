@@ -23,7 +23,7 @@ pub use asked::{Asked, Figure, Form, MARK_UNITS, Mark};
 pub use cell::{Cell, LOCAL, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
 pub(crate) use client::client_sentences;
 pub use csv_files::write_csv;
-pub use environment::{Environment, Link};
+pub use environment::{Environment, Host, Link};
 pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
 pub use latency::Latency;

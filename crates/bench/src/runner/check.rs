@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::arm::{Arm, arms};
 use super::window::Quantity;
 use super::{Error, Options};
-use crate::experiment::{Experiment, Point};
+use crate::experiment::{Experiment, Point, Size};
 use crate::workload::{self, ClientKind};
 
 /// A delay above this is no network.
@@ -58,6 +58,7 @@ fn check_client(options: &Options) -> Result<(), Error> {
         return wrong("mount options are for mount.nfs; use them with --client kernel");
     }
     check_namespaces(options)?;
+    check_hosts(options)?;
     match &options.client {
         ClientKind::Builtin | ClientKind::Fuse => Ok(()),
         ClientKind::Kernel if options.without_delegations => wrong(
@@ -76,6 +77,30 @@ fn check_client(options: &Options) -> Result<(), Error> {
         ),
         ClientKind::Path(_) => Ok(()),
     }
+}
+
+/// Checks what does not go together with clients on other machines.
+fn check_hosts(options: &Options) -> Result<(), Error> {
+    let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
+    if options.hosts.is_empty() {
+        return Ok(());
+    }
+    if options.server.is_none() || options.plan.delays_ms != [0.0] {
+        return wrong(
+            "other hosts do not reach a server or a delay of the benchmark's own; name the server with --server, and leave \
+             out --rtt-ms (tc-netem(8) on the hosts makes a delay)",
+        );
+    }
+    if matches!(options.client, ClientKind::Path(_)) || !options.client_namespaces.is_empty() {
+        return wrong("--hosts is for clients of a server; leave out --client path and --client-namespaces");
+    }
+    if options.hosts.iter().collect::<BTreeSet<_>>().len() < options.hosts.len() {
+        return wrong("a host is named twice; name each once, and give it more clients with --clients");
+    }
+    if options.hosts.iter().any(|host| host.is_empty() || host.starts_with('-')) {
+        return wrong("a host is named by its name, such as node1, user@node1 or node1:7000");
+    }
+    Ok(())
 }
 
 /// Checks that each client has a namespace, from which it reaches the server.
@@ -121,7 +146,12 @@ pub(crate) fn most_clients(options: &Options) -> u32 {
 
 /// The points of an experiment that this kind of client can carry out.
 pub(crate) fn points(experiment: &Experiment, options: &Options) -> Vec<Point> {
-    let mut points = experiment.setup(options.plan.size).points();
-    points.retain(|point| options.client.has_batches() || !point.setup.workload.is_batch());
+    points_for(&options.client, experiment, options.plan.size)
+}
+
+/// As [`points`], of that size.
+pub(crate) fn points_for(client: &ClientKind, experiment: &Experiment, size: Size) -> Vec<Point> {
+    let mut points = experiment.setup(size).points();
+    points.retain(|point| client.has_batches() || !point.setup.workload.is_batch());
     points
 }

@@ -34,8 +34,6 @@ struct Points {
 impl Clients {
     /// Makes what clients of this kind need, and removes what killed benchmarks have left of it.
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let mounted = matches!(options.client, ClientKind::Fuse | ClientKind::Kernel);
-        let points = mounted.then(Points::new).transpose()?;
         let mut mount_options = options.mount_options.clone();
         // Without the port mapper of the server's own host nobody is told where its lock manager is.
         let is_told =
@@ -46,7 +44,23 @@ impl Clients {
         }
         let namespaces =
             options.client_namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
-        Ok(Self { kind: options.client.clone(), options: mount_options, namespaces, points })
+        Self::of_kind(options.client.clone(), mount_options, namespaces)
+    }
+
+    /// As [`Clients::new`], with just these options of mount(8).
+    pub(crate) fn of_kind(
+        kind: ClientKind,
+        options: Vec<String>,
+        namespaces: Vec<NetworkNamespace>,
+    ) -> Result<Self, Error> {
+        let mounted = matches!(kind, ClientKind::Fuse | ClientKind::Kernel);
+        let points = mounted.then(Points::new).transpose()?;
+        Ok(Self { kind, options, namespaces, points })
+    }
+
+    /// For mount.nfs.
+    pub(crate) fn mount_options(&self) -> &[String] {
+        &self.options
     }
 
     /// Which.

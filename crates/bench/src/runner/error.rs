@@ -103,6 +103,16 @@ pub enum Error {
         /// What is needed.
         needed: String,
     },
+    /// An agent has ended, or cannot be reached any more.
+    #[error(
+        "the agent on {host} is lost: {cause}; without its clients the run is another one, so see to that host and measure again"
+    )]
+    LostHost {
+        /// Which.
+        host: String,
+        /// What is known of it.
+        cause: String,
+    },
     /// Wrong data was read.
     #[error("{experiment} over {arm}: {cause}")]
     WrongData {
@@ -151,6 +161,7 @@ impl Error {
             Self::Link { .. }
                 | Self::Workload { .. }
                 | Self::WrongData { .. }
+                | Self::LostHost { .. }
                 | Self::Nothing { .. }
                 | Self::Stopped { .. }
                 | Self::Interrupted

@@ -5,25 +5,22 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-
 use super::Error;
 use super::arm::Arm;
 use super::cache_state;
 use super::clients::Clients;
-use super::machine::Machine;
+use super::crew::{self, Alone, Crew, Curves, Seen};
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
-use crate::experiment::{Experiment, Setup};
-use crate::results::{Form, Resources, Run};
-use crate::workload::{self, Address, Counters, Curve, Gate, Habits, Mount, Part, Place, Station, threads};
+use crate::agents::{Hosts, Job, Lost};
+use crate::experiment::{Experiment, Setup, Size};
+use crate::results::{Form, Run};
+use crate::workload::{self, Address, Counters, Curve, Part, Place};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Time for saying good-bye.
-const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
 /// Clients that use more of the processors than this measure themselves.
 const BUSY_SHARE_MAX: f64 = 0.8;
 
@@ -37,6 +34,11 @@ pub(crate) struct Trial<'a> {
     pub(crate) server: &'a Server,
     pub(crate) clients: &'a Arc<Clients>,
     pub(crate) stop: &'a Stop,
+    /// Where the clients are, unless they are here.
+    pub(crate) hosts: Option<&'a Hosts>,
+    /// Of the experiment: which of its sizes this is, and which of the points of that size.
+    pub(crate) size: Size,
+    pub(crate) point: usize,
 }
 
 /// Which run it is.
@@ -64,28 +66,24 @@ impl Trial<'_> {
         workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
             .await
             .map_err(|error| failed(&error))?;
-        let mounts = self.connect(arm, address).await.map_err(|error| failed(&error))?;
-        // Clients are shut down whatever happens: a server waits long for those that hold something and are gone.
-        let measured = self
-            .stop
-            .or(async { self.measure_in_time(&mounts, number).await.map_err(|error| failed(&error)) });
-        let measured = measured.await;
-        shut_down(mounts).await;
-        let seen = measured?;
+        let worked = match self.hosts {
+            None => self.work_here(arm, address, number).await?,
+            Some(hosts) => self.work_there(hosts, arm, number).await?,
+        };
         self.stop
             .or(async {
                 let removed = workload::remove_run(workload, &self.server.witness, &self.place, number.run);
                 removed.await.map_err(|error| failed(&error))
             })
             .await?;
-        let parts = self.parts.iter().zip(&seen).filter(|(part, _)| part.measured);
-        parts.map(|(part, seen)| self.run_of_part(part, seen, arm, number, address)).collect()
+        let parts = self.parts.iter().zip(&worked).filter(|(part, _)| part.measured);
+        parts.map(|(part, worked)| self.run_of_part(part, worked, arm, number, address)).collect()
     }
 
     fn run_of_part(
         &self,
         part: &Part,
-        seen: &Seen,
+        (seen, curves): &(Seen, Curves),
         arm: &Arm,
         number: Number,
         address: &Address,
@@ -93,7 +91,8 @@ impl Trial<'_> {
         let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
         let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
         let with_timeline = self.experiment.figure.form == Form::Timeline;
-        let mut outcome = outcome(&seen.curves, quantity, self.stagger(), with_timeline)
+        let curves: Vec<Vec<Curve>> = curves.values().cloned().collect();
+        let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline)
             .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
@@ -108,152 +107,80 @@ impl Trial<'_> {
         Ok(run)
     }
 
-    /// Fresh clients, connected at the same time, in the order of their numbers.
-    async fn connect(&self, arm: &Arm, address: &Address) -> Result<Vec<Arc<Mount>>, workload::Error> {
-        let mut connecting = JoinSet::new();
-        for number in 0..self.setup.clients {
-            let (address, arm) = (address.clone(), arm.clone());
-            let Setup { readahead, data_cache, .. } = *self.setup;
-            let habits = Habits { readahead, data_cache, ..arm.habits() };
-            let clients = self.clients.clone();
-            connecting.spawn(async move { (number, clients.connect(&address, &arm, habits, number).await) });
-        }
-        let mut mounts = BTreeMap::new();
-        while let Some(ended) = connecting.join_next().await {
-            let (number, connected) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
-            mounts.insert(number, Arc::new(connected?));
-        }
-        Ok(mounts.into_values().collect())
+    /// By clients of this machine.
+    async fn work_here(
+        &self,
+        arm: &Arm,
+        address: &Address,
+        number: Number,
+    ) -> Result<Vec<(Seen, Curves)>, Error> {
+        let failed = |error: workload::Error| Error::workload(&self.experiment.name, &arm.name(), &error);
+        let numbers = 0..self.setup.clients;
+        let mounts =
+            crew::connect(self.clients, numbers, (arm, self.setup), address).await.map_err(failed)?;
+        let crew = Crew {
+            workload: &self.setup.workload,
+            parts: self.parts,
+            place: &self.place,
+            witness: &self.server.witness,
+            stagger: self.stagger(),
+            number,
+            server: self.server.process(),
+        };
+        let stuck = |seconds| workload::Error::Stuck { seconds };
+        let mut alone = Alone;
+        let working = self.in_time(crew.work(&mounts, &mut alone), stuck);
+        let worked = self.stop.or(async { working.await.map_err(failed) }).await;
+        crew::shut_down(mounts).await;
+        worked
     }
 
-    /// As [`Trial::measure`], given up when it takes far longer than the workload's own limit.
-    async fn measure_in_time(
+    /// By clients of other machines.
+    async fn work_there(
         &self,
-        mounts: &[Arc<Mount>],
+        hosts: &Hosts,
+        arm: &Arm,
         number: Number,
-    ) -> Result<Vec<Seen>, workload::Error> {
+    ) -> Result<Vec<(Seen, Curves)>, Error> {
+        let job = Job {
+            experiment: self.experiment.source.clone(),
+            size: self.size,
+            point: self.point,
+            clients: self.setup.clients,
+            numbers: Vec::new(),
+            directory: self.place.directory.clone(),
+            seed: self.place.seed,
+            server: self.server.address.to_string(),
+            version: arm.version.clone(),
+            delegations: arm.delegations,
+            client: self.clients.kind().to_string(),
+            mount_options: self.clients.mount_options().to_vec(),
+            run: number.run,
+            block: number.block,
+        };
+        let stuck = |seconds| Lost::stuck(seconds);
+        let working = self.in_time(hosts.work(&job, self.parts.len()), stuck);
+        let failed = |lost: Lost| lost.into_error(&self.experiment.name, &arm.name());
+        self.stop.or(async { working.await.map_err(failed) }).await
+    }
+
+    /// What `working` gives, unless it takes far longer than the workload's own limit.
+    async fn in_time<T, E>(
+        &self,
+        working: impl Future<Output = Result<T, E>>,
+        stuck: impl FnOnce(u64) -> E,
+    ) -> Result<T, E> {
         let seconds = self.setup.seconds();
         let Some(limit) = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
-            return self.measure(mounts, number).await;
+            return working.await;
         };
         let patience = limit + PATIENCE;
-        tokio::time::timeout(patience, self.measure(mounts, number))
-            .await
-            .unwrap_or(Err(workload::Error::Stuck { seconds: patience.as_secs() }))
+        tokio::time::timeout(patience, working).await.unwrap_or_else(|_| Err(stuck(patience.as_secs())))
     }
 
     fn stagger(&self) -> Duration {
         Duration::try_from_secs_f64(self.setup.stagger_seconds).unwrap_or_default()
     }
-
-    /// Lets all clients work.
-    async fn measure(&self, mounts: &[Arc<Mount>], number: Number) -> Result<Vec<Seen>, workload::Error> {
-        let workload = &self.setup.workload;
-        let gates: Vec<Gate> =
-            self.parts.iter().map(|part| Gate::new(part.waiting(self.setup.clients))).collect();
-        let mut clients = JoinSet::new();
-        for (mount, client) in mounts.iter().zip(0..) {
-            let station = Station {
-                place: self.place.clone(),
-                mount: mount.clone(),
-                witness: self.server.witness.clone(),
-                client,
-                run: number.run,
-                block: number.block,
-                gates: gates.clone(),
-                stagger: self.stagger(),
-            };
-            let workload = workload.clone();
-            let mount = mount.clone();
-            let work = workload::run(workload, station);
-            clients.spawn(async move { (client, threads::run(&mount, work).await) });
-        }
-        let server = self.server.process();
-        let look = || Look::at(mounts, server);
-        let mut curves = BTreeMap::new();
-        let mut looks = Vec::new();
-        for gate in &gates {
-            let before = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
-            let after = unless_one_fails(&mut clients, &mut curves, gate.pass(look)).await?;
-            looks.push((before, after));
-        }
-        while let Some(ended) = clients.join_next().await {
-            let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
-            curves.insert(client, outcome?);
-        }
-        let seen = looks.iter().enumerate().map(|(part, (before, after))| Seen {
-            curves: curves.values().filter_map(|parts: &Vec<Vec<Curve>>| parts.get(part).cloned()).collect(),
-            busy: after.machine.own_share(&before.machine),
-            resources: after.machine.since(&before.machine),
-            counters: after.since(before),
-        });
-        Ok(seen.collect())
-    }
-}
-
-/// What one part of a run showed.
-struct Seen {
-    /// Of all threads, by client.
-    curves: Vec<Vec<Curve>>,
-    /// What crossed the network on all clients together.
-    counters: Counters,
-    /// The share of the processors that the clients used.
-    busy: f64,
-    /// What was used of this machine.
-    resources: Option<Resources>,
-}
-
-/// Counters and clocks at one moment.
-struct Look {
-    counters: Vec<Counters>,
-    machine: Machine,
-}
-
-impl Look {
-    fn at(mounts: &[Arc<Mount>], server: Option<u32>) -> Self {
-        Self {
-            counters: mounts.iter().map(|mount| mount.counters()).collect(),
-            machine: Machine::look(server),
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> Counters {
-        earlier.counters.iter().zip(&self.counters).map(|(before, after)| after.since(before)).sum()
-    }
-}
-
-/// The curves of each client's threads, by part.
-type Running = JoinSet<(u32, Result<Vec<Vec<Curve>>, workload::Error>)>;
-
-/// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for ever. A client
-/// that the last thread at the gate belongs to may be done with everything before we hear that the gate is open;
-/// what it has goes into `done`.
-async fn unless_one_fails<T>(
-    clients: &mut Running,
-    done: &mut BTreeMap<u32, Vec<Vec<Curve>>>,
-    passing: impl Future<Output = T>,
-) -> Result<T, workload::Error> {
-    let mut passing = std::pin::pin!(passing);
-    loop {
-        tokio::select! {
-            biased;
-            passed = &mut passing => return Ok(passed),
-            Some(ended) = clients.join_next() => {
-                let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
-                done.insert(client, outcome?);
-            }
-        }
-    }
-}
-
-async fn shut_down(mounts: Vec<Arc<Mount>>) {
-    let mut tasks = JoinSet::new();
-    for mount in mounts {
-        tasks.spawn(async move { mount.shut_down().await });
-    }
-    let all = async { while tasks.join_next().await.is_some() {} };
-    // A server that no longer answers must not keep the benchmark from ending.
-    let _ = tokio::time::timeout(SHUT_DOWN_WITHIN, all).await;
 }
 
 fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
@@ -279,26 +206,5 @@ fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
         client_values: outcome.client_values,
         fairness: outcome.fairness,
         doubts: outcome.doubts,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_client_that_is_done_before_the_gate_is_heard_of_has_not_failed() {
-        let mut clients: Running = JoinSet::new();
-        clients.spawn(async { (7, Ok(Vec::new())) });
-        let mut done = BTreeMap::new();
-        let late = async {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            "open"
-        };
-        assert_eq!(unless_one_fails(&mut clients, &mut done, late).await.unwrap(), "open");
-        assert_eq!(done.keys().copied().collect::<Vec<_>>(), [7]);
-        clients.spawn(async { (8, Err(workload::Error::Thread("broken".to_owned()))) });
-        let never = std::future::pending::<()>();
-        assert!(unless_one_fails(&mut clients, &mut done, never).await.is_err());
     }
 }

@@ -9,6 +9,7 @@ mod cache_state;
 mod check;
 mod clients;
 mod clock;
+mod crew;
 mod earlier;
 mod error;
 mod identity;
@@ -26,13 +27,20 @@ mod window;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub(crate) use arm::Arm;
+pub(crate) use check::points_for;
+pub(crate) use clients::Clients;
+pub(crate) use crew::{Conductor, Crew, Curves, Seen, connect, shut_down};
 pub use error::Error;
+pub(crate) use measure::Number;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
+pub(crate) use target::witness;
 pub(crate) use window::{Quantity, outcome};
 
 pub use crate::workload::ClientKind;
 
+use crate::agents::{Hosts, Secret};
 use crate::experiment::{Experiment, Plan, Point};
 use crate::explain::Profile;
 use crate::results::{Asked, Environment, Results, named, write_csv};
@@ -40,10 +48,8 @@ use crate::terminal::Progress;
 use crate::workload::{self, Place};
 use crate::{compare, report};
 
-use arm::Arm;
 use blocks::Blocks;
 use check::{check, most_clients, points};
-use clients::Clients;
 use clock::Clock;
 use journal::{Journal, Unfinished};
 use link::Link;
@@ -68,6 +74,13 @@ pub struct Options {
     /// Network namespaces (ip-netns(8)) for [`ClientKind::Kernel`]: the first client is mounted in the first, and so on, and each is
     /// a client of its own to the server. Without any, all are mounted where the benchmark is.
     pub client_namespaces: Vec<String>,
+    /// Hosts with agents, on which the clients are: `host:port` of one that runs, or a host to start one on by ssh. Without any, the
+    /// clients are on this machine.
+    pub hosts: Vec<String>,
+    /// The secret of agents that run.
+    pub agent_secret: Option<Secret>,
+    /// The executable of agents that are started.
+    pub agent_command: String,
     /// Clients instead of each experiment's own number.
     pub clients: Option<u32>,
     /// What the verdict weighs.
@@ -118,9 +131,22 @@ async fn run_into_directory(
 ) -> Result<Results, Error> {
     let stop = Stop::listen()?;
     let clients = Arc::new(Clients::new(options)?);
+    let hosts = match &options.hosts[..] {
+        [] => None,
+        named => {
+            let reaching = Hosts::reach(
+                named,
+                options.agent_secret.as_ref(),
+                &options.agent_command,
+                &options.tool_version,
+            );
+            Some(stop.or(reaching).await?)
+        }
+    };
     let mut server = stop.or(Server::open(options, arms)).await?;
     let mut journal = None;
-    let measuring = measure_all(options, arms, (&server, &clients), &stop, unfinished, &mut journal);
+    let measuring =
+        measure_all(options, arms, (&server, &clients, hosts.as_ref()), &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
     // A server of our own that died is the cause of whatever else went wrong.
     let died = server.has_ended();
@@ -174,7 +200,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
-    (server, clients): (&Server, &Arc<Clients>),
+    (server, clients, hosts): (&Server, &Arc<Clients>, Option<&Hosts>),
     stop: &Stop,
     unfinished: Option<Unfinished>,
     kept: &mut Option<Journal>,
@@ -223,6 +249,9 @@ async fn measure_all(
                 server,
                 clients,
                 stop,
+                hosts,
+                size: plan.size,
+                point: nth as usize,
             };
             let blocks = Blocks { arms, count: plan.runs, seed: options.seed, number: number << 8 | nth };
             if !links.iter().all(|link| blocks.all_known(&trial, journal, link.rtt_ms)) {
@@ -233,6 +262,9 @@ async fn measure_all(
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &server.witness_arm(), server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
+    if let Some(hosts) = hosts {
+        environment.hosts = hosts.facts().await;
+    }
     Ok(compare::results(environment, asked(plan), cells, &options.profile))
 }
 

@@ -151,7 +151,7 @@ impl Server {
 }
 
 /// A client of the first of `arms` that the server offers; the first refusal when it offers none.
-async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Result<Mount, Error> {
+pub(crate) async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Result<Mount, Error> {
     let mut first = None;
     let known = ClientKind::Builtin.versions();
     let is_known = |arm: &&Arm| address.directory().is_some() || known.contains(&arm.version.as_str());

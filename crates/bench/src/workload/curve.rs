@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Marks that are kept; when there are more, every second one is dropped.
 const MARKS_MAX: usize = 4096;
@@ -152,6 +153,63 @@ impl Curve {
     }
 }
 
+/// A curve on its way from another machine; times are nanoseconds of that machine's clock.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Recorded {
+    start_ns: u64,
+    /// Nanoseconds after the start, operations and bytes by then.
+    marks: Vec<(u64, u64, u64)>,
+    last: (u64, u64, u64),
+    /// Microseconds, and how many operations took them.
+    latency: Vec<(u64, u32)>,
+    bytes_read: u64,
+}
+
+impl Mark {
+    fn recorded(self) -> (u64, u64, u64) {
+        (u64::try_from(self.after.as_nanos()).unwrap_or(u64::MAX), self.operations, self.bytes)
+    }
+
+    fn of((after_ns, operations, bytes): (u64, u64, u64)) -> Self {
+        Self { after: Duration::from_nanos(after_ns), operations, bytes }
+    }
+}
+
+impl Curve {
+    /// With about as many marks, by a clock that stood at zero at `origin`.
+    pub(crate) fn recorded(&self, origin: Instant, marks_max: usize) -> Recorded {
+        let start = self.start.saturating_duration_since(origin);
+        let step = self.marks.len().div_ceil(marks_max.max(2)).max(1);
+        Recorded {
+            start_ns: u64::try_from(start.as_nanos()).unwrap_or(u64::MAX),
+            marks: self.marks.iter().step_by(step).map(|mark| mark.recorded()).collect(),
+            last: self.last.recorded(),
+            latency: self
+                .latency
+                .iter_recorded()
+                .map(|it| (it.value_iterated_to(), it.count_at_value()))
+                .collect(),
+            bytes_read: self.bytes_read,
+        }
+    }
+}
+
+impl Recorded {
+    /// The curve, with times of our own clock.
+    pub(crate) fn into_curve(self, here: impl FnOnce(u64) -> Instant) -> Curve {
+        let mut curve = Curve::new(here(self.start_ns));
+        // The first one is at zero.
+        curve.marks.extend(self.marks.into_iter().skip(1).map(Mark::of));
+        curve.last = Mark::of(self.last);
+        for (micros, count) in self.latency {
+            let micros = micros.clamp(1, LATENCY_MAX_MICROS);
+            curve.latency.record_n(micros, count).expect("the histogram grows to its bound");
+        }
+        curve.bytes_read = self.bytes_read;
+        curve
+    }
+}
+
 /// A histogram of times in microseconds with three significant digits. It grows with the longest time: thousands of threads
 /// have one each.
 pub(crate) fn empty_histogram() -> Histogram<u32> {
@@ -205,6 +263,23 @@ mod tests {
         curve.complete(start + Duration::from_secs(1 << 20), 1);
         assert_eq!(curve.latency().len(), 3, "what is far too long counts as an hour");
         assert!(curve.latency().max() < LATENCY_MAX_MICROS + LATENCY_MAX_MICROS / 1000);
+    }
+
+    #[test]
+    fn a_curve_from_elsewhere_is_what_it_was_there() {
+        let ends: Vec<u64> = (1..=2_000).collect();
+        let (start, mut curve) = curve(&ends);
+        curve.read(77);
+        let origin = start.checked_sub(Duration::from_secs(5)).unwrap();
+        let recorded = curve.recorded(origin, 100);
+        assert!(recorded.marks.len() <= 101 && recorded.start_ns == 5_000_000_000);
+        let here = start + Duration::from_secs(60);
+        let back = recorded.into_curve(|_| here);
+        assert_eq!((back.operations(), back.bytes(), back.bytes_read()), (2_000, 200_000, 77));
+        assert_eq!((back.start(), back.stop()), (here, here + Duration::from_secs(2)));
+        assert_eq!((back.latency().len(), back.latency().max()), (2_000, curve.latency().max()));
+        let work = back.between(here + Duration::from_millis(505), here + Duration::from_millis(1505));
+        assert!((work.operations - 1_000.0).abs() < 1e-6, "{work:?}");
     }
 
     #[test]

@@ -36,11 +36,12 @@ impl Gate {
         self.barrier.wait().await;
     }
 
-    /// The runner's side: all threads are ready and stand still while `look` runs, then they begin; the same when they
-    /// have finished.
-    pub(crate) async fn pass<T>(&self, look: impl FnOnce() -> T) -> T {
+    /// The runner's side: all threads are ready and stand still while `look` runs and until `ready` is, which is told what was
+    /// seen; then they begin. The same when they have finished.
+    pub(crate) async fn pass_when<T>(&self, look: impl FnOnce() -> T, ready: impl AsyncFnOnce(&T)) -> T {
         self.barrier.wait().await;
         let seen = look();
+        ready(&seen).await;
         self.barrier.wait().await;
         seen
     }
@@ -87,8 +88,8 @@ mod tests {
                 })
             })
             .collect();
-        assert_eq!(gate.pass(|| done.load(Ordering::SeqCst)).await, 0);
-        assert_eq!(gate.pass(|| done.load(Ordering::SeqCst)).await, 3);
+        assert_eq!(gate.pass_when(|| done.load(Ordering::SeqCst), async |_| {}).await, 0);
+        assert_eq!(gate.pass_when(|| done.load(Ordering::SeqCst), async |_| {}).await, 3);
         for thread in threads {
             thread.await.unwrap();
         }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-pub(crate) use curve::{Curve, empty_histogram};
+pub(crate) use curve::{Curve, Recorded, empty_histogram};
 pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
@@ -148,10 +148,9 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How many wait at the gate for `clients` clients: every thread, and each client that stands by.
-    pub(crate) fn waiting(&self, clients: u32) -> usize {
-        let of_client = |client| if self.clients.includes(client) { self.threads as usize } else { 1 };
-        (0..clients).map(of_client).sum()
+    /// How many wait at the gate for these clients: every thread, and each client that stands by.
+    pub(crate) fn waiting(&self, clients: impl Iterator<Item = u32>) -> usize {
+        clients.map(|client| if self.clients.includes(client) { self.threads as usize } else { 1 }).sum()
     }
 }
 

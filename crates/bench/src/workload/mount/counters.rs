@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use client::Snapshot;
 use netlab::guest::mountstats;
+use serde::{Deserialize, Serialize};
 
 use crate::results::WireBytes;
 
 /// Counts, by name.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// Requests that were answered. A COMPOUND counts once, under the operation that it was sent for.
     pub(crate) requests: BTreeMap<String, u64>,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bench::agents::Secret;
 use bench::experiment::{self, Experiment, Plan, Size};
 use bench::explain::Profile;
 use bench::results::LOCAL;
@@ -30,6 +31,18 @@ pub(super) struct Measure {
     /// Network namespaces (ip-netns(8)) with a way to the server, at least as many as clients: with --client kernel each client is mounted in one, and so is a client of its own to the server
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     client_namespaces: Vec<String>,
+
+    /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh, node1:20490 for one that runs (see `bench agent`); without any, this one
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "server")]
+    hosts: Vec<String>,
+
+    /// The file with the secret of agents that run
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    agent_secret_file: Option<PathBuf>,
+
+    /// The executable on machines that are reached by ssh
+    #[arg(long, value_name = "PATH", requires = "hosts", default_value = "primetime")]
+    agent_command: String,
 
     /// Only this experiment: a built-in one (see `bench list`) or a file of one's own; may be given again
     #[arg(long = "experiment", value_name = "NAME|FILE")]
@@ -130,6 +143,14 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         client: measure.client,
         mount_options: measure.mount_options,
         client_namespaces: measure.client_namespaces,
+        hosts: measure.hosts,
+        agent_secret: measure
+            .agent_secret_file
+            .as_deref()
+            .map(Secret::read)
+            .transpose()
+            .map_err(Failure::set_up)?,
+        agent_command: measure.agent_command,
         clients: measure.clients,
         out: measure.out,
         seed: measure.seed,
@@ -168,13 +189,13 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
         plan.delays_ms.clone_from(&measure.rtt_ms);
     }
     plan.runs = measure.runs.unwrap_or(plan.runs);
-    if let ClientKind::Path(_) = measure.client {
-        if measure.versions.is_empty() {
-            plan.versions = vec![LOCAL.to_owned()];
-        }
-        if measure.rtt_ms.is_empty() {
-            plan.delays_ms = vec![0.0];
-        }
+    let is_directory = matches!(measure.client, ClientKind::Path(_));
+    if is_directory && measure.versions.is_empty() {
+        plan.versions = vec![LOCAL.to_owned()];
+    }
+    let has_own_network = is_directory || !measure.hosts.is_empty();
+    if has_own_network && measure.rtt_ms.is_empty() {
+        plan.delays_ms = vec![0.0];
     }
     Ok(plan)
 }

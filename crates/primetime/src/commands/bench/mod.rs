@@ -3,6 +3,7 @@
 //! Owns the words on the command line and their meaning; measuring, comparing and reporting are the library's. Each
 //! subcommand is a file.
 
+mod agent;
 mod diff;
 mod gate;
 mod hash_cast;
@@ -29,6 +30,7 @@ Examples:
   primetime bench --experiment ./own.toml --runs 10
   primetime bench --client fuse --quick            the same through a mount, with system calls
   primetime bench --client path=/srv --quick       what the disk does without NFS
+  primetime bench --server nfs://fileserver/export --hosts node1,node2      clients on other machines, by ssh
   primetime bench hash-cast --quick                winners and losers behind a card with several queues
   primetime bench merge all ours=out knfsd=other   two servers in one report
 
@@ -48,6 +50,8 @@ pub(crate) struct Arguments {
 enum Command {
     /// Show why a card with several transmit queues serves some clients better than others, and what cures it
     HashCast(hash_cast::Arguments),
+    /// Carry out the part of this machine's clients in a benchmark that another machine runs (`primetime bench --hosts`)
+    Agent(agent::Arguments),
     /// Show the built-in experiments: what each asks, how long it takes, what it needs
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
@@ -64,6 +68,7 @@ enum Command {
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Some(Command::HashCast(arguments)) => hash_cast::run(arguments),
+        Some(Command::Agent(arguments)) => agent::run(&arguments),
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Merge(arguments)) => merge::run(&arguments),

@@ -1,0 +1,175 @@
+//! All hosts of a benchmark: each has its share of the clients, and they begin at one moment.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join_all, try_join_all};
+use tokio::sync::Mutex;
+
+use super::host::{Access, Host};
+use super::message::{Answer, Job, Order, Portion};
+use super::secret::Secret;
+use crate::results::{self, Resources};
+use crate::runner::{Curves, Error, Seen};
+
+/// From when all are ready until they begin: long enough for the slowest to hear of it.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// The hosts, with agents that have been reached.
+pub(crate) struct Hosts(Mutex<Vec<Host>>);
+
+/// Why there is no result of a run.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// The agent does not do its part any more.
+    Agent { host: String, cause: String },
+    /// The workload could not be carried out there.
+    Workload { host: String, cause: String, wrong_data: bool },
+    /// It has not come to its end.
+    Stuck { seconds: u64 },
+}
+
+impl Lost {
+    pub(crate) fn stuck(seconds: u64) -> Self {
+        Self::Stuck { seconds }
+    }
+
+    pub(crate) fn into_error(self, experiment: &str, arm: &str) -> Error {
+        let (experiment, arm) = (experiment.to_owned(), arm.to_owned());
+        match self {
+            Self::Agent { host, cause } => Error::LostHost { host, cause },
+            Self::Workload { host, cause, wrong_data } => {
+                let cause = format!("on {host}: {cause}");
+                match wrong_data {
+                    true => Error::WrongData { experiment, arm, cause },
+                    false => Error::Workload { experiment, arm, cause },
+                }
+            }
+            Self::Stuck { seconds } => {
+                let cause = format!("it was not over after {seconds} s on every host");
+                Error::Workload { experiment, arm, cause }
+            }
+        }
+    }
+}
+
+impl Hosts {
+    /// Reaches an agent on each of them.
+    pub(crate) async fn reach(
+        names: &[String],
+        secret: Option<&Secret>,
+        command: &str,
+        version: &str,
+    ) -> Result<Self, Error> {
+        let access = Access { secret, command, version };
+        let reached = join_all(names.iter().map(|name| Host::reach(name, &access))).await;
+        let hosts: Result<Vec<Host>, String> = reached.into_iter().collect();
+        hosts.map(|hosts| Self(Mutex::new(hosts))).map_err(Error::Usage)
+    }
+
+    /// What is known of them.
+    pub(crate) async fn facts(&self) -> Vec<results::Host> {
+        self.0.lock().await.iter().map(|host| host.facts.clone()).collect()
+    }
+
+    /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each part what was seen
+    /// and done on all of them together.
+    pub(crate) async fn work(&self, job: &Job, parts: usize) -> Result<Vec<(Seen, Curves)>, Lost> {
+        let mut hosts = self.0.lock().await;
+        let count = hosts.len();
+        let mut working: Vec<(&mut Host, Vec<u32>)> = hosts
+            .iter_mut()
+            .enumerate()
+            .map(|(nth, host)| (host, (0..job.clients).skip(nth).step_by(count).collect()))
+            .filter(|(_, numbers): &(_, Vec<u32>)| !numbers.is_empty())
+            .collect();
+        try_join_all(working.iter_mut().map(|(host, numbers)| begin(host, job, numbers))).await?;
+        for _ in 0..parts {
+            all(&mut working, |answer| matches!(answer, Answer::Ready)).await?;
+            let moment = Instant::now() + NOTICE;
+            for (host, _) in &mut working {
+                let order = Order::Begin { at_ns: host.there(moment) };
+                host.send(&order).await.map_err(|cause| lost(host, cause))?;
+            }
+            all(&mut working, |answer| matches!(answer, Answer::Finished)).await?;
+            for (host, _) in &mut working {
+                host.send(&Order::GoOn).await.map_err(|cause| lost(host, cause))?;
+            }
+        }
+        let portions = try_join_all(working.iter_mut().map(|(host, _)| end(host))).await?;
+        Ok(together(portions, parts))
+    }
+}
+
+fn lost(host: &Host, cause: String) -> Lost {
+    Lost::Agent { host: host.name.clone(), cause }
+}
+
+async fn begin(host: &mut Host, job: &Job, numbers: &[u32]) -> Result<(), Lost> {
+    host.compare_clocks().await.map_err(|cause| lost(host, cause))?;
+    let job = Job { numbers: numbers.to_vec(), ..job.clone() };
+    host.send(&Order::Work(Box::new(job))).await.map_err(|cause| lost(host, cause))
+}
+
+/// Waits until each has given the answer that is wanted.
+async fn all(
+    working: &mut [(&mut Host, Vec<u32>)],
+    wanted: impl Fn(&Answer) -> bool + Copy,
+) -> Result<(), Lost> {
+    try_join_all(working.iter_mut().map(|(host, _)| async move {
+        match answer_of(host).await? {
+            answer if wanted(&answer) => Ok(()),
+            _ => Err(lost(host, "it is at another part of the run".to_owned())),
+        }
+    }))
+    .await
+    .map(drop)
+}
+
+async fn end(host: &mut Host) -> Result<(Vec<Portion>, &Host), Lost> {
+    match answer_of(host).await? {
+        Answer::Done(portions) => Ok((portions, host)),
+        _ => Err(lost(host, "it is at another part of the run".to_owned())),
+    }
+}
+
+async fn answer_of(host: &mut Host) -> Result<Answer, Lost> {
+    match host.receive().await {
+        Ok(Answer::Failed { cause, wrong_data }) => {
+            Err(Lost::Workload { host: host.name.clone(), cause, wrong_data })
+        }
+        other => other.map_err(|cause| lost(host, cause)),
+    }
+}
+
+/// What all did, on our own clock.
+fn together(of_hosts: Vec<(Vec<Portion>, &Host)>, parts: usize) -> Vec<(Seen, Curves)> {
+    let mut sum: Vec<(Option<Seen>, Curves)> = (0..parts).map(|_| Default::default()).collect();
+    for (portions, host) in of_hosts {
+        for (portion, (seen, curves)) in portions.into_iter().zip(&mut sum) {
+            *seen = Some(match seen.take() {
+                Some(before) => both(before, portion.seen),
+                None => portion.seen,
+            });
+            for (client, threads) in portion.clients {
+                let threads = threads.into_iter().map(|recorded| recorded.into_curve(|ns| host.here(ns)));
+                curves.insert(client, threads.collect());
+            }
+        }
+    }
+    sum.into_iter().filter_map(|(seen, curves)| Some((seen?, curves))).collect()
+}
+
+/// Of processors and disks that of the busiest host, of the rest the sum.
+fn both(one: Seen, other: Seen) -> Seen {
+    let resources = |one: Resources, other: Resources| Resources {
+        busy: one.busy.max(other.busy),
+        client_seconds: one.client_seconds + other.client_seconds,
+        server_seconds: None,
+        disk_busy: [one.disk_busy, other.disk_busy].into_iter().flatten().reduce(f64::max),
+    };
+    Seen {
+        counters: [one.counters, other.counters].into_iter().sum(),
+        busy: one.busy.max(other.busy),
+        resources: one.resources.zip(other.resources).map(|(one, other)| resources(one, other)),
+    }
+}

@@ -109,9 +109,9 @@ impl NodeState {
         self.is_delegated() && self.delegation.is_some_and(|delegation| delegation.write)
     }
 
-    /// The delegation for writing that is held, on its way back or not; nobody else changes the object until it is.
+    /// The delegation for writing that is held; nobody else changes the object before it is on its way back.
     pub(crate) fn held_for_writing(&self) -> Option<[u8; 12]> {
-        let held = self.delegation.filter(|delegation| delegation.write)?;
+        let held = self.delegation.filter(|delegation| delegation.write && !delegation.ending)?;
         self.lease.holds(held.epoch, Instant::now()).then_some(held.state_id.other)
     }
 
@@ -217,7 +217,8 @@ mod tests {
         let node = Node::new(1, Handle(Bytes::new()), Arc::default());
         let mut state = node.state.lock();
         let (state_id, granted) = (StateId::ANONYMOUS, Instant::now());
-        let delegation = Delegation { state_id, write: false, returning: false, epoch: 0, granted };
+        let delegation =
+            Delegation { state_id, write: false, returning: false, ending: false, epoch: 0, granted };
         assert!(!state.grants_locks(false) && !state.grants_locks(true));
         state.delegation = Some(delegation);
         assert!(state.grants_locks(false) && !state.grants_locks(true));
@@ -228,6 +229,9 @@ mod tests {
         drop(asked_for);
         assert!(state.grants_locks(true));
         state.delegation = Some(Delegation { write: true, returning: true, ..delegation });
+        assert!(state.held_for_writing().is_some(), "what is written still comes before anything of others");
+        state.delegation = Some(Delegation { write: true, returning: true, ending: true, ..delegation });
+        assert!(state.held_for_writing().is_none());
         assert!(!state.grants_locks(false) && !state.grants_locks(true));
     }
 }

@@ -103,7 +103,7 @@ impl Object {
     }
 
     /// As [`Object::content`], when it is sure: where answers have crossed, so that it cannot be said which state is the later,
-    /// the server is asked until that is known, or for a few times.
+    /// the server is asked until that is known, or for a few times; then what was read is void.
     ///
     /// # Errors
     /// See [`Error`].
@@ -114,7 +114,12 @@ impl Object {
             }
             self.shared.revalidate(&self.node).await?;
         }
-        Ok(self.content())
+        let mut state = self.node.state.lock();
+        if state.known.is_doubtful() {
+            // Of which state it is nobody can tell.
+            state.known.forget_content();
+        }
+        Ok(state.known.epoch())
     }
 
     /// The object of that name in this directory.

@@ -256,7 +256,15 @@ impl Core {
             writer.settle().await;
         }
         self.announce_return(node).await;
-        let parked = node.state.lock().parked.take();
+        let parked = {
+            let mut state = node.state.lock();
+            if let Some(held) = &mut state.delegation {
+                held.ending = true;
+            }
+            // What is told from here on may be of changes by others.
+            state.known.doubt(Instant::now());
+            state.parked.take()
+        };
         let outcome = self.send_return(node, &delegation, parked).await;
         self.delegations.lock().pop(&node.key);
         // It was the delegation that they were believed by.

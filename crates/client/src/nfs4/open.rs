@@ -343,7 +343,8 @@ impl Mount {
     /// The delegation that came with an open.
     pub(super) fn accept_delegation(&self, node: &Arc<Node>, granted: &OpenDelegation, epoch: u64) {
         let Some((state_id, write, recalled)) = granted_delegation(granted) else { return };
-        let delegation = Delegation { state_id, write, returning: false, epoch, granted: Instant::now() };
+        let delegation =
+            Delegation { state_id, write, returning: false, ending: false, epoch, granted: Instant::now() };
         self.core.hold_delegation(node, delegation, recalled);
     }
 }

@@ -161,7 +161,8 @@ impl Pass<'_> {
         match &mut state.delegation {
             Some(held) => {
                 let again = held.returning;
-                *held = Delegation { state_id, write, returning: again || recalled, epoch, ..*held };
+                let returning = again || recalled;
+                *held = Delegation { state_id, write, returning, ending: false, epoch, ..*held };
                 drop(state);
                 if recalled && !again {
                     self.core.spawn_give_back(Arc::clone(node));
@@ -169,7 +170,8 @@ impl Pass<'_> {
             }
             None => {
                 drop(state);
-                let unused = Delegation { state_id, write, returning: true, epoch, granted: Instant::now() };
+                let granted = Instant::now();
+                let unused = Delegation { state_id, write, returning: true, ending: true, epoch, granted };
                 self.core.spawn_return_unused(node, unused);
             }
         }

@@ -51,6 +51,8 @@ pub(crate) struct Delegation {
     pub(crate) write: bool,
     /// It is recalled or given back: nothing new is decided by it.
     pub(crate) returning: bool,
+    /// The request that gives it back is under way: others may change the object from now on.
+    pub(crate) ending: bool,
     /// As [`ServerOpen::epoch`].
     pub(crate) epoch: u64,
     /// When its grant was heard of.

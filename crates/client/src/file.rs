@@ -57,6 +57,8 @@ pub(crate) struct OpenFile {
     /// NFSv4.1: held while the open is made anew.
     pub(crate) reopening: tokio::sync::Mutex<()>,
     closed: AtomicBool,
+    /// Held while data are taken, and alone from when it is closed until they are at the server.
+    pub(crate) closing_gate: tokio::sync::RwLock<()>,
 }
 
 impl File {
@@ -322,6 +324,7 @@ impl OpenFile {
             used: AtomicBool::new(false),
             reopening: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
+            closing_gate: tokio::sync::RwLock::default(),
             node,
             shared,
         });
@@ -396,6 +399,9 @@ impl OpenFile {
         if self.closed.swap(true, Ordering::SeqCst) {
             return flushed;
         }
+        // What waited for room when it was closed has been taken then.
+        let _gate = self.closing_gate.write().await;
+        let flushed = flushed.and(self.flush().await);
         self.give_up_lock_ahead().await;
         let unlocked = self.unlock_all().await;
         let mine = Arc::downgrade(self);

@@ -24,6 +24,8 @@ impl OpenFile {
             return Ok(());
         }
         self.check_not_lost()?;
+        let _gate = self.closing_gate.read().await;
+        self.check(true, "")?;
         self.note_use(None);
         if self.sync {
             return self.write_through(offset, &data).await;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use client::{AttributeTimeouts, Error, OpenOptions, Version};
 
-use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern, read_whole, write_whole};
+use crate::fixture::{Fixture, READ, WRITE, connect, in_every_version, pattern, read_whole, write_whole};
+use crate::relay::Relay;
 
 in_every_version! {
     what_is_written_is_read
@@ -24,6 +25,7 @@ in_every_version! {
     permissions_are_the_callers
     a_closed_file_is_of_no_use
     a_dirty_budget_smaller_than_the_data_is_no_obstacle
+    what_waits_for_room_when_a_file_is_closed_is_written
     a_dropped_file_is_written_in_the_end
     appends_of_one_client_never_overlap
     options_that_make_no_sense_are_refused_before_anything_is_sent
@@ -282,6 +284,30 @@ async fn a_dirty_budget_smaller_than_the_data_is_no_obstacle(version: Version) {
     other.close().await.unwrap();
     assert!(std::fs::read(fixture.path("one")).unwrap() == [&data[..], &data[..]].concat());
     assert!(std::fs::read(fixture.path("other")).unwrap() == data);
+}
+
+async fn what_waits_for_room_when_a_file_is_closed_is_written(version: Version) {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), version, |options| {
+        options.dirty_bytes_max = 256 << 10;
+        options.write_bytes_max = 64 << 10;
+    })
+    .await;
+    let file = client.open("/file", WRITE.create(true)).await.unwrap();
+    relay.block().await;
+    let (data, clone) = (pattern(3 << 20), file.clone());
+    let mut writing = Box::pin(clone.write_at(0, data.clone()));
+    assert!(futures_util::poll!(&mut writing).is_pending(), "there is no room for all of it");
+    let mut closing = Box::pin(file.close());
+    assert!(futures_util::poll!(&mut closing).is_pending());
+    relay.unblock();
+    let (written, closed) = tokio::join!(writing, closing);
+    written.unwrap();
+    closed.unwrap();
+    assert!(std::fs::read(fixture.path("file")).unwrap() == data);
+    assert!(matches!(clone.write_at(0, "late".into()).await, Err(Error::Usage(_))));
+    client.shutdown().await.unwrap();
 }
 
 async fn a_dropped_file_is_written_in_the_end(version: Version) {

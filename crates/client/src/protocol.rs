@@ -47,6 +47,9 @@ pub(crate) struct ReadReply {
     pub(crate) data: Bytes,
     pub(crate) eof: bool,
     pub(crate) attributes: Option<Attributes>,
+    /// The server looked at them before it read: the data are of that state or of a later one. Otherwise somebody may have changed the
+    /// file in between, and the data be of before.
+    pub(crate) described_first: bool,
 }
 
 /// The answer to WRITE.

@@ -15,6 +15,9 @@ use crate::file::OpenFile;
 /// How often data that were fetched may be gone from a crowded cache before they are read around it.
 const ATTEMPTS_MAX: usize = 4;
 
+/// The epoch of data that are not to be cached.
+const NO_EPOCH: u64 = u64::MAX;
+
 /// Data from the server, and whether the file ends there.
 struct Piece {
     data: Bytes,
@@ -127,7 +130,7 @@ impl OpenFile {
     ) -> Result<Piece> {
         let writes = self.node.state.lock().writes;
         let piece = self.read_piece(range, &mut key.epoch).await?;
-        if self.node.state.lock().writes == writes {
+        if key.epoch != NO_EPOCH && self.node.state.lock().writes == writes {
             self.shared.data.lock().insert(key, range.start, &piece.data);
         }
         Ok(piece)
@@ -184,7 +187,8 @@ impl OpenFile {
     /// Reads `range`, at most one READ's worth, with as many READs as a server that gives less than asked for takes.
     ///
     /// `epoch` is the one that the data belong to. When a reply itself tells that the file has changed, they belong to
-    /// the epoch that begins with it; when it began for another reason, as a lock, they are too old for it.
+    /// the epoch that begins with it, if it told so before it had read them; when it began for another reason, as a lock, they are
+    /// too old for it.
     async fn read_piece(self: &Arc<Self>, range: &Range<u64>, epoch: &mut u64) -> Result<Piece> {
         let mut whole = BytesMut::new();
         loop {
@@ -197,9 +201,10 @@ impl OpenFile {
                 return Err(Error::misbehaved("READ", "more data than were asked for"));
             }
             if let Some(attributes) = reply.attributes {
+                let same = self.node.state.lock().known.is_last(&attributes);
                 let (before, after) = self.shared.learn(&self.node, attributes, asked);
                 if before == *epoch {
-                    *epoch = after;
+                    *epoch = if same || reply.described_first { after } else { NO_EPOCH };
                 }
             }
             let complete = reply.eof || reply.data.len() == wanted as usize;

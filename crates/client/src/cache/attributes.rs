@@ -178,6 +178,11 @@ impl Known {
         self.certain().is_some_and(|known| known.revision() == attributes.revision())
     }
 
+    /// True when the last attributes, believed or not, are of the same state as these.
+    pub(crate) fn is_last(&self, attributes: &Attributes) -> bool {
+        self.attributes.is_some_and(|known| known.revision() == attributes.revision())
+    }
+
     /// What was cached is void whatever the attributes say.
     pub(crate) fn forget_content(&mut self) {
         self.epoch += 1;

@@ -16,7 +16,8 @@ impl Mount {
         self.check_locks(file).await?;
         let args = nfs3::ReadArgs { file: self.handle(&file.node.handle)?, offset, count };
         let ok = self.transport.ok(&args).await?;
-        Ok(ReadReply { data: ok.data, eof: ok.eof, attributes: ok.attributes.as_ref().map(attributes) })
+        let attributes = ok.attributes.as_ref().map(attributes);
+        Ok(ReadReply { data: ok.data, eof: ok.eof, attributes, described_first: false })
     }
 
     pub(crate) async fn write(&self, file: &OpenFile, chunk: &Chunk, stable: bool) -> Result<WriteReply> {

@@ -172,16 +172,18 @@ impl Mount {
         let mut results = self
             .core
             .compound(Kind::repeatable(Operation::Read).in_epoch(epoch), |operations| {
-                operations.put_fh(&file.node.handle).put(Operation::Read, &args);
+                operations.put_fh(&file.node.handle);
+                // In this order: others may change the file between the two, and what is cached as of a state must not be older.
                 if describe {
                     operations.get_attr();
                 }
+                operations.put(Operation::Read, &args);
             })
             .await?;
         results.done(Operation::PutFh)?;
-        let read: ReadResult = results.get(Operation::Read)?;
         let attributes = if describe { Some(results.attributes()?) } else { None };
-        Ok(ReadReply { data: read.data, eof: read.eof, attributes })
+        let read: ReadResult = results.get(Operation::Read)?;
+        Ok(ReadReply { data: read.data, eof: read.eof, attributes, described_first: true })
     }
 
     async fn write_with(&self, file: &OpenFile, args: &WriteChunk<'_>, epoch: u64) -> Result<WriteReply> {

@@ -2,8 +2,8 @@
 //! [--pairs N] [--seconds S] [--mib N] [--fio OPTION,…] DIR…`. A directory may be one of a disk, of memory, or of a mount. Both
 //! read by one thread, each read when the one before it is there, with cold caches at the start.
 //!
-//! A rate for each second of processor time is printed beside the rate: where others use the machine too, it is the one to go by
-//! for files in memory. Needs fio; nothing is asserted.
+//! A rate for each second of processor time is printed beside the rate; on a machine that others use neither is worth much.
+//! Needs fio; nothing is asserted.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 

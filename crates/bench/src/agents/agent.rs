@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use super::channel::{Receiver, Sender, channel};
+use super::channel::{Receiver, Sender, channel, over_tcp};
 use super::clock::nanos;
 use super::job::{self, Line};
 use super::message::{Answer, Order};
@@ -54,11 +54,9 @@ pub async fn serve(
             }
         };
         let Ok(stranger) = Arc::clone(&strangers).try_acquire_owned() else { continue };
-        let _ = stream.set_nodelay(true);
         let (secret, version, one) = (secret.clone(), version.to_owned(), Arc::clone(&one));
         tokio::spawn(async move {
-            let (from, to) = stream.into_split();
-            let (mut to, mut from) = channel(from, to);
+            let Ok((mut to, mut from)) = over_tcp(stream) else { return };
             let admitted = tokio::time::timeout(ADMITTED_WITHIN, secret.admit(&mut to, &mut from)).await;
             drop(stranger);
             if !matches!(admitted, Ok(Ok(true))) {

@@ -1,13 +1,21 @@
 //! Messages over a stream: a length of four bytes, and that much JSON.
 
 use std::io;
+use std::time::Duration;
 
+use rustix::net::sockopt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// The longest message, in bytes: the curves of thousands of threads.
 const MESSAGE_BYTES_MAX: u32 = 256 << 20;
+
+/// Silence that is asked about, how often, and how many questions in a row are left without an answer.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_PROBES: u32 = 3;
 
 /// The way out.
 pub(super) struct Sender(Box<dyn AsyncWrite + Send + Unpin>);
@@ -21,6 +29,17 @@ pub(super) fn channel(
     to: impl AsyncWrite + Send + Unpin + 'static,
 ) -> (Sender, Receiver) {
     (Sender(Box::new(to)), Receiver(Box::new(from)))
+}
+
+/// Both ways over a connection. That the other machine is gone without a word is noticed within half a minute.
+pub(super) fn over_tcp(stream: TcpStream) -> io::Result<(Sender, Receiver)> {
+    stream.set_nodelay(true)?;
+    sockopt::set_socket_keepalive(&stream, true)?;
+    sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
+    let (from, to) = stream.into_split();
+    Ok(channel(from, to))
 }
 
 impl Sender {

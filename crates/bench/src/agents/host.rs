@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-use super::channel::{Receiver, Sender, channel};
+use super::channel::{Receiver, Sender, channel, over_tcp};
 use super::clock::{Clock, Exchange};
 use super::message::{Answer, Order};
 use super::secret::Secret;
@@ -70,9 +70,7 @@ impl Host {
             )
         })?;
         let stream = TcpStream::connect(name).await.map_err(|error| failed(error.to_string()))?;
-        let _ = stream.set_nodelay(true);
-        let (from, to) = stream.into_split();
-        let (mut to, mut from) = channel(from, to);
+        let (mut to, mut from) = over_tcp(stream).map_err(|error| failed(error.to_string()))?;
         match secret.present(&mut to, &mut from).await {
             Ok(true) => Self::greet(name, to, from, None, access).await.map_err(failed),
             _ => Err(failed("it has another secret".to_owned())),
@@ -87,7 +85,19 @@ impl Host {
             )
         };
         let mut child = Command::new("ssh")
-            .args(["-o", "BatchMode=yes", "-T", "--", name, access.command, "bench", "agent", "--stdio"])
+            .args([
+                "-o",
+                "BatchMode=yes",
+                "-o",
+                "ServerAliveInterval=10",
+                "-T",
+                "--",
+                name,
+                access.command,
+                "bench",
+                "agent",
+                "--stdio",
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -17,6 +17,8 @@ const LOOK_FIRST: Duration = Duration::from_millis(100);
 const LOOK_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// How much may go on for which nobody waits. Who is killed beyond that waits until some of it has ended.
 const GOING_ON_MAX: usize = 1024;
+/// So many look at the same time; while all of them are kept waiting, nobody is found to be killed.
+const LOOKERS_MAX: usize = 16;
 /// Data that go on count once more for each of so many bytes.
 const BYTES_PER_PART: usize = 16 << 10;
 
@@ -38,6 +40,7 @@ pub(crate) struct Caller {
 #[derive(Debug, Clone)]
 pub(crate) struct Callers {
     going_on: Arc<Semaphore>,
+    lookers: Arc<Semaphore>,
 }
 
 impl Caller {
@@ -54,7 +57,10 @@ impl Caller {
 
 impl Default for Callers {
     fn default() -> Self {
-        Self { going_on: Arc::new(Semaphore::new(GOING_ON_MAX)) }
+        Self {
+            going_on: Arc::new(Semaphore::new(GOING_ON_MAX)),
+            lookers: Arc::new(Semaphore::new(LOOKERS_MAX)),
+        }
     }
 }
 
@@ -64,7 +70,7 @@ impl Callers {
         tokio::select! {
             biased;
             outcome = work => outcome,
-            () = killed(caller.thread) => Err(Errno::EINTR),
+            () = self.killed(caller.thread) => Err(Errno::EINTR),
         }
     }
 
@@ -78,7 +84,7 @@ impl Callers {
     ) {
         let mut work = std::pin::pin!(work);
         let room = async {
-            killed(caller.thread).await;
+            self.killed(caller.thread).await;
             self.going_on.acquire_many(caller.weight).await
         };
         let room = tokio::select! {
@@ -92,20 +98,32 @@ impl Callers {
     }
 }
 
-/// Ends when that thread has been killed.
-async fn killed(thread: u32) {
-    if thread == 0 {
-        return std::future::pending().await;
-    }
-    let mut pause = LOOK_FIRST;
-    loop {
-        tokio::time::sleep(pause).await;
-        // Where it is gone, nobody waits.
-        let stat = std::fs::read_to_string(format!("/proc/{thread}/stat"));
-        if stat.is_ok_and(|stat| is_killed(&stat)) {
-            return;
+impl Callers {
+    /// Ends when that thread has been killed.
+    async fn killed(&self, thread: u32) {
+        if thread == 0 {
+            return std::future::pending().await;
         }
-        pause = (2 * pause).min(LOOK_PAUSE_MAX);
+        let mut pause = LOOK_FIRST;
+        loop {
+            tokio::time::sleep(pause).await;
+            if self.look(thread).await {
+                return;
+            }
+            pause = (2 * pause).min(LOOK_PAUSE_MAX);
+        }
+    }
+
+    /// Whether that thread has been killed, as far as one can see. The kernel may keep who looks waiting for the very answer that the
+    /// thread waits for, so that no thread which is to give answers may look.
+    async fn look(&self, thread: u32) -> bool {
+        let Ok(looker) = Arc::clone(&self.lookers).try_acquire_owned() else { return false };
+        let looking = tokio::task::spawn_blocking(move || {
+            let _looker = looker;
+            // Where it is gone, nobody waits.
+            std::fs::read_to_string(format!("/proc/{thread}/stat")).is_ok_and(|stat| is_killed(&stat))
+        });
+        looking.await.unwrap_or(false)
     }
 }
 

@@ -201,10 +201,10 @@ impl OpenFile {
                 return Err(Error::misbehaved("READ", "more data than were asked for"));
             }
             if let Some(attributes) = reply.attributes {
-                let same = self.node.state.lock().known.is_last(&attributes);
+                let fits = reply.described_first || self.node.state.lock().known.is_last(&attributes);
                 let (before, after) = self.shared.learn(&self.node, attributes, asked);
                 if before == *epoch {
-                    *epoch = if same || reply.described_first { after } else { NO_EPOCH };
+                    *epoch = if fits { after } else { NO_EPOCH };
                 }
             }
             let complete = reply.eof || reply.data.len() == wanted as usize;

@@ -96,9 +96,7 @@ impl Callers {
         late(work.await);
         drop(room);
     }
-}
 
-impl Callers {
     /// Ends when that thread has been killed.
     async fn killed(&self, thread: u32) {
         if thread == 0 {

@@ -100,7 +100,7 @@ impl Known {
         (asked, now): (Instant, Instant),
         timeouts: &AttributeTimeouts,
     ) {
-        let same = self.attributes.is_some_and(|old| old.revision() == new.revision());
+        let same = self.is_last(&new);
         let crossed =
             if same { self.is_doubtful() && self.is_crossed(asked) } else { self.is_confirmed_after(asked) };
         if crossed {
@@ -175,7 +175,7 @@ impl Known {
 
     /// True while it is known that the object is in the state that these attributes are of.
     pub(crate) fn is_of(&self, attributes: &Attributes) -> bool {
-        self.certain().is_some_and(|known| known.revision() == attributes.revision())
+        !self.is_doubtful() && self.is_last(attributes)
     }
 
     /// True when the last attributes, believed or not, are of the same state as these.

@@ -133,13 +133,17 @@ impl Item {
         )
     }
 
-    /// Whether data go with it to the server, or data or entries of a directory come back.
-    pub(crate) fn is_bulky(&self) -> bool {
+    /// Whether data go with it to the server.
+    pub(crate) fn sends_data(&self) -> bool {
         match self {
             Self::Write { data, .. } | Self::WriteRange { data, .. } => !data.is_empty(),
-            Self::Read { .. } | Self::List { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether data, names of a directory or the target of a link come back.
+    pub(crate) fn is_answered_at_length(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::List { .. } | Self::ReadLink { .. })
     }
 
     /// Memory that it may hold, as data to be sent or received, in bytes.

@@ -121,6 +121,7 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
             trees::are_what_they_were_made_of(&server.place(), version).await;
+            trees::answers_are_right_wherever_they_lie(&server.place(), version).await;
         }
     });
     mounts_and_commands(&lab, Foreign { place: server.place(), xattrs: false, times_of_links: false });
@@ -156,6 +157,7 @@ fn linux_serves_everything_that_the_client_asks_for() {
             work::everything(&server.place(), version).await;
             sharing::two_clients_see_each_other(&server.place(), version).await;
             trees::are_what_they_were_made_of(&server.place(), version).await;
+            trees::answers_are_right_wherever_they_lie(&server.place(), version).await;
         }
     });
     mounts_and_commands(&lab, Foreign { place: server.disk(), xattrs: true, times_of_links: true });

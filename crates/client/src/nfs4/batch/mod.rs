@@ -30,6 +30,10 @@ const REPLY_BYTES_MAX: usize = 512 << 10;
 
 /// The most operations for a server of others, SEQUENCE among them: NFS-Ganesha agrees to more and refuses them.
 const FOREIGN_OPERATIONS_MAX: u32 = 100;
+/// The most that stands before the last result in the reply of a server of others, in bytes: what leads to that result and what the call
+/// needs stay within one page with it. Linux (6.1) writes the status of a result to a wrong place where the end of a page comes between
+/// the number of its operation and that status.
+const FOREIGN_REPLY_BYTES_MAX: usize = 2800;
 
 /// Whether an item goes with those that were taken before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +53,11 @@ pub(crate) struct Group {
     /// All of them change something, or none does. Replies to the former are kept by the server, and so are shorter.
     modifies: Option<bool>,
     limits: (Amount, usize),
-    /// Data may be written and read, and directories listed, anywhere in it. Linux (6.1) writes other bytes than it was sent where
-    /// they begin behind the first page of the request, answers READDIR with other bytes behind the first page of the reply, and
-    /// READ where the count of the bytes is on both sides of a page's end: a server of others is sent these with the first item
-    /// only.
+    /// Data, names and targets may stand anywhere in it. A server of others is sent data with the first item only, since Linux (6.1)
+    /// writes other bytes where they begin behind the first page of the request, and answers with them behind everything else.
     in_any_place: bool,
+    /// Nothing may follow any more.
+    is_closed: bool,
 }
 
 impl Mount {
@@ -71,7 +75,13 @@ impl Mount {
             reply_bytes: bytes(limit(|c| c.response_bytes_max), REPLY_OVERHEAD_BYTES).min(REPLY_BYTES_MAX),
         };
         let cached_bytes = bytes(limit(|c| c.cached_response_bytes_max), REPLY_OVERHEAD_BYTES);
-        Group { plan: Plan::new(limits), modifies: None, limits: (limits, cached_bytes), in_any_place }
+        Group {
+            plan: Plan::default(),
+            modifies: None,
+            limits: (limits, cached_bytes),
+            in_any_place,
+            is_closed: false,
+        }
     }
 }
 
@@ -81,21 +91,18 @@ impl Group {
         let (Some(amount), Some(way)) = (act::amount(item), way(ground, item)) else { return Fit::Alone };
         let modifies = item.modifies();
         let first = self.modifies.is_none();
-        if first {
-            let (limits, cached_bytes) = self.limits;
-            let reply_bytes =
-                if modifies { limits.reply_bytes.min(cached_bytes) } else { limits.reply_bytes };
-            self.plan = Plan::new(Amount { reply_bytes, ..limits });
-        } else if self.modifies != Some(modifies) {
+        if !first && self.modifies != Some(modifies) {
             return Fit::Later;
         }
-        if !first && !self.in_any_place && item.is_bulky() {
+        let out_of_place = !first && !self.in_any_place && item.sends_data();
+        if self.is_closed || out_of_place {
             return Fit::Full;
         }
-        if !self.plan.add(&way, amount) {
+        if !self.plan.add(&way, amount, self.limits_for(item, modifies)) {
             return if first { Fit::Alone } else { Fit::Full };
         }
         self.modifies = Some(modifies);
+        self.is_closed = !self.in_any_place && item.is_answered_at_length();
         match item {
             Item::Remove { at, directory: true } => unlearn(ground, at),
             Item::Rename { from, to } => {
@@ -105,6 +112,19 @@ impl Group {
             _ => {}
         }
         Fit::Taken
+    }
+
+    /// What all of them may take when `item` is the last.
+    fn limits_for(&self, item: &Item, modifies: bool) -> Amount {
+        let (limits, cached_bytes) = self.limits;
+        let mut reply_bytes = limits.reply_bytes;
+        if modifies {
+            reply_bytes = reply_bytes.min(cached_bytes);
+        }
+        if !self.in_any_place && !item.is_answered_at_length() {
+            reply_bytes = reply_bytes.min(FOREIGN_REPLY_BYTES_MAX);
+        }
+        Amount { reply_bytes, ..limits }
     }
 }
 

@@ -96,9 +96,8 @@ impl Step {
 }
 
 /// A COMPOUND that is being put together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
-    limits: Amount,
     used: Amount,
     current: Option<Spot>,
     saved: Option<Spot>,
@@ -108,18 +107,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// An empty one, for what is left of the limits after SEQUENCE and everything around.
-    pub(super) fn new(limits: Amount) -> Self {
-        let used = Amount::default();
-        Self { limits, used, current: None, saved: None, steps: Vec::new(), items: 0 }
-    }
-
-    /// Adds an item that takes `amount` besides its way. False when it does not fit any more: nothing has changed then.
-    pub(super) fn add(&mut self, way: &Way, amount: Amount) -> bool {
+    /// Adds an item that takes `amount` besides its way. False when all of them together would go beyond `limits`, which are for what is
+    /// left after SEQUENCE and everything around: nothing has changed then.
+    pub(super) fn add(&mut self, way: &Way, amount: Amount, limits: Amount) -> bool {
         let mut next = Draft { current: self.current.clone(), saved: self.saved.clone(), steps: Vec::new() };
         next.go(way);
         let all = next.steps.iter().fold(self.used.plus(amount), |sum, step| sum.plus(step.amount()));
-        if !all.fits(self.limits) {
+        if !all.fits(limits) {
             return false;
         }
         self.used = all;
@@ -219,9 +213,9 @@ mod tests {
     const MUCH: Amount = Amount { operations: 1000, request_bytes: 1 << 20, reply_bytes: 1 << 20 };
 
     fn steps(ways: &[Way]) -> Vec<Step> {
-        let mut plan = Plan::new(MUCH);
+        let mut plan = Plan::default();
         for way in ways {
-            assert!(plan.add(way, ONE));
+            assert!(plan.add(way, ONE, MUCH));
         }
         plan.steps().iter().map(|(_, step)| step.clone()).collect()
     }
@@ -268,13 +262,14 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_changes_nothing() {
-        let mut plan = Plan::new(Amount { operations: 3, ..MUCH });
+        let mut plan = Plan::default();
+        let limits = Amount { operations: 3, ..MUCH };
         let way = Way::At(spot("d", &[]), Ends::Elsewhere);
-        assert!(plan.add(&way, ONE));
+        assert!(plan.add(&way, ONE, limits));
         let before = plan.steps().to_vec();
-        assert!(!plan.add(&way, ONE));
+        assert!(!plan.add(&way, ONE, limits));
         assert_eq!(plan.steps(), before);
-        assert!(plan.add(&Way::At(spot("d", &[]), Ends::There), Amount { operations: 0, ..ONE }));
+        assert!(plan.add(&Way::At(spot("d", &[]), Ends::There), Amount { operations: 0, ..ONE }, limits));
     }
 
     fn any_spot() -> impl Strategy<Value = Spot> {
@@ -301,8 +296,8 @@ mod tests {
             request_bytes in 40..800usize,
         ) {
             let limits = Amount { operations, request_bytes, reply_bytes: 400 };
-            let mut plan = Plan::new(limits);
-            let taken: Vec<&Way> = ways.iter().filter(|way| plan.add(way, ONE)).collect();
+            let mut plan = Plan::default();
+            let taken: Vec<&Way> = ways.iter().filter(|way| plan.add(way, ONE, limits)).collect();
             prop_assert!(plan.used.fits(limits));
             let (mut current, mut saved): (Option<Spot>, Option<Spot>) = (None, None);
             let (mut count, mut acts) = (0, 0);

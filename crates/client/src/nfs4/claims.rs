@@ -72,13 +72,16 @@ pub(super) struct LockClaim {
 }
 
 impl LockClaim {
-    /// The locks that the server knew of before; `None` when it knew of none.
+    /// The locks that the server knew of before; `None` when it knew of none. That it knew of them stays noted until they are
+    /// ours again: an attempt that fails half-way is followed by another.
     pub(super) fn of(file: Arc<OpenFile>, open: StateId) -> Option<Self> {
         let ranges: VecDeque<Held> = {
             let state = file.node.state.lock();
             let mut v4 = file.v4.lock();
-            // Of the server before; what is taken back gives another.
-            v4.lock.take()?;
+            v4.lock?;
+            if state.locks.holds_nothing(file.id) {
+                v4.lock = None;
+            }
             state.locks.of(file.id).cloned().collect()
         };
         (!ranges.is_empty()).then_some(Self { file, ranges, open, lock: None })
@@ -88,7 +91,13 @@ impl LockClaim {
     pub(super) fn granted(&mut self, state_id: StateId) {
         self.ranges.pop_front();
         self.lock = Some(state_id);
-        self.file.v4.lock().lock = Some(state_id);
+        self.file.v4.lock().lock = self.lock;
+    }
+
+    /// What is left cannot be had again.
+    pub(super) fn refused(&mut self) {
+        self.ranges.clear();
+        self.file.v4.lock().lock = self.lock;
     }
 }
 

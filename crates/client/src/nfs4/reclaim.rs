@@ -200,7 +200,7 @@ impl Pass<'_> {
                     Ok(locked) => claim.granted(newest(locked.state_id)),
                     Err(status) => {
                         tracing::warn!(%status, "a lock was lost with the restart of the server");
-                        claim.ranges.clear();
+                        claim.refused();
                         self.core.lose_locks(&claim.file);
                         break;
                     }

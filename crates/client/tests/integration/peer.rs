@@ -11,10 +11,10 @@ use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
     BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
     CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
-    ExchangeIdArgs, ExchangeIdResult, FileHandle, GetAttrArgs, GetFhResult, LookupArgs, OpenArgs,
-    OpenDelegation, OpenResult, Operation, PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId,
-    SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier,
-    WriteArgs, WriteResult,
+    ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult, LockArgs,
+    LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenDelegation, OpenResult, Operation,
+    PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId, SlotId,
+    StableHow, StateId, StateProtectResult, Status, Verifier, WriteArgs, WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -44,6 +44,10 @@ pub struct State {
     pub status_flags: u32,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
+    /// Where LOCKs began, and whether they took a lock back.
+    pub locks: Vec<(u64, bool)>,
+    /// Where LOCKUs began.
+    pub unlocked: Vec<u64>,
     /// CLOSEs that were carried out.
     pub closed: u32,
     target: u32,
@@ -210,6 +214,23 @@ impl State {
                 let args: CommitArgs = from.get()?;
                 self.commit(args.offset..args.offset + u64::from(args.count), answered);
                 to.put(&CommitResult { verifier: Verifier([self.verifier; 8]) });
+            }
+            Operation::Lock => {
+                let args: LockArgs = from.get()?;
+                if status == Status::Ok {
+                    self.locks.push((args.offset, args.reclaim));
+                }
+                to.put(&LockResult { state_id: StateId { sequence: 1, other: [2; 12] } });
+            }
+            Operation::LockU => {
+                let args: LockUArgs = from.get()?;
+                if status == Status::Ok {
+                    self.unlocked.push(args.offset);
+                }
+                to.put(&LockUResult { state_id: args.state_id });
+            }
+            Operation::FreeStateId => {
+                from.get::<FreeStateIdArgs>()?;
             }
             Operation::Close => {
                 let args: CloseArgs = from.get()?;

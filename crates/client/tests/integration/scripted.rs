@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::{Client, Options, Version};
+use client::{Client, LockKind, Options, Version};
 use proto::nfs4::{Operation, Status, sequence_flags};
 
 use crate::fixture::{WRITE, pattern};
@@ -85,6 +85,31 @@ async fn a_file_that_is_gone_after_a_restart_is_lost_alone() {
     other.write_at(0, "kept".into()).await.unwrap();
     other.close().await.unwrap();
     assert_eq!(peer.state.lock().content, b"kept");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn taking_locks_back_begins_again_where_it_was_interrupted() {
+    for requests_before in 0..4 {
+        let (peer, client) = Peer::start().await;
+        let file = client.open("/file", WRITE).await.unwrap();
+        for range in [0..10, 20..30] {
+            file.lock(range, LockKind::Exclusive).await.unwrap();
+        }
+        let locked = std::mem::take(&mut peer.state.lock().locks);
+        assert_eq!(locked, [(0, false), (20, false)]);
+        peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
+        // What tells of the restart, then OPEN, LOCK, LOCK and RECLAIM_COMPLETE up to one that finds no session.
+        peer.fail(Operation::Sequence, &[Status::BadSession]);
+        peer.fail(Operation::Sequence, &vec![Status::Ok; requests_before]);
+        peer.fail(Operation::Sequence, &[Status::BadSession]);
+        client.forget("/").await.unwrap();
+        client.metadata("/").await.unwrap();
+        assert!(peer.state.lock().failures[&Operation::Sequence].is_empty());
+        let taken_back = peer.state.lock().locks.clone();
+        assert_eq!(taken_back[taken_back.len() - 2..], [(0, true), (20, true)], "behind {requests_before}");
+        file.unlock(..).await.unwrap();
+        assert_eq!(peer.state.lock().unlocked, [0], "behind {requests_before}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

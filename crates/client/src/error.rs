@@ -106,6 +106,11 @@ impl Error {
         Self::PeerMisbehaved { operation, cause: cause.to_string() }
     }
 
+    /// True when an NFSv3 server takes back the locks of before its restart, and neither grants nor ends any.
+    pub(crate) fn is_grace(&self) -> bool {
+        matches!(self, Self::Server { status: Status::Lock(nlm4::Status::DeniedGracePeriod), .. })
+    }
+
     /// The class of the error, as the standard library has it.
     pub fn kind(&self) -> io::ErrorKind {
         match self {

@@ -34,6 +34,8 @@ pub struct Conflict {
 /// The first pause before asking again for a lock that somebody else holds; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
+/// How long to wait before asking again a server that takes locks back from before its restart.
+pub(crate) const GRACE_PAUSE: Duration = Duration::from_millis(500);
 
 impl OpenFile {
     /// Takes a lock; with `wait` asks until it is granted.
@@ -87,9 +89,22 @@ impl OpenFile {
 
     async fn lock_at_server(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
         let exclusive = kind == LockKind::Exclusive;
-        let Some(_gate) = self.until_server_locks(exclusive).await? else {
-            return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
-        };
+        let started = Instant::now();
+        loop {
+            let Some(gate) = self.until_server_locks(exclusive).await? else {
+                return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
+            };
+            match self.lock_with_gate(range, kind).await {
+                Err(error) if self.waits_for_grace(&error, started) => {}
+                outcome => return outcome,
+            }
+            drop(gate);
+            tokio::time::sleep(GRACE_PAUSE).await;
+        }
+    }
+
+    async fn lock_with_gate(&self, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+        let exclusive = kind == LockKind::Exclusive;
         let _under_way = self.node.state.lock().unknown_locks.ask();
         let shared = &self.shared;
         loop {
@@ -107,6 +122,13 @@ impl OpenFile {
                 return Ok(true);
             }
         }
+    }
+
+    /// Whether to ask again when the server has had its grace period: without the gate until then, for whoever takes back what
+    /// is held needs it.
+    fn waits_for_grace(&self, error: &Error, started: Instant) -> bool {
+        let is_over = self.shared.options.time_limit().is_some_and(|limit| started.elapsed() > limit);
+        error.is_grace() && !is_over
     }
 
     fn learn_granted(
@@ -258,20 +280,31 @@ impl OpenFile {
     }
 
     async fn unlock_at_server(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
-        // With the gate in any case: no delegation goes back meanwhile, with which the server would be told of the lock once more.
-        let _gate = match self.until_server_locks(false).await? {
-            Some(gate) => gate,
-            None => Arc::clone(&self.node.gate).lock_owned().await,
-        };
-        if self.unlock_alone(range) {
-            return Ok(());
+        let started = Instant::now();
+        loop {
+            // With the gate in any case: no delegation goes back meanwhile, with which the server would be told of the lock once more.
+            let gate = match self.until_server_locks(false).await? {
+                Some(gate) => gate,
+                None => Arc::clone(&self.node.gate).lock_owned().await,
+            };
+            if self.unlock_alone(range) {
+                drop(gate);
+                // They may have been lost meanwhile.
+                return if self.gave_up_lost_locks().await { Err(Error::Revoked) } else { Ok(()) };
+            }
+            let last = self.node.state.lock().locks.holds_nothing_but(self.id, range);
+            match self.shared.protocol().unlock(self, range.start, length(range), last).await {
+                Err(error) if self.waits_for_grace(&error, started) => {}
+                outcome => {
+                    // Not before the server has given it up: a delegation would grant it to another of our files, and the
+                    // server refuse to take that over.
+                    self.node.state.lock().locks.remove(self.id, range);
+                    return outcome;
+                }
+            }
+            drop(gate);
+            tokio::time::sleep(GRACE_PAUSE).await;
         }
-        let last = self.node.state.lock().locks.holds_nothing_but(self.id, range);
-        let unlocked = self.shared.protocol().unlock(self, range.start, length(range), last).await;
-        // Not before the server has given it up: a delegation would grant it to another of our files, and the server refuse to
-        // take that over.
-        self.node.state.lock().locks.remove(self.id, range);
-        unlocked
     }
 
     /// True when that was all: nothing is held there, or the server does not know of it.

@@ -33,6 +33,11 @@ pub(crate) struct LockTable {
 }
 
 impl LockTable {
+    /// True when nobody holds anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// True when another owner's lock forbids this one.
     pub(crate) fn conflicts(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> bool {
         self.conflict(owner, range, exclusive).is_some()

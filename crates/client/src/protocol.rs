@@ -300,9 +300,12 @@ impl Protocol {
     }
 
     /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes first, and one
-    /// that may have ended unnoticed is asked about.
+    /// that may have ended unnoticed is asked about; so are locks of NFSv3.
     pub(crate) async fn before_lock(&self, node: &Arc<Node>) -> Result<()> {
-        let Some(mount) = self.as_v4() else { return Ok(()) };
+        let mount = match self {
+            Self::V3(mount) => return mount.before_lock(node).await,
+            Self::V4(mount) => mount,
+        };
         let Some(delegation) = node.state.lock().delegation else { return Ok(()) };
         if delegation.returning { mount.return_delegation(node).await } else { mount.ensure_lease().await }
     }

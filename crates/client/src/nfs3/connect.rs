@@ -77,7 +77,7 @@ impl Mount {
 
     /// See [`crate::protocol::Protocol::incarnation`].
     pub(crate) fn incarnation(&self) -> u64 {
-        self.lock_watch.settled()
+        self.lock_watch.looks()
     }
 
     pub(crate) async fn null(&self) -> Result<()> {

@@ -3,7 +3,7 @@
 //! They are asked for without blocking, and by LOCK, which lets the server remember us over its restart: see [`super::reclaim`].
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use proto::nlm4::{self, NetObject, Procedure, TestResult};
@@ -12,14 +12,12 @@ use xdr::Encode;
 use super::Mount;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
-use crate::lock::{Conflict, LockKind, from_wire};
+use crate::lock::{Conflict, GRACE_PAUSE, LockKind, from_wire};
 use crate::protocol::Locking;
 use crate::tap::Request;
 
-/// How long to wait before asking again a server that takes locks back from before its restart.
-const GRACE_PAUSE: Duration = Duration::from_millis(500);
-
 impl Mount {
+    /// The caller holds the object's gate, and so does not wait here until a grace period is over.
     pub(crate) async fn lock(
         &self,
         file: &OpenFile,
@@ -27,12 +25,14 @@ impl Mount {
         length: u64,
         kind: LockKind,
     ) -> Result<Locking> {
-        self.check_locks(file).await?;
+        if file.v4.lock().lost_locks {
+            return Err(Error::Revoked);
+        }
         let args = self.lock_args(file, (offset, length), kind == LockKind::Exclusive);
-        let mut status = self.ask(self.lock_procedure(), &args).await?;
+        let mut status = self.ask_once(self.lock_procedure(), &args).await?;
         if status == nlm4::Status::DeniedNoLocks && self.lock_procedure() == Procedure::Lock {
             // It may be that it cannot have us monitored: then the lock does not survive its restart.
-            status = self.ask(Procedure::NmLock, &args).await?;
+            status = self.ask_once(Procedure::NmLock, &args).await?;
             if status != nlm4::Status::DeniedNoLocks {
                 self.lock_watch.unmonitored.store(true, Ordering::Relaxed);
             }
@@ -60,12 +60,16 @@ impl Mount {
         }
     }
 
+    /// As [`Mount::lock`].
     pub(crate) async fn unlock(&self, file: &OpenFile, offset: u64, length: u64, _last: bool) -> Result<()> {
-        let args = nlm4::UnlockArgs { cookie: cookie(file), lock: self.lock_of(file, offset, length) };
-        match self.ask(Procedure::Unlock, &args).await? {
+        match self.ask_once(Procedure::Unlock, &self.unlock_args(file, offset, length)).await? {
             nlm4::Status::Granted => Ok(()),
             status => Err(Error::server("UNLOCK", status)),
         }
+    }
+
+    fn unlock_args(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::UnlockArgs {
+        nlm4::UnlockArgs { cookie: cookie(file), lock: self.lock_of(file, offset, length) }
     }
 
     /// NLM_TEST.
@@ -100,7 +104,7 @@ impl Mount {
     /// The locks of a file were lost, and its user gives them up: true when that was so.
     pub(crate) async fn give_up_lost_locks(&self, file: &OpenFile) -> bool {
         let lost = std::mem::take(&mut file.v4.lock().lost_locks);
-        if lost && let Err(error) = self.unlock(file, 0, u64::MAX, true).await {
+        if lost && let Err(error) = self.ask(Procedure::Unlock, &self.unlock_args(file, 0, u64::MAX)).await {
             tracing::debug!(%error, "giving up what is left of lost locks");
         }
         lost

@@ -11,40 +11,43 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{self, StreamExt};
 use proto::nlm4::{Procedure, Status};
 use rpc::{Call, Disposition, Refusal, Service};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use xdr::Encoder;
 
 use super::Mount;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::locks::Held;
+use crate::node::Node;
 use crate::shared::Shared;
 
 /// Files whose locks are looked into at once.
 const FILES_MAX: usize = 32;
+/// How often to look whether the client is still there.
+const LOOK: Duration = Duration::from_secs(5);
 /// The pause before looking again, when the server did not answer.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Whether the locks that we believe to hold are held.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LockWatch {
-    /// A connection has ended since they were last known to be.
-    doubted: watch::Sender<bool>,
-    ended: Notify,
-    /// Counts the doubts that were settled: see [`crate::protocol::Protocol::incarnation`].
-    settled: AtomicU64,
+    doubt: watch::Sender<Doubt>,
+    /// Counts how often locks were looked into: see [`crate::protocol::Protocol::incarnation`].
+    looks: AtomicU64,
     /// The server does not take locks of hosts that it cannot call.
     pub(super) unmonitored: AtomicBool,
 }
 
-impl Default for LockWatch {
-    fn default() -> Self {
-        Self {
-            doubted: watch::Sender::new(false),
-            ended: Notify::new(),
-            settled: AtomicU64::new(0),
-            unmonitored: AtomicBool::new(false),
-        }
+/// How many connections have ended, and how many of them when locks were last known to be held.
+#[derive(Debug, Default, Clone, Copy)]
+struct Doubt {
+    ended: u64,
+    ended_before_look: u64,
+}
+
+impl Doubt {
+    fn is_settled(&self) -> bool {
+        self.ended == self.ended_before_look
     }
 }
 
@@ -58,14 +61,13 @@ impl Service for ConnectionEnd {
     }
 
     fn disconnected(&self, _connection: u64) {
-        self.0.doubted.send_replace(true);
-        self.0.ended.notify_one();
+        self.0.doubt.send_modify(|doubt| doubt.ended += 1);
     }
 }
 
 impl LockWatch {
-    pub(super) fn settled(&self) -> u64 {
-        self.settled.load(Ordering::SeqCst)
+    pub(super) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
     }
 }
 
@@ -73,20 +75,22 @@ impl LockWatch {
 pub(super) fn spawn_keeper(watch: &Arc<LockWatch>, shared: &Arc<Shared>) {
     let (watch, shared) = (Arc::clone(watch), Arc::downgrade(shared));
     tokio::spawn(async move {
+        let mut doubt = watch.doubt.subscribe();
         loop {
             // Looked at again now and then: the client may have been dropped meanwhile.
-            let ended = tokio::time::timeout(Duration::from_secs(5), watch.ended.notified()).await;
+            let doubted =
+                tokio::time::timeout(LOOK, doubt.wait_for(|doubt| !doubt.is_settled())).await.is_ok();
             let Some(shared) = alive(&shared) else { return };
-            if ended.is_err() && !*watch.doubted.borrow() {
+            if !doubted {
                 continue;
             }
+            let ended = doubt.borrow().ended;
             let Some(mount) = shared.protocol().as_v3() else { return };
-            // What ends from here on is looked into again.
+            // A lock that is granted, and not known yet when they are listed, is asked for again.
+            watch.looks.fetch_add(1, Ordering::SeqCst);
             match mount.look_into_locks(&shared).await {
-                Ok(()) => {
-                    watch.settled.fetch_add(1, Ordering::SeqCst);
-                    watch.doubted.send_replace(false);
-                }
+                // What has ended since is looked into again.
+                Ok(()) => watch.doubt.send_modify(|doubt| doubt.ended_before_look = ended),
                 Err(error) => {
                     tracing::debug!(%error, "looking into the locks that are held");
                     tokio::time::sleep(PAUSE).await;
@@ -103,19 +107,29 @@ fn alive(shared: &Weak<Shared>) -> Option<Arc<Shared>> {
 impl Mount {
     /// Waits until it is known whether the locks of a file are held.
     pub(super) async fn check_locks(&self, file: &OpenFile) -> Result<()> {
-        let holds_locks = || !file.node.state.lock().locks.holds_nothing(file.id);
-        if *self.lock_watch.doubted.borrow() && holds_locks() {
-            let mut doubted = self.lock_watch.doubted.subscribe();
-            let settled = doubted.wait_for(|doubted| !doubted);
-            match self.options.time_limit() {
-                None => drop(settled.await),
-                Some(limit) if tokio::time::timeout(limit, settled).await.is_err() => {
-                    return Err(Error::Timeout { operation: "LOCK" });
-                }
-                Some(_) => {}
-            }
+        if !file.node.state.lock().locks.holds_nothing(file.id) {
+            self.until_looked_into().await?;
         }
         if file.v4.lock().lost_locks { Err(Error::Revoked) } else { Ok(()) }
+    }
+
+    /// The same of all that have an object open. The caller does not hold the object's gate, which whoever looks needs.
+    pub(crate) async fn before_lock(&self, node: &Node) -> Result<()> {
+        let holds_locks = !node.state.lock().locks.is_empty();
+        if holds_locks { self.until_looked_into().await } else { Ok(()) }
+    }
+
+    async fn until_looked_into(&self) -> Result<()> {
+        let mut doubt = self.lock_watch.doubt.subscribe();
+        let settled = doubt.wait_for(Doubt::is_settled);
+        match self.options.time_limit() {
+            None => drop(settled.await),
+            Some(limit) if tokio::time::timeout(limit, settled).await.is_err() => {
+                return Err(Error::Timeout { operation: "LOCK" });
+            }
+            Some(_) => {}
+        }
+        Ok(())
     }
 
     async fn look_into_locks(&self, shared: &Arc<Shared>) -> Result<()> {
@@ -131,6 +145,8 @@ impl Mount {
     }
 
     async fn look_into_locks_of(&self, file: &Arc<OpenFile>) -> Result<()> {
+        // Nothing is locked or given up meanwhile: what is given up would be locked again here.
+        let _gate = file.node.gate.lock().await;
         let held: Vec<Held> = file.node.state.lock().locks.of(file.id).cloned().collect();
         for lock in held {
             if !self.is_still_held(file, &lock).await? {

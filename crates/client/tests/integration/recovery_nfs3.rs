@@ -75,3 +75,27 @@ async fn a_lost_connection_costs_no_lock_of_nfsv3() {
     mine.unlock(..).await.unwrap();
     theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_of_nfsv3_that_is_given_up_while_it_is_looked_into_stays_given_up() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let one = connect(relay.address(), Version::V3, |_| {}).await;
+    let other = fixture.client(Version::V3).await;
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    for round in 0..20 {
+        mine.lock(.., LockKind::Exclusive).await.unwrap();
+        relay.block().await;
+        let unlocking = mine.unlock(..);
+        let unblocking = async {
+            tokio::task::yield_now().await;
+            relay.unblock();
+        };
+        let (unlocked, ()) = tokio::join!(unlocking, unblocking);
+        unlocked.unwrap();
+        theirs.try_lock(.., LockKind::Exclusive).await.unwrap_or_else(|error| panic!("{round}: {error}"));
+        theirs.unlock(..).await.unwrap();
+    }
+}

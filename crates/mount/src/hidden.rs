@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use client::{FileType, Object};
+use client::{Error, FileType, Object};
 use fuser::Errno;
 
 use crate::errno::{self, Result};
@@ -18,6 +18,8 @@ use crate::tree::Tree;
 
 /// How often another name is tried.
 const HIDING_ATTEMPTS_MAX: usize = 16;
+/// How often a name is removed whose removal nobody knows the outcome of. Each time another session or the whole server is lost.
+const REMOVAL_ATTEMPTS_MAX: usize = 16;
 
 impl Tree {
     /// What `name` stands for, if the kernel knows it.
@@ -48,7 +50,8 @@ impl Tree {
                 // Left by another mount, or by an earlier one.
                 Ok(_) => continue,
             }
-            directory.rename(name, directory, &hidden).await.map_err(errno::of)?;
+            let renamed = directory.rename(name, directory, &hidden).await;
+            self.certain(renamed, directory, &hidden, inode).await?;
             inode.state.lock().hidden = Some(Hidden { directory: directory.clone(), name: hidden });
             return Ok(());
         }
@@ -90,13 +93,29 @@ impl Tree {
                 // Left by another mount, or by an earlier one.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 linked => {
-                    linked.map_err(errno::of)?;
+                    self.certain(linked, directory, &hidden, inode).await?;
                     inode.state.lock().hidden = Some(Hidden { directory: directory.clone(), name: hidden });
                     return Ok(());
                 }
             }
         }
         Err(Errno::EBUSY)
+    }
+
+    /// What came of giving a file a hidden name. Where the answer is lost the name tells, which nobody else gives to anything.
+    async fn certain(
+        &self,
+        outcome: client::Result<()>,
+        directory: &Object,
+        hidden: &[u8],
+        inode: &Inode,
+    ) -> Result<()> {
+        if let Err(Error::UncertainOutcome { .. }) = outcome
+            && directory.lookup(hidden).await.is_ok_and(|found| found.key() == inode.object.key())
+        {
+            return Ok(());
+        }
+        outcome.map_err(errno::of)
     }
 
     fn hidden_name(&self, inode: &Inode) -> Vec<u8> {
@@ -120,7 +139,15 @@ pub(crate) async fn remove_hidden(inode: &Inode) {
 impl Hidden {
     async fn remove(&self) {
         let Self { directory, name } = self;
-        if let Err(error) = directory.remove(name, false).await {
+        let mut removed = directory.remove(name, false).await;
+        for _ in 1..REMOVAL_ATTEMPTS_MAX {
+            // Nobody else gives the name to anything.
+            let Err(Error::UncertainOutcome { .. }) = removed else { break };
+            removed = directory.remove(name, false).await;
+        }
+        if let Err(error) = removed
+            && !error.is_not_found()
+        {
             let name = String::from_utf8_lossy(name);
             tracing::warn!(%error, %name, "a file that was removed while open is left");
         }

@@ -91,6 +91,15 @@ pub fn mount_at(
     Mounted { mount: Some(mount), client, runtime: Arc::clone(runtime), directory }
 }
 
+fn serve_options(directory: &TempDir) -> ServeOptions {
+    let mut options = ServeOptions::new(directory.path().join("export"));
+    // Root is root, and nothing waits for the disk.
+    options.exports[0].asynchronous = true;
+    options.exports[0].options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
+    options.state_directory = Some(directory.path().join("state"));
+    options
+}
+
 impl Fixture {
     pub fn new() -> Self {
         Self::with(|_| {})
@@ -100,14 +109,21 @@ impl Fixture {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("export")).unwrap();
         let runtime = runtime();
-        let mut options = ServeOptions::new(directory.path().join("export"));
-        // Root is root, and nothing waits for the disk.
-        options.exports[0].asynchronous = true;
-        options.exports[0].options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
-        options.state_directory = Some(directory.path().join("state"));
+        let mut options = serve_options(&directory);
         change(&mut options);
         let server = runtime.block_on(Running::start(&options)).unwrap();
         Self { server: Some(server), runtime, directory }
+    }
+
+    /// The server ends and another one takes its place, which knows its clients but not their sessions.
+    pub fn restart(&mut self) {
+        let server = self.server.take().unwrap();
+        let mut options = serve_options(&self.directory);
+        options.listen = server.address();
+        self.server = Some(self.runtime.block_on(async {
+            server.stop().await.unwrap();
+            Running::start(&options).await.unwrap()
+        }));
     }
 
     pub fn mount(&self, version: Version) -> Mounted {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::compare;
 use crate::experiment;
-use crate::explain::Profile;
+use crate::explain::{Profile, Terms, floors};
 use crate::results::{
     Cell, Environment, Host, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes,
 };
@@ -14,6 +14,7 @@ use crate::statistics::{Better, jain_index};
 
 const CLIENTS: u32 = 5;
 const SECONDS: f64 = 0.35;
+const TRANSFER_BYTES: u64 = 1 << 20;
 const DELAYS_MS: [f64; 3] = [0.0, 1.0, 10.0];
 
 /// One experiment as the sample has it.
@@ -171,7 +172,18 @@ fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
 
 fn cell(shape: &Shape, version: &str, rtt_ms: f64) -> Option<Cell> {
     let runs = (0..5).map(|block| run(shape, version, rtt_ms, block)).collect();
-    Cell::from_runs(setting_of(shape, version, rtt_ms), runs)
+    let cell = Cell::from_runs(setting_of(shape, version, rtt_ms), runs)?;
+    let experiment = experiment::find(shape.name).ok();
+    let terms = Terms {
+        version,
+        delegations: cell.setting.delegations,
+        client: &cell.setting.client,
+        rsize: TRANSFER_BYTES,
+        wsize: TRANSFER_BYTES,
+        counts_locks: true,
+    };
+    let floors = experiment.and_then(|experiment| floors(&experiment.default, &terms));
+    Some(Cell { floors, ..cell })
 }
 
 fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {

@@ -1,5 +1,7 @@
 //! Numbers and lists as people read them, the same in sentences, tables and figures.
 
+use crate::results::Floors;
+
 /// Three significant digits, whole from a hundred on: "1,471", "12.3", "0.862". Zero is "0".
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
@@ -33,6 +35,14 @@ pub(crate) fn per_operation(value: f64) -> String {
     } else {
         number(value)
     }
+}
+
+/// The POSIX floor and the COMPOUND floor: "4.10, 1.00"; "–" where they are not known.
+pub(crate) fn floors(floors: Option<Floors>) -> String {
+    floors.map_or_else(
+        || "–".to_owned(),
+        |floors| format!("{}, {}", per_operation(floors.posix), per_operation(floors.compound)),
+    )
 }
 
 /// A share of the whole: "34 %"; "0.5 %" and "99.8 %" near the ends.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::Cell;
+use crate::results::{Cell, Floors};
 
 /// A cell in terms of one operation.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub(super) struct Facts<'a> {
     pub(super) rtt_ms: f64,
     /// Requests for each operation; none when none was completed.
     pub(super) requests: Option<f64>,
+    /// The fewest that it could do with.
+    pub(super) floors: Option<Floors>,
     /// The same by name.
     pub(super) by_name: BTreeMap<&'a str, f64>,
     /// Time that one thread spends on one operation.
@@ -48,6 +50,7 @@ impl<'a> Facts<'a> {
             name: cell.version_name(),
             rtt_ms: cell.setting.rtt_ms,
             requests: cell.rpcs_per_operation(),
+            floors: cell.floors,
             by_name: cell
                 .rpcs
                 .iter()

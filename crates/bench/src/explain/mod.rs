@@ -6,12 +6,14 @@
 mod balance;
 mod facts;
 mod flips;
+mod floors;
 mod levers;
 mod profile;
 mod resources;
 mod rules;
 mod verdict;
 
+pub use floors::{Terms, floors};
 pub use profile::{Profile, ProfileError};
 pub use verdict::recommend;
 
@@ -21,20 +23,24 @@ use crate::results::Cell;
 use crate::statistics::Outcome;
 use crate::text::{list, per_operation, percent};
 
-/// The reason for `outcome` (of `candidate` against `baseline`) in one to three sentences.
+/// The reason for `outcome` (of `candidate` against `baseline`) in one to four sentences.
 ///
-/// Findings that speak for the outcome come first; what speaks against it is said to.
+/// Findings that speak for the outcome come first; what speaks against it is said to. The floors come last, where both are known.
 #[must_use]
 pub fn reason(baseline: &Cell, candidate: &Cell, outcome: Outcome) -> String {
     let (baseline, candidate) = (Facts::of(baseline), Facts::of(candidate));
     let findings =
         rules::findings(&baseline, &candidate, matches!(outcome, Outcome::Faster | Outcome::Slower));
-    match outcome {
+    let mut text = match outcome {
         Outcome::Faster => difference(&baseline, &candidate, &findings, Favours::Candidate),
         Outcome::Slower => difference(&baseline, &candidate, &findings, Favours::Baseline),
         Outcome::Same => no_difference(&baseline, &candidate, &findings),
         Outcome::Unclear => undecided(&baseline, &candidate, &findings),
+    };
+    if let Some(sentence) = fewest(&baseline, &candidate) {
+        text.push_str(&format!(" {sentence}"));
     }
+    text
 }
 
 fn difference(baseline: &Facts<'_>, candidate: &Facts<'_>, findings: &[Finding], winner: Favours) -> String {
@@ -78,6 +84,20 @@ fn undecided(baseline: &Facts<'_>, candidate: &Facts<'_>, findings: &[Finding]) 
         Some(finding) => text.push_str(&finding.text),
     }
     text
+}
+
+/// What was counted beside the fewest requests that both could do with; none where that is not known.
+fn fewest(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<String> {
+    let of_side = |facts: &Facts<'_>| {
+        let floors = facts.floors?;
+        let [posix, compound, sent] = [floors.posix, floors.compound, facts.requests?].map(per_operation);
+        Some(format!("{posix} and {compound} for {} (sent: {sent})", facts.name))
+    };
+    let sides = [of_side(baseline)?, of_side(candidate)?];
+    Some(format!(
+        "The fewest requests per operation, with one call at a time and with the operation known as a whole, are {}.",
+        list(&sides)
+    ))
 }
 
 /// The plain comparison of counts, for when no rule found more to say.

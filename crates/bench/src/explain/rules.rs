@@ -225,7 +225,7 @@ fn revalidation(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<Fin
 #[cfg(test)]
 mod tests {
     use super::super::reason;
-    use crate::results::{Cell, WireBytes};
+    use crate::results::{Cell, Floors, WireBytes};
     use crate::samples;
     use crate::statistics::Outcome;
 
@@ -247,6 +247,7 @@ mod tests {
             application_bytes: 4_096_000,
             rpcs: rpcs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
             rpcs_total: total,
+            floors: None,
             wire_bytes: WireBytes { sent: 200 * total, received: 4_300_000 },
             queue_ms: 0.0,
             wire_ms: rtt_ms + 0.1,
@@ -361,6 +362,25 @@ mod tests {
             "{reason}"
         );
         assert!(reason.contains("Against that: v4.1 sends OPEN and CLOSE instead of CREATE"), "{reason}");
+    }
+
+    #[test]
+    fn the_fewest_requests_are_told_of_both_or_not_at_all() {
+        let mut v3 = cell("3", 0.0, &[("LOOKUP", 1000), ("READ", 1000)]);
+        let mut v4 = cell("4.1", 0.0, &[("OPEN", 1500), ("READ", 20)]);
+        v3.floors = Some(Floors { posix: 2.0, compound: 2.0 });
+        assert!(!reason(&v3, &v4, Outcome::Faster).contains("fewest"));
+        v4.floors = Some(Floors { posix: 3.0, compound: 1.0 });
+        for outcome in [Outcome::Faster, Outcome::Slower, Outcome::Same, Outcome::Unclear] {
+            let text = reason(&v3, &v4, outcome);
+            assert!(
+                text.ends_with(
+                    "The fewest requests per operation, with one call at a time and with the operation known as a \
+                     whole, are 2.00 and 2.00 for v3 (sent: 2.00) and 3.00 and 1.00 for v4.1 (sent: 1.52)."
+                ),
+                "{text}"
+            );
+        }
     }
 
     #[test]

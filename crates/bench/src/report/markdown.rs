@@ -1,7 +1,7 @@
 //! `summary.md`: the table and the verdict for pull requests, wikis and mails.
 
 use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
-use crate::text::{delay, measured, per_operation, ratio};
+use crate::text::{delay, floors, measured, per_operation, ratio};
 
 /// The summary as Markdown with tables, ending in a newline. Whatever a document from elsewhere holds stays text.
 #[must_use]
@@ -21,8 +21,8 @@ pub fn markdown(results: &Results) -> String {
         text.push_str("**Stopped before its end: settings are missing.**\n\n");
     }
     if results.comparisons.is_empty() {
-        text.push_str("| experiment | delay | version | mean | requests for each operation |\n");
-        text.push_str("|---|---:|---|---:|---:|\n");
+        text.push_str("| experiment | delay | version | mean | requests for each operation | fewest: POSIX, COMPOUND |\n");
+        text.push_str("|---|---:|---|---:|---:|---:|\n");
         results.cells.iter().for_each(|cell| text.push_str(&cell_row(cell)));
     } else {
         text.push_str("| experiment | delay | baseline | candidate | ratio [95 %] | verdict | why |\n");
@@ -66,8 +66,9 @@ fn comparison_row(results: &Results, comparison: &Comparison) -> String {
 
 fn cell_row(cell: &Cell) -> String {
     let requests = cell.rpcs_per_operation().map_or_else(|| "–".to_owned(), per_operation);
+    let floors = floors(cell.floors);
     format!(
-        "| {} | {} | {} | {} | {requests} |\n",
+        "| {} | {} | {} | {} | {requests} | {floors} |\n",
         escaped(&cell.setting.name()),
         delay(cell.setting.rtt_ms),
         escaped(&cell.version_name()),
@@ -132,6 +133,8 @@ mod tests {
         results.cells[0].setting.experiment = "<script>|\n[x](y)".to_owned();
         let text = markdown(&results);
         assert!(text.contains("| &lt;script>\\| \\[x\\](y) |"), "{text}");
+        assert!(text.contains(" | 0.06 | 1.00, 0.06 |\n"), "requests beside the fewest: {text}");
+        assert!(text.contains(" | 0.99 | – |\n"), "none are known for cached random reads: {text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), results.cells.len() + 1);
     }
 }

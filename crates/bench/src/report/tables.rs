@@ -2,7 +2,7 @@
 
 use super::escape::escape;
 use crate::results::{Cell, Comparison, Environment, Host, Mark, Results, named, version_name};
-use crate::text::{bytes, delay, list, measured, number, per_operation, percent, ratio, times};
+use crate::text::{bytes, delay, floors, list, measured, number, per_operation, percent, ratio, times};
 
 /// Every comparison with its reason, in groups of one experiment.
 pub(super) fn comparisons(results: &Results) -> String {
@@ -168,9 +168,11 @@ pub(super) fn requests(cells: &[Cell]) -> String {
             .map(|(name, count)| format!("{name} {} ({})", each(*count as f64), share(*count)))
             .collect();
         format!(
-            "<tr>{}<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td></tr>\n",
             cell_key(cell),
             each(cell.rpcs_total as f64),
+            floors(cell.floors),
             escape(&by_name.join(", ")),
             bytes(cell.wire_bytes.sent as f64),
             bytes(cell.wire_bytes.received as f64),
@@ -183,6 +185,7 @@ pub(super) fn requests(cells: &[Cell]) -> String {
         "Delay",
         "Version",
         "Requests per operation",
+        "Fewest: POSIX, COMPOUND",
         "By name (share)",
         "Sent",
         "Received",

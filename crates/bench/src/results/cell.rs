@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Latency, Resources, Timeline};
+use super::{Floors, Latency, Resources, Timeline};
 use crate::statistics::{Better, estimate, trend};
 use crate::text::percent;
 
@@ -188,6 +188,9 @@ pub struct Cell {
     pub rpcs: BTreeMap<String, u64>,
     /// Their sum.
     pub rpcs_total: u64,
+    /// The fewest requests for each operation; none where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floors: Option<Floors>,
     /// How often each operation of NFSv4 was sent inside COMPOUNDs in the median run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub compound_operations: BTreeMap<String, u64>,
@@ -226,7 +229,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Sums up the runs of one setting. None when no run has a finite value.
+    /// Sums up the runs of one setting, without floors. None when no run has a finite value.
     #[must_use]
     pub fn from_runs(setting: Setting, runs: Vec<Run>) -> Option<Self> {
         let runs: Vec<Run> = runs.into_iter().filter(|run| run.value.is_finite()).collect();
@@ -244,6 +247,7 @@ impl Cell {
             application_bytes: median.application_bytes,
             rpcs: median.rpcs.clone(),
             rpcs_total: median.rpcs.values().sum(),
+            floors: None,
             compound_operations: median.compound_operations.clone(),
             callbacks: median.callbacks.clone(),
             read_bytes: median.read_bytes,

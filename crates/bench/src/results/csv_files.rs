@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::file::write_whole;
-use super::{Cell, Error, Latency, Resources, Results};
+use super::{Cell, Error, Floors, Latency, Resources, Results};
 
 /// Writes `cells.csv`, `runs.csv`, `comparisons.csv` and `rpcs.csv` into `directory`, which exists.
 ///
@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 39] = [
+const CELLS: [&str; 41] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -59,6 +59,8 @@ const CELLS: [&str; 39] = [
     "fairness",
     "doubts",
     "label",
+    "posix_floor",
+    "compound_floor",
 ];
 
 const RUNS: [&str; 19] = [
@@ -135,6 +137,7 @@ fn cell_row(cell: &Cell) -> Vec<String> {
     let [low, high] = ends(cell.ci95);
     let latency = |of: fn(&Latency) -> f64| optional(cell.latency_ms.as_ref().map(of));
     let used = |of: fn(Resources) -> Option<f64>| optional(cell.resources.and_then(of));
+    let floor = |of: fn(Floors) -> f64| optional(cell.floors.map(of));
     let mut row = key(cell);
     row.extend([
         setting.server.clone(),
@@ -171,6 +174,8 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         optional(cell.fairness),
         cell.doubts.join("; "),
         setting.label.clone(),
+        floor(|floors| floors.posix),
+        floor(|floors| floors.compound),
     ]);
     row
 }
@@ -288,10 +293,15 @@ mod tests {
     fn what_is_unknown_is_an_empty_field() {
         let directory = tempfile::tempdir().unwrap();
         let mut results = samples::results();
+        results.cells[0].floors = Some(Floors { posix: 1.0, compound: 0.0625 });
+        results.cells[1].floors = None;
         results.comparisons[0].ratio = None;
         results.comparisons[0].ci95 = None;
         write_csv(&results, directory.path()).unwrap();
         let row = &rows(directory.path(), "comparisons.csv")[0];
         assert_eq!((&row[6], &row[7], &row[8]), ("", "", ""));
+        let cells = rows(directory.path(), "cells.csv");
+        assert_eq!((&cells[0][39], &cells[0][40]), ("1", "0.0625"));
+        assert_eq!((&cells[1][39], &cells[1][40]), ("", ""));
     }
 }

@@ -44,12 +44,12 @@ fn sizes(options: &Options) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::experiment::{Plan, Size};
     use crate::workload::ClientKind;
 
-    fn options() -> Options {
+    pub(in crate::runner) fn options() -> Options {
         Options {
             plan: Plan::quick(),
             server: None,

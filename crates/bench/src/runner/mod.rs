@@ -12,6 +12,7 @@ mod clock;
 mod crew;
 mod earlier;
 mod error;
+mod floors;
 mod identity;
 mod journal;
 mod leftovers;
@@ -184,13 +185,14 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
     if !matches!(error, Error::Interrupted) {
         return Ok(error);
     }
-    let cells = journal.complete_cells(options.plan.runs);
+    let mut cells = journal.complete_cells(options.plan.runs);
     let stopped = Error::Stopped { out: options.out.clone(), cells: cells.len() };
     if !cells.is_empty() {
         let mut environment = journal.environment().clone();
         environment
             .doubts
             .push("Stopped before the end: settings are missing, and --resume makes them.".to_owned());
+        floors::set(&mut cells, &environment, options);
         let results = compare::results(environment, asked(&options.plan), cells, &options.profile);
         write(&Results { partial: true, ..results }, options)?;
     }
@@ -265,6 +267,7 @@ async fn measure_all(
     if let Some(hosts) = hosts {
         environment.hosts = hosts.facts().await;
     }
+    floors::set(&mut cells, &environment, options);
     Ok(compare::results(environment, asked(plan), cells, &options.profile))
 }
 

@@ -7,6 +7,7 @@ mod clients;
 mod composed;
 mod counts;
 mod errors;
+mod floors;
 mod gates;
 mod hash_cast;
 mod leftovers;

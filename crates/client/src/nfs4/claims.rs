@@ -102,13 +102,13 @@ impl LockClaim {
 }
 
 impl Core {
-    /// Everything that we hold.
-    pub(super) fn claims(&self) -> Vec<Claim> {
+    /// Everything that we hold and the incarnation `epoch` of the client is to hold.
+    pub(super) fn claims(&self, epoch: u64) -> Vec<Claim> {
         let Some(shared) = self.shared() else { return Vec::new() };
-        shared.nodes.all().iter().flat_map(|node| self.claims_of(node)).collect()
+        shared.nodes.all().iter().flat_map(|node| self.claims_of(node, epoch)).collect()
     }
 
-    fn claims_of(&self, node: &Arc<Node>) -> Vec<Claim> {
+    fn claims_of(&self, node: &Arc<Node>, epoch: u64) -> Vec<Claim> {
         let state = node.state.lock();
         let claim =
             |holder, open| Claim { node: Arc::clone(node), holder, open, delegation: DelegationType::None };
@@ -119,7 +119,8 @@ impl Core {
             claims.extend(open.map(|open| claim(Holder::File(file), open)));
         }
         claims.extend(state.parked.filter(is_held).map(|open| claim(Holder::Parked, open)));
-        let Some(delegation) = state.delegation else { return claims };
+        // One that an attempt before has taken back is not granted twice.
+        let Some(delegation) = state.delegation.filter(|held| held.epoch != epoch) else { return claims };
         let wanted = if delegation.write { DelegationType::Write } else { DelegationType::Read };
         match claims.iter_mut().find(|claim| !delegation.write || claim.open.write) {
             Some(claim) => claim.delegation = wanted,

@@ -32,7 +32,7 @@ impl Core {
     ///
     /// An error means that the session or the server is lost again: then all of it is to be done again.
     pub(super) async fn reclaim(self: &Arc<Self>, session: &Arc<Session>) -> Result<()> {
-        let claims = self.claims();
+        let claims = self.claims(session.epoch());
         if !claims.is_empty() {
             tracing::info!(
                 opens = claims.len(),

@@ -9,12 +9,13 @@ use client::{Client, Options, Url, Version};
 use parking_lot::Mutex;
 use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
-    BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
+    Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
     CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
     ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult, LockArgs,
     LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenDelegation, OpenResult, Operation,
-    PutFhArgs, ReclaimCompleteArgs, SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId, SlotId,
-    StableHow, StateId, StateProtectResult, Status, Verifier, WriteArgs, WriteResult,
+    PutFhArgs, ReadArgs, ReadDelegation, ReadResult, ReclaimCompleteArgs, SequenceArgs, SequenceId,
+    SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier,
+    WriteArgs, WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -44,6 +45,8 @@ pub struct State {
     pub status_flags: u32,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
+    /// Whether the next OPENs come with a delegation for reading.
+    pub delegations: VecDeque<bool>,
     /// Where LOCKs began, and whether they took a lock back.
     pub locks: Vec<(u64, bool)>,
     /// Where LOCKUs began.
@@ -190,13 +193,22 @@ impl State {
             Operation::Open => {
                 from.get::<OpenArgs>()?;
                 self.current_is_file = true;
+                let delegation = match self.delegations.pop_front() {
+                    Some(true) => delegation(),
+                    _ => OpenDelegation::None,
+                };
                 to.put(&OpenResult {
                     state_id: StateId { sequence: 1, other: [1; 12] },
                     change: ChangeInfo { atomic: true, before: 0, after: 1 },
                     flags: 0,
                     attributes_set: Bitmap::EMPTY,
-                    delegation: OpenDelegation::None,
+                    delegation,
                 });
+            }
+            Operation::Read => {
+                from.get::<ReadArgs>()?;
+                assert!(self.content.is_empty(), "nothing is read");
+                to.put(&ReadResult { eof: true, data: Bytes::new() });
             }
             Operation::Write => {
                 let args: WriteArgs = from.get()?;
@@ -290,6 +302,14 @@ impl State {
             ..AttributeValues::default()
         }
     }
+}
+
+fn delegation() -> OpenDelegation {
+    OpenDelegation::Read(ReadDelegation {
+        state_id: StateId { sequence: 1, other: [3; 12] },
+        recall: false,
+        permissions: Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() },
+    })
 }
 
 impl Service for Peer {

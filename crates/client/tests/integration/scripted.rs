@@ -5,7 +5,7 @@ use std::time::Duration;
 use client::{Client, LockKind, Options, Version};
 use proto::nfs4::{Operation, Status, sequence_flags};
 
-use crate::fixture::{WRITE, pattern};
+use crate::fixture::{READ, WRITE, pattern};
 use crate::peer::Peer;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -110,6 +110,27 @@ async fn taking_locks_back_begins_again_where_it_was_interrupted() {
         file.unlock(..).await.unwrap();
         assert_eq!(peer.state.lock().unlocked, [0], "behind {requests_before}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delegation_that_was_taken_back_before_an_interruption_stays() {
+    let (peer, client) = Peer::start().await;
+    // At first, and when it is taken back. Nobody asks for what it has.
+    peer.state.lock().delegations = [true, true, false].into();
+    let file = client.open("/file", READ).await.unwrap();
+    file.lock(.., LockKind::Shared).await.unwrap();
+    assert!(peer.state.lock().locks.is_empty(), "the delegation grants it");
+    peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
+    // What tells of the restart, then OPEN, and RECLAIM_COMPLETE which finds no session.
+    peer.fail(Operation::Sequence, &[Status::BadSession, Status::Ok, Status::BadSession]);
+    client.forget("/").await.unwrap();
+    client.metadata("/").await.unwrap();
+    assert!(peer.state.lock().failures[&Operation::Sequence].is_empty());
+    assert!(peer.state.lock().delegations.is_empty(), "the open was taken back twice");
+    let before = client.tap().snapshot();
+    file.try_lock(.., LockKind::Shared).await.unwrap();
+    file.unlock(..).await.unwrap();
+    assert_eq!(client.tap().snapshot().since(&before).requests_total(), 0, "it is held still");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

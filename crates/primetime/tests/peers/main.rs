@@ -133,7 +133,6 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
 }
 
 #[test]
-#[ignore = "at the end a lock may still be refused on a busy machine: played by hand"]
 fn every_byte_is_right_while_ganesha_is_killed_again_and_again() {
     let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lab) = Lab::for_test() else { return };

@@ -9,6 +9,7 @@ pub mod composed;
 mod error;
 mod parse;
 mod plan;
+mod space;
 mod variant;
 mod workload;
 
@@ -22,6 +23,7 @@ pub use error::Error;
 pub(crate) use error::nearest;
 pub use parse::{CLIENTS_MAX, parse};
 pub use plan::Plan;
+pub use space::Space;
 pub use workload::{Way, Workload};
 
 use crate::results::{Asked, Figure, Mark, Metric};

@@ -1,6 +1,6 @@
 //! How much of everything a benchmark runs.
 
-use super::{Experiment, Point, Size, builtin, standard};
+use super::{Experiment, Point, Size, Space, builtin, standard};
 
 /// The product that a benchmark goes through: experiments × delays × versions × runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,13 +44,13 @@ impl Plan {
         Self { experiments: builtin(), runs: 1, ..Self::quick() }
     }
 
-    /// Space that all experiments together take on the server, in bytes, with `clients` instead of their own number.
+    /// Space that all experiments together take on the server, with `clients` instead of their own number.
     #[must_use]
-    pub fn bytes_on_server(&self, clients: Option<u32>) -> f64 {
+    pub fn space(&self, clients: Option<u32>) -> Space {
         let points = self.experiments.iter().flat_map(|experiment| experiment.setup(self.size).points());
-        points
-            .map(|Point { setup, .. }| setup.workload.bytes_on_server(clients.unwrap_or(setup.clients)))
-            .sum()
+        Space::of_all(
+            points.map(|Point { setup, .. }| setup.workload.space(clients.unwrap_or(setup.clients))),
+        )
     }
 
     /// Runs in all.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::Space;
 use super::byte_size::byte_size;
 use super::composed::Composed;
 
@@ -242,14 +243,26 @@ impl Workload {
         }
     }
 
-    /// Bytes that it keeps on the server for `clients` clients, in the mean, before anything is written.
+    /// What it has on the server at the most, for `clients` clients.
     #[must_use]
-    pub fn bytes_on_server(&self, clients: u32) -> f64 {
-        let each = match self {
-            Self::Composed(composed) => return composed.bytes_on_server(clients),
-            Self::SequentialRead { .. } | Self::RandomRead { .. } => 1.0,
-            _ => f64::from(clients),
-        };
-        self.file_bytes() as f64 * self.files().unwrap_or(1) as f64 * each
+    pub fn space(&self, clients: u32) -> Space {
+        let (one, each) = (self.file_bytes() as f64, f64::from(clients));
+        let of_files = |files: Option<u64>| one * files.unwrap_or(1) as f64 * each;
+        match self {
+            Self::Composed(composed) => composed.space(clients),
+            Self::SequentialRead { .. } | Self::RandomRead { .. } => {
+                Space { lasting: one, ..Space::default() }
+            }
+            Self::SequentialWrite { .. }
+            | Self::RandomWrite { .. }
+            | Self::SmallFileRead { .. }
+            | Self::LockedRead { .. } => Space { lasting: of_files(self.files()), ..Space::default() },
+            Self::SourceTree { files, .. } => Space { passing: of_files(Some(*files)), ..Space::default() },
+            Self::Create { files, file_bytes, .. } => Space {
+                passing: of_files(*files),
+                grows: files.is_none() && *file_bytes > 0,
+                ..Space::default()
+            },
+        }
     }
 }

@@ -219,7 +219,7 @@ async fn measure_all(
     }
     let arms = &stop.or(negotiate(&mut environment, arms, server, clients)).await?[..];
     let notes = stop.or(server.sweep(options.clean)).await?;
-    server.check_space(plan.bytes_on_server(options.clients)).await?;
+    server.check_space(plan.space(options.clients).bytes()).await?;
     server.make_directory().await?;
     let (links, direct_ms) =
         stop.or(open_links(&mut environment, options, &server.witness_arm(), server)).await?;

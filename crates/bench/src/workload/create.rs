@@ -21,6 +21,11 @@ pub(super) async fn prepare_run(
     files::make_directories(mount, all.map(|(client, thread)| of_thread(place, run, client, thread))).await
 }
 
+/// Removes the directories and what was created in them.
+pub(super) async fn remove_run(mount: &Arc<Mount>, place: &Place, run: u64) -> Result<(), Error> {
+    files::remove_tree(mount, &top(place, run)).await
+}
+
 pub(super) async fn run(
     station: &Station,
     files: &Passes,
@@ -63,4 +68,33 @@ fn of_client(place: &Place, run: u64, client: u32) -> String {
 
 fn of_thread(place: &Place, run: u64, client: u32, thread: u32) -> String {
     format!("{}/{thread}", of_client(place, run, client))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Workload;
+    use crate::workload::{Address, Habits, prepare_run, remove_run};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn files_with_content_are_removed_after_their_run_and_empty_ones_stay() {
+        let disk = tempfile::tempdir().unwrap();
+        let habits = Habits { delegations: false, readahead: true, data_cache: true };
+        let address = Address::Directory(disk.path().to_owned());
+        let mount = Arc::new(Mount::connect(&address, "local", habits).await.unwrap());
+        let place = Place { directory: "/bench".to_owned(), clients: 2, seed: 1 };
+        mount.make_directory(&place.directory).await.unwrap();
+        for (run, file_bytes, left) in [(1, 0, 1), (2, 4096, 1), (3, 0, 2)] {
+            let workload = Workload::Create { threads: 2, file_bytes, files: Some(4), seconds: None };
+            prepare_run(&workload, &mount, &place, run).await.unwrap();
+            let data = vec![1; file_bytes as usize].into();
+            mount.write_file(&format!("{}/0", of_thread(&place, run, 1, 1)), data).await.unwrap();
+            remove_run(&workload, &mount, &place, run).await.unwrap();
+            assert_eq!(
+                std::fs::read_dir(disk.path().join("bench")).unwrap().count(),
+                left,
+                "after run {run}"
+            );
+        }
+    }
 }

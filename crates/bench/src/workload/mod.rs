@@ -205,6 +205,7 @@ pub(crate) async fn remove_run(
 ) -> Result<(), Error> {
     match workload {
         Workload::Composed(workload) => composed::remove_run(workload, mount, place, run).await,
+        Workload::Create { file_bytes, .. } if *file_bytes > 0 => create::remove_run(mount, place, run).await,
         _ => Ok(()),
     }
 }

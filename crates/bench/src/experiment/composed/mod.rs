@@ -5,6 +5,7 @@
 
 mod check;
 mod file_size;
+mod space;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -184,16 +185,6 @@ impl Composed {
         let is_shared = self.sets.get(set).is_some_and(|set| set.shared);
         let is_for_writing = |step: &Step| matches!(step, Step::Open { set: opened, mode, .. } if opened == set && *mode != Mode::Read);
         self.changes(set) || is_shared && self.phases.iter().any(|phase| phase.steps().any(is_for_writing))
-    }
-
-    /// Bytes that its files have in the mean, for `clients` clients, before the first phase.
-    #[must_use]
-    pub fn bytes_on_server(&self, clients: u32) -> f64 {
-        let of_set = |set: &FileSet| {
-            let copies = if set.shared { 1.0 } else { f64::from(clients) };
-            set.entries as f64 * set.preallocated * set.size.mean() * copies
-        };
-        self.sets.values().map(of_set).sum()
     }
 }
 

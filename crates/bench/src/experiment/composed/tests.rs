@@ -1,6 +1,6 @@
 //! What an experiment file with a composed workload may say, and what it is told when it may not.
 
-use crate::experiment::{Experiment, Workload, parse};
+use crate::experiment::{Experiment, Space, Workload, parse};
 
 const GOOD: &str = r#"name = "mine"
 question = "Is it fast?"
@@ -60,7 +60,42 @@ fn phases_have_their_own_threads_and_limits() {
     assert_eq!(threads, [3, 1]);
     assert_eq!(workload.seconds(), None, "the first phase is limited by its passes alone");
     assert!(workload.changes("files") && workload.is_made_anew("files"));
-    assert_eq!(workload.bytes_on_server(2), 2.0 * 50.0 * 16_384.0);
+    // Of each client: 50 files, ten more, and twice 4 KiB at the end of each of these.
+    let bytes = 2.0 * (60.0 * 16_384.0 + 10.0 * 2.0 * 4096.0);
+    assert_eq!(workload.space(2), Space { lasting: 0.0, passing: bytes, grows: false });
+}
+
+/// The space of the good workload for three clients, with some words replaced.
+fn space(replaced: &[(&str, &str)]) -> Space {
+    let text = replaced.iter().fold(GOOD.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    });
+    let Workload::Composed(workload) = parse(&text, "mine.toml").unwrap().default.workload else {
+        panic!("another kind")
+    };
+    workload.space(3)
+}
+
+#[test]
+fn what_phases_make_takes_space_up_to_the_names_that_there_are() {
+    const FILE: f64 = 16_384.0;
+    let no_append = ("\"2 * append 4 KiB\",", "");
+    let of = |files: f64| Space { lasting: 0.0, passing: files * FILE, grows: false };
+    assert_eq!(space(&[no_append]), of(3.0 * 60.0));
+    assert_eq!(space(&[no_append, ("passes = 10\n", "passes = 70\n")]), of(3.0 * 100.0));
+    assert_eq!(space(&[no_append, ("passes = 10\n", "seconds = 1.0\n")]), of(3.0 * 100.0));
+    let first = ("passes = 10\n", "passes = 10\nclients = \"first\"\n");
+    assert_eq!(space(&[no_append, first]), of(3.0 * 50.0 + 10.0), "two clients make none");
+}
+
+#[test]
+fn what_is_appended_for_a_time_has_no_bound() {
+    let timed = space(&[("passes = 10\n", "seconds = 1.0\n")]);
+    assert_eq!(timed, Space { lasting: 0.0, passing: 3.0 * 100.0 * 16_384.0, grows: true });
+    let once = space(&[("last = [\"fsync\"]", "last = [\"append 1 KiB\", \"fsync\"]")]);
+    let bounded = space(&[]);
+    assert_eq!(once.passing - bounded.passing, 3.0 * 1024.0, "once by each client's only thread");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `primetime bench list`: what there is, what it asks, how long it takes and what it needs.
 
-use bench::experiment::{self, Experiment, Plan, Setup};
+use bench::experiment::{self, Experiment, Plan, Setup, Space};
 
 use super::print;
 use crate::failure::Failure;
@@ -35,10 +35,10 @@ fn listed(experiment: &Experiment, is_standard: bool) -> String {
 /// What one size of an experiment needs: clients, space and time.
 fn needs(setup: &Setup, plan: &Plan) -> String {
     let points = setup.points();
-    let bytes = points.iter().map(|point| point.setup.workload.bytes_on_server(point.setup.clients));
+    let space = Space::of_all(points.iter().map(|point| point.setup.workload.space(point.setup.clients)));
     let mut parts = vec![
         format!("{} with {}", count(setup.clients, "client"), count(setup.workload.threads(), "thread")),
-        size(bytes.fold(0.0, f64::max)),
+        room(space),
     ];
     if points.len() > 1 {
         let factors: Vec<&str> = setup.factors().collect();
@@ -65,14 +65,15 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// Space on the server.
-fn size(bytes: f64) -> String {
-    match bytes {
-        ..1.0 => "only names on the server".to_owned(),
-        ..1e6 => format!("{:.0} kB on the server", (bytes / 1e3).ceil()),
-        ..1e9 => format!("{:.0} MB on the server", (bytes / 1e6).ceil()),
-        _ => format!("{:.0} GB on the server", (bytes / 1e9).ceil()),
-    }
+/// Space on the server, at the most.
+fn room(space: Space) -> String {
+    let size = match space.bytes() {
+        ..1.0 => "only names".to_owned(),
+        bytes @ ..1e6 => format!("{:.0} kB", (bytes / 1e3).ceil()),
+        bytes @ ..1e9 => format!("{:.0} MB", (bytes / 1e6).ceil()),
+        bytes => format!("{:.0} GB", (bytes / 1e9).ceil()),
+    };
+    format!("{size} on the server{}", if space.grows { " and more with time" } else { "" })
 }
 
 #[cfg(test)]
@@ -87,5 +88,23 @@ mod tests {
             assert!(text.contains("client") && text.contains("on the server"), "{text}");
         }
         assert_eq!(duration(7199.0), "120 min");
+    }
+
+    #[test]
+    fn what_an_experiment_makes_later_is_counted() {
+        let told = |name: &str, size: &str| {
+            let text = listed(&experiment::find(name).unwrap(), false);
+            let line = text.lines().find(|line| line.trim_start().starts_with(size)).unwrap().to_owned();
+            line.split(", ").find(|part| part.contains("on the server")).unwrap().to_owned()
+        };
+        // One file of 8 MiB, written in the first phase by 1,024 pieces of 8 KiB; the small files stay empty.
+        assert_eq!(told("bonnie", "default"), "9 MB on the server");
+        // 1,000 files of 256 KiB of each of five clients; those of smaller sizes are gone by then.
+        assert_eq!(told("create-by-size", "default"), "2 GB on the server");
+        assert_eq!(told("create", "default"), "only names on the server");
+        // 100 files of 16 KiB of each of five clients, and what is appended for as long as it runs.
+        assert_eq!(told("file-server", "default"), "9 MB on the server and more with time");
+        // The same file with and without reading ahead, made for each.
+        assert_eq!(told("readahead-off", "default"), "34 MB on the server");
     }
 }

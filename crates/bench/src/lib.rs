@@ -14,6 +14,7 @@ pub mod explain;
 pub mod gate;
 pub mod generator;
 pub mod hash_cast;
+pub mod push;
 pub mod report;
 pub mod results;
 pub mod runner;

@@ -243,7 +243,7 @@ fn rpc_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
 }
 
 /// "phase=rewrite;threads=8".
-fn levels(levels: &BTreeMap<String, String>) -> String {
+pub(crate) fn levels(levels: &BTreeMap<String, String>) -> String {
     let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
     levels.join(";")
 }

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use asked::{Asked, Figure, Form, MARK_UNITS, Mark};
 pub use cell::{Cell, LOCAL, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
 pub(crate) use client::client_sentences;
+pub(crate) use csv_files::levels;
 pub use csv_files::write_csv;
 pub use environment::{Environment, Host, Link};
 pub(crate) use file::write_whole;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bench::agents::Secret;
 use bench::experiment::{self, Experiment, Plan, Size};
 use bench::explain::Profile;
+use bench::push::{Gateway, push};
 use bench::results::LOCAL;
 use bench::runner::{self, ClientKind, Options};
 use bench::terminal::{Style, summary};
@@ -100,6 +101,10 @@ pub(super) struct Measure {
     #[arg(long)]
     json: bool,
 
+    /// Also push the results to a Prometheus Pushgateway, http://host:9091 or with a path /metrics/job/NAME; that it cannot be done is told, and changes no result and no exit code
+    #[arg(long, value_name = "URL")]
+    push: Option<Gateway>,
+
     /// The seed of every random choice; the same seed gives the same files and the same order of runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -107,7 +112,7 @@ pub(super) struct Measure {
 
 /// Measures, and prints what was found.
 pub(super) fn run(measure: Measure) -> Result<(), Failure> {
-    let (json, out) = (measure.json, measure.out.clone());
+    let (json, out, gateway) = (measure.json, measure.out.clone(), measure.push.clone());
     let options = options(measure)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -117,6 +122,12 @@ pub(super) fn run(measure: Measure) -> Result<(), Failure> {
     let results = outcome.map_err(|error| {
         if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }
     })?;
+    if let Some(gateway) = gateway {
+        // The results are whole without it.
+        if let Err(error) = runtime.block_on(push(&results, &gateway)) {
+            let _ = Failure::refused(error).report();
+        }
+    }
     if json {
         let text = serde_json::to_string_pretty(&results).map_err(Failure::invalid_run)?;
         return print(&format!("{text}\n"));

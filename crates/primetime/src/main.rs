@@ -25,7 +25,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Compare NFS versions on the same server, with the same workloads, over the same network
-    Bench(commands::bench::Arguments),
+    Bench(Box<commands::bench::Arguments>),
     /// Export a directory over NFSv3, NFSv4.1 and NFSv4.2
     Serve(commands::serve::Arguments),
     /// Show the tree of a server in a directory, without root and without a module of the kernel but FUSE's
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Err(error) => return failure::usage(&error),
     };
     let outcome = match cli.command {
-        Command::Bench(arguments) => commands::bench::run(arguments),
+        Command::Bench(arguments) => commands::bench::run(*arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Mount(arguments) => commands::mount::run(&arguments),
         Command::Ctl(arguments) => commands::ctl::run(&arguments),

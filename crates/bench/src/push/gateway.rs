@@ -15,7 +15,11 @@ const JOB: &str = "primetime";
 
 /// The group of a Pushgateway that results go to: `http://host:9091/metrics/job/primetime`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gateway {
+pub struct Gateway(Box<Parts>);
+
+/// What an address says, as requests need it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
     host: String,
     port: u16,
     host_header: HeaderValue,
@@ -37,20 +41,20 @@ pub enum GatewayError {
 impl Gateway {
     /// Name or address, without brackets.
     pub(super) fn host(&self) -> &str {
-        &self.host
+        &self.0.host
     }
 
     pub(super) fn port(&self) -> u16 {
-        self.port
+        self.0.port
     }
 
     pub(super) fn host_header(&self) -> HeaderValue {
-        self.host_header.clone()
+        self.0.host_header.clone()
     }
 
     /// What stands in the request.
     pub(super) fn uri(&self) -> &Uri {
-        &self.uri
+        &self.0.uri
     }
 }
 
@@ -71,19 +75,19 @@ impl FromStr for Gateway {
         let path = uri.path().trim_end_matches('/');
         let path = if path.contains(GROUP) { path.to_owned() } else { format!("{path}{GROUP}{JOB}") };
         let (host, port) = (authority.host(), authority.port_u16().unwrap_or(PORT));
-        Ok(Self {
+        Ok(Self(Box::new(Parts {
             host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
             port,
             host_header: HeaderValue::from_str(&format!("{host}:{port}")).map_err(|_| GatewayError::Form)?,
             uri: path.parse().map_err(|_| GatewayError::Form)?,
-        })
+        })))
     }
 }
 
 impl fmt::Display for Gateway {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = self.host_header.to_str().unwrap_or(&self.host);
-        write!(formatter, "http://{host}{}", self.uri.path())
+        let host = self.0.host_header.to_str().unwrap_or(&self.0.host);
+        write!(formatter, "http://{host}{}", self.0.uri.path())
     }
 }
 

@@ -35,7 +35,7 @@ pub enum Error {
     )]
     Connect {
         /// Where it should be.
-        gateway: Gateway,
+        gateway: String,
         /// What the network says.
         source: std::io::Error,
     },
@@ -45,7 +45,7 @@ pub enum Error {
     )]
     Http {
         /// Which one.
-        gateway: Gateway,
+        gateway: String,
         /// What is wrong.
         source: hyper::Error,
     },
@@ -56,7 +56,7 @@ pub enum Error {
     )]
     Silent {
         /// Which one.
-        gateway: Gateway,
+        gateway: String,
     },
     /// It does not want them.
     #[error(
@@ -64,7 +64,7 @@ pub enum Error {
     )]
     Refused {
         /// Which one.
-        gateway: Gateway,
+        gateway: String,
         /// Its status.
         status: StatusCode,
         /// The first line of its words, after a colon; empty where it has none.
@@ -80,14 +80,14 @@ pub async fn push(results: &Results, gateway: &Gateway) -> Result<(), Error> {
     let putting = put(exposition(results), gateway);
     tokio::time::timeout(PATIENCE, putting)
         .await
-        .unwrap_or_else(|_| Err(Error::Silent { gateway: gateway.clone() }))
+        .unwrap_or_else(|_| Err(Error::Silent { gateway: gateway.to_string() }))
 }
 
 async fn put(text: String, gateway: &Gateway) -> Result<(), Error> {
-    let failed = |source| Error::Http { gateway: gateway.clone(), source };
+    let failed = |source| Error::Http { gateway: gateway.to_string(), source };
     let stream = TcpStream::connect((gateway.host(), gateway.port()))
         .await
-        .map_err(|source| Error::Connect { gateway: gateway.clone(), source })?;
+        .map_err(|source| Error::Connect { gateway: gateway.to_string(), source })?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     // Its failure is the request's, too.
     let carrying = tokio::spawn(connection);
@@ -112,5 +112,5 @@ async fn refusal(answer: Response<Incoming>, gateway: &Gateway) -> Error {
     let first = String::from_utf8_lossy(&words).lines().next().unwrap_or_default().trim().to_owned();
     let said: String = first.chars().filter(|character| !character.is_control()).collect();
     let said = if said.is_empty() { said } else { format!(": {said}") };
-    Error::Refused { gateway: gateway.clone(), status, said }
+    Error::Refused { gateway: gateway.to_string(), status, said }
 }

@@ -78,6 +78,7 @@ impl Generator {
             block: 0,
             gates: vec![gate.clone()],
             stagger: Duration::ZERO,
+            meters: None,
         };
         let working = tokio::spawn(workload::run(workload, station));
         let passing = async {

@@ -74,6 +74,7 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
         witness: &witness,
         stagger: Duration::try_from_secs_f64(setup.stagger_seconds).unwrap_or_default(),
         number: Number { block: job.block, run: job.run },
+        meters: None,
         server: None,
     };
     let mounts = connect(&Arc::new(clients), job.numbers.iter().copied(), (&arm, &setup), &address).await?;

@@ -7,7 +7,7 @@ use super::measure::{Number, Trial};
 use super::{Error, order};
 use crate::experiment::Experiment;
 use crate::results::{Cell, Metric, PHASE, Run, Setting, named};
-use crate::terminal::Progress;
+use crate::terminal::{Beginning, Progress};
 use crate::workload::Part;
 
 /// What is measured in blocks.
@@ -41,7 +41,9 @@ impl Blocks<'_> {
                 let known = self.known(trial, journal, link.rtt_ms, block);
                 let made = match known {
                     Some(made) => {
-                        self.arms.iter().for_each(|_| progress.run_done());
+                        for (arm, runs) in self.arms.iter().zip(&made) {
+                            tell(trial, arm, link.rtt_ms, runs, progress);
+                        }
                         made
                     }
                     None => self.make(trial, (link, nth), Number { block, run }, journal, progress).await?,
@@ -73,13 +75,27 @@ impl Blocks<'_> {
         for index in order::of_block(self.seed, self.number << 16 | nth, block, self.arms.len()) {
             run += 1;
             let arm = &self.arms[index];
-            made[index] = trial.run(arm, &link.address, Number { block, run }).await?;
+            let meters = progress.run_begins(self.beginning(trial, arm, link.rtt_ms, block));
+            made[index] = trial.run(arm, &link.address, Number { block, run }, meters).await?;
             for (part, run) in measured(trial).zip(&made[index]) {
                 journal.add(Entry { setting: setting(trial, part, arm, link.rtt_ms), run: run.clone() })?;
             }
-            progress.run_done();
+            tell(trial, arm, link.rtt_ms, &made[index], progress);
         }
         Ok(made)
+    }
+
+    fn beginning(&self, trial: &Trial<'_>, arm: &Arm, rtt_ms: f64, block: u32) -> Beginning {
+        Beginning {
+            name: named(&trial.experiment.name, trial.levels),
+            arm: arm.name(),
+            rtt_ms,
+            repetition: block + 1,
+            repetitions: self.count,
+            clients: trial.setup.clients,
+            threads: trial.parts.iter().map(|part| part.threads).max().unwrap_or_default(),
+            is_here: trial.hosts.is_none(),
+        }
     }
 
     /// A block that the journal has, whole.
@@ -96,6 +112,14 @@ impl Blocks<'_> {
     pub(crate) fn all_known(&self, trial: &Trial<'_>, journal: &Journal, rtt_ms: f64) -> bool {
         (0..self.count).all(|block| self.known(trial, journal, rtt_ms, block).is_some())
     }
+}
+
+/// Tells what a run gave, for each part, and that it is done.
+fn tell(trial: &Trial<'_>, arm: &Arm, rtt_ms: f64, runs: &[Run], progress: &mut Progress) {
+    for (part, run) in measured(trial).zip(runs) {
+        progress.measured(&setting(trial, part, arm, rtt_ms), run);
+    }
+    progress.run_done();
 }
 
 fn measured<'a>(trial: &Trial<'a>) -> impl Iterator<Item = &'a Part> + use<'a> {

@@ -14,7 +14,9 @@ use super::machine::Machine;
 use super::measure::Number;
 use crate::experiment::{Setup, Workload};
 use crate::results::Resources;
-use crate::workload::{self, Address, Counters, Curve, Gate, Habits, Mount, Part, Place, Station, threads};
+use crate::workload::{
+    self, Address, Counters, Curve, Gate, Habits, Meters, Mount, Part, Place, Station, threads,
+};
 
 /// Time for saying good-bye.
 const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
@@ -57,6 +59,8 @@ pub(crate) struct Crew<'a> {
     pub(crate) witness: &'a Arc<Mount>,
     pub(crate) stagger: Duration,
     pub(crate) number: Number,
+    /// What the threads tell of their work, where somebody looks on.
+    pub(crate) meters: Option<Arc<Meters>>,
     /// The process of a server on this machine that is of the benchmark.
     pub(crate) server: Option<u32>,
 }
@@ -127,6 +131,7 @@ impl Crew<'_> {
                 block: self.number.block,
                 gates: gates.to_vec(),
                 stagger: self.stagger,
+                meters: self.meters.clone(),
             };
             let mount = mount.clone();
             let work = workload::run(self.workload.clone(), station);

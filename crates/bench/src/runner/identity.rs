@@ -66,6 +66,7 @@ pub(super) mod tests {
             seed: 1,
             resume: false,
             profile: Default::default(),
+            live: true,
             clean: false,
             tool_version: "0.1.0".to_owned(),
             command_line: Vec::new(),
@@ -75,7 +76,8 @@ pub(super) mod tests {
     #[test]
     fn where_results_go_does_not_matter_and_everything_else_does() {
         let first = of(&options());
-        let elsewhere = Options { out: "there".into(), command_line: vec!["x".to_owned()], ..options() };
+        let elsewhere =
+            Options { out: "there".into(), live: false, command_line: vec!["x".to_owned()], ..options() };
         assert_eq!(first, of(&elsewhere));
         assert_ne!(first, of(&Options { seed: 2, ..options() }));
         let mut paper = options();

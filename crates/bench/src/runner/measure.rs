@@ -16,7 +16,7 @@ use super::window::{Outcome, Quantity, outcome};
 use crate::agents::{Hosts, Job, Lost};
 use crate::experiment::{Experiment, Setup, Size};
 use crate::results::{Form, Run};
-use crate::workload::{self, Address, Counters, Curve, Part, Place};
+use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -59,15 +59,22 @@ impl Trial<'_> {
         workload::prepare(&self.setup.workload, witness, &self.place).await.map_err(failed)
     }
 
-    /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured.
-    pub(crate) async fn run(&self, arm: &Arm, address: &Address, number: Number) -> Result<Vec<Run>, Error> {
+    /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured. Threads tell `meters`
+    /// of their work, if any.
+    pub(crate) async fn run(
+        &self,
+        arm: &Arm,
+        address: &Address,
+        number: Number,
+        meters: Option<Arc<Meters>>,
+    ) -> Result<Vec<Run>, Error> {
         let failed = |error: &workload::Error| Error::workload(&self.experiment.name, &arm.name(), error);
         let workload = &self.setup.workload;
         workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
             .await
             .map_err(|error| failed(&error))?;
         let worked = match self.hosts {
-            None => self.work_here(arm, address, number).await?,
+            None => self.work_here(arm, address, number, meters).await?,
             Some(hosts) => self.work_there(hosts, arm, number).await?,
         };
         self.stop
@@ -113,6 +120,7 @@ impl Trial<'_> {
         arm: &Arm,
         address: &Address,
         number: Number,
+        meters: Option<Arc<Meters>>,
     ) -> Result<Vec<(Seen, Curves)>, Error> {
         let failed = |error: workload::Error| Error::workload(&self.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup.clients;
@@ -125,6 +133,7 @@ impl Trial<'_> {
             witness: &self.server.witness,
             stagger: self.stagger(),
             number,
+            meters,
             server: self.server.process(),
         };
         let stuck = |seconds| workload::Error::Stuck { seconds };

@@ -45,7 +45,7 @@ use crate::agents::{Hosts, Secret};
 use crate::experiment::{Experiment, Plan, Point};
 use crate::explain::Profile;
 use crate::results::{Asked, Environment, Results, named, write_csv};
-use crate::terminal::Progress;
+use crate::terminal::{Progress, Watched};
 use crate::workload::{self, Place};
 use crate::{compare, report};
 
@@ -92,6 +92,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether an interrupted benchmark in [`Options::out`] is continued.
     pub resume: bool,
+    /// Whether progress is a view of the whole terminal; where there is none it is as without.
+    pub live: bool,
     /// Whether also what other machines' benchmarks may still use is removed from the server.
     pub clean: bool,
     /// The version of the tool, for the record.
@@ -226,7 +228,9 @@ async fn measure_all(
     environment.doubts.extend(doubts_about_clients(options, arms, clients));
     let points_total: usize = plan.experiments.iter().map(|one| points(one, options).len()).sum();
     let settings = points_total * plan.delays_ms.len() * arms.len();
-    let mut progress = Progress::new(settings as u64 * u64::from(plan.runs));
+    let runs_total = settings as u64 * u64::from(plan.runs);
+    let mut progress = progress_of(options, runs_total, &server.name, stop)?;
+    environment.doubts.iter().for_each(|doubt| progress.doubt(doubt));
     let notes = notes.into_iter().chain(begin_journal(&mut environment, arms, options, unfinished, kept)?);
     notes.for_each(|note| progress.note(&note));
     let journal = kept.as_mut().expect("it was just begun");
@@ -269,6 +273,20 @@ async fn measure_all(
     }
     floors::set(&mut cells, &environment, options);
     Ok(compare::results(environment, asked(plan), cells, &options.profile))
+}
+
+/// Progress as it was asked for.
+fn progress_of(options: &Options, runs_total: u64, server: &str, stop: &Stop) -> Result<Progress, Error> {
+    if !options.live {
+        return Ok(Progress::new(runs_total));
+    }
+    let (server, client) = (server.to_owned(), options.client.as_str().to_owned());
+    let key = stop.clone();
+    let progress = Progress::live(Watched { server, client, runs_total }, move || key.ask());
+    if progress.is_live() {
+        stop.listen_for_the_terminal()?;
+    }
+    Ok(progress)
 }
 
 /// What cannot be as it should with this kind of client.

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks to stop and clean up, the second to stop cleaning up.
+//! Ctrl-C, SIGTERM and keys: the first asks to stop and clean up, the second to stop cleaning up.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -17,26 +17,44 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often somebody asked to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
+    count: watch::Sender<u32>,
     asked: watch::Receiver<u32>,
 }
 
 impl Stop {
     /// Listens from now on, for the rest of the process: a signal no longer ends it.
     pub(crate) fn listen() -> Result<Self, Error> {
-        let failed = |error| Error::Usage(format!("cannot listen for signals: {error}"));
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let (count, asked) = watch::channel(0);
+        let stop = Self { count, asked };
+        stop.listen_for([SignalKind::interrupt(), SignalKind::terminate()])?;
+        Ok(stop)
+    }
+
+    /// Listens also for what ends the programs of a terminal (SIGHUP, SIGQUIT): one that was changed is to be put back before.
+    pub(crate) fn listen_for_the_terminal(&self) -> Result<(), Error> {
+        self.listen_for([SignalKind::hangup(), SignalKind::quit()])
+    }
+
+    fn listen_for(&self, [one, other]: [SignalKind; 2]) -> Result<(), Error> {
+        let failed = |error| Error::Usage(format!("cannot listen for signals: {error}"));
+        let mut one = signal(one).map_err(failed)?;
+        let mut other = signal(other).map_err(failed)?;
+        let stop = self.clone();
         tokio::spawn(async move {
             loop {
                 tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
+                    _ = one.recv() => {}
+                    _ = other.recv() => {}
                 }
-                count.send_modify(|count| *count += 1);
+                stop.ask();
             }
         });
-        Ok(Self { asked })
+        Ok(())
+    }
+
+    /// Asks as a signal does.
+    pub(crate) fn ask(&self) {
+        self.count.send_modify(|count| *count += 1);
     }
 
     /// What `working` gives, unless somebody asks to stop before; it is then dropped where it stands.
@@ -82,7 +100,7 @@ impl Stop {
 
     /// Resolves when it has been asked `count` times.
     pub(crate) async fn times(&self, count: u32) {
-        // The sender lives as long as the process; without one nobody can ask any more.
+        // It cannot fail while `self` holds the sender.
         if self.asked.clone().wait_for(|asked| *asked >= count).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -96,10 +114,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_first_request_ends_work_and_the_second_its_grace() {
         let (count, asked) = watch::channel(0);
-        let stop = Stop { asked };
+        let stop = Stop { count, asked };
         assert_eq!(stop.or(async { Ok(1) }).await.unwrap(), 1);
         assert!(stop.sleep(Duration::from_millis(1)).is_ok());
-        count.send_modify(|count| *count += 1);
+        stop.ask();
         assert!(matches!(stop.sleep(Duration::ZERO), Err(Error::Interrupted)));
         assert!(matches!(stop.or(std::future::pending::<Result<(), _>>()).await, Err(Error::Interrupted)));
         let ends = async {
@@ -107,7 +125,7 @@ mod tests {
             Ok(2)
         };
         assert_eq!(stop.or_soon(ends).await.unwrap(), 2);
-        count.send_modify(|count| *count += 1);
+        stop.ask();
         assert!(matches!(
             stop.or_soon(std::future::pending::<Result<(), _>>()).await,
             Err(Error::Interrupted)

@@ -3,12 +3,15 @@
 //! Owns layout for terminals and for pipes. It decides nothing and computes nothing but text.
 
 mod difference;
+mod live;
 mod progress;
 mod style;
 mod summary;
 mod table;
 
 pub use difference::difference;
+pub(crate) use live::Watched;
+pub(crate) use progress::Beginning;
 pub use progress::Progress;
 pub use style::Style;
 pub use summary::summary;

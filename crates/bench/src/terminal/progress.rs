@@ -1,58 +1,139 @@
 //! How far a benchmark is.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::live::{Live, Watched};
+use crate::results::{Run, Setting};
+use crate::workload::Meters;
+
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// Progress on standard error: a bar with the time that is left on a terminal, one line for each step elsewhere.
+/// Progress on standard error: a bar with the time that is left on a terminal, one line for each step elsewhere, or a view of the
+/// whole terminal.
 ///
 /// The bar counts runs; a step is what they belong to, such as an experiment at a delay. Dropping it clears the bar.
 #[derive(Debug)]
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    shown: Shown,
     runs_total: u64,
     runs_done: u64,
+}
+
+#[derive(Debug)]
+enum Shown {
+    Bar(ProgressBar),
+    Lines,
+    Live(Live),
+}
+
+/// A run that begins.
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
+    /// The experiment with its levels.
+    pub(crate) name: String,
+    /// How the version is shown to people.
+    pub(crate) arm: String,
+    /// The round-trip delay asked for, in milliseconds.
+    pub(crate) rtt_ms: f64,
+    /// Which of the runs of this arm in this setting it is, from 1.
+    pub(crate) repetition: u32,
+    /// How many they are.
+    pub(crate) repetitions: u32,
+    /// Clients that take part.
+    pub(crate) clients: u32,
+    /// The most threads that one of them has at the same time.
+    pub(crate) threads: u32,
+    /// Whether the clients are on this machine.
+    pub(crate) is_here: bool,
 }
 
 impl Progress {
     /// Progress through `runs_total` runs.
     #[must_use]
     pub fn new(runs_total: u64) -> Self {
-        let bar = stderr().is_terminal().then(|| bar(runs_total, ProgressDrawTarget::stderr()));
-        Self { bar, runs_total, runs_done: 0 }
+        let shown = match stderr().is_terminal() {
+            true => Shown::Bar(bar(runs_total, ProgressDrawTarget::stderr())),
+            false => Shown::Lines,
+        };
+        Self { shown, runs_total, runs_done: 0 }
+    }
+
+    /// The same as a view of the whole terminal, in which somebody can ask to `stop`. Where that is not possible it says so, and is
+    /// what [`Progress::new`] gives.
+    pub(crate) fn live(watched: Watched, stop: impl Fn() + Send + 'static) -> Self {
+        let runs_total = watched.runs_total;
+        match Live::open(watched, stop) {
+            Ok(live) => Self { shown: Shown::Live(live), runs_total, runs_done: 0 },
+            Err(cause) => {
+                say(&format!("--live needs a terminal, and {cause}; the plain progress is shown instead."));
+                Self::new(runs_total)
+            }
+        }
+    }
+
+    /// Whether it has the whole terminal.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.shown, Shown::Live(_))
     }
 
     /// Begins a step.
     pub fn step(&self, name: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(name.to_owned()),
-            None => say(&line(self.runs_done, self.runs_total, name)),
+        match &self.shown {
+            Shown::Bar(bar) => bar.set_message(name.to_owned()),
+            Shown::Lines => say(&line(self.runs_done, self.runs_total, name)),
+            Shown::Live(live) => live.step(name),
+        }
+    }
+
+    /// A run begins. Gives what its threads are to tell of their work, where somebody looks on.
+    pub(crate) fn run_begins(&self, beginning: Beginning) -> Option<Arc<Meters>> {
+        match &self.shown {
+            Shown::Live(live) => live.run_begins(beginning),
+            Shown::Bar(_) | Shown::Lines => None,
+        }
+    }
+
+    /// What a part of a run gave, before [`Progress::run_done`].
+    pub(crate) fn measured(&self, setting: &Setting, run: &Run) {
+        if let Shown::Live(live) = &self.shown {
+            live.measured(setting, run);
         }
     }
 
     /// One run is done.
     pub fn run_done(&mut self) {
         self.runs_done += 1;
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
+        match &self.shown {
+            Shown::Bar(bar) => bar.inc(1),
+            Shown::Lines => {}
+            Shown::Live(live) => live.run_done(),
         }
     }
 
-    /// Says something that must not be overdrawn, such as a doubt.
+    /// Says something that must not be overdrawn, such as what was removed.
     pub fn note(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => say(text),
+        match &self.shown {
+            Shown::Bar(bar) => bar.println(text),
+            Shown::Lines => say(text),
+            Shown::Live(live) => live.note(text),
+        }
+    }
+
+    /// A doubt that the results have anyway; shown where there is room.
+    pub(crate) fn doubt(&self, text: &str) {
+        if let Shown::Live(live) = &self.shown {
+            live.doubt(text);
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
+        if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
     }
@@ -71,7 +152,7 @@ fn line(runs_done: u64, runs_total: u64, name: &str) -> String {
 }
 
 /// Writes a line; a standard error that is closed must not stop a benchmark.
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
@@ -81,15 +162,15 @@ mod tests {
 
     #[test]
     fn the_bar_counts_runs() {
-        let mut progress =
-            Progress { bar: Some(bar(4, ProgressDrawTarget::hidden())), runs_total: 4, runs_done: 0 };
+        let hidden = bar(4, ProgressDrawTarget::hidden());
+        let mut progress = Progress { shown: Shown::Bar(hidden.clone()), runs_total: 4, runs_done: 0 };
         progress.step("create at 10 ms");
         progress.run_done();
         progress.run_done();
-        let bar = progress.bar.clone().unwrap();
-        assert_eq!((bar.position(), bar.length(), bar.message()), (2, Some(4), "create at 10 ms".to_owned()));
+        let told = (hidden.position(), hidden.length(), hidden.message());
+        assert_eq!(told, (2, Some(4), "create at 10 ms".to_owned()));
         drop(progress);
-        assert!(bar.is_finished());
+        assert!(hidden.is_finished());
     }
 
     #[test]

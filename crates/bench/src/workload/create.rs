@@ -39,7 +39,7 @@ pub(super) async fn run(
     // Applications work in a directory; the way there is no part of creating a file.
     station.mount.visit(&directory).await?;
     let (start, limit) = station.begin(seconds).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     while !limit.is_over(now) && files.take() {
         let path = format!("{directory}/{}", curve.operations());

@@ -4,10 +4,13 @@
 //! that crosses the edge of a window counts with the share of it that lies inside. Without that, a short run of long
 //! operations would be wrong by up to one operation for each thread.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+
+use super::meter::Meter;
 
 /// Marks that are kept; when there are more, every second one is dropped.
 const MARKS_MAX: usize = 4096;
@@ -41,13 +44,27 @@ pub(crate) struct Curve {
     stride: u64,
     latency: Histogram<u32>,
     bytes_read: u64,
+    meter: Option<Arc<Meter>>,
 }
 
 impl Curve {
     /// A thread that begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         let zero = Mark { after: Duration::ZERO, operations: 0, bytes: 0 };
-        Self { start, marks: vec![zero], last: zero, stride: 1, latency: empty_histogram(), bytes_read: 0 }
+        Self {
+            start,
+            marks: vec![zero],
+            last: zero,
+            stride: 1,
+            latency: empty_histogram(),
+            bytes_read: 0,
+            meter: None,
+        }
+    }
+
+    /// The same, whose work is shown by `meter` at once.
+    pub(super) fn told_to(self, meter: Option<Arc<Meter>>) -> Self {
+        Self { meter, ..self }
     }
 
     /// One operation over `bytes` bytes is complete at `now`; it began when the one before it was.
@@ -79,6 +96,9 @@ impl Curve {
             operations: self.last.operations + 1,
             bytes: self.last.bytes + bytes,
         };
+        if let Some(meter) = &self.meter {
+            meter.complete(micros, self.last.after, bytes);
+        }
         if self.last.operations.is_multiple_of(self.stride) {
             self.marks.push(self.last);
             if self.marks.len() > MARKS_MAX {
@@ -94,6 +114,9 @@ impl Curve {
     pub(crate) fn complete_together(&mut self, now: Instant, operations: u64) {
         let Some(others) = operations.checked_sub(1) else { return };
         self.last.operations += others;
+        if let Some(meter) = &self.meter {
+            meter.add_operations(others);
+        }
         self.complete(now, 0);
         if self.marks.last().is_none_or(|mark| mark.operations != self.last.operations) {
             self.marks.push(self.last);

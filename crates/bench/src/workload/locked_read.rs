@@ -36,7 +36,7 @@ pub(super) async fn run(
     seconds: Option<f64>,
 ) -> Result<Curve, Error> {
     let (start, limit) = station.begin(seconds).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     while !limit.is_over(Instant::now()) {
         let Some(file) = files.take() else { break };
         let path = files::small(&station.place, station.client, file);

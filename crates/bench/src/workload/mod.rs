@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod files;
 mod gate;
 mod locked_read;
+mod meter;
 mod mount;
 mod passes;
 mod pattern;
@@ -30,6 +31,7 @@ pub(crate) use curve::{Curve, Recorded, empty_histogram};
 pub(crate) use error::Error;
 pub(crate) use gate::Gate;
 use gate::Limit;
+pub(crate) use meter::{Meters, Reading};
 pub use mount::ClientKind;
 pub(crate) use mount::{
     Access, Address, Counters, File, Habits, Mount, NetworkNamespace, keeps_locks_local, unmount,
@@ -70,6 +72,8 @@ pub(crate) struct Station {
     pub(crate) gates: Vec<Gate>,
     /// How much later than the one before it each client starts.
     pub(crate) stagger: Duration,
+    /// What its threads tell of their work, where somebody looks on.
+    pub(crate) meters: Option<Arc<Meters>>,
 }
 
 impl Station {
@@ -78,6 +82,12 @@ impl Station {
     pub(crate) fn random(&self, thread: u32) -> Seeded {
         let stream = u64::from(self.client) << 32 | u64::from(thread);
         Seeded::new(self.place.seed ^ mix(u64::from(self.block)), stream)
+    }
+
+    /// The curve of a thread that begins at `start`.
+    fn curve(&self, start: Instant) -> Curve {
+        let meter = self.meters.as_ref().and_then(|meters| meters.take(self.client, start));
+        Curve::new(start).told_to(meter)
     }
 
     /// A thread is ready. Resolves to its start, when all others are ready too, and to its limit of time.

@@ -21,7 +21,7 @@ pub(super) async fn run(
     station.mount.forget(&path).await?;
     let mut random = station.random(thread);
     let (start, limit) = station.begin(Some(seconds)).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     while !limit.is_over(now) {
         let offset = files::piece(&mut random, file_bytes, io_bytes);

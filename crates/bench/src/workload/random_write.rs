@@ -19,7 +19,7 @@ pub(super) async fn run(
     let pattern = files::large_pattern(&station.place, station.client, station.run);
     let mut random = station.random(thread);
     let (start, limit) = station.begin(Some(seconds)).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     let mut last = None;
     while !limit.is_over(now) {

@@ -18,7 +18,7 @@ pub(super) async fn run(
     // An open may bring the beginning of the file with it, before the counters are read.
     station.mount.forget(&path).await?;
     let (start, limit) = station.begin(Some(seconds)).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     let mut offset = 0;
     while !limit.is_over(now) {

@@ -17,7 +17,7 @@ pub(super) async fn run(
     let file = station.mount.open(&path, Access::Write { sync }).await?;
     let pattern = files::large_pattern(&station.place, station.client, station.run);
     let (start, limit) = station.begin(Some(seconds)).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     let mut offset = 0;
     let mut last = None;

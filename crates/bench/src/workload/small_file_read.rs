@@ -39,7 +39,7 @@ pub(super) async fn run(
 ) -> Result<Curve, Error> {
     let mut random = station.random(thread);
     let (start, limit) = station.begin(Some(seconds)).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     let mut now = start;
     while !limit.is_over(now) {
         read(station, random.below(files), file_bytes).await?;

@@ -106,7 +106,7 @@ pub(super) async fn run(station: &Station, tree: &Tree, way: Way) -> Result<Vec<
     let mut parts = Vec::new();
     for part in 0..PARTS.len() {
         let (start, _) = station.begin_part(part, None).await;
-        let mut curve = Curve::new(start);
+        let mut curve = station.curve(start);
         match (part, way) {
             (0, Way::Calls) => extract(station, tree, &mut curve).await?,
             (0, Way::Batch) => {

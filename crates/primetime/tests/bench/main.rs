@@ -11,6 +11,7 @@ mod floors;
 mod gates;
 mod hash_cast;
 mod leftovers;
+mod live;
 mod push;
 mod resume;
 mod studies;

@@ -102,7 +102,7 @@ async fn run_thread(
     hands.get_ready(&phase.first).await?;
     let keeps_a_file = hands.holds_a_file();
     let (start, limit) = station.begin_part(part, phase.seconds).await;
-    let mut curve = Curve::new(start);
+    let mut curve = station.curve(start);
     'work: while !limit.is_over(curve.stop()) && passes.take() {
         for line in &phase.body {
             for _ in 0..line.times {

@@ -97,6 +97,10 @@ pub(super) struct Measure {
     #[arg(long)]
     clean: bool,
 
+    /// Show in the whole terminal what happens while it measures: rates, latencies and clients of the run under way, what was measured so far, the time left; q or Ctrl-C stop and keep what is complete. It is drawn on standard error; where that is no terminal, or TERM is dumb, a sentence says so and progress is shown as without
+    #[arg(long)]
+    live: bool,
+
     /// Print results.json instead of the table
     #[arg(long)]
     json: bool,
@@ -167,6 +171,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         seed: measure.seed,
         resume: measure.resume,
         profile: measure.profile.unwrap_or_default(),
+        live: measure.live,
         clean: measure.clean,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -25,6 +25,7 @@ Examples:
   primetime bench                                  everything, on a server of its own
   primetime bench --quick                          the same question in 40 seconds
   primetime bench --server nfs://fileserver/export your server (works in a fresh directory, removes it)
+  primetime bench --live                           with a view of what happens meanwhile
   primetime bench --all --quick                    every experiment of `bench list`, in its smallest size
   primetime bench --experiment locked-read --rtt-ms 0,5,20
   primetime bench --experiment ./own.toml --runs 10

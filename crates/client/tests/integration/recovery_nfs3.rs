@@ -1,6 +1,6 @@
 //! A server that restarts: locks over NFSv3.
 
-use client::{Error, LockKind, Version};
+use client::{Client, Error, File, LockKind, Version};
 
 use crate::fixture::{Fixture, WRITE, connect, write_whole};
 use crate::relay::Relay;
@@ -57,8 +57,8 @@ async fn a_lock_of_nfsv3_that_somebody_else_has_after_a_restart_is_lost_and_its_
     mine.lock(.., LockKind::Exclusive).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_connection_costs_no_lock_of_nfsv3() {
+/// A file that two clients have open, the first of them through the relay.
+async fn behind_a_relay() -> (Fixture, Relay, [Client; 2], [File; 2]) {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;
     let one = connect(relay.address(), Version::V3, |_| {}).await;
@@ -66,6 +66,12 @@ async fn a_lost_connection_costs_no_lock_of_nfsv3() {
     write_whole(&one, "/file", "data").await;
     let mine = one.open("/file", WRITE).await.unwrap();
     let theirs = other.open("/file", WRITE).await.unwrap();
+    (fixture, relay, [one, other], [mine, theirs])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_costs_no_lock_of_nfsv3() {
+    let (_fixture, relay, _clients, [mine, theirs]) = behind_a_relay().await;
     mine.lock(.., LockKind::Exclusive).await.unwrap();
     relay.cut();
     assert_eq!(mine.read_at(0, 4).await.unwrap(), "data");
@@ -78,13 +84,7 @@ async fn a_lost_connection_costs_no_lock_of_nfsv3() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_of_nfsv3_that_is_given_up_while_it_is_looked_into_stays_given_up() {
-    let fixture = Fixture::new().await;
-    let relay = Relay::new(fixture.address()).await;
-    let one = connect(relay.address(), Version::V3, |_| {}).await;
-    let other = fixture.client(Version::V3).await;
-    write_whole(&one, "/file", "data").await;
-    let mine = one.open("/file", WRITE).await.unwrap();
-    let theirs = other.open("/file", WRITE).await.unwrap();
+    let (_fixture, relay, _clients, [mine, theirs]) = behind_a_relay().await;
     for round in 0..20 {
         mine.lock(.., LockKind::Exclusive).await.unwrap();
         relay.block().await;

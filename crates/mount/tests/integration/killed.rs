@@ -9,8 +9,8 @@ use client::{AttributeTimeouts, LookupCache, Options, Version};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::compared::pattern;
-use crate::fixture::{Fixture, Mounted, in_both_versions, mount_at};
-use crate::relay::Relay;
+use crate::fixture::in_both_versions;
+use crate::ground::Ground;
 use crate::waiting::{await_end, await_wait};
 
 in_both_versions! {
@@ -22,13 +22,6 @@ in_both_versions! {
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A mount whose server can be made to be silent.
-struct Ground {
-    mounted: Mounted,
-    relay: Relay,
-    fixture: Fixture,
-}
 
 /// Nothing is believed, so that everything is asked for.
 fn doubting(options: &mut Options) {
@@ -44,19 +37,10 @@ impl Ground {
     }
 
     fn with(version: Version, change: impl FnOnce(&mut Options)) -> Self {
-        let fixture = Fixture::new();
-        let address = fixture.server.as_ref().unwrap().address();
-        let relay = fixture.runtime.block_on(Relay::new(address));
-        let options = |options: &mut Options| {
+        Self::mounted(version, |options| {
             doubting(options);
             change(options);
-        };
-        let mounted = mount_at(&fixture.runtime, relay.address(), version, options, |_| {});
-        Self { mounted, relay, fixture }
-    }
-
-    fn silence(&self) {
-        self.fixture.runtime.block_on(self.relay.block());
+        })
     }
 
     /// Starts a program in the root of the mount.

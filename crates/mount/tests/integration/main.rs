@@ -15,6 +15,7 @@ mod compared;
 mod files;
 #[allow(dead_code, reason = "the coherence checker has it, too")]
 mod fixture;
+mod ground;
 mod killed;
 mod locks;
 mod mappings;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use client::Version;
 
-use crate::fixture::{Fixture, Mounted, can_mount, in_both_versions, mount_at};
-use crate::relay::Relay;
+use crate::fixture::{Fixture, Mounted, can_mount, in_both_versions};
+use crate::ground::Ground;
 
 in_both_versions! {
     a_file_that_is_removed_during_its_last_close_leaves_no_name
@@ -135,7 +135,11 @@ fn files_that_are_open_when_the_tree_is_unmounted_leave_no_name(version: Version
 
 #[test]
 fn a_removal_whose_answer_is_lost_with_the_session_leaves_no_name() {
-    let Some(mut ground) = Ground::new() else { return };
+    // NFSv3 has no sessions.
+    if !can_mount() {
+        return;
+    }
+    let mut ground = Ground::mounted(Version::V4_1, |_| {});
     let open = File::create(ground.mounted.path("file")).unwrap();
     fs::remove_file(ground.mounted.path("file")).unwrap();
     assert!(names(&ground.fixture)[0].starts_with(".nfs"));
@@ -143,31 +147,12 @@ fn a_removal_whose_answer_is_lost_with_the_session_leaves_no_name() {
     await_emptiness(&ground.fixture);
 }
 
-/// A mount whose server can be made to be silent.
-struct Ground {
-    mounted: Mounted,
-    relay: Relay,
-    fixture: Fixture,
-}
-
 impl Ground {
-    /// NFSv3 has no sessions.
-    fn new() -> Option<Self> {
-        if !can_mount() {
-            return None;
-        }
-        let fixture = Fixture::new();
-        let address = fixture.server.as_ref().unwrap().address();
-        let relay = fixture.runtime.block_on(Relay::new(address));
-        let mounted = mount_at(&fixture.runtime, relay.address(), Version::V4_1, |_| {}, |_| {});
-        Some(Self { mounted, relay, fixture })
-    }
-
     /// Does what has the mount send such an operation, which gets nowhere before another server is there.
-    fn lose_session_during<T: Send>(&mut self, operation: &str, work: impl FnOnce() -> T + Send) -> T {
+    fn lose_session_during(&mut self, operation: &str, work: impl FnOnce() + Send) {
         let sent = |mounted: &Mounted| mounted.client.tap().snapshot().operations.get(operation).copied();
         let before = sent(&self.mounted);
-        self.fixture.runtime.block_on(self.relay.block());
+        self.silence();
         std::thread::scope(|scope| {
             let working = scope.spawn(work);
             let begun = Instant::now();
@@ -179,10 +164,9 @@ impl Ground {
             self.relay.cut();
             self.fixture.restart();
             self.relay.unblock();
-            let outcome = working.join().unwrap();
+            working.join().unwrap();
             assert!(is_sent, "no {operation} is sent");
-            outcome
-        })
+        });
     }
 }
 

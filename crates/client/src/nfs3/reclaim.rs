@@ -120,6 +120,10 @@ impl Mount {
     }
 
     async fn until_looked_into(&self) -> Result<()> {
+        // Every read and write under a lock comes here.
+        if self.lock_watch.doubt.borrow().is_settled() {
+            return Ok(());
+        }
         let mut doubt = self.lock_watch.doubt.subscribe();
         let settled = doubt.wait_for(Doubt::is_settled);
         match self.options.time_limit() {

@@ -69,6 +69,20 @@ fn a_guest_is_client_and_server_of_nfs_and_counts_what_it_sends() {
 }
 
 #[test]
+fn a_guest_has_the_disk_that_was_asked_for_and_it_takes_file_systems() {
+    let Some(lab) = Lab::for_test() else { return };
+    let script =
+        "set -e; cat /sys/block/ubda/size; mkfs.ext4 -q /dev/ubda; mkdir /mnt/disk; mount /dev/ubda /mnt/disk
+        seq 100000 >/mnt/disk/numbers; umount /mnt/disk; echo 3 >/proc/sys/vm/drop_caches
+        mount /dev/ubda /mnt/disk; seq 100000 | cmp - /mnt/disk/numbers; umount /mnt/disk";
+    let options = GuestOptions { script: script.into(), disk_mb: Some(64), ..GuestOptions::default() };
+    let result = lab.boot(&options).unwrap().wait().unwrap();
+    assert_eq!(result.exit_code, Some(0), "{}\n{}", result.output, result.console);
+    // In sectors.
+    assert_eq!(result.output, format!("{}\n", (64 << 20) / 512));
+}
+
+#[test]
 fn a_guest_that_does_not_end_is_killed_by_its_time_limit_and_what_it_printed_is_kept() {
     let Some(lab) = Lab::for_test() else { return };
     let script = "echo started; sleep 1000; echo ended".into();

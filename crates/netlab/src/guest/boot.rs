@@ -92,6 +92,9 @@ fn kernel_arguments(options: &GuestOptions, folder: &Folder, link: &Link) -> Vec
                  con=null con0=null,fd:1 con1=null,fd:0 ssl=null umid=guest";
     let mut arguments: Vec<String> = fixed.split_whitespace().map(str::to_owned).collect();
     arguments.push(format!("mem={}M", options.memory_mb));
+    if options.disk_mb.is_some() {
+        arguments.push(format!("ubd0={}", folder.disk().display()));
+    }
     arguments.push(format!("uml_dir={}/", folder.control().display()));
     arguments.push(format!("init={}", folder.init().display()));
     // The host side of the link takes large segments apart and puts them together (gro).

@@ -33,6 +33,9 @@ impl Folder {
         fs::set_permissions(folder.init(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         fs::write(folder.path().join("settings"), settings)?;
         fs::write(folder.path().join("script.sh"), &options.script)?;
+        if let Some(disk_mb) = options.disk_mb {
+            fs::File::create(folder.disk())?.set_len(u64::from(disk_mb) << 20)?;
+        }
         for (path, contents) in &options.files {
             let path = folder.exchange().join(path);
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -58,6 +61,11 @@ impl Folder {
     /// Where the kernel keeps its pid file and control socket.
     pub(super) fn control(&self) -> PathBuf {
         self.path().join("control")
+    }
+
+    /// The guest's disk, where it has one.
+    pub(super) fn disk(&self) -> PathBuf {
+        self.path().join("disk")
     }
 
     pub(super) fn exchange(&self) -> PathBuf {

@@ -22,6 +22,9 @@ pub struct GuestOptions {
     pub files: Vec<(String, Vec<u8>)>,
     /// Memory of the guest, at least 64.
     pub memory_mb: u32,
+    /// An empty disk of so many MiB, `/dev/ubda` in the guest. It is a file of the host that takes no room before it is written, and
+    /// what the guest flushes is flushed there.
+    pub disk_mb: Option<u32>,
     /// Then the guest is killed, also if the process that booted it is gone.
     pub time_limit: Duration,
     /// Delay of everything that the guest sends.
@@ -37,6 +40,7 @@ impl Default for GuestOptions {
             script: String::new(),
             files: Vec::new(),
             memory_mb: 256,
+            disk_mb: None,
             time_limit: Duration::from_secs(60),
             netem_delay_ms: None,
             env: Vec::new(),
@@ -60,6 +64,9 @@ impl GuestOptions {
         }
         if self.memory_mb < MEMORY_MB_MIN {
             return Err(invalid(format!("a guest needs at least {MEMORY_MB_MIN} MB of memory")));
+        }
+        if self.disk_mb == Some(0) {
+            return Err(invalid("a disk needs at least 1 MiB".into()));
         }
         if self.time_limit < Duration::from_secs(1) {
             return Err(invalid("a guest needs a time limit of at least a second".into()));
@@ -122,6 +129,7 @@ mod tests {
         assert!(refused(|options| options.name = String::new()));
         assert!(refused(|options| options.name = "x".repeat(64)));
         assert!(refused(|options| options.memory_mb = 63));
+        assert!(refused(|options| options.disk_mb = Some(0)));
         assert!(refused(|options| options.time_limit = Duration::ZERO));
         assert!(refused(|options| options.files = vec![("../outside".into(), Vec::new())]));
         assert!(refused(|options| options.files = vec![("/outside".into(), Vec::new())]));

@@ -25,7 +25,7 @@ mod target;
 use std::time::Duration;
 
 use foreign::ganesha::Ganesha;
-use foreign::knfsd::Knfsd;
+use foreign::knfsd::{Knfsd, KnfsdOptions};
 use netlab::guest::Lab;
 
 use options::Options;
@@ -47,7 +47,7 @@ fn main() {
         }
     };
     let ganesha = Ganesha::start(&lab, TIME_LIMIT);
-    let knfsd = options.guest.then(|| Knfsd::start(&lab, TIME_LIMIT));
+    let knfsd = options.guest.then(|| Knfsd::start(&lab, TIME_LIMIT, &KnfsdOptions::default()));
     lab.inside(|| measure(&options, ganesha.as_ref(), knfsd.as_ref())).expect("the lab's network");
     if let Some(knfsd) = knfsd {
         knfsd.stop();

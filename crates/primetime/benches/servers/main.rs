@@ -2,7 +2,8 @@
 //! primetime bench]`. Without options `--all --quick`; the report of all is in OUT, those of each server below it. A machine that is busy
 //! with something else may make no link with a delay that is exact enough: then it takes `--all --quick --rtt-ms 0`.
 //!
-//! primetime and NFS-Ganesha serve fresh directories of one file system, the kernel's server one in the memory of its guest. All of a lab is
+//! primetime and NFS-Ganesha serve fresh directories of one file system, the kernel's server ext4 on a disk of its guest, which is a file of
+//! the host. All of a lab is
 //! on one core, as a guest must be, so a figure is of the server and the clients together. Needs root and the packages of the tests
 //! with guests; what is not installed is left out and said. Nothing is asserted, and it ends with 1 when a server could not be
 //! measured.
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use foreign::Place;
 use foreign::ganesha::Ganesha;
-use foreign::knfsd::Knfsd;
+use foreign::knfsd::{Knfsd, KnfsdOptions};
 use netlab::guest::Lab;
 use tempfile::TempDir;
 
@@ -29,6 +30,8 @@ use tempfile::TempDir;
 const DEFAULT: [&str; 2] = ["--all", "--quick"];
 /// A server that is still there then has been forgotten.
 const TIME_LIMIT: Duration = Duration::from_secs(3 * 3600);
+/// Of the kernel's server. It is a file that grows.
+const DISK_MB: u32 = 16 << 10;
 const PRIMETIME: &str = env!("CARGO_BIN_EXE_primetime");
 
 /// A server that runs, until it is dropped.
@@ -48,7 +51,7 @@ impl Server {
     /// The one called `name`; none where it is not installed.
     fn start(name: &str, lab: &Lab) -> Option<Self> {
         match name {
-            "knfsd" => Some(Self::Knfsd(Knfsd::start(lab, TIME_LIMIT))),
+            "knfsd" => Some(Self::Knfsd(Knfsd::start(lab, TIME_LIMIT, &on_disk()))),
             "ganesha" => Ganesha::start(lab, TIME_LIMIT).map(Self::Ganesha),
             _ => Some(Self::Ours(Ours::start(lab))),
         }
@@ -61,6 +64,11 @@ impl Server {
             Self::Ganesha(ganesha) => url(&ganesha.place()),
         }
     }
+}
+
+/// As the others, of which what is acknowledged lies on a disk.
+fn on_disk() -> KnfsdOptions {
+    KnfsdOptions { disk_mb: Some(DISK_MB), ..KnfsdOptions::default() }
 }
 
 fn url(place: &Place) -> String {

@@ -44,6 +44,7 @@ pub(crate) fn boot(lab: &Lab, member: &Member<'_>) -> Guest {
         time_limit: Duration::from_secs(240),
         memory_mb: 384,
         netem_delay_ms: member.netem_delay_ms,
+        ..GuestOptions::default()
     };
     lab.boot(&options).unwrap()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bench::results::{Cell, Results, Run};
 use netlab::guest::{GuestOptions, Lab};
 
-use crate::foreign::knfsd::Knfsd;
+use crate::foreign::knfsd::{Knfsd, KnfsdOptions};
 use crate::server::{PORT, Server};
 
 const TIME_LIMIT: Duration = Duration::from_secs(240);
@@ -62,7 +62,7 @@ fn held(size: &Size) {
 
 fn sent_away(size: &Size) {
     let Some(lab) = Lab::for_test() else { return };
-    let server = Knfsd::with_lease(&lab, TIME_LIMIT, 90);
+    let server = Knfsd::start(&lab, TIME_LIMIT, &KnfsdOptions { lease_seconds: 90, ..Default::default() });
     // It keeps in mind for a minute, and roughly, which files were recalled: a second run would have fewer delegations.
     let pair = measured(&lab, &format!("nfs://{}/", server.place().host), size, 1);
     let run = &pair.run_details[0];

@@ -41,7 +41,7 @@ use std::time::Duration;
 use client::{Client, Options, ProgramPorts, Url, Version};
 use foreign::Place;
 use foreign::ganesha::Ganesha;
-use foreign::knfsd::Knfsd;
+use foreign::knfsd::{Knfsd, KnfsdOptions};
 use mounted::can_mount;
 use netlab::guest::Lab;
 
@@ -150,7 +150,7 @@ fn every_byte_is_right_while_ganesha_is_killed_again_and_again() {
 fn linux_serves_everything_that_the_client_asks_for() {
     let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lab) = Lab::for_test() else { return };
-    let server = Knfsd::start(&lab, TIME_LIMIT);
+    let server = Knfsd::start(&lab, TIME_LIMIT, &KnfsdOptions::default());
     inside(&lab, async || {
         for version in Version::ALL {
             work::everything(&server.place(), version).await;

@@ -18,20 +18,35 @@ pub(crate) struct Knfsd {
     host: IpAddr,
 }
 
-impl Knfsd {
-    /// Serves an empty directory, in memory, and an ext4 file system, for so long at most.
-    pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Self {
-        Self::with_lease(lab, time_limit, 10)
-    }
+/// How it serves.
+pub(crate) struct KnfsdOptions {
+    /// Clients that are silent for so long are forgotten. Linux gives delegations back that it has not used for about as long.
+    pub(crate) lease_seconds: u32,
+    pub(crate) delegations: bool,
+    /// The size of the disk on which what it serves lies; otherwise that is in memory.
+    pub(crate) disk_mb: Option<u32>,
+}
 
-    /// As [`Knfsd::start`], where clients that are silent for `lease_seconds` are forgotten. Linux gives delegations back that it
-    /// has not used for about as long.
-    pub(crate) fn with_lease(lab: &Lab, time_limit: Duration, lease_seconds: u32) -> Self {
+impl Default for KnfsdOptions {
+    fn default() -> Self {
+        Self { lease_seconds: 10, delegations: true, disk_mb: None }
+    }
+}
+
+impl Knfsd {
+    /// Serves an empty directory, and an ext4 file system below it, for so long at most.
+    pub(crate) fn start(lab: &Lab, time_limit: Duration, how: &KnfsdOptions) -> Self {
+        let env = [
+            ("LEASE_SECONDS", how.lease_seconds.to_string()),
+            ("LEASES_ENABLE", u8::from(how.delegations).to_string()),
+            ("DISK", how.disk_mb.map_or("", |_| "/dev/ubda").to_owned()),
+        ];
         let options = GuestOptions {
             name: "knfsd".into(),
             script: include_str!("knfsd.sh").into(),
             memory_mb: 1024,
-            env: vec![("LEASE_SECONDS".into(), lease_seconds.to_string())],
+            disk_mb: how.disk_mb,
+            env: env.map(|(key, value)| (key.to_owned(), value)).into(),
             time_limit,
             ..GuestOptions::default()
         };
@@ -45,7 +60,7 @@ impl Knfsd {
         Place { host: self.host, port: 2049, mount_port: 20048, path: "/" }
     }
 
-    /// An ext4 file system.
+    /// An ext4 file system in memory.
     pub(crate) fn disk(&self) -> Place {
         Place { path: "/disk", ..self.place() }
     }

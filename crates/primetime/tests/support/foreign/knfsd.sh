@@ -4,7 +4,15 @@ modprobe lockd nlm_grace_period=5
 modprobe nfsd
 mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /mnt/export
-mount -t tmpfs -o nr_inodes=0 tmpfs /mnt/export
+if [ -n "$DISK" ]; then
+    mkfs.ext4 -q "$DISK" || exit 1
+    mount "$DISK" /mnt/export || exit 1
+    rmdir /mnt/export/lost+found
+else
+    mount -t tmpfs -o nr_inodes=0 tmpfs /mnt/export
+fi
+# Its delegations are leases.
+echo "$LEASES_ENABLE" >/proc/sys/fs/leases-enable
 rpcbind
 rpc.statd --no-notify
 echo "$LEASE_SECONDS" >/proc/fs/nfsd/nfsv4leasetime

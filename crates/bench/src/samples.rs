@@ -238,6 +238,8 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
             client_seconds: 0.2,
             server_seconds: Some(0.1),
             disk_busy: Some(0.05),
+            server_busy: Some(0.3),
+            server_disk_busy: Some(0.1),
         }),
         start_skew_ms: 0.2 + f64::from(block) * 0.05,
         fairness: jain_index(&client_values),
@@ -277,6 +279,7 @@ fn environment() -> Environment {
             cores: 2,
             clock_error_ms: 0.05,
         }],
+        server_host: Some(Host { name: "server".to_owned(), cores: 8, ..Host::default() }),
         links: DELAYS_MS.map(link).to_vec(),
         negotiated: BTreeMap::from([
             ("3".to_owned(), pairs(&[("rsize", "1048576"), ("wsize", "1048576"), ("locks", "NLM")])),

@@ -14,6 +14,7 @@ use super::job::{self, Line};
 use super::message::{Answer, Order};
 use super::secret::Secret;
 use crate::results::Host;
+use crate::runner::Counted;
 
 /// Who cannot prove within this time that it knows the secret is sent away.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(10);
@@ -78,6 +79,7 @@ async fn converse(version: &str, mut to: Sender, from: Receiver) -> io::Result<(
     while let Some(order) = orders.recv().await {
         let answer = match order {
             Order::Ping => Answer::Pong { at_ns: nanos(origin.elapsed()) },
+            Order::Look => Answer::Looked(Counted::look()),
             Order::Work(job) => {
                 let mut line = Line { to: &mut to, orders: &mut orders, gone: gone.clone(), origin };
                 match job::carry_out(&job, &mut line).await {

@@ -33,12 +33,12 @@ pub(super) struct Host {
 
 /// How agents are started and admitted.
 #[derive(Debug, Clone)]
-pub(super) struct Access<'a> {
-    pub(super) secret: Option<&'a Secret>,
+pub(crate) struct Access<'a> {
+    pub(crate) secret: Option<&'a Secret>,
     /// The executable on hosts that are reached by ssh.
-    pub(super) command: &'a str,
+    pub(crate) command: &'a str,
     /// Of this tool.
-    pub(super) version: &'a str,
+    pub(crate) version: &'a str,
 }
 
 impl Host {

@@ -7,9 +7,8 @@ use tokio::sync::Mutex;
 
 use super::host::{Access, Host};
 use super::message::{Answer, Job, Order, Portion};
-use super::secret::Secret;
 use crate::results::{self, Resources};
-use crate::runner::{Curves, Error, Seen};
+use crate::runner::{Conductor, Curves, Error, Seen};
 
 /// From when all are ready until they begin: long enough for the slowest to hear of it.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -54,14 +53,8 @@ impl Lost {
 
 impl Hosts {
     /// Reaches an agent on each of them.
-    pub(crate) async fn reach(
-        names: &[String],
-        secret: Option<&Secret>,
-        command: &str,
-        version: &str,
-    ) -> Result<Self, Error> {
-        let access = Access { secret, command, version };
-        let reached = join_all(names.iter().map(|name| Host::reach(name, &access))).await;
+    pub(crate) async fn reach(names: &[String], access: &Access<'_>) -> Result<Self, Error> {
+        let reached = join_all(names.iter().map(|name| Host::reach(name, access))).await;
         let hosts: Result<Vec<Host>, String> = reached.into_iter().collect();
         hosts.map(|hosts| Self(Mutex::new(hosts))).map_err(Error::Usage)
     }
@@ -73,7 +66,12 @@ impl Hosts {
 
     /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each part what was seen
     /// and done on all of them together.
-    pub(crate) async fn work(&self, job: &Job, parts: usize) -> Result<Vec<(Seen, Curves)>, Lost> {
+    pub(crate) async fn work(
+        &self,
+        job: &Job,
+        parts: usize,
+        conductor: &mut impl Conductor,
+    ) -> Result<Vec<(Seen, Curves)>, Lost> {
         let mut hosts = self.0.lock().await;
         let count = hosts.len();
         let mut working: Vec<(&mut Host, Vec<u32>)> = hosts
@@ -83,14 +81,16 @@ impl Hosts {
             .filter(|(_, numbers): &(_, Vec<u32>)| !numbers.is_empty())
             .collect();
         try_join_all(working.iter_mut().map(|(host, numbers)| begin(host, job, numbers))).await?;
-        for _ in 0..parts {
+        for part in 0..parts {
             all(&mut working, |answer| matches!(answer, Answer::Ready)).await?;
+            conductor.ready(part).await;
             let moment = Instant::now() + NOTICE;
             for (host, _) in &mut working {
                 let order = Order::Begin { at_ns: host.there(moment) };
                 host.send(&order).await.map_err(|cause| lost(host, cause))?;
             }
             all(&mut working, |answer| matches!(answer, Answer::Finished)).await?;
+            conductor.finished(part).await;
             for (host, _) in &mut working {
                 host.send(&Order::GoOn).await.map_err(|cause| lost(host, cause))?;
             }
@@ -164,8 +164,8 @@ fn both(one: Seen, other: Seen) -> Seen {
     let resources = |one: Resources, other: Resources| Resources {
         busy: one.busy.max(other.busy),
         client_seconds: one.client_seconds + other.client_seconds,
-        server_seconds: None,
         disk_busy: [one.disk_busy, other.disk_busy].into_iter().flatten().reduce(f64::max),
+        ..Resources::default()
     };
     Seen {
         counters: [one.counters, other.counters].into_iter().sum(),

@@ -114,7 +114,7 @@ impl Conductor for Line<'_> {
         }
     }
 
-    async fn finished(&mut self, _part: usize, _seen: Seen) {
+    async fn finished(&mut self, _part: usize) {
         if self.ask(&Answer::Finished).await.is_none() {
             // It is given up when it is known that nobody is there any more.
             std::future::pending::<()>().await;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Size;
 use crate::results::Host;
-use crate::runner::Seen;
+use crate::runner::{Counted, Seen};
 use crate::workload::Recorded;
 
 /// From who measures.
@@ -12,6 +12,8 @@ use crate::workload::Recorded;
 pub(super) enum Order {
     /// Asks for the time.
     Ping,
+    /// Asks how busy its machine has been.
+    Look,
     /// A run.
     Work(Box<Job>),
     /// All clients are ready: the next part begins at that time of the agent's clock.
@@ -38,6 +40,8 @@ pub(super) enum Answer {
         /// In nanoseconds.
         at_ns: u64,
     },
+    /// What its machine counts of all who use it.
+    Looked(Counted),
     /// Its clients are ready for the next part.
     Ready,
     /// They have done their work in it.

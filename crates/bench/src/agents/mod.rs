@@ -12,9 +12,12 @@ mod hosts;
 mod job;
 mod message;
 mod secret;
+mod server_host;
 
 pub use agent::{serve, serve_stdio};
 pub use secret::Secret;
 
+pub(crate) use host::Access;
 pub(crate) use hosts::{Hosts, Lost};
 pub(crate) use message::Job;
+pub(crate) use server_host::{ServerHost, Watch};

@@ -35,6 +35,12 @@ pub(super) struct Facts<'a> {
     pub(super) server_ms: Option<f64>,
     /// Share of the time in which the busiest disk had requests.
     pub(super) disk_busy: Option<f64>,
+    /// Share of the time of all processors of the server's machine in which they worked.
+    pub(super) server_busy: Option<f64>,
+    /// Time of all processors of that machine together for each operation.
+    pub(super) server_machine_ms: Option<f64>,
+    /// Share of the time in which the busiest disk of that machine had requests.
+    pub(super) server_disk_busy: Option<f64>,
     /// Recalls for each operation.
     pub(super) recalls: Option<f64>,
     /// Half of the interval of the mean ÷ the mean.
@@ -67,6 +73,11 @@ impl<'a> Facts<'a> {
             }),
             server_ms: cell.resources.and_then(|used| each(used.server_seconds? * 1000.0)),
             disk_busy: cell.resources.and_then(|used| used.disk_busy),
+            server_busy: cell.resources.and_then(|used| used.server_busy),
+            server_machine_ms: cell
+                .resources
+                .and_then(|used| each(used.server_busy? * cell.seconds * 1000.0)),
+            server_disk_busy: cell.resources.and_then(|used| used.server_disk_busy),
             recalls: cell.callbacks.get("CB_RECALL").and_then(|count| each(*count as f64)),
             spread: cell.ci95.filter(|_| cell.mean > 0.0).map(|[low, high]| (high - low) / 2.0 / cell.mean),
         }

@@ -42,13 +42,42 @@ fn whose(one: &Facts<'_>, other: &Facts<'_>) -> String {
     }
 }
 
-/// The disk is always busy: the protocol has nothing to decide.
-pub(super) fn disk_bound(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<Finding> {
-    let busy = baseline.disk_busy?.min(candidate.disk_busy?);
-    if busy < BOUND_SHARE {
+/// The processors of the server's machine have no time left.
+pub(super) fn server_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<Finding> {
+    let busy = one.server_busy?.min(other.server_busy?);
+    let (own, others) = (one.server_machine_ms?, other.server_machine_ms?);
+    if busy < BOUND_SHARE || others - own < others * WORK_SHARE_MIN {
         return None;
     }
-    let text = format!("Both wait for the disk, which has requests for {} of the time.", percent(busy));
+    let text = format!(
+        "The processors of the server\u{2019}s machine are busy for {} of the time: an operation of {} takes {} ms of all of them \
+         together, one of {} {} ms.",
+        percent(busy),
+        one.name,
+        number(own),
+        other.name,
+        number(others)
+    );
+    finding(side, text)
+}
+
+/// A disk is always busy: the protocol has nothing to decide.
+pub(super) fn disk_bound(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<Finding> {
+    let both = |of: fn(&Facts<'_>) -> Option<f64>| {
+        Some(of(baseline)?.min(of(candidate)?)).filter(|busy| *busy >= BOUND_SHARE)
+    };
+    let text = match (both(|facts| facts.server_disk_busy), both(|facts| facts.disk_busy)) {
+        (Some(busy), _) => {
+            format!(
+                "Both wait for the server\u{2019}s disk, which has requests for {} of the time.",
+                percent(busy)
+            )
+        }
+        (None, Some(busy)) => {
+            format!("Both wait for the disk, which has requests for {} of the time.", percent(busy))
+        }
+        (None, None) => return None,
+    };
     finding(Favours::Neither, text)
 }
 
@@ -85,7 +114,8 @@ mod tests {
     }
 
     fn used(busy: f64, client_seconds: f64, disk_busy: f64) -> Resources {
-        Resources { busy, client_seconds, server_seconds: Some(0.05), disk_busy: Some(disk_busy) }
+        let (server_seconds, disk_busy) = (Some(0.05), Some(disk_busy));
+        Resources { busy, client_seconds, server_seconds, disk_busy, ..Resources::default() }
     }
 
     #[test]
@@ -108,6 +138,39 @@ mod tests {
         let [v3, v4] = cells([used(0.2, 0.1, 0.95), used(0.2, 0.1, 1.0)]);
         let text = reason(&v3, &v4, Outcome::Same);
         assert!(text.contains("Both wait for the disk, which has requests for 95 % of the time."), "{text}");
+    }
+
+    /// What an agent on the server's machine told, where nothing was busy here.
+    fn there(server_busy: f64, server_disk_busy: f64) -> Resources {
+        let (server_busy, server_disk_busy) = (Some(server_busy), Some(server_disk_busy));
+        Resources { server_busy, server_disk_busy, ..used(0.2, 0.1, 0.0) }
+    }
+
+    #[test]
+    fn a_server_whose_machine_is_busy_is_named_with_what_an_operation_takes_of_it() {
+        let [v3, mut v4] = cells([there(0.96, 0.0), there(0.99, 0.0)]);
+        v4.seconds *= 2.0;
+        let busy = reason(&v3, &v4, Outcome::Slower);
+        // A thousand operations in so many seconds are so many milliseconds each.
+        let each = |share: f64, seconds: f64| crate::text::number(share * seconds);
+        let expected = format!(
+            "The processors of the server\u{2019}s machine are busy for 96 % of the time: an operation of v3 takes {} ms of all of \
+             them together, one of v4.1 {} ms.",
+            each(0.96, v3.seconds),
+            each(0.99, v4.seconds)
+        );
+        assert!(busy.contains(&expected), "{busy}");
+        let [v3, mut v4] = cells([there(0.5, 0.0), there(0.99, 0.0)]);
+        v4.seconds *= 2.0;
+        assert!(!reason(&v3, &v4, Outcome::Slower).contains("server\u{2019}s machine"), "one had time left");
+    }
+
+    #[test]
+    fn a_busy_disk_of_the_server_is_told_from_one_that_is_here() {
+        let [v3, v4] = cells([there(0.2, 0.95), there(0.2, 1.0)]);
+        let text = reason(&v3, &v4, Outcome::Same);
+        let expected = "Both wait for the server\u{2019}s disk, which has requests for 95 % of the time.";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::Facts;
-use super::resources::{disk_bound, processor_bound, recalled};
+use super::resources::{disk_bound, processor_bound, recalled, server_bound};
 use crate::text::{bytes, delay, list, number, per_operation, percent};
 
 /// A request count below this share of the other side's means that a cache served the rest.
@@ -53,7 +53,7 @@ pub(super) fn findings(baseline: &Facts<'_>, candidate: &Facts<'_>, certain: boo
         .chain(either(slot_bound))
         .chain(either(recalled))
         .chain(either(fewer_bytes))
-        .chain(either(processor_bound).filter(|_| certain))
+        .chain(either(processor_bound).or_else(|| either(server_bound)).filter(|_| certain))
         .chain(either(quicker_replies).filter(|_| certain && !by_requests))
         .chain(latency_bound(baseline, candidate).filter(|_| !by_requests))
         .chain(disk_bound(baseline, candidate).filter(|_| !by_requests))

@@ -225,6 +225,9 @@ pub(super) fn environment(environment: &Environment) -> String {
             format!("{kernel}, {cpu_model} ({cores} usable cores), clock within {clock_error_ms:.2} ms");
         add(&format!("Clients on {name}"), &text);
     }
+    if let Some(Host { name, kernel, cpu_model, cores, .. }) = &environment.server_host {
+        add(&format!("Server on {name}"), &format!("{kernel}, {cpu_model} ({cores} usable cores)"));
+    }
     add("Memory", &bytes(environment.memory_bytes as f64));
     for link in &environment.links {
         let value = format!(

@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 41] = [
+const CELLS: [&str; 43] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -61,6 +61,8 @@ const CELLS: [&str; 41] = [
     "label",
     "posix_floor",
     "compound_floor",
+    "server_busy",
+    "server_disk_busy",
 ];
 
 const RUNS: [&str; 19] = [
@@ -176,6 +178,8 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         setting.label.clone(),
         floor(|floors| floors.posix),
         floor(|floors| floors.compound),
+        used(|used| used.server_busy),
+        used(|used| used.server_disk_busy),
     ]);
     row
 }
@@ -295,6 +299,7 @@ mod tests {
         let mut results = samples::results();
         results.cells[0].floors = Some(Floors { posix: 1.0, compound: 0.0625 });
         results.cells[1].floors = None;
+        results.cells[1].resources = None;
         results.comparisons[0].ratio = None;
         results.comparisons[0].ci95 = None;
         write_csv(&results, directory.path()).unwrap();
@@ -302,6 +307,7 @@ mod tests {
         assert_eq!((&row[6], &row[7], &row[8]), ("", "", ""));
         let cells = rows(directory.path(), "cells.csv");
         assert_eq!((&cells[0][39], &cells[0][40]), ("1", "0.0625"));
-        assert_eq!((&cells[1][39], &cells[1][40]), ("", ""));
+        assert_eq!((&cells[0][41], &cells[0][42]), ("0.3", "0.1"));
+        assert_eq!((&cells[1][39], &cells[1][40], &cells[1][41]), ("", "", ""));
     }
 }

@@ -35,11 +35,14 @@ pub struct Environment {
     /// The machines that the clients ran on, where that was not this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
+    /// The machine of the server, where an agent there was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<Host>,
     /// Why the whole benchmark deserves less trust.
     pub doubts: Vec<String>,
 }
 
-/// A machine that clients ran on.
+/// A machine with an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Host {

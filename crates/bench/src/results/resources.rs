@@ -1,4 +1,4 @@
-//! What a run took of the machine that the clients ran on.
+//! What a run took of the machines that clients and server ran on.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,4 +15,10 @@ pub struct Resources {
     /// Share of the time in which the busiest disk of this machine had requests, from 0 to 1; none where no disk is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_busy: Option<f64>,
+    /// As [`Resources::busy`], of the server's machine; none unless an agent there tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_busy: Option<f64>,
+    /// As [`Resources::disk_busy`], of the server's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_disk_busy: Option<f64>,
 }

@@ -12,6 +12,7 @@ use crate::workload::{self, ClientKind};
 const RTT_MS_MAX: f64 = 10_000.0;
 /// More runs than this tell nothing new.
 const RUNS_MAX: u32 = 1000;
+const HOW_HOSTS_ARE_NAMED: &str = "a host is named by its name, such as node1, user@node1 or node1:7000";
 
 /// Checks what can be known to be wrong before anything is started, and gives what is compared.
 pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
@@ -59,6 +60,7 @@ fn check_client(options: &Options) -> Result<(), Error> {
     }
     check_namespaces(options)?;
     check_hosts(options)?;
+    check_server_host(options)?;
     match &options.client {
         ClientKind::Builtin | ClientKind::Fuse => Ok(()),
         ClientKind::Kernel if options.without_delegations => wrong(
@@ -97,10 +99,31 @@ fn check_hosts(options: &Options) -> Result<(), Error> {
     if options.hosts.iter().collect::<BTreeSet<_>>().len() < options.hosts.len() {
         return wrong("a host is named twice; name each once, and give it more clients with --clients");
     }
-    if options.hosts.iter().any(|host| host.is_empty() || host.starts_with('-')) {
-        return wrong("a host is named by its name, such as node1, user@node1 or node1:7000");
+    if !options.hosts.iter().all(|host| is_host(host)) {
+        return wrong(HOW_HOSTS_ARE_NAMED);
     }
     Ok(())
+}
+
+/// Checks that there is a server on the machine that is to be watched.
+fn check_server_host(options: &Options) -> Result<(), Error> {
+    let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
+    match &options.server_host {
+        Some(_) if options.server.is_none() => {
+            wrong("--server-host is the machine of the server that --server names; without one, leave it out")
+        }
+        Some(host) if !is_host(host) => wrong(HOW_HOSTS_ARE_NAMED),
+        Some(host) if options.hosts.contains(host) => wrong(
+            "a machine is in --hosts and is --server-host; how busy the machines of the clients are is told anyway, so leave out \
+             --server-host",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Nothing that ssh would take for an option.
+fn is_host(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('-')
 }
 
 /// Checks that each client has a namespace, from which it reaches the server.

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::arm::Arm;
 use super::clients::Clients;
+use super::counted::Load;
 use super::machine::Machine;
 use super::measure::Number;
 use crate::experiment::{Setup, Workload};
@@ -26,7 +27,7 @@ pub(crate) trait Conductor {
     /// They are ready for that part; resolves when they may begin.
     async fn ready(&mut self, part: usize);
     /// They have done their work in it; resolves when everybody has.
-    async fn finished(&mut self, part: usize, seen: Seen);
+    async fn finished(&mut self, part: usize);
 }
 
 /// What is known of a part when it is over, but for what each thread did.
@@ -40,16 +41,17 @@ pub(crate) struct Seen {
     pub(crate) resources: Option<Resources>,
 }
 
+impl Seen {
+    /// How busy the machine of the server was meanwhile.
+    pub(crate) fn tell(&mut self, load: Load) {
+        if let Some(resources) = &mut self.resources {
+            (resources.server_busy, resources.server_disk_busy) = (load.processors, load.disk);
+        }
+    }
+}
+
 /// The curves of all threads, by client.
 pub(crate) type Curves = BTreeMap<u32, Vec<Curve>>;
-
-/// Nobody else takes part.
-pub(crate) struct Alone;
-
-impl Conductor for Alone {
-    async fn ready(&mut self, _part: usize) {}
-    async fn finished(&mut self, _part: usize, _seen: Seen) {}
-}
 
 /// What the clients have in common.
 pub(crate) struct Crew<'a> {
@@ -104,8 +106,8 @@ impl Crew<'_> {
         for (part, gate) in gates.iter().enumerate() {
             let begin = gate.pass_when(look, async |_| conductor.ready(part).await);
             let before = unless_one_fails(&mut clients, &mut done, begin).await?;
-            let told = async |after: &Look| conductor.finished(part, after.since(&before)).await;
-            let after = unless_one_fails(&mut clients, &mut done, gate.pass_when(look, told)).await?;
+            let end = gate.pass_when(look, async |_| conductor.finished(part).await);
+            let after = unless_one_fails(&mut clients, &mut done, end).await?;
             seen.push(after.since(&before));
         }
         while let Some(ended) = clients.join_next().await {

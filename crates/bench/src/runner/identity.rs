@@ -60,6 +60,7 @@ pub(super) mod tests {
             mount_options: Vec::new(),
             client_namespaces: Vec::new(),
             hosts: Vec::new(),
+            server_host: None,
             agent_secret: None,
             agent_command: String::new(),
             out: "here".into(),

@@ -9,11 +9,11 @@ use super::Error;
 use super::arm::Arm;
 use super::cache_state;
 use super::clients::Clients;
-use super::crew::{self, Alone, Crew, Curves, Seen};
+use super::crew::{self, Crew, Curves, Seen};
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
-use crate::agents::{Hosts, Job, Lost};
+use crate::agents::{Hosts, Job, Lost, ServerHost, Watch};
 use crate::experiment::{Experiment, Setup, Size};
 use crate::results::{Form, Run};
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
@@ -36,6 +36,8 @@ pub(crate) struct Trial<'a> {
     pub(crate) stop: &'a Stop,
     /// Where the clients are, unless they are here.
     pub(crate) hosts: Option<&'a Hosts>,
+    /// The machine of the server, where an agent tells of it.
+    pub(crate) server_host: Option<&'a ServerHost>,
     /// Of the experiment: which of its sizes this is, and which of the points of that size.
     pub(crate) size: Size,
     pub(crate) point: usize,
@@ -73,10 +75,14 @@ impl Trial<'_> {
         workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
             .await
             .map_err(|error| failed(&error))?;
-        let worked = match self.hosts {
-            None => self.work_here(arm, address, number, meters).await?,
-            Some(hosts) => self.work_there(hosts, arm, number).await?,
+        let mut watch = Watch::new(self.server_host);
+        let mut worked = match self.hosts {
+            None => self.work_here(arm, address, number, meters, &mut watch).await?,
+            Some(hosts) => self.work_there(hosts, arm, number, &mut watch).await?,
         };
+        for ((seen, _), load) in worked.iter_mut().zip(watch.loads()?) {
+            seen.tell(load);
+        }
         self.stop
             .or(async {
                 let removed = workload::remove_run(workload, &self.server.witness, &self.place, number.run);
@@ -121,6 +127,7 @@ impl Trial<'_> {
         address: &Address,
         number: Number,
         meters: Option<Arc<Meters>>,
+        watch: &mut Watch<'_>,
     ) -> Result<Vec<(Seen, Curves)>, Error> {
         let failed = |error: workload::Error| Error::workload(&self.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup.clients;
@@ -137,9 +144,9 @@ impl Trial<'_> {
             server: self.server.process(),
         };
         let stuck = |seconds| workload::Error::Stuck { seconds };
-        let mut alone = Alone;
-        let working = self.in_time(crew.work(&mounts, &mut alone), stuck);
-        let worked = self.stop.or(async { working.await.map_err(failed) }).await;
+        let working = self.in_time(crew.work(&mounts, watch), stuck);
+        let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
+        let worked = self.stop.or(working).await;
         crew::shut_down(mounts).await;
         worked
     }
@@ -150,6 +157,7 @@ impl Trial<'_> {
         hosts: &Hosts,
         arm: &Arm,
         number: Number,
+        watch: &mut Watch<'_>,
     ) -> Result<Vec<(Seen, Curves)>, Error> {
         let job = Job {
             experiment: self.experiment.source.clone(),
@@ -168,9 +176,20 @@ impl Trial<'_> {
             block: number.block,
         };
         let stuck = |seconds| Lost::stuck(seconds);
-        let working = self.in_time(hosts.work(&job, self.parts.len()), stuck);
+        let working = self.in_time(hosts.work(&job, self.parts.len(), watch), stuck);
         let failed = |lost: Lost| lost.into_error(&self.experiment.name, &arm.name());
-        self.stop.or(async { working.await.map_err(failed) }).await
+        self.stop.or(self.unless_server_host_is_lost(async { working.await.map_err(failed) })).await
+    }
+
+    async fn unless_server_host_is_lost<T>(
+        &self,
+        working: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let Some(host) = self.server_host else { return working.await };
+        tokio::select! {
+            worked = working => worked,
+            lost = host.lost() => Err(lost),
+        }
     }
 
     /// What `working` gives, unless it takes far longer than the workload's own limit.

@@ -9,6 +9,7 @@ mod cache_state;
 mod check;
 mod clients;
 mod clock;
+mod counted;
 mod crew;
 mod earlier;
 mod error;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub(crate) use arm::Arm;
 pub(crate) use check::points_for;
 pub(crate) use clients::Clients;
+pub(crate) use counted::{Counted, Load};
 pub(crate) use crew::{Conductor, Crew, Curves, Seen, connect, shut_down};
 pub use error::Error;
 pub(crate) use measure::Number;
@@ -41,7 +43,7 @@ pub(crate) use window::{Quantity, outcome};
 
 pub use crate::workload::ClientKind;
 
-use crate::agents::{Hosts, Secret};
+use crate::agents::{Access, Hosts, Secret, ServerHost};
 use crate::experiment::{Experiment, Plan, Point};
 use crate::explain::Profile;
 use crate::results::{Asked, Environment, Results, named, write_csv};
@@ -78,6 +80,8 @@ pub struct Options {
     /// Hosts with agents, on which the clients are: `host:port` of one that runs, or a host to start one on by ssh. Without any, the
     /// clients are on this machine.
     pub hosts: Vec<String>,
+    /// The machine of the server, named as one of [`Options::hosts`]: an agent there tells how busy its processors and disks are.
+    pub server_host: Option<String>,
     /// The secret of agents that run.
     pub agent_secret: Option<Secret>,
     /// The executable of agents that are started.
@@ -134,22 +138,10 @@ async fn run_into_directory(
 ) -> Result<Results, Error> {
     let stop = Stop::listen()?;
     let clients = Arc::new(Clients::new(options)?);
-    let hosts = match &options.hosts[..] {
-        [] => None,
-        named => {
-            let reaching = Hosts::reach(
-                named,
-                options.agent_secret.as_ref(),
-                &options.agent_command,
-                &options.tool_version,
-            );
-            Some(stop.or(reaching).await?)
-        }
-    };
+    let agents = stop.or(Agents::reach(options)).await?;
     let mut server = stop.or(Server::open(options, arms)).await?;
     let mut journal = None;
-    let measuring =
-        measure_all(options, arms, (&server, &clients, hosts.as_ref()), &stop, unfinished, &mut journal);
+    let measuring = measure_all(options, arms, (&server, &clients, &agents), &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
     // A server of our own that died is the cause of whatever else went wrong.
     let died = server.has_ended();
@@ -178,6 +170,40 @@ async fn run_into_directory(
     closed.map(|()| results)
 }
 
+/// The agents on other machines.
+struct Agents {
+    hosts: Option<Hosts>,
+    server_host: Option<ServerHost>,
+}
+
+impl Agents {
+    async fn reach(options: &Options) -> Result<Self, Error> {
+        let access = Access {
+            secret: options.agent_secret.as_ref(),
+            command: &options.agent_command,
+            version: &options.tool_version,
+        };
+        let hosts = match &options.hosts[..] {
+            [] => None,
+            named => Some(Hosts::reach(named, &access).await?),
+        };
+        let server_host = match &options.server_host {
+            None => None,
+            Some(name) => Some(ServerHost::reach(name, &access).await?),
+        };
+        Ok(Self { hosts, server_host })
+    }
+
+    async fn describe(&self, environment: &mut Environment) {
+        if let Some(hosts) = &self.hosts {
+            environment.hosts = hosts.facts().await;
+        }
+        if let Some(host) = &self.server_host {
+            environment.server_host = Some(host.facts().await);
+        }
+    }
+}
+
 /// Keeps of a benchmark that ended with `error` what is worth it, and gives what to say.
 fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, Error> {
     if journal.is_empty() || matches!(error, Error::WrongData { .. }) {
@@ -204,7 +230,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
-    (server, clients, hosts): (&Server, &Arc<Clients>, Option<&Hosts>),
+    (server, clients, agents): (&Server, &Arc<Clients>, &Agents),
     stop: &Stop,
     unfinished: Option<Unfinished>,
     kept: &mut Option<Journal>,
@@ -255,7 +281,8 @@ async fn measure_all(
                 server,
                 clients,
                 stop,
-                hosts,
+                hosts: agents.hosts.as_ref(),
+                server_host: agents.server_host.as_ref(),
                 size: plan.size,
                 point: nth as usize,
             };
@@ -268,9 +295,7 @@ async fn measure_all(
     }
     stop.or(check_links_again(&mut environment, links, direct_ms, &server.witness_arm(), server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
-    if let Some(hosts) = hosts {
-        environment.hosts = hosts.facts().await;
-    }
+    agents.describe(&mut environment).await;
     floors::set(&mut cells, &environment, options);
     Ok(compare::results(environment, asked(plan), cells, &options.profile))
 }

@@ -105,6 +105,46 @@ fn clients_on_other_hosts_send_what_they_send_from_here() {
     assert!(is_empty(&place.path("temporary")), "left on a host");
 }
 
+/// All runs have what an agent on the server's machine told.
+fn told_of_the_server(results: &Results, host: &str) {
+    assert_eq!(results.environment.server_host.as_ref().unwrap().name, host);
+    let runs = || results.cells.iter().flat_map(|cell| &cell.run_details);
+    let busy: Vec<f64> = runs().map(|run| run.resources.unwrap().server_busy.unwrap()).collect();
+    assert!(
+        busy.iter().all(|busy| (0.0..=1.0).contains(busy)) && busy.iter().any(|busy| *busy > 0.0),
+        "{busy:?}"
+    );
+}
+
+#[test]
+fn the_machine_of_the_server_is_asked_how_busy_it_is() {
+    let place = place_with_secret();
+    let (server, agent) = (place.serve(), Agent::start(&place));
+    let experiment = place.experiment("locked", "op/s", LOCKED);
+    let unasked = place.measure(&experiment, &["--server", &server.url]);
+    assert!(unasked.environment.server_host.is_none());
+    assert!(unasked.cells.iter().all(|cell| cell.resources.is_some_and(|used| used.server_busy.is_none())));
+    let arguments = |more: &[&str]| {
+        let common = ["bench", "--experiment", &experiment, "--runs", "1", "--server", &server.url];
+        let output = with_ssh(&place, &[&common[..], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let secret = ["--agent-secret-file", "secret"];
+    // The clients are here.
+    let here = ["--rtt-ms", "0", "--out", "here", "--server-host", &agent.address];
+    arguments(&[&here[..], &secret].concat());
+    told_of_the_server(&Results::load(&place.path("here").join("results.json")).unwrap(), &agent.address);
+    // The clients are on another machine.
+    let command = ["--agent-command", env!("CARGO_BIN_EXE_primetime")];
+    let there = ["--out", "there", "--hosts", &agent.address, "--server-host", "node1"];
+    arguments(&[&there[..], &secret, &command].concat());
+    let results = Results::load(&place.path("there").join("results.json")).unwrap();
+    told_of_the_server(&results, "node1");
+    assert_eq!(results.environment.hosts.len(), 1);
+    let page = fs::read_to_string(place.path("there").join("report.html")).unwrap();
+    assert!(page.contains("Server on node1"));
+}
+
 #[test]
 fn a_host_that_cannot_be_used_is_one_sentence() {
     let place = place_with_secret();
@@ -130,6 +170,10 @@ fn a_host_that_cannot_be_used_is_one_sentence() {
     assert!(said.contains("tc-netem(8)"), "{said}");
     let said = refusal(&["--hosts", "node1,node1"]);
     assert!(said.contains("named twice"), "{said}");
+    let said = refusal(&["--hosts", "node1", "--server-host", "node1"]);
+    assert!(said.contains("leave out --server-host"), "{said}");
+    let said = refusal(&["--rtt-ms", "0", "--server-host", "nowhere"]);
+    assert!(said.contains("ssh: no route to nowhere"), "{said}");
     let said = refusal(&["--hosts", "node1", "--agent-command", "false"]);
     assert!(said.contains("it has ended at once"), "{said}");
     assert!(is_empty(&place.path("export")));
@@ -153,4 +197,26 @@ fn a_lost_agent_makes_the_run_invalid_and_leaves_nothing() {
     let options = ["--server", &server.url, "--hosts", &kept.address, "--agent-secret-file", "secret"];
     let results = place.measure(&experiment, &options);
     assert_eq!(cell(&results, "4.1", true).operations, 3 * 20 * 5);
+}
+
+#[test]
+fn a_lost_agent_on_the_machine_of_the_server_makes_the_run_invalid() {
+    let place = place_with_secret();
+    let (server, mut lost) = (place.serve(), Agent::start(&place));
+    let options = [
+        "--server",
+        &server.url,
+        "--rtt-ms",
+        "0",
+        "--server-host",
+        &lost.address,
+        "--agent-secret-file",
+        "secret",
+    ];
+    let (mut child, lines) = measuring(&place, "out", &options);
+    lost.child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    let last = lines.last().unwrap().unwrap();
+    assert!(last.contains(&format!("the agent on {} is lost", lost.address)), "{last}");
+    assert!(is_empty(&place.path("export")), "left on the server");
 }

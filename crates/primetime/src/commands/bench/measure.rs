@@ -37,12 +37,16 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "server")]
     hosts: Vec<String>,
 
+    /// The machine of the server, named as those of --hosts: an agent there tells how busy its processors and disks are, of which the reasons and the report say so
+    #[arg(long, value_name = "HOST", requires = "server")]
+    server_host: Option<String>,
+
     /// The file with the secret of agents that run
-    #[arg(long, value_name = "FILE", requires = "hosts")]
+    #[arg(long, value_name = "FILE")]
     agent_secret_file: Option<PathBuf>,
 
     /// The executable on machines that are reached by ssh
-    #[arg(long, value_name = "PATH", requires = "hosts", default_value = "primetime")]
+    #[arg(long, value_name = "PATH", default_value = "primetime")]
     agent_command: String,
 
     /// Only this experiment: a built-in one (see `bench list`) or a file of one's own; may be given again
@@ -159,6 +163,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         mount_options: measure.mount_options,
         client_namespaces: measure.client_namespaces,
         hosts: measure.hosts,
+        server_host: measure.server_host,
         agent_secret: measure
             .agent_secret_file
             .as_deref()

@@ -1,0 +1,99 @@
+//! The machine of the server, where an agent tells how busy it is.
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use super::host::{Access, Host};
+use super::message::{Answer, Order};
+use crate::results;
+use crate::runner::{Conductor, Counted, Error, Load};
+
+/// How often it is asked whether it is still there.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// An agent there that has been reached.
+pub(crate) struct ServerHost(Mutex<Host>);
+
+impl ServerHost {
+    pub(crate) async fn reach(name: &str, access: &Access<'_>) -> Result<Self, Error> {
+        Host::reach(name, access).await.map(|host| Self(Mutex::new(host))).map_err(Error::Usage)
+    }
+
+    /// What is known of it.
+    pub(crate) async fn facts(&self) -> results::Host {
+        self.0.lock().await.facts.clone()
+    }
+
+    /// Resolves when it is there no more.
+    pub(crate) async fn lost(&self) -> Error {
+        loop {
+            tokio::time::sleep(PULSE).await;
+            let is_there = |answer| matches!(answer, Answer::Pong { .. }).then_some(());
+            if let Err(error) = self.ask(&Order::Ping, is_there).await {
+                return error;
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<Counted, Error> {
+        let counted = |answer| match answer {
+            Answer::Looked(counted) => Some(counted),
+            _ => None,
+        };
+        self.ask(&Order::Look, counted).await
+    }
+
+    async fn ask<T>(&self, order: &Order, wanted: impl Fn(Answer) -> Option<T>) -> Result<T, Error> {
+        let mut host = self.0.lock().await;
+        let asked = async {
+            host.send(order).await?;
+            loop {
+                // Others are to questions that nobody waits for any more.
+                if let Some(answer) = wanted(host.receive().await?) {
+                    return Ok(answer);
+                }
+            }
+        };
+        let asked = asked.await;
+        asked.map_err(|cause| Error::LostHost { host: host.name.clone(), cause })
+    }
+}
+
+/// Looks at the machine of the server before and after each part of a run; at nothing where that is not watched.
+pub(crate) struct Watch<'a> {
+    host: Option<&'a ServerHost>,
+    looks: Vec<Result<Counted, Error>>,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(host: Option<&'a ServerHost>) -> Self {
+        Self { host, looks: Vec::new() }
+    }
+
+    /// How busy it was, for each part; nothing where it is not watched.
+    pub(crate) fn loads(self) -> Result<Vec<Load>, Error> {
+        let looks = self.looks.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let part = |of: &[Counted]| match of {
+            [before, after] => Some(after.since(before)),
+            _ => None,
+        };
+        Ok(looks.chunks(2).filter_map(part).collect())
+    }
+
+    async fn look(&mut self) {
+        if let Some(host) = self.host {
+            self.looks.push(host.look().await);
+        }
+    }
+}
+
+impl Conductor for Watch<'_> {
+    async fn ready(&mut self, _part: usize) {
+        self.look().await;
+    }
+
+    async fn finished(&mut self, _part: usize) {
+        self.look().await;
+    }
+}

@@ -244,6 +244,7 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
         start_skew_ms: 0.2 + f64::from(block) * 0.05,
         fairness: jain_index(&client_values),
         client_values,
+        client_hosts: vec![],
         doubts: if seed.is_multiple_of(11) {
             vec!["The clients used 91 % of the processors.".to_owned()]
         } else {

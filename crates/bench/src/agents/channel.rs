@@ -82,6 +82,11 @@ impl Receiver {
         Ok(Some(serde_json::from_slice(&body)?))
     }
 
+    /// Waits for the end of the stream, whatever still comes.
+    pub(super) async fn drain(mut self) {
+        let _ = tokio::io::copy(&mut self.0, &mut tokio::io::sink()).await;
+    }
+
     pub(super) async fn raw<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.0.read_exact(&mut bytes).await?;

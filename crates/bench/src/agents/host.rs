@@ -1,24 +1,22 @@
 //! One host with an agent, as who measures sees it.
 
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
 
-use super::channel::{Receiver, Sender, channel, over_tcp};
+use super::channel::{Receiver, Sender, over_tcp};
 use super::clock::{Clock, Exchange};
 use super::message::{Answer, Order};
 use super::secret::Secret;
+use super::ssh::Ssh;
 use crate::results;
 
 /// How long an agent may take to answer at first.
 const REACHED_WITHIN: Duration = Duration::from_secs(20);
 /// Questions for the time before each run.
 const EXCHANGES: usize = 16;
-/// Of what ssh says when it fails, this much is read, in bytes.
-const COMPLAINT_BYTES_MAX: u64 = 4096;
+/// How long an agent may take to disconnect and unmount its clients.
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
 
 /// An agent that was reached.
 pub(super) struct Host {
@@ -27,8 +25,8 @@ pub(super) struct Host {
     to: Sender,
     from: Receiver,
     clock: Option<Clock>,
-    /// ssh; it ends with this, and the agent with it.
-    _child: Option<Child>,
+    /// What has started it, where that was not somebody else.
+    ssh: Option<Ssh>,
 }
 
 /// How agents are started and admitted.
@@ -41,6 +39,17 @@ pub(crate) struct Access<'a> {
     pub(crate) version: &'a str,
 }
 
+/// Why what was reached is of no use.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error("it is version {there}, and this is {here}: both must be the same")]
+    Version { there: String, here: String },
+    #[error("something else than an agent answers")]
+    Garbled,
+    #[error("it has ended at once")]
+    Gone,
+}
+
 impl Host {
     /// Reaches the agent at `host:port`, or starts one on `host` by ssh. One sentence when that fails.
     pub(super) async fn reach(name: &str, access: &Access<'_>) -> Result<Self, String> {
@@ -51,10 +60,11 @@ impl Host {
             }
         };
         tokio::time::timeout(REACHED_WITHIN, reaching).await.unwrap_or_else(|_| {
-            Err(format!(
-                "the agent on {name} has not answered within {} s; another benchmark may be using it",
-                REACHED_WITHIN.as_secs()
-            ))
+            let mend = match has_port(name) {
+                true => "another benchmark may be using it".to_owned(),
+                false => format!("see what `ssh {name} {} --version` says", access.command),
+            };
+            Err(format!("the agent on {name} has not answered within {} s; {mend}", REACHED_WITHIN.as_secs()))
         })
     }
 
@@ -72,80 +82,56 @@ impl Host {
         let stream = TcpStream::connect(name).await.map_err(|error| failed(error.to_string()))?;
         let (mut to, mut from) = over_tcp(stream).map_err(|error| failed(error.to_string()))?;
         match secret.present(&mut to, &mut from).await {
-            Ok(true) => Self::greet(name, to, from, None, access).await.map_err(failed),
+            Ok(true) => {
+                let greeted = greeted(to, from, access).await.map_err(|unfit| failed(unfit.to_string()))?;
+                let (to, from, host) = greeted;
+                Ok(Self::new(name, to, from, host, None))
+            }
             _ => Err(failed("it has another secret".to_owned())),
         }
     }
 
     async fn start(name: &str, access: &Access<'_>) -> Result<Self, String> {
-        let failed = |cause: String| {
-            format!(
-                "cannot start an agent on {name} by ssh: {cause}; see what `ssh {name} {} --version` says",
-                access.command
-            )
-        };
-        let mut child = Command::new("ssh")
-            .args([
-                "-o",
-                "BatchMode=yes",
-                "-o",
-                "ServerAliveInterval=10",
-                "-T",
-                "--",
-                name,
-                access.command,
-                "bench",
-                "agent",
-                "--stdio",
-            ])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| failed(error.to_string()))?;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(failed("it has no standard input and output".to_owned()));
-        };
-        let (to, from) = channel(stdout, stdin);
-        match Self::greet(name, to, from, Some(child), access).await {
-            Ok(host) => {
-                // What it says later must not stop it.
-                tokio::spawn(async move {
-                    let mut stderr = stderr;
-                    tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await
-                });
-                Ok(host)
+        let failed =
+            |cause: &str, mend: &str| format!("cannot start an agent on {name} by ssh: {cause}; {mend}");
+        let (ssh, to, from) = Ssh::start(name, access.command)
+            .map_err(|error| failed(&error.to_string(), "install OpenSSH's client here"))?;
+        let (to, from, host) = match greeted(to, from, access).await {
+            Ok(greeted) => greeted,
+            Err(Unfit::Gone) => {
+                let ended = ssh.end().await;
+                let cause = ended.last_words().unwrap_or("it has ended at once");
+                return Err(failed(cause, &ended.mend(name, access.command)));
             }
-            Err(cause) => {
-                let mut said = String::new();
-                let _ = stderr.take(COMPLAINT_BYTES_MAX).read_to_string(&mut said).await;
-                let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-                Err(failed(last.map_or(cause, str::to_owned)))
+            Err(unfit @ Unfit::Version { .. }) => {
+                return Err(failed(
+                    &unfit.to_string(),
+                    "install the same there, or name it with --agent-command",
+                ));
             }
-        }
+            Err(unfit @ Unfit::Garbled) => {
+                return Err(failed(&unfit.to_string(), "the start-up files of its shell must print nothing"));
+            }
+        };
+        Ok(Self::new(name, to, from, host, Some(ssh)))
     }
 
-    async fn greet(
-        name: &str,
-        to: Sender,
-        mut from: Receiver,
-        child: Option<Child>,
-        access: &Access<'_>,
-    ) -> Result<Self, String> {
-        match from.receive::<Answer>().await {
-            Ok(Some(Answer::Hello { version, host })) if version == access.version => {
-                let facts = results::Host { name: name.to_owned(), ..host };
-                Ok(Self { name: name.to_owned(), facts, to, from, clock: None, _child: child })
+    fn new(name: &str, to: Sender, from: Receiver, host: results::Host, ssh: Option<Ssh>) -> Self {
+        let facts = results::Host { name: name.to_owned(), ..host };
+        Self { name: name.to_owned(), facts, to, from, clock: None, ssh }
+    }
+
+    /// Lets it go, and waits until it has ended what it was doing, or for a time.
+    pub(super) async fn dismiss(self) {
+        let Self { to, from, ssh, .. } = self;
+        drop(to);
+        let ending = async {
+            from.drain().await;
+            if let Some(ssh) = ssh {
+                ssh.end().await;
             }
-            Ok(Some(Answer::Hello { version, .. })) => {
-                Err(format!("it is version {version}, and this is {}: both must be the same", access.version))
-            }
-            Ok(_) => Err("it has ended at once".to_owned()),
-            Err(error) => Err(error.to_string()),
-        }
+        };
+        let _ = tokio::time::timeout(ENDS_WITHIN, ending).await;
     }
 
     pub(super) async fn send(&mut self, order: &Order) -> Result<(), String> {
@@ -153,8 +139,12 @@ impl Host {
     }
 
     pub(super) async fn receive(&mut self) -> Result<Answer, String> {
-        let answer = self.from.receive().await.map_err(|error| error.to_string())?;
-        answer.ok_or_else(|| "it does not answer any more".to_owned())
+        if let Some(answer) = self.from.receive().await.map_err(|error| error.to_string())? {
+            return Ok(answer);
+        }
+        let cause = "it does not answer any more";
+        let Some(ssh) = self.ssh.take() else { return Err(cause.to_owned()) };
+        Err(ssh.end().await.last_words().map_or(cause.to_owned(), |words| format!("{cause}: {words}")))
     }
 
     /// Compares the clocks; gives by how much the result may be wrong.
@@ -182,6 +172,22 @@ impl Host {
     /// When its clock showed that.
     pub(super) fn here(&self, there_ns: u64) -> Instant {
         self.clock.map_or_else(Instant::now, |clock| clock.here(there_ns))
+    }
+}
+
+/// What an agent says first: what it runs on.
+async fn greeted(
+    to: Sender,
+    mut from: Receiver,
+    access: &Access<'_>,
+) -> Result<(Sender, Receiver, results::Host), Unfit> {
+    match from.receive::<Answer>().await {
+        Ok(Some(Answer::Hello { version, host })) if version == access.version => Ok((to, from, host)),
+        Ok(Some(Answer::Hello { version, .. })) => {
+            Err(Unfit::Version { there: version, here: access.version.to_owned() })
+        }
+        Ok(None) => Err(Unfit::Gone),
+        Ok(Some(_)) | Err(_) => Err(Unfit::Garbled),
     }
 }
 

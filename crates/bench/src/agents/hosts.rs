@@ -14,7 +14,10 @@ use crate::runner::{Conductor, Curves, Error, Seen};
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// The hosts, with agents that have been reached.
-pub(crate) struct Hosts(Mutex<Vec<Host>>);
+pub(crate) struct Hosts {
+    names: Vec<String>,
+    reached: Mutex<Vec<Host>>,
+}
 
 /// Why there is no result of a run.
 #[derive(Debug)]
@@ -54,14 +57,34 @@ impl Lost {
 impl Hosts {
     /// Reaches an agent on each of them.
     pub(crate) async fn reach(names: &[String], access: &Access<'_>) -> Result<Self, Error> {
-        let reached = join_all(names.iter().map(|name| Host::reach(name, access))).await;
-        let hosts: Result<Vec<Host>, String> = reached.into_iter().collect();
-        hosts.map(|hosts| Self(Mutex::new(hosts))).map_err(Error::Usage)
+        let mut reached = Vec::new();
+        let mut first_cause = None;
+        for host in join_all(names.iter().map(|name| Host::reach(name, access))).await {
+            match host {
+                Ok(host) => reached.push(host),
+                Err(cause) => first_cause = first_cause.or(Some(cause)),
+            }
+        }
+        let hosts = Self { names: names.to_vec(), reached: Mutex::new(reached) };
+        let Some(cause) = first_cause else { return Ok(hosts) };
+        hosts.dismiss().await;
+        Err(Error::Usage(cause))
+    }
+
+    /// Lets all agents go, and waits until they have ended what they were doing, for a time: from then on they do nothing to the
+    /// server any more.
+    pub(crate) async fn dismiss(self) {
+        join_all(self.reached.into_inner().into_iter().map(Host::dismiss)).await;
+    }
+
+    /// The host that a client works on.
+    pub(crate) fn of_client(&self, client: u32) -> &str {
+        &self.names[client as usize % self.names.len()]
     }
 
     /// What is known of them.
     pub(crate) async fn facts(&self) -> Vec<results::Host> {
-        self.0.lock().await.iter().map(|host| host.facts.clone()).collect()
+        self.reached.lock().await.iter().map(|host| host.facts.clone()).collect()
     }
 
     /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each part what was seen
@@ -72,7 +95,7 @@ impl Hosts {
         parts: usize,
         conductor: &mut impl Conductor,
     ) -> Result<Vec<(Seen, Curves)>, Lost> {
-        let mut hosts = self.0.lock().await;
+        let mut hosts = self.reached.lock().await;
         let count = hosts.len();
         let mut working: Vec<(&mut Host, Vec<u32>)> = hosts
             .iter_mut()

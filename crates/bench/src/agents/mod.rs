@@ -13,6 +13,7 @@ mod job;
 mod message;
 mod secret;
 mod server_host;
+mod ssh;
 
 pub use agent::{serve, serve_stdio};
 pub use secret::Secret;

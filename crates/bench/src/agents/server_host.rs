@@ -25,6 +25,11 @@ impl ServerHost {
         self.0.lock().await.facts.clone()
     }
 
+    /// Lets it go, and waits until it has ended, for a time.
+    pub(crate) async fn dismiss(self) {
+        self.0.into_inner().dismiss().await;
+    }
+
     /// Resolves when it is there no more.
     pub(crate) async fn lost(&self) -> Error {
         loop {

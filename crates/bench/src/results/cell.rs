@@ -154,6 +154,9 @@ pub struct Run {
     /// The metric of each client.
     #[serde(default)]
     pub client_values: Vec<f64>,
+    /// The host that each of them was on, as it was named; none where all were on this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_hosts: Vec<String>,
     /// Jain's index over the clients; none when it could not be had.
     #[serde(default)]
     pub fairness: Option<f64>,

@@ -104,6 +104,7 @@ impl Trial<'_> {
         let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
         let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
         let with_timeline = self.experiment.figure.form == Form::Timeline;
+        let client_hosts = self.hosts_of(curves);
         let curves: Vec<Vec<Curve>> = curves.values().cloned().collect();
         let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline)
             .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
@@ -113,11 +114,19 @@ impl Trial<'_> {
         if seen.counters.unanswered > 0 {
             outcome.doubts.push("Some requests were never answered.".to_owned());
         }
-        let mut run = Run { resources: seen.resources, ..run_of(number.block, outcome, &seen.counters) };
+        let mut run =
+            Run { resources: seen.resources, client_hosts, ..run_of(number.block, outcome, &seen.counters) };
         if address.directory().is_none() {
             run.doubts.extend(cache_state::doubt(&self.setup.workload, &run));
         }
         Ok(run)
+    }
+
+    /// The host of each client that worked; none where all are here.
+    fn hosts_of(&self, curves: &Curves) -> Vec<String> {
+        let worked = curves.iter().filter(|(_, threads)| !threads.is_empty());
+        let hosts = self.hosts.map(|hosts| worked.map(|(client, _)| hosts.of_client(*client).to_owned()));
+        hosts.map(Iterator::collect).unwrap_or_default()
     }
 
     /// By clients of this machine.
@@ -178,7 +187,8 @@ impl Trial<'_> {
         let stuck = |seconds| Lost::stuck(seconds);
         let working = self.in_time(hosts.work(&job, self.parts.len(), watch), stuck);
         let failed = |lost: Lost| lost.into_error(&self.experiment.name, &arm.name());
-        self.stop.or(self.unless_server_host_is_lost(async { working.await.map_err(failed) })).await
+        let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
+        self.stop.or(working).await
     }
 
     async fn unless_server_host_is_lost<T>(
@@ -232,6 +242,7 @@ fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
         resources: None,
         start_skew_ms: outcome.start_skew_ms,
         client_values: outcome.client_values,
+        client_hosts: Vec::new(),
         fairness: outcome.fairness,
         doubts: outcome.doubts,
     }

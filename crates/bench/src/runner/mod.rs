@@ -143,11 +143,16 @@ async fn run_into_directory(
     let mut journal = None;
     let measuring = measure_all(options, arms, (&server, &clients, &agents), &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
+    tokio::select! {
+        () = agents.dismiss() => {}
+        () = stop.times(2) => {}
+    }
     // A server of our own that died is the cause of whatever else went wrong.
     let died = server.has_ended();
     let (name, directory) = (server.name.clone(), server.directory.clone());
+    let is_host_lost = matches!(measured, Err(Error::LostHost { .. }));
     let closed = tokio::select! {
-        closed = server.close() => closed,
+        closed = server.close(is_host_lost) => closed,
         () = stop.times(2) => {
             Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was removed".to_owned() })
         }
@@ -192,6 +197,22 @@ impl Agents {
             Some(name) => Some(ServerHost::reach(name, &access).await?),
         };
         Ok(Self { hosts, server_host })
+    }
+
+    /// Lets all of them go. Who still works would make files again while they are removed.
+    async fn dismiss(self) {
+        let Self { hosts, server_host } = self;
+        let hosts = async {
+            if let Some(hosts) = hosts {
+                hosts.dismiss().await;
+            }
+        };
+        let server_host = async {
+            if let Some(host) = server_host {
+                host.dismiss().await;
+            }
+        };
+        tokio::join!(hosts, server_host);
     }
 
     async fn describe(&self, environment: &mut Environment) {

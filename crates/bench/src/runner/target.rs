@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::arm::Arm;
 use super::clients::{self, Clients};
@@ -19,6 +20,10 @@ use crate::workload::{self, Address, ClientKind, Mount, files};
 
 /// What stands in results for the benchmark's own server.
 pub(crate) const OWN: &str = "builtin";
+
+/// A host that is lost notices that it is alone, and ends its work, within this time, unless its network is gone.
+const OTHERS_END_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// A server and the directory on it.
 pub(crate) struct Server {
@@ -134,13 +139,22 @@ impl Server {
         self.own.as_mut()?.has_ended().map(Error::OwnServer)
     }
 
-    /// Removes everything that was made, and stops the server when it is our own.
-    pub(crate) async fn close(self) -> Result<(), Error> {
+    /// Removes everything that was made, and stops the server when it is our own. With `others_work`, somebody may make files
+    /// there for a while yet.
+    pub(crate) async fn close(self, others_work: bool) -> Result<(), Error> {
         if let Some(own) = self.own {
             self.witness.shut_down().await;
             return own.stop().await;
         }
-        let removed = files::remove_tree(&self.witness, &self.directory).await;
+        let patience = if others_work { OTHERS_END_WITHIN } else { Duration::ZERO };
+        let begun = Instant::now();
+        let removed = loop {
+            let removed = files::remove_tree(&self.witness, &self.directory).await;
+            if removed.is_ok() || begun.elapsed() >= patience {
+                break removed;
+            }
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        };
         self.witness.shut_down().await;
         removed.map_err(|error| Error::LeftBehind {
             server: self.name,

@@ -1,7 +1,7 @@
 //! What is left on the server and in temporary directories: nothing.
 
 use std::io::{BufRead, BufReader, Lines};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -58,7 +58,12 @@ fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
 pub(crate) fn measuring(place: &Place, out: &str, more: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
     let experiment = place.experiment("scan", "MB/s", &SCAN.replace("0.2", "600"));
     let arguments = [&["bench", "--experiment", &experiment, "--rtt-ms", "0", "--out", out], more].concat();
-    let mut child = place.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    until_it_measures(place.command(&arguments))
+}
+
+/// As [`measuring`], for any command that measures [`SCAN`].
+pub(crate) fn until_it_measures(mut command: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     lines.by_ref().find(|line| line.as_ref().unwrap().contains("scan at 0 ms")).unwrap().unwrap();
     (child, lines)

@@ -79,11 +79,7 @@ impl Place {
     /// Starts `primetime serve` with `arguments` and gives it with its address.
     pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
         let arguments = [&["serve", "--listen", "127.0.0.1:0", "--forget"], arguments].concat();
-        let mut child = self.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
-        Server { child, url }
+        Server::start(self.command(&arguments))
     }
 }
 
@@ -91,6 +87,17 @@ impl Place {
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
+}
+
+impl Server {
+    /// Starts it by `command`, and waits until it is ready.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
+        Self { child, url }
+    }
 }
 
 impl Drop for Server {

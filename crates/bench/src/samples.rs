@@ -279,6 +279,7 @@ fn environment() -> Environment {
             cpu_model: "Sample processor at 2.0 GHz".to_owned(),
             cores: 2,
             clock_error_ms: 0.05,
+            clock_drift_ms: 0.0,
         }],
         server_host: Some(Host { name: "server".to_owned(), cores: 8, ..Host::default() }),
         links: DELAYS_MS.map(link).to_vec(),

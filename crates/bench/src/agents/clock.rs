@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+/// A clock that moves against ours by more than this share of the time is no good one: those that are disciplined are slewed by
+/// half of it at most.
+const DRIFT_SHARE_MAX: f64 = 0.001;
+
 /// Where its clock stood at a moment of ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
@@ -29,6 +33,13 @@ impl Clock {
         Some(Self { here: best.asked + error, there_ns: best.there_ns, error })
     }
 
+    /// How it has run beside ours until `later`.
+    pub(super) fn drift(&self, later: &Self) -> Drift {
+        let off_ns = self.there(later.here).abs_diff(later.there_ns);
+        let moved = Duration::from_nanos(off_ns).saturating_sub(self.error + later.error);
+        Drift { moved, over: later.here.saturating_duration_since(self.here) }
+    }
+
     /// What its clock shows at a moment of ours.
     pub(super) fn there(&self, here: Instant) -> u64 {
         match here.checked_duration_since(self.here) {
@@ -46,6 +57,29 @@ impl Clock {
                 self.here.checked_sub(earlier).unwrap_or(self.here)
             }
         }
+    }
+}
+
+/// By how much two clocks have moved against each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drift {
+    /// At least this much: what both comparisons may be wrong by is taken off.
+    pub(super) moved: Duration,
+    /// Within this time.
+    over: Duration,
+}
+
+impl Drift {
+    /// Why what was done on `host` in that time deserves less trust; none when its clock kept pace.
+    pub(super) fn doubt(&self, host: &str) -> Option<String> {
+        (self.moved > self.over.mul_f64(DRIFT_SHARE_MAX)).then(|| {
+            format!(
+                "The clock of {host} moved by {:.1} ms against this machine's within {:.1} s, more than 0.1 % of the time: it was \
+                 set, or runs badly, and when its clients worked is not known well.",
+                self.moved.as_secs_f64() * 1000.0,
+                self.over.as_secs_f64()
+            )
+        })
     }
 }
 
@@ -75,5 +109,29 @@ mod tests {
         assert_eq!(clock.here(5_112_000_000), now + ms(112));
         assert_eq!(clock.here(5_092_000_000), now + ms(92));
         assert!(Clock::of(&[]).is_none());
+    }
+
+    #[test]
+    fn a_clock_that_does_not_keep_pace_is_a_doubt_when_it_is_sure() {
+        let start = Instant::now();
+        let ms = Duration::from_millis;
+        // Asked at `asked_ms`, it says `there_ms` after `way_ms` in all; so it may be wrong by half of that.
+        let clock = |asked_ms, way_ms, there_ms: u64| {
+            let (asked, answered) = (start + ms(asked_ms), start + ms(asked_ms + way_ms));
+            Clock::of(&[Exchange { asked, answered, there_ns: there_ms * 1_000_000 }]).unwrap()
+        };
+        let first = clock(0, 4, 70_002);
+        let steady = first.drift(&clock(10_000, 4, 80_002));
+        assert_eq!((steady.moved, steady.doubt("node1")), (Duration::ZERO, None));
+        // Half a thousandth fast: known to be 1 ms ahead at least, of 10 that would be a doubt.
+        let slewed = first.drift(&clock(10_000, 4, 80_007));
+        assert_eq!((slewed.moved, slewed.doubt("node1")), (ms(1), None));
+        // It may be that nothing has moved.
+        assert_eq!(first.drift(&clock(10_000, 100, 80_080)).moved, Duration::ZERO);
+        for later in [clock(10_000, 4, 80_022), clock(10_000, 4, 79_982)] {
+            let doubt = first.drift(&later).doubt("node1").unwrap();
+            assert!(doubt.starts_with("The clock of node1 moved by 16.0 ms"), "{doubt}");
+            assert!(doubt.contains("within 10.0 s"), "{doubt}");
+        }
     }
 }

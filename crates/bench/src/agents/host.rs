@@ -13,7 +13,7 @@ use crate::results;
 
 /// How long an agent may take to answer at first.
 const REACHED_WITHIN: Duration = Duration::from_secs(20);
-/// Questions for the time before each run.
+/// Questions for the time before and after each run.
 const EXCHANGES: usize = 16;
 /// How long an agent may take to disconnect and unmount its clients.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
@@ -147,8 +147,25 @@ impl Host {
         Err(ssh.end().await.last_words().map_or(cause.to_owned(), |words| format!("{cause}: {words}")))
     }
 
-    /// Compares the clocks; gives by how much the result may be wrong.
-    pub(super) async fn compare_clocks(&mut self) -> Result<Duration, String> {
+    /// Compares the clocks before a run.
+    pub(super) async fn compare_clocks(&mut self) -> Result<(), String> {
+        self.clock = self.asked_for_the_time().await?;
+        let error = self.clock.map_or(Duration::ZERO, |clock| clock.error);
+        self.facts.clock_error_ms = self.facts.clock_error_ms.max(milliseconds(error));
+        Ok(())
+    }
+
+    /// Compares the clocks after a run; gives why it deserves less trust, if they have not kept pace. What was compared before
+    /// stays what its times are told by.
+    pub(super) async fn compare_clocks_again(&mut self) -> Result<Option<String>, String> {
+        let later = self.asked_for_the_time().await?;
+        let Some((before, later)) = self.clock.zip(later) else { return Ok(None) };
+        let drift = before.drift(&later);
+        self.facts.clock_drift_ms = self.facts.clock_drift_ms.max(milliseconds(drift.moved));
+        Ok(drift.doubt(&self.name))
+    }
+
+    async fn asked_for_the_time(&mut self) -> Result<Option<Clock>, String> {
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
             let asked = Instant::now();
@@ -158,10 +175,7 @@ impl Host {
             };
             exchanges.push(Exchange { asked, answered: Instant::now(), there_ns: at_ns });
         }
-        self.clock = Clock::of(&exchanges);
-        let error = self.clock.map_or(Duration::ZERO, |clock| clock.error);
-        self.facts.clock_error_ms = self.facts.clock_error_ms.max(error.as_secs_f64() * 1000.0);
-        Ok(error)
+        Ok(Clock::of(&exchanges))
     }
 
     /// What its clock shows at a moment of ours.
@@ -191,6 +205,10 @@ async fn greeted(
     }
 }
 
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
 /// `host:port` or `[address]:port`, but no bare IPv6 address.
 fn has_port(name: &str) -> bool {
     name.rsplit_once(':').is_some_and(|(host, port)| {
@@ -200,7 +218,47 @@ fn has_port(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::channel::channel;
+    use super::super::clock::nanos;
     use super::*;
+
+    /// A host whose clock is ahead by as much when it is asked before a run, and after.
+    async fn doubt_about(ahead_before: Duration, ahead_after: Duration) -> (Option<String>, results::Host) {
+        let (near, far) = tokio::io::duplex(4096);
+        let started = Instant::now();
+        let agent = tokio::spawn(async move {
+            let (from, to) = tokio::io::split(far);
+            let (mut to, mut from) = channel(from, to);
+            let mut asked = 0;
+            while let Ok(Some(Order::Ping)) = from.receive().await {
+                let ahead = if asked < EXCHANGES { ahead_before } else { ahead_after };
+                asked += 1;
+                to.send(&Answer::Pong { at_ns: nanos(started.elapsed() + ahead) }).await.unwrap();
+            }
+            asked
+        });
+        let (from, to) = tokio::io::split(near);
+        let (to, from) = channel(from, to);
+        let mut host = Host::new("node1", to, from, results::Host::default(), None);
+        host.compare_clocks().await.unwrap();
+        let doubt = host.compare_clocks_again().await.unwrap();
+        let facts = host.facts.clone();
+        drop(host);
+        assert_eq!(agent.await.unwrap(), 2 * EXCHANGES);
+        (doubt, facts)
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_within_a_run_is_a_doubt_about_that_run() {
+        let (hour, day) = (Duration::from_secs(3600), Duration::from_secs(86_400));
+        let (doubt, facts) = doubt_about(day, day).await;
+        assert_eq!((doubt, facts.clock_drift_ms), (None, 0.0));
+        for (before, after) in [(Duration::ZERO, hour), (hour, Duration::ZERO)] {
+            let (doubt, facts) = doubt_about(before, after).await;
+            assert!(doubt.unwrap().starts_with("The clock of node1 moved by "));
+            assert!(facts.clock_drift_ms > 1_800_000.0 && facts.clock_error_ms > 0.0);
+        }
+    }
 
     #[test]
     fn a_port_makes_an_agent_that_runs_already() {

@@ -19,6 +19,14 @@ pub(crate) struct Hosts {
     reached: Mutex<Vec<Host>>,
 }
 
+/// What came of a run.
+pub(crate) struct Worked {
+    /// For each part what was seen of it, and what the threads did.
+    pub(crate) parts: Vec<(Seen, Curves)>,
+    /// Why all of it deserves less trust, one sentence each.
+    pub(crate) doubts: Vec<String>,
+}
+
 /// Why there is no result of a run.
 #[derive(Debug)]
 pub(crate) enum Lost {
@@ -88,13 +96,13 @@ impl Hosts {
     }
 
     /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each part what was seen
-    /// and done on all of them together.
+    /// and done on all of them together, and why all of it deserves less trust.
     pub(crate) async fn work(
         &self,
         job: &Job,
         parts: usize,
         conductor: &mut impl Conductor,
-    ) -> Result<Vec<(Seen, Curves)>, Lost> {
+    ) -> Result<Worked, Lost> {
         let mut hosts = self.reached.lock().await;
         let count = hosts.len();
         let mut working: Vec<(&mut Host, Vec<u32>)> = hosts
@@ -118,8 +126,9 @@ impl Hosts {
                 host.send(&Order::GoOn).await.map_err(|cause| lost(host, cause))?;
             }
         }
-        let portions = try_join_all(working.iter_mut().map(|(host, _)| end(host))).await?;
-        Ok(together(portions, parts))
+        let ended = try_join_all(working.iter_mut().map(|(host, _)| end(host))).await?;
+        let (portions, doubts): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
+        Ok(Worked { parts: together(portions, parts), doubts: doubts.into_iter().flatten().collect() })
     }
 }
 
@@ -148,11 +157,13 @@ async fn all(
     .map(drop)
 }
 
-async fn end(host: &mut Host) -> Result<(Vec<Portion>, &Host), Lost> {
-    match answer_of(host).await? {
-        Answer::Done(portions) => Ok((portions, host)),
-        _ => Err(lost(host, "it is at another part of the run".to_owned())),
-    }
+/// What it did, and why that deserves less trust.
+async fn end(host: &mut Host) -> Result<((Vec<Portion>, &Host), Option<String>), Lost> {
+    let Answer::Done(portions) = answer_of(host).await? else {
+        return Err(lost(host, "it is at another part of the run".to_owned()));
+    };
+    let doubt = host.compare_clocks_again().await.map_err(|cause| lost(host, cause))?;
+    Ok(((portions, host), doubt))
 }
 
 async fn answer_of(host: &mut Host) -> Result<Answer, Lost> {

@@ -1,7 +1,8 @@
 //! Clients on other machines: agents there carry out their part of a run, and begin and end it together.
 //!
 //! Who measures reaches an agent by ssh, or at a port where it proves that it knows the agent's secret. Both must be
-//! of one version. Before each run clocks are compared; an agent then begins at a moment of its own clock. An agent that does
+//! of one version. Before each run clocks are compared; an agent then begins at a moment of its own clock. After it they
+//! are compared again. An agent that does
 //! not answer any more makes the run invalid, and one that is left alone unmounts, disconnects and waits for the next.
 
 mod agent;
@@ -19,6 +20,6 @@ pub use agent::{serve, serve_stdio};
 pub use secret::Secret;
 
 pub(crate) use host::Access;
-pub(crate) use hosts::{Hosts, Lost};
+pub(crate) use hosts::{Hosts, Lost, Worked};
 pub(crate) use message::Job;
 pub(crate) use server_host::{ServerHost, Watch};

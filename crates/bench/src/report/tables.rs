@@ -220,9 +220,11 @@ pub(super) fn environment(environment: &Environment) -> String {
     add("Kernel", &environment.kernel);
     add("Processor", &format!("{} ({} usable cores)", environment.cpu_model, environment.cores));
     for host in &environment.hosts {
-        let Host { name, kernel, cpu_model, cores, clock_error_ms } = host;
-        let text =
-            format!("{kernel}, {cpu_model} ({cores} usable cores), clock within {clock_error_ms:.2} ms");
+        let Host { name, kernel, cpu_model, cores, clock_error_ms, clock_drift_ms } = host;
+        let text = format!(
+            "{kernel}, {cpu_model} ({cores} usable cores), clock within {clock_error_ms:.2} ms, \
+             moved by {clock_drift_ms:.2} ms within a run"
+        );
         add(&format!("Clients on {name}"), &text);
     }
     if let Some(Host { name, kernel, cpu_model, cores, .. }) = &environment.server_host {

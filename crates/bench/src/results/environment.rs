@@ -56,6 +56,8 @@ pub struct Host {
     pub cores: u32,
     /// By how much its clock may have been another than this machine's, at the worst, in milliseconds.
     pub clock_error_ms: f64,
+    /// By how much its clock moved against this machine's within a run at least, at the worst, in milliseconds.
+    pub clock_drift_ms: f64,
 }
 
 impl Host {

@@ -13,7 +13,7 @@ use super::crew::{self, Crew, Curves, Seen};
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
-use crate::agents::{Hosts, Job, Lost, ServerHost, Watch};
+use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Experiment, Setup, Size};
 use crate::results::{Form, Run};
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
@@ -80,7 +80,7 @@ impl Trial<'_> {
             None => self.work_here(arm, address, number, meters, &mut watch).await?,
             Some(hosts) => self.work_there(hosts, arm, number, &mut watch).await?,
         };
-        for ((seen, _), load) in worked.iter_mut().zip(watch.loads()?) {
+        for ((seen, _), load) in worked.parts.iter_mut().zip(watch.loads()?) {
             seen.tell(load);
         }
         self.stop
@@ -89,8 +89,13 @@ impl Trial<'_> {
                 removed.await.map_err(|error| failed(&error))
             })
             .await?;
-        let parts = self.parts.iter().zip(&worked).filter(|(part, _)| part.measured);
-        parts.map(|(part, worked)| self.run_of_part(part, worked, arm, number, address)).collect()
+        let parts = self.parts.iter().zip(&worked.parts).filter(|(part, _)| part.measured);
+        let run_of_part = |(part, done)| {
+            let mut run = self.run_of_part(part, done, arm, number, address)?;
+            run.doubts.extend_from_slice(&worked.doubts);
+            Ok(run)
+        };
+        parts.map(run_of_part).collect()
     }
 
     fn run_of_part(
@@ -137,7 +142,7 @@ impl Trial<'_> {
         number: Number,
         meters: Option<Arc<Meters>>,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<(Seen, Curves)>, Error> {
+    ) -> Result<Worked, Error> {
         let failed = |error: workload::Error| Error::workload(&self.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup.clients;
         let mounts =
@@ -157,7 +162,7 @@ impl Trial<'_> {
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         let worked = self.stop.or(working).await;
         crew::shut_down(mounts).await;
-        worked
+        worked.map(|parts| Worked { parts, doubts: Vec::new() })
     }
 
     /// By clients of other machines.
@@ -167,7 +172,7 @@ impl Trial<'_> {
         arm: &Arm,
         number: Number,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<(Seen, Curves)>, Error> {
+    ) -> Result<Worked, Error> {
         let job = Job {
             experiment: self.experiment.source.clone(),
             size: self.size,

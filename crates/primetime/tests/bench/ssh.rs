@@ -53,6 +53,11 @@ fn clients_on_machines_of_their_own_send_what_they_send_from_here() {
         assert_eq!((there.operations, run.client_values.len()), (3 * 20 * 5, 3));
         assert_eq!(run.client_hosts, ["node1", "root@node2", "node1"]);
         assert!(here.run_details[0].client_hosts.is_empty());
+        assert!(
+            !run.doubts.iter().any(|doubt| doubt.contains("The clock of")),
+            "there is only one: {:?}",
+            run.doubts
+        );
         assert!(run.start_skew_ms > 0.0, "all cannot have begun in the same nanosecond");
     }
     assert!(is_empty(&place.path("export")), "left on the server");

@@ -33,6 +33,7 @@ pub(crate) fn measure(lab: &Lab, place: &Place, wanted: &Wanted, delay_ms: u32) 
             ("tree.tar".into(), std::fs::read(place.tar()).unwrap()),
         ],
         memory_mb: 1024,
+        disk_mb: None,
         time_limit: Duration::from_secs(7200),
         netem_delay_ms: (delay_ms > 0).then_some(delay_ms),
         env: env.map(|(key, value)| (key.to_owned(), value)).into(),

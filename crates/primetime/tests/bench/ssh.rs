@@ -40,7 +40,11 @@ fn clients_on_machines_of_their_own_send_what_they_send_from_here() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Results::load(&place.path(out).join("results.json")).unwrap()
     };
-    let (here, there) = (measured("here", &[]), measured("there", &["--hosts", "node1,root@node2"]));
+    let (here, there) = (
+        measured("here", &[]),
+        measured("there", &["--hosts", "node1,root@node2", "--server-host", "node2"]),
+    );
+    assert_eq!(there.environment.server_host.as_ref().unwrap().name, "node2");
     let hosts = &there.environment.hosts;
     assert_eq!(hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["node1", "root@node2"]);
     assert!(hosts.iter().all(|host| host.cores > 0 && host.clock_error_ms > 0.0));

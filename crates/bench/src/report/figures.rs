@@ -1,4 +1,4 @@
-//! The rows that the figures are drawn from. `assets/report.js` turns them into pictures.
+//! The rows that the figures are drawn from. `assets/report/*.js` turn them into pictures.
 
 use serde::Serialize;
 
@@ -62,6 +62,7 @@ pub(super) struct Requests {
     pub(super) experiment: String,
     pub(super) delay: String,
     pub(super) version: String,
+    /// Empty where nothing was sent.
     pub(super) operation: String,
     pub(super) count: f64,
     /// All operations together, as it is shown.
@@ -86,6 +87,13 @@ impl Figures {
             requests: plain.iter().flat_map(|cell| requests(cell)).collect(),
             studies: studies(results),
         }
+    }
+
+    /// Whether any experiment has means at several delays, which a line can go through.
+    pub(super) fn has_sweep(&self) -> bool {
+        self.means.iter().any(|mean| {
+            self.means.iter().any(|other| other.experiment == mean.experiment && other.delay != mean.delay)
+        })
     }
 }
 
@@ -155,18 +163,19 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
 
 fn requests(cell: &Cell) -> Vec<Requests> {
     let Some(total) = cell.rpcs_per_operation() else { return Vec::new() };
-    cell.rpcs
-        .iter()
-        .map(|(operation, count)| Requests {
-            experiment: cell.setting.name(),
-            delay: delay(cell.setting.rtt_ms),
-            version: cell.version_name(),
-            operation: operation.clone(),
-            count: *count as f64 / cell.operations as f64,
-            total_shown: per_operation(total),
-            total,
-        })
-        .collect()
+    let row = |operation: &str, count: u64| Requests {
+        experiment: cell.setting.name(),
+        delay: delay(cell.setting.rtt_ms),
+        version: cell.version_name(),
+        operation: operation.to_owned(),
+        count: count as f64 / cell.operations as f64,
+        total_shown: per_operation(total),
+        total,
+    };
+    if cell.rpcs.is_empty() {
+        return vec![row("", 0)];
+    }
+    cell.rpcs.iter().map(|(operation, count)| row(operation, *count)).collect()
 }
 
 #[cfg(test)]
@@ -195,6 +204,18 @@ mod tests {
             .map(|row| row.count)
             .sum();
         assert!((create - 2.0).abs() < 1e-9, "{create}");
+    }
+
+    #[test]
+    fn who_asked_for_nothing_has_a_row_that_says_so() {
+        let mut results = samples::results();
+        for cell in &mut results.cells {
+            cell.rpcs.clear();
+            cell.rpcs_total = 0;
+        }
+        let requests = Figures::of(&results).requests;
+        assert_eq!(requests.len(), results.cells.len());
+        assert!(requests.iter().all(|row| row.operation.is_empty() && row.total_shown == "0"));
     }
 
     #[test]

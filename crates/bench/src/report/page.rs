@@ -9,7 +9,20 @@ use crate::results::{LOCAL, Results, Verdict, client_sentences, version_name};
 use crate::statistics::Outcome;
 
 pub(crate) const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+/// One script in several files, each of which may use what those before it name.
+const SCRIPT: &str = concat!(
+    "(() => {\n\"use strict\";\n\n",
+    include_str!("../../assets/report/data.js"),
+    include_str!("../../assets/report/colours.js"),
+    include_str!("../../assets/report/drawing.js"),
+    include_str!("../../assets/report/saving.js"),
+    include_str!("../../assets/report/ratios.js"),
+    include_str!("../../assets/report/means.js"),
+    include_str!("../../assets/report/requests.js"),
+    include_str!("../../assets/report/studies.js"),
+    include_str!("../../assets/report/page.js"),
+    "})();\n"
+);
 const VEGA: [&str; 3] = [
     include_str!("../../assets/vendor/vega.min.js"),
     include_str!("../../assets/vendor/vega-lite.min.js"),
@@ -33,12 +46,13 @@ const PLACES_MAX: usize = 6;
 pub fn html(results: &Results) -> String {
     let mut page = head(results);
     page.push_str(&verdict(results));
-    page.push_str(&figures(results));
+    let rows = Figures::of(results);
+    page.push_str(&figures(results, &rows));
     page.push_str("<section aria-labelledby=\"why\"><h2 id=\"why\">Every comparison, and why</h2>\n");
     page.push_str(&tables::comparisons(results));
     page.push_str("</section>\n");
     page.push_str(&environment(results));
-    page.push_str(&foot(results));
+    page.push_str(&foot(&rows));
     page
 }
 
@@ -115,7 +129,8 @@ fn conditions(verdict: &Verdict) -> String {
     format!("{sentences}<p class=\"basis\">{}</p>", escape(&basis))
 }
 
-fn figures(results: &Results) -> String {
+/// The figures that have something to show, and the tables of their numbers.
+fn figures(results: &Results, rows: &Figures) -> String {
     let means = details("The same numbers as a table", &tables::means(&results.cells));
     let requests = details("The same numbers as a table", &tables::requests(&results.cells));
     let mut text = figure(
@@ -125,11 +140,16 @@ fn figures(results: &Results) -> String {
          is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within 3 %\u{201d}.",
         "",
     );
+    if rows.means.is_empty() {
+        text.push_str(&studies(results, rows));
+        text.push_str(&numbers(results));
+        return text;
+    }
     text.push_str(&figure(
         "means",
         "What each version reached",
-        "Means of the runs with 95 % intervals (Student\u{2019}s t). Each pair of bars starts at zero and has a scale of its \
-         own.",
+        "Means of the runs with 95 % intervals (Student\u{2019}s t). Each group of bars starts at zero and has a scale of \
+         its own.",
         &means,
     ));
     text.push_str(&figure(
@@ -139,23 +159,45 @@ fn figures(results: &Results) -> String {
          sent for.",
         &requests,
     ));
-    text.push_str(&figure(
-        "sweep",
-        "What delay does",
-        "The same means over the round-trip delay of the network, on logarithmic axes; the band is the 95 % interval.",
-        "",
-    ));
+    if rows.has_sweep() {
+        text.push_str(&figure(
+            "sweep",
+            "What delay does",
+            "The same means over the round-trip delay of the network, on logarithmic axes; the band is the 95 % interval.",
+            "",
+        ));
+    }
+    text.push_str(&studies(results, rows));
+    text
+}
+
+fn studies(results: &Results, rows: &Figures) -> String {
+    if rows.studies.is_empty() {
+        return String::new();
+    }
     let published = tables::published(results);
     let published =
         published.map_or_else(String::new, |table| details("Every published value beside ours", &table));
-    text.push_str(&figure(
+    figure(
         "studies",
         "As the studies drew it",
         "Experiments in the form in which they were published. A diamond is a published value; what was different in its \
          set-up stands in the table.",
         &published,
-    ));
-    text
+    )
+}
+
+/// The tables where no figure goes with them: one for each level of a factor would be too many.
+fn numbers(results: &Results) -> String {
+    if results.cells.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section aria-labelledby=\"numbers\"><h2 id=\"numbers\">What each version reached and asked of the server</h2>\n\
+         {}{}</section>\n",
+        details("Means of all settings as a table", &tables::means(&results.cells)),
+        details("Requests and bytes of all settings as a table", &tables::requests(&results.cells))
+    )
 }
 
 /// A figure that the page's script fills; `after` follows it.
@@ -216,15 +258,15 @@ fn shortened(places: &[String]) -> String {
     }
 }
 
-fn foot(results: &Results) -> String {
+fn foot(rows: &Figures) -> String {
     let mut text = format!(
         "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms; verdicts are corrected over all \
          comparisons (Holm), and \u{201c}same\u{201d} is itself a tested claim: within 3 %. The numbers are in \
          results.json beside this file, from which <code>primetime bench report</code> makes it again.</p>\n\
          <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, Vega-Embed)</summary><pre>{}</pre></details>\
-         </footer>\n</main>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",
+         </footer>\n</main>\n<i class=\"paper\" hidden></i>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",
         escape(LICENCE),
-        script_json(&Figures::of(results))
+        script_json(rows)
     );
     for script in VEGA {
         // The maps that these lines point to are not here, and nothing may be fetched.
@@ -292,6 +334,27 @@ mod tests {
         assert!(!own.contains("http:") && !own.contains("https:"), "an address stands in the page");
         assert!(!page.contains("sourceMappingURL"));
         assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn what_one_would_see_nothing_in_is_left_out() {
+        let sections = |results: &Results| {
+            let page = html(results);
+            ["means", "requests", "sweep", "studies", "numbers"]
+                .map(|name| page.contains(&format!("<h2 id=\"{name}")))
+        };
+        let mut results = samples::results();
+        assert_eq!(sections(&results), [true, true, true, true, false]);
+        results.cells.retain(|cell| cell.setting.rtt_ms < 1.0);
+        assert_eq!(sections(&results), [true, true, false, true, false], "there is one delay");
+        for cell in &mut results.cells {
+            cell.setting.levels.insert("threads".to_owned(), "8".to_owned());
+        }
+        assert_eq!(sections(&results), [false, false, false, true, true], "all have factors");
+        results.experiments.clear();
+        assert_eq!(sections(&results), [false, false, false, false, true], "no study is known");
+        results.cells.clear();
+        assert_eq!(sections(&results), [false; 5], "nothing was measured");
     }
 
     #[test]

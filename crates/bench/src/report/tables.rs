@@ -8,15 +8,16 @@ use crate::text::{bytes, delay, floors, list, measured, number, per_operation, p
 pub(super) fn comparisons(results: &Results) -> String {
     let mut rows = String::new();
     let mut last = String::new();
+    let names = column_names(&results.comparisons);
     for comparison in &results.comparisons {
         let name = comparison.name();
         if name != last {
             rows.push_str(&group_row(results, comparison));
         }
         last = name;
-        rows.push_str(&comparison_row(results, comparison));
+        rows.push_str(&comparison_row(results, comparison, &names));
     }
-    let [baseline, candidate] = column_names(&results.comparisons);
+    let [baseline, candidate] = names;
     table(
         "comparisons",
         "Every comparison: means with 95 % intervals, the ratio, what it means, and why",
@@ -36,15 +37,19 @@ fn group_row(results: &Results, comparison: &Comparison) -> String {
     )
 }
 
-fn comparison_row(results: &Results, comparison: &Comparison) -> String {
+/// Each cell says what it is, for a page that is too narrow for columns.
+fn comparison_row(results: &Results, comparison: &Comparison, names: &[String; 2]) -> String {
     let [left, right] = results.cells_of(comparison).map_or_else(Default::default, |(left, right)| {
         [left, right].map(|cell| escape(&measured(cell.mean, cell.ci95)))
     });
     let word = comparison.verdict.as_str();
     format!(
-        "<tr><th scope=\"row\" class=\"n\">{}</th><td class=\"n\">{left}</td><td class=\"n\">{right}</td>\
-         <td class=\"n\">{}</td><td><span class=\"badge {word}\">{word}</span></td><td class=\"why\">{}</td></tr>\n",
+        "<tr><th scope=\"row\" class=\"n name\">{}</th><td class=\"n\" data-name=\"{}\">{left}</td>\
+         <td class=\"n\" data-name=\"{}\">{right}</td><td class=\"n ratio\" data-name=\"Ratio [95 %]\">{}</td>\
+         <td class=\"verdict-of\"><span class=\"badge {word}\">{word}</span></td><td class=\"why\">{}</td></tr>\n",
         escape(&delay(comparison.rtt_ms)),
+        escape(&names[0]),
+        escape(&names[1]),
         escape(&ratio(comparison.ratio, comparison.ci95)),
         escape(&comparison.reason)
     )

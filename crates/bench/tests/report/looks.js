@@ -131,6 +131,31 @@
     return bars.length > 5 ? thin.map((bar) => bar.getAttribute("aria-label")) : [`only ${bars.length} bars were looked at`];
   }
 
+  // Tables that do not fit into their boxes.
+  function scrolling() {
+    const boxes = [...document.querySelectorAll(".scroll")].filter(isShown);
+    const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth + 1);
+    return boxes.length > 3 ? wide.map((box) => `${box.getAttribute("aria-label")}: ${box.scrollWidth} in ${box.clientWidth}`) : ["there are no tables"];
+  }
+
+  // Tooltips that reach beyond the window.
+  function tooltipsOutside() {
+    const marks = [...document.querySelectorAll(".mark-symbol.role-mark > path, .mark-rect.role-mark > path")];
+    const wrong = [];
+    let looked = 0;
+    for (const mark of marks) {
+      const { left, top, width, height } = mark.getBoundingClientRect();
+      mark.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: left + width / 2, clientY: top + height / 2 }));
+      const tooltip = document.getElementById("vg-tooltip-element");
+      if (!tooltip?.classList.contains("visible")) continue;
+      const box = tooltip.getBoundingClientRect();
+      looked += 1;
+      if (box.left < 0 || box.right > innerWidth) wrong.push(`${tooltip.textContent.slice(0, 40)} from ${box.left} to ${box.right}`);
+      tooltip.classList.remove("visible");
+    }
+    return looked > 50 ? wrong : [`only ${looked} tooltips were looked at`, ...wrong];
+  }
+
   // What a finger does not hit.
   function tooSmall() {
     const wanted = [...document.querySelectorAll("button, select, summary")].filter(isShown);
@@ -142,9 +167,10 @@
   function brokenOnPaper(height) {
     const tall = [...document.querySelectorAll(".drawing")].filter((drawing) => drawing.getBoundingClientRect().height > height);
     const useless = [...document.querySelectorAll("button")].filter(isShown);
-    const tables = [...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1);
-    return [...tall, ...useless, ...tables].map(said);
+    // Browsers leave out backgrounds unless they are asked for them.
+    const bare = [...document.querySelectorAll(".key i")].filter((swatch) => getComputedStyle(swatch).printColorAdjust !== "exact");
+    return [...[...tall, ...useless, ...bare].map(said), ...scrolling()];
   }
 
-  window.looks = { tooWide, cutOff, onEachOther, hardToRead, pale, alike, vanished, tooSmall, brokenOnPaper, contrast };
+  window.looks = { tooWide, cutOff, onEachOther, hardToRead, pale, alike, vanished, scrolling, tooltipsOutside, tooSmall, brokenOnPaper, contrast };
 })();

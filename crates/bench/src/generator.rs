@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::experiment::Workload;
@@ -32,6 +33,7 @@ pub struct Generator {
     directory: PathBuf,
     place: Place,
     file_bytes: u64,
+    runs: AtomicU32,
 }
 
 impl Generator {
@@ -41,7 +43,7 @@ impl Generator {
     /// When it cannot be made.
     pub async fn prepare(directory: &Path, file_bytes: u64) -> Result<Self, Error> {
         let place = Place { directory: String::new(), clients: 1, seed: 1 };
-        let generator = Self { directory: directory.to_owned(), place, file_bytes };
+        let generator = Self { directory: directory.to_owned(), place, file_bytes, runs: AtomicU32::new(0) };
         let mount = generator.mount(true).await?;
         let path = files::shared(&generator.place);
         files::make_large(&mount, &path, generator.place.seed, 0, file_bytes)
@@ -75,7 +77,8 @@ impl Generator {
             witness: mount.clone(),
             client: 0,
             run: 1,
-            block: 0,
+            // Each reads at other places: of the same ones in the same order a cache that is smaller than the file never has any.
+            block: self.runs.fetch_add(1, Ordering::Relaxed),
             gates: vec![gate.clone()],
             stagger: Duration::ZERO,
             meters: None,

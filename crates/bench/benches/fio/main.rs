@@ -1,6 +1,7 @@
 //! The generator of `primetime bench` beside fio, by turns on the same file: `cargo bench -p primetime-bench --bench fio --
-//! [--pairs N] [--seconds S] [--mib N] [--fio OPTION,…] DIR…`. A directory may be one of a disk, of memory, or of a mount. Both
-//! read by one thread, each read when the one before it is there, with cold caches at the start.
+//! [--pairs N] [--seconds S] [--mib N] [--fio OPTION,…] DIR… | --guest`. A directory may be one of a disk, of memory, or of a mount;
+//! with `--guest` they are mounts of a real kernel, in a guest that serves them, too. Both read by one thread, each read when the
+//! one before it is there, with cold caches at the start.
 //!
 //! A rate for each second of processor time is printed beside the rate; on a machine that others use neither is worth much.
 //! Needs fio; nothing is asserted.
@@ -8,6 +9,7 @@
 #![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
 mod fio;
+mod guest;
 mod options;
 
 use std::path::Path;
@@ -56,6 +58,15 @@ fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
+    if options.guest {
+        return match guest::run(&options, ROWS.len()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     for directory in &options.directories {
         let Options { mib, pairs, seconds, .. } = &options;

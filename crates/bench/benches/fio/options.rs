@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 pub(crate) struct Options {
     pub(crate) directories: Vec<PathBuf>,
+    /// Whether the directories are mounts of a guest's kernel.
+    pub(crate) guest: bool,
     pub(crate) pairs: usize,
     pub(crate) seconds: f64,
     pub(crate) mib: u64,
@@ -14,8 +16,14 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn from_arguments() -> Result<Self, String> {
-        let mut options =
-            Self { directories: Vec::new(), pairs: 20, seconds: 0.5, mib: 256, fio: Vec::new() };
+        let mut options = Self {
+            directories: Vec::new(),
+            guest: false,
+            pairs: 20,
+            seconds: 0.5,
+            mib: 256,
+            fio: Vec::new(),
+        };
         // Cargo tells every benchmark that it is one.
         let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
         while let Some(word) = words.next() {
@@ -23,17 +31,22 @@ impl Options {
                 "--pairs" => options.pairs = number(&word, words.next())?,
                 "--seconds" => options.seconds = number(&word, words.next())?,
                 "--mib" => options.mib = number(&word, words.next())?,
+                "--guest" => options.guest = true,
                 "--fio" => {
                     let list = words.next().unwrap_or_default();
-                    options.fio.extend(list.split(',').map(|option| format!("--{option}")));
+                    options.fio.extend(
+                        list.split(',')
+                            .filter(|option| !option.is_empty())
+                            .map(|option| format!("--{option}")),
+                    );
                 }
                 _ if word.starts_with('-') => return Err(format!("there is no option {word}")),
                 _ => options.directories.push(PathBuf::from(word)),
             }
         }
-        if options.directories.is_empty() {
+        if options.directories.is_empty() != options.guest {
             return Err(
-                "name a directory to make a file in: cargo bench -p primetime-bench --bench fio -- DIR"
+                "name a directory to make a file in, or say --guest: cargo bench -p primetime-bench --bench fio -- DIR"
                     .to_owned(),
             );
         }

@@ -161,8 +161,9 @@ fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         lines.by_ref().find(|line| line.as_ref().unwrap().contains(step)).unwrap().unwrap();
         kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(2));
-        assert!(lines.last().unwrap().unwrap().contains("stopped before the end"));
-        assert!(is_empty(&place.path("temporary")) && !place.path("out").exists());
+        let said: Vec<String> = lines.map(Result::unwrap).collect();
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{said:#?}");
+        assert!(said.last().unwrap().contains("stopped before the end"), "{said:#?}");
+        assert!(is_empty(&place.path("temporary")) && !place.path("out").exists(), "{said:#?}");
     }
 }

@@ -1,12 +1,11 @@
 //! Creates new files, each thread in a directory of its own: open, write, close; or, empty, in one request.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
 use super::passes::Passes;
-use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files};
+use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files, time};
 
 /// A new directory for each thread of each client.
 pub(super) async fn prepare_run(
@@ -50,7 +49,7 @@ pub(super) async fn run(
             file.write(0, data.clone()).await?;
             file.close().await?;
         }
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, file_bytes);
         consume_budget().await;
     }

@@ -2,11 +2,10 @@
 //! them out, and a file that was begun is finished, so that the price of its first round is shared by all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, File, Pattern, Station, files};
+use super::{Access, Curve, Error, File, Pattern, Station, files, time};
 
 /// The files of a client in the order in which they are taken.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ pub(super) async fn run(
 ) -> Result<Curve, Error> {
     let (start, limit) = station.begin(seconds).await;
     let mut curve = station.curve(start);
-    while !limit.is_over(Instant::now()) {
+    while !limit.is_over(time::now()) {
         let Some(file) = files.take() else { break };
         let path = files::small(&station.place, station.client, file);
         let pattern = files::small_pattern(&station.place, station.client, file);
@@ -46,7 +45,7 @@ pub(super) async fn run(
                 let file = station.mount.open(&path, Access::Read).await?;
                 round(&file, pattern, file_bytes).await?;
                 file.close().await?;
-                curve.complete(Instant::now(), file_bytes);
+                curve.complete(time::now(), file_bytes);
                 curve.read(file_bytes);
                 consume_budget().await;
             }
@@ -55,14 +54,14 @@ pub(super) async fn run(
             for done in 1..=rounds {
                 round(&file, pattern, file_bytes).await?;
                 if done < rounds {
-                    curve.complete(Instant::now(), file_bytes);
+                    curve.complete(time::now(), file_bytes);
                     curve.read(file_bytes);
                 }
                 consume_budget().await;
             }
             // The last round ends with the close, so that all of the file's price is inside its rounds.
             file.close().await?;
-            curve.complete(Instant::now(), file_bytes);
+            curve.complete(time::now(), file_bytes);
             curve.read(file_bytes);
         }
     }

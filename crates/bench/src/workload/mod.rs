@@ -21,6 +21,7 @@ mod sequential_write;
 mod small_file_read;
 mod source_tree;
 pub(crate) mod threads;
+mod time;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -223,6 +224,7 @@ pub(crate) async fn remove_run(
 /// Runs all threads of one client; gives their curves for each part. Each waits at the gate when it is ready and when
 /// it has finished.
 pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<Curve>>, Error> {
+    time::settle();
     if let Workload::Composed(workload) = workload {
         return Box::pin(composed::run(workload, station)).await;
     }

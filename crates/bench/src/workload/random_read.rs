@@ -1,11 +1,9 @@
 //! Reads aligned pieces at random places of one large file, with a cold cache at the start. All clients read the same
 //! one.
 
-use std::time::Instant;
-
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Station, files};
+use super::{Access, Curve, Error, Station, files, time};
 
 pub(super) async fn run(
     station: &Station,
@@ -27,7 +25,7 @@ pub(super) async fn run(
         let offset = files::piece(&mut random, file_bytes, io_bytes);
         let data = file.read(offset, io_bytes as usize).await?;
         files::check(pattern, &file, offset, &data, io_bytes)?;
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, io_bytes);
         curve.read(io_bytes);
         consume_budget().await;

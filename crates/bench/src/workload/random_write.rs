@@ -1,10 +1,8 @@
 //! Writes aligned pieces in place at random places of one large file. Each client has its own.
 
-use std::time::Instant;
-
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Station, files};
+use super::{Access, Curve, Error, Station, files, time};
 
 pub(super) async fn run(
     station: &Station,
@@ -25,7 +23,7 @@ pub(super) async fn run(
     while !limit.is_over(now) {
         let offset = files::piece(&mut random, file_bytes, io_bytes);
         file.write(offset, pattern.bytes(offset, io_bytes as usize)).await?;
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, io_bytes);
         last = Some(offset);
         consume_budget().await;

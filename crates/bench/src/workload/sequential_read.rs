@@ -1,10 +1,8 @@
 //! Scans one large file from its beginning, again and again, with a cold cache each time. All clients scan the same one.
 
-use std::time::Instant;
-
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Station, files};
+use super::{Access, Curve, Error, Station, files, time};
 
 pub(super) async fn run(
     station: &Station,
@@ -30,7 +28,7 @@ pub(super) async fn run(
         let data = file.read(offset, length as usize).await?;
         files::check(pattern, &file, offset, &data, length)?;
         offset += length;
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, length);
         curve.read(length);
         consume_budget().await;

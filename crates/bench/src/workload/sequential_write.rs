@@ -1,10 +1,8 @@
 //! Writes one large file from its beginning, starting over at its end. Each client has its own.
 
-use std::time::Instant;
-
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Station, files};
+use super::{Access, Curve, Error, Station, files, time};
 
 pub(super) async fn run(
     station: &Station,
@@ -24,7 +22,7 @@ pub(super) async fn run(
     while !limit.is_over(now) {
         let length = io_bytes.min(file_bytes - offset);
         file.write(offset, pattern.bytes(offset, length as usize)).await?;
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, length);
         last = Some((offset, length));
         offset = if offset + length >= file_bytes { 0 } else { offset + length };

@@ -1,12 +1,11 @@
 //! Opens, reads and closes whole small files, again and again, in random order. Each client has its own.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
-use super::{Access, Curve, Error, Station, files};
+use super::{Access, Curve, Error, Station, files, time};
 
 /// Reads every file once, with as many threads as the workload has.
 pub(super) async fn warm(
@@ -43,7 +42,7 @@ pub(super) async fn run(
     let mut now = start;
     while !limit.is_over(now) {
         read(station, random.below(files), file_bytes).await?;
-        now = Instant::now();
+        now = time::now();
         curve.complete(now, file_bytes);
         curve.read(file_bytes);
         consume_budget().await;

@@ -3,13 +3,12 @@
 
 use std::io::Cursor;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::task::coop::consume_budget;
 
 use super::composed::draw;
-use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files};
+use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files, time};
 use crate::experiment::Way;
 use crate::experiment::composed::FileSize;
 use crate::seeded::Seeded;
@@ -111,17 +110,17 @@ pub(super) async fn run(station: &Station, tree: &Tree, way: Way) -> Result<Vec<
             (0, Way::Calls) => extract(station, tree, &mut curve).await?,
             (0, Way::Batch) => {
                 let items = station.mount.extract_tar(Cursor::new(archive.clone()), &tree.root).await?;
-                curve.complete_together(Instant::now(), items);
+                curve.complete_together(time::now(), items);
             }
             (1, Way::Calls) => find(&station.mount, &tree.root, &mut curve).await?,
             (1, Way::Batch) => {
                 let items = station.mount.list_tree(&tree.root).await?;
-                curve.complete_together(Instant::now(), items);
+                curve.complete_together(time::now(), items);
             }
             (_, Way::Calls) => remove(&station.mount, &tree.root, &mut curve).await?,
             (_, Way::Batch) => {
                 let items = station.mount.remove_tree(&tree.root).await?;
-                curve.complete_together(Instant::now(), items);
+                curve.complete_together(time::now(), items);
             }
         }
         station.finish_part(part).await;
@@ -138,7 +137,7 @@ async fn extract(station: &Station, tree: &Tree, curve: &mut Curve) -> Result<()
     mount.make_directory(&tree.root).await?;
     for number in 0..tree.directories {
         mount.make_directory(&format!("{}/{}", tree.root, Tree::directory(number))).await?;
-        curve.complete(Instant::now(), 0);
+        curve.complete(time::now(), 0);
     }
     for number in 0..tree.files {
         let content = tree.content(number);
@@ -146,7 +145,7 @@ async fn extract(station: &Station, tree: &Tree, curve: &mut Curve) -> Result<()
         let file = mount.open(&format!("{}/{}", tree.root, tree.file(number)), Access::Create).await?;
         file.write(0, content).await?;
         file.close().await?;
-        curve.complete(Instant::now(), bytes);
+        curve.complete(time::now(), bytes);
         consume_budget().await;
     }
     Ok(())
@@ -156,7 +155,7 @@ async fn find(mount: &Mount, root: &str, curve: &mut Curve) -> Result<(), Error>
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
         for (name, is_directory) in mount.list(&directory).await?.unwrap_or_default() {
-            curve.complete(Instant::now(), 0);
+            curve.complete(time::now(), 0);
             if is_directory {
                 directories.push(format!("{directory}/{name}"));
             }
@@ -177,13 +176,13 @@ async fn remove(mount: &Mount, root: &str, curve: &mut Curve) -> Result<(), Erro
                 continue;
             }
             mount.delete(&path).await?;
-            curve.complete(Instant::now(), 0);
+            curve.complete(time::now(), 0);
             consume_budget().await;
         }
     }
     for directory in found.iter().rev() {
         mount.remove_directory(directory).await?;
-        curve.complete(Instant::now(), 0);
+        curve.complete(time::now(), 0);
     }
     Ok(())
 }

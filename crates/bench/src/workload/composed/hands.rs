@@ -1,13 +1,11 @@
 //! What one thread of a composed workload has in its hands, and the carrying out of one step after the other.
 
-use std::time::Instant;
-
 use super::set::{Entry, Sets, Wanted};
 use super::steps;
 use crate::experiment::Composed;
 use crate::experiment::composed::{Line, Phase, Step};
 use crate::seeded::Seeded;
-use crate::workload::{Curve, Error, File, Pattern, Station};
+use crate::workload::{Curve, Error, File, Pattern, Station, time};
 
 /// What became of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,10 +80,10 @@ impl<'a> Hands<'a> {
         step: &'a Step,
         curve: &mut Curve,
     ) -> Result<Done, Error> {
-        let begun = Instant::now();
+        let begun = time::now();
         let done = steps::carry_out(self, step).await?;
         if let Done::Bytes(bytes) = done {
-            let now = Instant::now();
+            let now = time::now();
             if matches!(step, Step::ReadWhole | Step::ReadAt { .. }) {
                 curve.read(bytes);
             }

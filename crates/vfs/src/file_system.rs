@@ -207,6 +207,15 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Attributes of `node`. Needs no permission.
     fn attributes(&self, node: &Self::Node) -> impl Future<Output = Result<Attributes>> + Send;
 
+    /// As [`attributes`](Self::attributes), for who can do without: `None` where a change of the data is under way and a look into
+    /// the middle of it would cost those who make it.
+    fn settled_attributes(
+        &self,
+        node: &Self::Node,
+    ) -> impl Future<Output = Result<Option<Attributes>>> + Send {
+        async { self.attributes(node).await.map(Some) }
+    }
+
     /// Sets attributes and returns the new ones. A `size` is applied first. The whole call fails or succeeds,
     /// but for I/O errors.
     fn set_attributes(

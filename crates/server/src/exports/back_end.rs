@@ -108,6 +108,13 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         }
     }
 
+    async fn settled_attributes(&self, node: &Self::Node) -> Result<Option<Attributes>> {
+        match (self, node) {
+            (Self::Own(fs), Node::Own(node)) => fs.settled_attributes(node).await,
+            _ => self.attributes(node).await.map(Some),
+        }
+    }
+
     async fn set_attributes(
         &self,
         who: &Identity,

@@ -6,7 +6,7 @@ use xdr::Encoder;
 
 use super::context::Context;
 use super::object::Object;
-use super::{attributes, status, transfer};
+use super::{status, transfer};
 use crate::conflicts::Conflicts;
 
 pub(super) async fn run<F: FileSystem, C: Conflicts>(
@@ -32,7 +32,7 @@ async fn answer<F: FileSystem, C: Conflicts>(
     let file = context.object(&arguments.file).await?;
     let conflict = context.before_read(&file).await;
     // Taken before the data: were they newer, a client would keep old data as valid for them.
-    *known = Some(attributes::to_wire(&file.attributes().await?));
+    *known = file.settled().await?;
     conflict?;
     read_into(&file, arguments, *known, reply).await
 }

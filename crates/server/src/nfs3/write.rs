@@ -1,7 +1,7 @@
 //! WRITE (RFC 1813 §3.3.7).
 
 use bytes::Bytes;
-use proto::nfs3::{StableHow, Status, WriteArgs, WriteFail, WriteOk, WriteVerifier};
+use proto::nfs3::{StableHow, Status, WccData, WriteArgs, WriteFail, WriteOk, WriteVerifier};
 use vfs::{FileSystem, Stability, Written};
 
 use super::context::{Context, Outcome, bare};
@@ -21,7 +21,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     let verifier = WriteVerifier(file.fs().write_verifier());
     match write(context, &file, arguments).await {
         Ok(written) => Ok(WriteOk {
-            file: file.around(before).await,
+            file: WccData { before, after: file.settled().await.unwrap_or_default() },
             count: u32::try_from(written.count).expect("a back end writes at most what was given"),
             committed: match written.stability {
                 Stability::Unstable => StableHow::Unstable,

@@ -26,6 +26,15 @@ impl Export {
         Ok(self.attributes_of(object, &stat))
     }
 
+    /// `None` where the look would make a change under way renew the times at its end.
+    pub(super) fn settled_attributes(&self, object: &Arc<Object>) -> Result<Option<Attributes>> {
+        let fd = self.path(object)?;
+        let stat = stat::stat(fd.as_fd())?;
+        // After the look: a change that has ended by now has its data in.
+        let is_settled = self.changes.is_counted() || !object.writing.is_under_way();
+        Ok(is_settled.then(|| self.attributes_of(object, &stat)))
+    }
+
     pub(super) async fn set_attributes(
         self: &Arc<Self>,
         who: &Identity,

@@ -190,6 +190,10 @@ impl FileSystem for Local {
         self.export.attributes(&node.0)
     }
 
+    async fn settled_attributes(&self, node: &Node) -> Result<Option<Attributes>> {
+        self.export.settled_attributes(&node.0)
+    }
+
     async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
         self.export.set_attributes(who, &node.0, set).await
     }

@@ -33,6 +33,11 @@ impl Writing {
         }
     }
 
+    /// True while a change is. To be asked after a look, as with [`Writing::note_look`].
+    pub(super) fn is_under_way(&self) -> bool {
+        self.0.load(SeqCst) != 0
+    }
+
     fn begin(&self) {
         self.0.fetch_add(1, SeqCst);
     }
@@ -150,6 +155,19 @@ mod tests {
         assert!(middle < after, "{middle} {after}");
         assert_eq!(scene.look().unwrap(), after, "the same without a change");
         assert_eq!(scene.file.0.writing.0.load(SeqCst), 0);
+        restore_thread_identity().unwrap();
+    }
+
+    #[test]
+    fn who_can_do_without_does_not_look_into_the_middle_of_a_change() {
+        let scene = Scene::new();
+        let settled = || scene.local.export.settled_attributes(&scene.file.0);
+        let (seen, state) = scene.change_data(|| Ok((settled()?, scene.file.0.writing.0.load(SeqCst))));
+        match scene.local.export.changes.is_counted() {
+            false => assert_eq!((seen, state), (None, 1), "one change under way, and nobody has looked"),
+            true => assert!(seen.is_some(), "a look costs nothing"),
+        }
+        assert_eq!(settled().unwrap().map(|seen| seen.change), Some(scene.look().unwrap()));
         restore_thread_identity().unwrap();
     }
 

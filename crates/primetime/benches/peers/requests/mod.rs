@@ -62,6 +62,16 @@ struct Prepared {
     /// The name of a new file, of [`NAME_BYTES`].
     name_at: Option<usize>,
     next_offset: u64,
+    next_number: u32,
+}
+
+/// Of a transaction id, the lowest: which lane it is of. What is above differs from request to request: one with an id that the
+/// server has seen is a retry to it, which it answers without carrying it out.
+const LANE_BITS: u32 = 10;
+
+/// The lane of a reply that begins so.
+fn lane_of(reply: &[u8]) -> usize {
+    (word(reply, 0) & ((1 << LANE_BITS) - 1)) as usize
 }
 
 /// Of a new file's name: digits.
@@ -70,14 +80,16 @@ static NEXT_FILE: AtomicU64 = AtomicU64::new(0);
 
 impl Prepared {
     fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, offset: None, name_at: None, next_offset: 0 }
+        Self { bytes, offset: None, name_at: None, next_offset: 0, next_number: 0 }
     }
 
     /// Appends the next request; returns where it begins.
     fn append(&mut self, lane: usize, to: &mut Vec<u8>) -> usize {
         let start = to.len();
         to.extend_from_slice(&self.bytes);
-        to[start + 4..start + 8].copy_from_slice(&(lane as u32).to_be_bytes());
+        let transaction = self.next_number << LANE_BITS | lane as u32;
+        self.next_number = self.next_number.wrapping_add(1);
+        to[start + 4..start + 8].copy_from_slice(&transaction.to_be_bytes());
         if let Some((at, bytes)) = self.offset {
             to[start + at..][..8].copy_from_slice(&self.next_offset.to_be_bytes());
             self.next_offset = (self.next_offset + u64::from(bytes)) % u64::from(crate::target::FILE_BYTES);

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 
 use super::wire::{MOUNT, NFS, call, connect, exchange, word};
-use super::{Ask, NAME_BYTES, Prepared, Requests};
+use super::{Ask, NAME_BYTES, Prepared, Requests, lane_of};
 use crate::target::{READ_FILE, Target, WRITTEN_FILE};
 
 #[derive(Clone)]
@@ -103,7 +103,7 @@ impl Requests for V3 {
     fn lane_of(&self, reply: &[u8]) -> usize {
         // xid, REPLY, accepted, verifier (two words), SUCCESS, then the status.
         assert_eq!(word(reply, 6), 0, "status of the reply");
-        word(reply, 0) as usize
+        lane_of(reply)
     }
     fn reply_bytes_min(&self) -> usize {
         self.ask.reply_bytes_min()

@@ -6,7 +6,7 @@ use xdr::Encoder;
 
 use super::session::{Session, compound, destroy, sequence};
 use super::wire::{NFS, call, connect, word};
-use super::{Ask, NAME_BYTES, Prepared, Requests};
+use super::{Ask, NAME_BYTES, Prepared, Requests, lane_of};
 use crate::target::{READ_FILE, Target, WRITTEN_FILE};
 
 const PUTFH: u32 = 22;
@@ -172,7 +172,7 @@ impl Requests for V4 {
 
     fn lane_of(&self, reply: &[u8]) -> usize {
         assert_eq!(word(reply, 6), 0, "status of the COMPOUND");
-        word(reply, 0) as usize
+        lane_of(reply)
     }
     fn reply_bytes_min(&self) -> usize {
         self.ask.reply_bytes_min()

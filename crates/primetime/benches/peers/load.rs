@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::process::Process;
 use crate::requests::Requests;
 
 pub struct Load {
@@ -15,17 +16,29 @@ pub struct Load {
 pub struct Outcome {
     replies: u64,
     seconds: f64,
+    /// Of the server's processor, where it can be told.
+    processor_seconds: Option<f64>,
 }
 
 impl Outcome {
+    /// What a request takes of the server's processor, in microseconds.
+    pub fn processor_us(&self) -> Option<f64> {
+        self.processor_seconds.map(|seconds| seconds * 1e6 / self.replies.max(1) as f64)
+    }
+
     pub fn per_second(&self) -> f64 {
         self.replies as f64 / self.seconds
     }
 }
 
 impl Load {
-    /// Counts the replies of `duration`, after a short warm-up.
-    pub fn run<R: Requests>(&self, duration: Duration, make: impl Fn() -> R) -> Outcome {
+    /// Counts the replies of `duration`, after a short warm-up, and what they take of `server`.
+    pub fn run<R: Requests>(
+        &self,
+        duration: Duration,
+        server: Option<Process>,
+        make: impl Fn() -> R,
+    ) -> Outcome {
         let pipelines: Vec<_> = (0..self.connections).map(|_| Pipeline { requests: make() }).collect();
         let (stop, replies) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
@@ -34,9 +47,12 @@ impl Load {
                 scope.spawn(move || pipeline.drive(in_flight, stop, replies));
             }
             thread::sleep(Duration::from_millis(300));
-            let (before, start) = (replies.load(Ordering::Relaxed), Instant::now());
+            let processor_seconds = || server.map(Process::processor_seconds);
+            let (before, start, used) =
+                (replies.load(Ordering::Relaxed), Instant::now(), processor_seconds());
             thread::sleep(duration);
             let outcome = Outcome {
+                processor_seconds: processor_seconds().zip(used).map(|(now, before)| now - before),
                 replies: replies.load(Ordering::Relaxed) - before,
                 seconds: start.elapsed().as_secs_f64(),
             };

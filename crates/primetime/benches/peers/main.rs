@@ -14,9 +14,9 @@
 mod foreign;
 mod limits;
 mod load;
-mod memory;
 mod options;
 mod ours;
+mod process;
 mod requests;
 mod rows;
 mod table;
@@ -30,7 +30,8 @@ use netlab::guest::Lab;
 
 use options::Options;
 use ours::Ours;
-use rows::{ROWS, Row};
+use process::Process;
+use rows::{ROWS, Rate, Row};
 use table::Table;
 use target::Target;
 
@@ -57,10 +58,14 @@ fn main() {
 /// Runs in the network of the lab, if there is one.
 fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) {
     let ours = Ours::start();
-    let idle = memory::all(&ours, ganesha);
     let mut targets = vec![ours.target()];
-    targets.extend(ganesha.map(|server| Target::foreign("NFS-Ganesha", server.place())));
-    targets.extend(knfsd.map(|server| Target::foreign("knfsd in a guest", server.place())));
+    targets.extend(
+        ganesha.map(|server| Target::foreign("NFS-Ganesha", server.place(), Process::of_ganesha(server))),
+    );
+    targets.extend(knfsd.map(|server| Target::foreign("knfsd in a guest", server.place(), None)));
+    let resident_bytes =
+        || targets.iter().map(|target| target.process.map(Process::resident_bytes)).collect();
+    let idle: Vec<Option<u64>> = resident_bytes();
     targets.iter().for_each(Target::prepare);
     let (rounds, duration) = (options.rounds, options.duration);
     println!(
@@ -71,16 +76,19 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) 
     for row in ROWS.iter().filter(|row| options.wants(row.name)) {
         table.print(row, &measure_row(row, options, &targets, &ours));
     }
+    table.print_processor();
     println!("\n| resident memory | idle | after |\n|---|---|---|");
-    for ((name, idle), (_, after)) in idle.iter().zip(memory::all(&ours, ganesha)) {
-        println!("| {name} | {:.1} MB | {:.1} MB |", *idle as f64 / 1e6, after as f64 / 1e6);
+    for ((target, idle), after) in targets.iter().zip(idle).zip(resident_bytes()) {
+        if let Some((idle, after)) = idle.zip(after) {
+            println!("| {} | {:.1} MB | {:.1} MB |", target.name, idle as f64 / 1e6, after as f64 / 1e6);
+        }
     }
 }
 
 /// What was measured, round by round: of each target both versions, and of each limit.
 #[derive(Default)]
 pub struct Measured {
-    pub targets: Vec<[Vec<f64>; 2]>,
+    pub targets: Vec<[Vec<Rate>; 2]>,
     pub limits: Vec<Vec<f64>>,
 }
 

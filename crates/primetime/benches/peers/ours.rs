@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
+use crate::process;
 use crate::target::Target;
 
 #[path = "../../tests/support/ready.rs"]
@@ -37,10 +38,6 @@ impl Ours {
         self.asynchronous.target()
     }
 
-    pub fn process_id(&self) -> u32 {
-        self.synced.child.id()
-    }
-
     /// A directory of the same file system.
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -67,7 +64,13 @@ impl Process {
     }
 
     fn target(&self) -> Target {
-        Target { name: "primetime", address: self.address, mount_address: self.address, paths: ["/", "/"] }
+        Target {
+            name: "primetime",
+            address: self.address,
+            mount_address: self.address,
+            paths: ["/", "/"],
+            process: Some(process::Process(self.child.id())),
+        }
     }
 }
 

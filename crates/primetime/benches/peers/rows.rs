@@ -8,6 +8,7 @@ use crate::requests::{Ask, V3, V4};
 use crate::target::Target;
 
 pub const KIB_4: u32 = 4 << 10;
+pub const KIB_64: u32 = 64 << 10;
 pub const MIB: u32 = 1 << 20;
 
 pub struct Row {
@@ -30,8 +31,21 @@ pub enum Durability {
     OursSynced,
 }
 
+/// What a run gave.
+#[derive(Clone, Copy)]
+pub struct Rate {
+    /// Requests, or MB of those that carry that much.
+    pub per_second: f64,
+    /// What a request took of the server's processor, in microseconds, where it can be told.
+    pub processor_us: Option<f64>,
+}
+
 const fn row(name: &'static str, ask: Ask, load: (usize, usize), limits: &'static [Limit]) -> Row {
     Row { name, ask, connections: load.0, in_flight: load.1, durability: Durability::Any, limits }
+}
+
+const fn unstable(bytes: u32) -> Ask {
+    Ask::Write { bytes, stable: false }
 }
 
 const MANY: (usize, usize) = (5, 16);
@@ -46,8 +60,9 @@ pub const ROWS: &[Row] = &[
     row("read4k", Ask::Read { bytes: KIB_4 }, MANY, &[Limit::Echo]),
     row("read4k-one", Ask::Read { bytes: KIB_4 }, ONE, &[Limit::Echo]),
     row("read1m", Ask::Read { bytes: MIB }, STREAM, STREAMS),
-    row("write1m", Ask::Write { bytes: MIB }, STREAM, &[Limit::MemoryStream]),
-    row("write4k", Ask::Write { bytes: KIB_4 }, MANY, &[Limit::Echo]),
+    row("write1m", unstable(MIB), STREAM, &[Limit::MemoryStream, Limit::StreamToFile]),
+    row("write4k", unstable(KIB_4), MANY, &[Limit::Echo]),
+    row("write64k-stable", Ask::Write { bytes: KIB_64, stable: true }, ONE, &[Limit::LocalWriteSync]),
     Row { durability: Durability::None, ..row("create", Ask::Create, MANY, &[Limit::LocalCreate]) },
     Row {
         durability: Durability::OursSynced,
@@ -56,27 +71,25 @@ pub const ROWS: &[Row] = &[
 ];
 
 impl Row {
-    /// Requests a second, or MB a second of those that carry that much.
-    pub fn run(&self, target: &Target, version: usize, round: usize, duration: Duration) -> f64 {
+    /// Measures a server with one version.
+    pub fn run(&self, target: &Target, version: usize, round: usize, duration: Duration) -> Rate {
         let load = Load { connections: self.connections, in_flight: self.in_flight };
         let folder = target.folder_for(self, version, round);
         let outcome = if version == 0 {
             let requests = V3::new(target, folder.as_deref(), self.ask);
-            load.run(duration, || requests.clone())
+            load.run(duration, target.process, || requests.clone())
         } else {
             let requests = V4::new(target, folder.as_deref(), self.ask);
-            load.run(duration, || requests.clone())
+            load.run(duration, target.process, || requests.clone())
         };
-        match self.megabytes_each() {
-            Some(megabytes) => outcome.per_second() * megabytes,
-            None => outcome.per_second(),
-        }
+        let per_second = outcome.per_second() * self.megabytes_each().unwrap_or(1.0);
+        Rate { per_second, processor_us: outcome.processor_us() }
     }
 
     /// Where throughput is what counts.
     pub fn megabytes_each(&self) -> Option<f64> {
         match self.ask {
-            Ask::Read { bytes } | Ask::Write { bytes } if bytes >= MIB => Some(f64::from(bytes) / 1e6),
+            Ask::Read { bytes } | Ask::Write { bytes, .. } if bytes >= MIB => Some(f64::from(bytes) / 1e6),
             _ => None,
         }
     }

@@ -3,13 +3,15 @@
 use bench::statistics::{LogRatio, paired_ratio};
 
 use crate::Measured;
-use crate::rows::{Durability, Row};
+use crate::rows::{Durability, Rate, Row};
 use crate::target::Target;
 
 const VERSIONS: [&str; 2] = ["3", "4.1"];
 
 pub struct Table {
     others: Vec<&'static str>,
+    /// What requests took of the servers' processors, to be printed at the end.
+    processor: Vec<String>,
 }
 
 impl Table {
@@ -19,17 +21,29 @@ impl Table {
         let columns: String = others.iter().map(|name| format!(" {name} | ours ÷ it |")).collect();
         println!("| row | version | primetime |{columns} limits, and ours ÷ them |");
         println!("|---|---|---|{}---|", "---|---|".repeat(others.len()));
-        Self { others }
+        Self { others, processor: Vec::new() }
+    }
+
+    /// Prints what a request takes of each server's processor, in user space and in the kernel.
+    pub fn print_processor(&self) {
+        let columns: String = self.others.iter().map(|name| format!(" {name} |")).collect();
+        println!(
+            "\n| a request takes | version | primetime |{columns}\n|---|---|---|{}",
+            "---|".repeat(self.others.len())
+        );
+        self.processor.iter().for_each(|line| println!("{line}"));
     }
 
     pub fn print(&mut self, row: &Row, measured: &Measured) {
         let unit = if row.megabytes_each().is_some() { "MB/s" } else { "/s" };
         let title = format!("{} {}×{}", row.name, row.connections, row.in_flight);
         for (version, name) in VERSIONS.into_iter().enumerate() {
-            let ours = &measured.targets[0][version];
+            let runs = || measured.targets.iter().map(|target| &target[version][..]);
+            self.processor.push(format!("| {title} | {name} |{}", runs().map(processor).collect::<String>()));
+            let ours = &per_second(&measured.targets[0][version]);
             let mut line = format!("| {title} | {name} | {} {unit} |", rate(ours));
-            for place in 1..=self.others.len() {
-                let other = &measured.targets[place][version];
+            for other in runs().skip(1) {
+                let other = &per_second(other);
                 let note = if row.durability == Durability::OursSynced { " not synced" } else { "" };
                 line += &format!(" {} {unit}{note} | {} |", rate(other), ratio(other, ours));
             }
@@ -41,10 +55,23 @@ impl Table {
                 .collect();
             println!("{line} {} |", limits.join("; "));
         }
-        let [v3, v4] = &measured.targets[0];
+        let [v3, v4] = &measured.targets[0].each_ref().map(|runs| per_second(runs));
         let empty = " |".repeat(2 * self.others.len());
         println!("| | 4.1 ÷ 3 | {} |{empty} |", ratio(v3, v4));
     }
+}
+
+fn per_second(runs: &[Rate]) -> Vec<f64> {
+    runs.iter().map(|run| run.per_second).collect()
+}
+
+/// The mean of the runs, where the server's process can be seen.
+fn processor(runs: &[Rate]) -> String {
+    let all: Option<Vec<f64>> = runs.iter().map(|run| run.processor_us).collect();
+    all.map_or_else(
+        || " – |".to_owned(),
+        |all| format!(" {:.1} µs |", all.iter().sum::<f64>() / all.len() as f64),
+    )
 }
 
 fn rate(rates: &[f64]) -> String {

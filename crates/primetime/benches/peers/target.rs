@@ -7,6 +7,7 @@ use client::{Client, OpenOptions, Options, Url, Version};
 
 use crate::foreign::Place;
 use crate::ours::Ours;
+use crate::process::Process;
 use crate::requests::Ask;
 use crate::rows::{Durability, MIB, Row};
 
@@ -23,15 +24,18 @@ pub struct Target {
     pub mount_address: SocketAddr,
     /// What MOUNT calls the export, and what NFSv4 does.
     pub paths: [&'static str; 2],
+    /// Where it runs on this machine as a process.
+    pub process: Option<Process>,
 }
 
 impl Target {
-    pub fn foreign(name: &'static str, place: Place) -> Self {
+    pub fn foreign(name: &'static str, place: Place, process: Option<Process>) -> Self {
         Self {
             name,
             address: SocketAddr::new(place.host, place.port),
             mount_address: SocketAddr::new(place.host, place.mount_port),
             paths: [place.path; 2],
+            process,
         }
     }
 

@@ -19,7 +19,7 @@ pub fn per_second(load: &Load, directory: &Path, duration: Duration) -> f64 {
         for _ in 0..load.connections {
             scope.spawn(|| answer(listener.accept().expect("accept").0, directory));
         }
-        load.run(duration, || Echo { address }).per_second()
+        load.run(duration, None, || Echo { address }).per_second()
     })
 }
 

@@ -1,8 +1,12 @@
 //! The local file system.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use crate::rows::KIB_64;
+use crate::target::FILE_BYTES;
 
 pub fn creates_per_second(directory: &Path, synced: bool, duration: Duration) -> f64 {
     let (start, mut files) = (Instant::now(), 0u32);
@@ -15,4 +19,19 @@ pub fn creates_per_second(directory: &Path, synced: bool, duration: Duration) ->
         files += 1;
     }
     f64::from(files) / start.elapsed().as_secs_f64()
+}
+
+pub fn synced_writes_per_second(directory: &Path, duration: Duration) -> f64 {
+    let path = directory.join("file");
+    fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
+    let o_sync = rustix::fs::OFlags::SYNC.bits() as i32;
+    let file = OpenOptions::new().write(true).custom_flags(o_sync).open(path).expect("file");
+    let block = vec![2; KIB_64 as usize];
+    let (start, mut writes) = (Instant::now(), 0u64);
+    while start.elapsed() < duration {
+        let offset = writes * u64::from(KIB_64) % u64::from(FILE_BYTES);
+        file.write_all_at(&block, offset).expect("written");
+        writes += 1;
+    }
+    writes as f64 / start.elapsed().as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! One TCP stream over loopback between two threads, from memory and from a file in the page cache, in MB/s.
+//! One TCP stream over loopback between two threads, from memory, from a file in the page cache and into one, in MB/s.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 /// One block of memory, sent again and again.
 pub fn of_memory(duration: Duration) -> f64 {
-    megabytes_per_second(duration, |_| {})
+    megabytes_per_second(duration, |_| {}, |_| {})
 }
 
 /// One block after the other of a file as large as that of the servers is read before it is sent.
@@ -23,13 +23,31 @@ pub fn of_file(directory: &Path, duration: Duration) -> f64 {
     fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
     let file = File::open(path).expect("file");
     let mut offset = 0;
-    megabytes_per_second(duration, move |block| {
+    let fill = move |block: &mut [u8]| {
         file.read_exact_at(block, offset).expect("block");
         offset = (offset + BLOCK_BYTES as u64) % u64::from(FILE_BYTES);
-    })
+    };
+    megabytes_per_second(duration, fill, |_| {})
 }
 
-fn megabytes_per_second(duration: Duration, mut fill: impl FnMut(&mut [u8]) + Send + 'static) -> f64 {
+/// What has come is written to a file as large as that of the servers, over what it holds.
+pub fn to_file(directory: &Path, duration: Duration) -> f64 {
+    let path = directory.join("file");
+    fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
+    let file = File::options().write(true).open(path).expect("file");
+    let mut offset = 0;
+    let take = move |bytes: &[u8]| {
+        file.write_all_at(bytes, offset).expect("bytes");
+        offset = (offset + bytes.len() as u64) % u64::from(FILE_BYTES);
+    };
+    megabytes_per_second(duration, |_| {}, take)
+}
+
+fn megabytes_per_second(
+    duration: Duration,
+    mut fill: impl FnMut(&mut [u8]) + Send + 'static,
+    mut take: impl FnMut(&[u8]),
+) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let address = listener.local_addr().expect("address");
     let sender = thread::spawn(move || {
@@ -44,7 +62,9 @@ fn megabytes_per_second(duration: Duration, mut fill: impl FnMut(&mut [u8]) + Se
     let mut bytes = 0usize;
     let start = Instant::now();
     while start.elapsed() < duration {
-        bytes += stream.read(&mut buffer).expect("read");
+        let count = stream.read(&mut buffer).expect("read");
+        take(&buffer[..count]);
+        bytes += count;
     }
     let seconds = start.elapsed().as_secs_f64();
     drop(stream);

@@ -22,9 +22,10 @@ pub enum Ask {
     Read {
         bytes: u32,
     },
-    /// As with `Read`, without asking for stable storage.
+    /// As with `Read`; `stable` asks for the disk before the reply.
     Write {
         bytes: u32,
+        stable: bool,
     },
     /// A new empty file; over NFSv4.1 OPEN and CLOSE in one COMPOUND.
     Create,

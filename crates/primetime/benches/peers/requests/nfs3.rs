@@ -6,6 +6,9 @@ use super::wire::{MOUNT, NFS, call, connect, exchange, word};
 use super::{Ask, NAME_BYTES, Prepared, Requests, lane_of};
 use crate::target::{READ_FILE, Target, WRITTEN_FILE};
 
+/// RFC 1813 §3.3.7.
+const FILE_SYNC: u32 = 2;
+
 #[derive(Clone)]
 pub struct V3 {
     server: &'static str,
@@ -41,7 +44,7 @@ impl V3 {
                 e.opaque(READ_FILE.as_bytes());
             })),
             Ask::Read { bytes } => read(&find(READ_FILE), bytes),
-            Ask::Write { bytes } => write(&find(WRITTEN_FILE), bytes),
+            Ask::Write { bytes, stable } => write(&find(WRITTEN_FILE), bytes, stable),
             Ask::Create => create(&find(folder.expect("a directory for new files"))),
         };
         Self { server: target.name, address: target.address, ask, request }
@@ -59,14 +62,14 @@ fn read(handle: &[u8], bytes: u32) -> Prepared {
     Prepared { offset: Some((offset_at, bytes)), ..Prepared::new(request) }
 }
 
-fn write(handle: &[u8], bytes: u32) -> Prepared {
+fn write(handle: &[u8], bytes: u32, stable: bool) -> Prepared {
     let mut offset_at = 0;
     let request = call(NFS, 3, 7, |e| {
         e.opaque(handle);
         offset_at = e.len();
         e.u64(0);
         e.u32(bytes);
-        e.u32(0);
+        e.u32(if stable { FILE_SYNC } else { 0 });
         e.opaque(&vec![2; bytes as usize]);
     });
     Prepared { offset: Some((offset_at, bytes)), ..Prepared::new(request) }

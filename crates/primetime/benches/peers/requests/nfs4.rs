@@ -11,6 +11,8 @@ use crate::target::{READ_FILE, Target, WRITTEN_FILE};
 
 const PUTFH: u32 = 22;
 const GETATTR: u32 = 9;
+/// RFC 8881 §18.32.
+const FILE_SYNC: u32 = 2;
 
 #[derive(Clone)]
 pub struct V4 {
@@ -60,12 +62,12 @@ impl V4 {
                     e.u64(0);
                     e.u32(bytes);
                 }
-                Ask::Write { bytes } => {
+                Ask::Write { bytes, stable } => {
                     e.u32(38);
                     e.fixed(&[0; 16]);
                     offset_at = e.len();
                     e.u64(0);
-                    e.u32(0);
+                    e.u32(if stable { FILE_SYNC } else { 0 });
                     e.opaque(&vec![2; bytes as usize]);
                 }
                 Ask::Create => (owner_at, name_at) = open_and_close(e),
@@ -74,7 +76,7 @@ impl V4 {
         let is_create = ask == Ask::Create;
         let request = Prepared {
             offset: match ask {
-                Ask::Read { bytes } | Ask::Write { bytes } => Some((offset_at, bytes)),
+                Ask::Read { bytes } | Ask::Write { bytes, .. } => Some((offset_at, bytes)),
                 _ => None,
             },
             name_at: is_create.then_some(name_at),

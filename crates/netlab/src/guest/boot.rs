@@ -33,8 +33,25 @@ impl Guest {
     }
 
     /// Waits for the guest's end: of its script, or by its time limit.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
     pub fn wait(mut self) -> io::Result<GuestResult> {
         self.process.0.wait()?;
+        self.result()
+    }
+
+    /// Ends the guest as a power cut does: what it has not written to its disk by now is lost.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn cut_off(mut self) -> io::Result<GuestResult> {
+        self.process.0.kill()?;
+        self.process.0.wait()?;
+        self.result()
+    }
+
+    fn result(self) -> io::Result<GuestResult> {
         // The streams end when the last process of the guest is gone.
         let (output, console) = (self.output.finish(), self.console.finish());
         Ok(GuestResult { exit_code: self.folder.exit_code(), output, console, folder: self.folder })

@@ -24,6 +24,11 @@ impl GuestResult {
         self.folder.exchange()
     }
 
+    /// The image of the guest's disk, where it had one.
+    pub fn disk(&self) -> PathBuf {
+        self.folder.disk()
+    }
+
     /// The text of a file that the guest left in its exchange folder.
     pub fn read(&self, name: &str) -> std::io::Result<String> {
         std::fs::read_to_string(self.exchange().join(name))

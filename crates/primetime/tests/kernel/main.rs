@@ -22,6 +22,7 @@ mod partition;
 #[path = "../nfs3/peer.rs"]
 mod peer;
 mod port_mapper;
+mod power_cut;
 mod recall;
 mod removed;
 mod server;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, ftruncate, linkat};
 use rustix::io::Errno;
 
-use super::make::Syncs;
+use super::make::{AtNaming, Syncs};
 use super::object::{Descriptors, Node, Object};
 use super::open::{Place, open_contained, proc_path};
 use super::{Export, stat};
@@ -22,7 +22,7 @@ struct Opened {
     object: Arc<Object>,
     stat: Statx,
     /// It is ours, so it must be put on disk.
-    created: bool,
+    created: Option<AtNaming>,
 }
 
 impl Export {
@@ -59,13 +59,13 @@ impl Export {
         let opened = self.create_now(who, place, mode)?;
         let mut attributes = self.attributes_of(&opened.object, &opened.stat);
         let mut syncs = None;
-        if opened.created {
-            syncs = self.begin_to_settle(&opened.object, place.0);
+        if let Some(at_naming) = opened.created {
+            syncs = self.begin_to_settle(&opened.object, at_naming, place.0);
         } else if let CreateMode::Unchecked(SetAttributes { size: Some(0), .. }) = mode {
             let cut = SetAttributes { size: Some(0), ..Default::default() };
             attributes = self.set_attributes(who, &opened.object, &cut).await?;
         }
-        Ok((Created { node: Node(opened.object), attributes, created: opened.created }, syncs))
+        Ok((Created { node: Node(opened.object), attributes, created: opened.created.is_some() }, syncs))
     }
 
     fn create_now(&self, who: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {
@@ -116,8 +116,8 @@ impl Export {
             if let Some(size) = set.size.filter(|size| *size > 0) {
                 ftruncate(&fd, size)?;
             }
-            let stat = self.dress(who, (dir, &fd), &stat, &set)?;
-            self.opened(fd, stat, place)
+            let (stat, at_naming) = self.dress(who, (dir, &fd), &stat, &set)?;
+            self.opened(fd, stat, at_naming, place)
         });
         if made.is_err() {
             self.take_back(who, dir, place, AtFlags::empty());
@@ -148,7 +148,8 @@ impl Export {
         let linked = linkat(CWD, proc_path(fd.as_fd()), dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW);
         linked.map_err(|errno| self.explain(dir, errno))?;
         self.moved(place.0);
-        let made = stat::stat(fd.as_fd()).map_err(Error::from).and_then(|stat| self.opened(fd, stat, place));
+        let stat = stat::stat(fd.as_fd()).map_err(Error::from);
+        let made = stat.and_then(|stat| self.opened(fd, stat, AtNaming::Complete, place));
         if made.is_err() {
             self.take_back(who, dir, place, AtFlags::empty());
         }
@@ -156,9 +157,9 @@ impl Export {
     }
 
     /// A new file. One descriptor serves all purposes: it may write even where the mode does not let it be opened again.
-    fn opened(&self, fd: Arc<OwnedFd>, stat: Statx, place: Place<'_>) -> Result<Opened> {
+    fn opened(&self, fd: Arc<OwnedFd>, stat: Statx, at_naming: AtNaming, place: Place<'_>) -> Result<Opened> {
         let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
-        Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: true })
+        Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: Some(at_naming) })
     }
 }
 
@@ -168,13 +169,13 @@ fn open_existing(object: Arc<Object>, stat: Statx, mode: &CreateMode) -> Result<
         CreateMode::Exclusive { verifier, .. } => {
             if object.kind == FileKind::Regular && has_verifier(&stat, verifier) {
                 // The same request again: it may not have come as far as the disk.
-                Ok(Opened { object, stat, created: true })
+                Ok(Opened { object, stat, created: Some(AtNaming::Incomplete) })
             } else {
                 Err(Error::Exists)
             }
         }
         CreateMode::Unchecked(_) => match object.kind {
-            FileKind::Regular => Ok(Opened { object, stat, created: false }),
+            FileKind::Regular => Ok(Opened { object, stat, created: None }),
             FileKind::Directory => Err(Error::IsDirectory),
             FileKind::Symlink => Err(Error::IsSymlink),
             _ => Err(Error::WrongType),

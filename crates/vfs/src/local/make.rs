@@ -23,6 +23,15 @@ pub(super) enum What<'a> {
     Node(NodeKind),
 }
 
+/// How an object was when it got its new name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AtNaming {
+    /// As it is now.
+    Complete,
+    /// Something of it was changed since.
+    Incomplete,
+}
+
 /// A new object and its name on their way to the disk.
 pub(super) struct Syncs {
     own: Option<Task<()>>,
@@ -47,14 +56,19 @@ impl Export {
         what: What<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        let (object, attributes) = self.make_now(who, place, what, set)?;
-        self.settle(&object, place.0).await?;
+        let (object, attributes, at_naming) = self.make_now(who, place, what, set)?;
+        self.settle(&object, at_naming, place.0).await?;
         Ok((Node(object), attributes))
     }
 
-    /// Puts a new object and its name on disk.
-    pub(super) async fn settle(self: &Arc<Self>, object: &Arc<Object>, dir: &Arc<Object>) -> Result<()> {
-        match self.begin_to_settle(object, dir) {
+    /// Puts an object and its new name in `dir` on disk.
+    pub(super) async fn settle(
+        self: &Arc<Self>,
+        object: &Arc<Object>,
+        at_naming: AtNaming,
+        dir: &Arc<Object>,
+    ) -> Result<()> {
+        match self.begin_to_settle(object, at_naming, dir) {
             Some(syncs) => syncs.wait().await,
             None => Ok(()),
         }
@@ -64,14 +78,16 @@ impl Export {
     pub(super) fn begin_to_settle(
         self: &Arc<Self>,
         object: &Arc<Object>,
+        at_naming: AtNaming,
         dir: &Arc<Object>,
     ) -> Option<Syncs> {
         if self.durability == Durability::Async {
             return None;
         }
+        let comes_with_name = self.keeps_order && at_naming == AtNaming::Complete;
         let has_data = matches!(object.kind, FileKind::Regular | FileKind::Directory);
         // Both run at once; other kinds have nothing that is not on disk with their name.
-        let own = has_data.then(|| self.sync(object, Depth::All));
+        let own = (has_data && !comes_with_name).then(|| self.sync(object, Depth::All));
         Some(Syncs { own, name: self.sync(dir, Depth::All) })
     }
 
@@ -81,7 +97,7 @@ impl Export {
         place: Place<'_>,
         what: What<'_>,
         set: &SetAttributes,
-    ) -> Result<(Arc<Object>, Attributes)> {
+    ) -> Result<(Arc<Object>, Attributes, AtNaming)> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
         self.cache.check_room()?;
@@ -97,9 +113,9 @@ impl Export {
         let set = SetAttributes { mode, size: None, ..*set };
         let made = self.open_child(dir.as_fd(), place).and_then(|(object, stat)| {
             let fd = self.path(&object)?;
-            let stat = self.dress(who, (dir.as_fd(), &fd), &stat, &set)?;
+            let (stat, at_naming) = self.dress(who, (dir.as_fd(), &fd), &stat, &set)?;
             let attributes = self.attributes_of(&object, &stat);
-            Ok((object, attributes))
+            Ok((object, attributes, at_naming))
         });
         if made.is_err() {
             let flags = if matches!(what, What::Directory) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
@@ -118,14 +134,15 @@ impl Export {
         }
     }
 
-    /// Gives a new object its owner, mode and times, with the caller's ids, and returns how it is then.
+    /// Gives a new object its owner, mode and times, with the caller's ids, and returns how it is then, and whether that is how it
+    /// was.
     pub(super) fn dress(
         &self,
         who: &Identity,
         (dir, fd): (BorrowedFd<'_>, &OwnedFd),
         stat: &Statx,
         set: &SetAttributes,
-    ) -> Result<Statx> {
+    ) -> Result<(Statx, AtNaming)> {
         let new = stat::attributes(stat, self.fsid, 0);
         let set = self.without_idle_ids(&new, set);
         permissions::check_set(self.acting.effective(who), &new, &set)?;
@@ -134,7 +151,7 @@ impl Export {
         let changes_times = set.accessed.is_some() || set.modified.is_some();
         let first_mode = set.mode.filter(|mode| self.mode_differs(dir, &new, *mode, changes_owner));
         if !changes_owner && !changes_times && first_mode.is_none() && set.size.is_none_or(|size| size == 0) {
-            return Ok(*stat);
+            return Ok((*stat, AtNaming::Complete));
         }
         self.acting.become_caller(who)?;
         set_owner(fd, &owner)?;
@@ -144,7 +161,7 @@ impl Export {
         if changes_times {
             set_times(fd, &set)?;
         }
-        Ok(stat::stat(fd.as_fd())?)
+        Ok((stat::stat(fd.as_fd())?, AtNaming::Incomplete))
     }
 
     /// Sets the mode of a new object. A directory keeps the set-group-id bit that it inherited, which the kernel

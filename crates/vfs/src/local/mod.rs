@@ -25,7 +25,7 @@
 //! ([`LocalOptions::watches_max`]). What was written through a mapping is told when the mapping and the file are closed.
 //!
 //! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
-//! the new object, a change of attributes by one of the object, a `DataSync` write by an `fdatasync`, and a
+//! the new object, where its name on the disk does not tell that it is there (`journal`), a change of attributes by one of the object, a `DataSync` write by an `fdatasync`, and a
 //! `FileSync` write or a COMMIT by an `fsync`. Requests that come while an `fsync` of the same object runs share
 //! the next one.
 
@@ -40,6 +40,7 @@ mod errors;
 mod events;
 mod identity;
 mod index;
+mod journal;
 mod key;
 mod make;
 mod names;
@@ -109,6 +110,8 @@ struct Export {
     umask: u32,
     /// No read waits for a disk.
     all_in_memory: bool,
+    /// A name on the disk tells that the object behind it is there, too, as it was when it got the name.
+    keeps_order: bool,
     changes: Changes,
     verifier: AtomicU64,
     /// Counts renames, for walks to notice them.

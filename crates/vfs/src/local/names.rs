@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{AtFlags, CWD, linkat, renameat, unlinkat};
 use rustix::io::Errno;
 
+use super::make::AtNaming;
 use super::object::{Object, Purpose};
 use super::open::{Place, proc_path};
 use super::sync::Depth;
@@ -27,7 +28,8 @@ impl Export {
         place: Place<'_>,
     ) -> Result<()> {
         self.link_now(who, object, place)?;
-        self.settle(object, place.0).await
+        // What was written to it before is no part of this promise.
+        self.settle(object, AtNaming::Complete, place.0).await
     }
 
     pub(super) async fn remove(

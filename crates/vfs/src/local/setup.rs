@@ -13,6 +13,7 @@ use super::cache::Cache;
 use super::change::Changes;
 use super::identity::{Acting, restore_thread_identity};
 use super::index::Index;
+use super::journal::{EXT4_MAGIC, keeps_order};
 use super::object::{Descriptors, Object};
 use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
@@ -21,7 +22,6 @@ use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
 use crate::seal::{Seal, random};
 use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
-const EXT4_MAGIC: i64 = 0xef53;
 const XFS_MAGIC: i64 = 0x5846_5342;
 const BTRFS_MAGIC: i64 = 0x9123_683e;
 const TMPFS_MAGIC: i64 = 0x0102_1994;
@@ -84,6 +84,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         },
         umask: umask(),
         all_in_memory: magic == TMPFS_MAGIC,
+        keeps_order: keeps_order(magic, device),
         changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),

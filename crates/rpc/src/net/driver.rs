@@ -53,6 +53,11 @@ pub(super) enum Ended {
 
 /// Passes over the socket before other tasks get their turn.
 const PASSES_MAX: usize = 16;
+/// What a connection may do before others get their turn, however much of it is under way: so many small calls, about a tenth of a
+/// millisecond, or one large one.
+const TURN_COST_MAX: usize = 64;
+/// Bytes of a call or a reply that cost as much as a small call does.
+const BYTES_PER_COST: usize = 16 << 10;
 /// Reply buffers above this size are not kept for the next request, in bytes.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
@@ -92,6 +97,7 @@ async fn run<S: Service>(
         spare: None,
         buffer: Vec::new(),
         partial_since: None,
+        turn_cost: 0,
         corked: false,
         stopping: false,
         make,
@@ -186,6 +192,8 @@ struct Driver<'a, H, M> {
     /// Small replies of a pass, one after the other: they leave in one piece.
     buffer: Vec<u8>,
     partial_since: Option<Instant>,
+    /// What was done since others had their turn.
+    turn_cost: usize,
     /// Several callers of ours were answered at once and have not had their turn yet.
     corked: bool,
     stopping: bool,
@@ -206,6 +214,7 @@ where
 
     fn passes(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
         self.link.outgoing.register(context.waker());
+        self.turn_cost = 0;
         if std::mem::take(&mut self.corked) {
             self.link.outgoing.uncork();
             self.flush(context)?;
@@ -230,6 +239,9 @@ where
             if !progressed {
                 return Ok(Poll::Pending);
             }
+            if self.is_turn_over() {
+                break;
+            }
         }
         context.waker().wake_by_ref();
         Ok(Poll::Pending)
@@ -247,6 +259,11 @@ where
         if self.is_full() || self.stopping {
             return Ok(false);
         }
+        // What the turn before left.
+        self.handle_records(context)?;
+        if self.is_turn_over() {
+            return Ok(true);
+        }
         match self.link.stream.poll_read_ready(context) {
             Poll::Pending => return Ok(false),
             Poll::Ready(ready) => ready?,
@@ -257,12 +274,27 @@ where
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
             Err(error) => return Err(error.into()),
         }
-        while let Some(record) = self.reader.next_record()? {
+        self.handle_records(context)?;
+        Ok(true)
+    }
+
+    /// Handles the records that are there, until the turn is over.
+    fn handle_records(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        while !self.is_turn_over() {
+            let Some(record) = self.reader.next_record()? else {
+                let is_partial = self.reader.is_partial();
+                self.partial_since = is_partial.then(|| self.partial_since.unwrap_or_else(Instant::now));
+                return Ok(());
+            };
             self.handle(record, context)?;
         }
-        self.partial_since =
-            if self.reader.is_partial() { self.partial_since.or_else(|| Some(Instant::now())) } else { None };
-        Ok(true)
+        // What is left may be whole: nobody is waited for.
+        self.partial_since = None;
+        Ok(())
+    }
+
+    fn is_turn_over(&self) -> bool {
+        self.turn_cost >= TURN_COST_MAX
     }
 
     fn is_full(&self) -> bool {
@@ -289,7 +321,10 @@ where
                 message::encode_refusal(xid, refusal, &mut reply);
                 self.buffer.extend_from_slice(&framed(reply));
             }
-            Message::Call(header) => self.run(header, decoder, context)?,
+            Message::Call(header) => {
+                self.turn_cost += 1 + bytes / BYTES_PER_COST;
+                self.run(header, decoder, context)?;
+            }
         }
         Ok(())
     }
@@ -325,6 +360,7 @@ where
     fn finish(&mut self, outcome: Outcome) -> Result<(), Ended> {
         let Ok(reply) = outcome else { return Err(Ended::Panicked) };
         let Some(frame) = reply else { return Ok(()) };
+        self.turn_cost += frame.len() / BYTES_PER_COST;
         if frame.len() > KEPT_BUFFER_BYTES {
             self.queue_buffer();
             self.link.outgoing.push(frame.into());

@@ -1,0 +1,76 @@
+//! Connections take turns, however much one of them has under way.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use rpc::net::{ServerOptions, serve};
+use rpc::{Call, Disposition, Refusal, Service};
+use tokio::net::TcpListener;
+use xdr::Encoder;
+
+const MANY: u32 = 512;
+const LONE: u32 = MANY;
+/// Of a reply: its mark and six words.
+const REPLY_BYTES: usize = 28;
+
+/// Notes the transaction ids of the calls in the order in which they are carried out.
+#[derive(Default)]
+struct Order(Mutex<Vec<u32>>);
+
+impl Service for Order {
+    async fn call(&self, call: Call<'_>, _reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        self.0.lock().unwrap().push(call.header.xid);
+        Ok(Disposition::Reply)
+    }
+}
+
+#[tokio::test]
+async fn a_lone_call_does_not_wait_for_all_that_another_connection_has_under_way() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let service = Arc::new(Order::default());
+    let server = serve(listener, Arc::clone(&service), ServerOptions::default(), std::future::pending());
+    let server = tokio::spawn(server);
+    let [mut busy, mut lone] = [connected(address).await, connected(address).await];
+    service.0.lock().unwrap().clear();
+    // In one thread: the server finds both when it looks.
+    let calls: Vec<u8> = (0..MANY).flat_map(call).collect();
+    busy.write_all(&calls).unwrap();
+    lone.write_all(&call(LONE)).unwrap();
+    busy = read_replies(busy, MANY as usize).await;
+    let order = service.0.lock().unwrap().clone();
+    assert_eq!(order.len(), MANY as usize + 1);
+    let place = order.iter().position(|xid| *xid == LONE).unwrap();
+    assert!(place < MANY as usize / 2, "behind {place} of {MANY}");
+    let others: Vec<u32> = order.into_iter().filter(|xid| *xid != LONE).collect();
+    assert_eq!(others, (0..MANY).collect::<Vec<_>>(), "each connection in its own order");
+    server.abort();
+    drop(busy);
+}
+
+/// A connection that the server knows.
+async fn connected(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&call(0)).unwrap();
+    read_replies(stream, 1).await
+}
+
+fn call(xid: u32) -> Vec<u8> {
+    // CALL, RPC version, program, version, procedure, credential, verifier.
+    let words = [xid, 0, 2, 400_000, 1, 0, 0, 0, 0, 0];
+    let mut bytes = rpc::mark(words.len() * 4).to_vec();
+    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+    bytes
+}
+
+/// Waits for so many replies while the server goes on.
+async fn read_replies(mut stream: TcpStream, count: usize) -> TcpStream {
+    let reading = tokio::task::spawn_blocking(move || {
+        stream.read_exact(&mut vec![0; count * REPLY_BYTES]).unwrap();
+        stream
+    });
+    reading.await.unwrap()
+}

@@ -63,13 +63,15 @@ impl Load {
 }
 
 /// One connection under load.
-struct Pipeline<R> {
-    requests: R,
+pub struct Pipeline<R> {
+    pub requests: R,
 }
 
 impl<R: Requests> Pipeline<R> {
-    fn drive(&mut self, in_flight: usize, stop: &AtomicBool, replies: &AtomicU64) {
+    /// Keeps so many requests in flight, or as many as the server gives, until `stop`; counts the `replies`.
+    pub fn drive(&mut self, in_flight: usize, stop: &AtomicBool, replies: &AtomicU64) {
         let mut stream = self.requests.connect();
+        let in_flight = in_flight.min(self.requests.lanes_max());
         let mut out = Vec::new();
         (0..in_flight).for_each(|lane| self.requests.append(lane, &mut out));
         stream.write_all(&out).expect("first requests");
@@ -126,7 +128,7 @@ const HEAD_BYTES: usize = 32;
 
 /// The length of the record that starts here, when it is complete or long and begun. The server sends one fragment a
 /// record.
-fn record_at(bytes: &[u8]) -> Option<usize> {
+pub fn record_at(bytes: &[u8]) -> Option<usize> {
     let mark = u32::from_be_bytes(*bytes.first_chunk()?);
     let length = (mark & 0x7fff_ffff) as usize;
     (bytes.len() >= (4 + length).min(HEAD_BYTES)).then_some(length)

@@ -9,9 +9,11 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
+mod fairness;
 #[allow(dead_code, reason = "a part is for the tests")]
 #[path = "../../tests/support/foreign/mod.rs"]
 mod foreign;
+mod instructions;
 mod limits;
 mod load;
 mod options;
@@ -77,6 +79,12 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) 
         table.print(row, &measure_row(row, options, &targets, &ours));
     }
     table.print_processor();
+    if options.wants(fairness::NAME) {
+        fairness::measure(options, &targets, &ours);
+    }
+    if options.wants(instructions::NAME) {
+        instructions::measure();
+    }
     println!("\n| resident memory | idle | after |\n|---|---|---|");
     for ((target, idle), after) in targets.iter().zip(idle).zip(resident_bytes()) {
         if let Some((idle, after)) = idle.zip(after) {

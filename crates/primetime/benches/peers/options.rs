@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::rows::ROWS;
+use crate::{fairness, instructions};
 
 pub struct Options {
     pub guest: bool,
@@ -27,9 +28,9 @@ impl Options {
                 "--seconds" => {
                     options.duration = Duration::from_secs_f64(number("--seconds", arguments.next()));
                 }
-                row if ROWS.iter().any(|known| known.name == row) => options.rows.push(argument),
+                row if known().any(|known| known == row) => options.rows.push(argument),
                 other => {
-                    let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+                    let known: Vec<_> = known().collect();
                     refuse(&format!("there is no row {other:?}; there are: {}", known.join(", ")));
                 }
             }
@@ -40,6 +41,10 @@ impl Options {
     pub fn wants(&self, row: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
     }
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name).chain([fairness::NAME, instructions::NAME])
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: Option<String>) -> T {

@@ -6,7 +6,7 @@ use crate::Measured;
 use crate::rows::{Durability, Rate, Row};
 use crate::target::Target;
 
-const VERSIONS: [&str; 2] = ["3", "4.1"];
+pub const VERSIONS: [&str; 2] = ["3", "4.1"];
 
 pub struct Table {
     others: Vec<&'static str>,
@@ -88,7 +88,7 @@ fn rate(rates: &[f64]) -> String {
 }
 
 /// candidate ÷ baseline, of the runs of the same rounds.
-fn ratio(baseline: &[f64], candidate: &[f64]) -> String {
+pub fn ratio(baseline: &[f64], candidate: &[f64]) -> String {
     let pairs: Vec<_> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
     let text = |ratio: &LogRatio| match ratio.interval() {
         Some(interval) => format!("{:.2} [{:.2}, {:.2}]", ratio.ratio(), interval.low, interval.high),

@@ -66,9 +66,13 @@ impl Target {
         if row.ask != Ask::Create {
             return None;
         }
-        let name = format!("{}-{version}-{round}", row.name);
-        self.with_client(async |client| client.create_dir(&name, 0o777).await);
-        Some(name)
+        Some(self.new_folder(&format!("{}-{version}-{round}", row.name)))
+    }
+
+    /// Makes a directory below the export.
+    pub fn new_folder(&self, name: &str) -> String {
+        self.with_client(async |client| client.create_dir(name, 0o777).await);
+        name.to_owned()
     }
 
     fn with_client(&self, work: impl AsyncFnOnce(&Client) -> client::Result<()>) {

@@ -7,6 +7,8 @@ mod stream;
 use std::path::Path;
 use std::time::Duration;
 
+pub use echo::with_echo;
+
 use crate::load::Load;
 use crate::rows::Row;
 

@@ -12,6 +12,8 @@ pub use nfs3::V3;
 pub use nfs4::V4;
 pub use wire::{connect, word};
 
+use crate::target::Target;
+
 /// What is asked for again and again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
@@ -42,6 +44,10 @@ pub trait Requests: Send {
     /// What it is connected with, for people.
     fn server(&self) -> &'static str;
     fn connect(&mut self) -> TcpStream;
+    /// How many requests may be in flight on the connection.
+    fn lanes_max(&self) -> usize {
+        1 << LANE_BITS
+    }
     /// Appends one request that answers the use of `lane` (0 … in flight − 1).
     fn append(&mut self, lane: usize, to: &mut Vec<u8>);
     /// The lane that a reply, given by its first bytes after the record mark, belongs to; checks its status.
@@ -52,6 +58,38 @@ pub trait Requests: Send {
     }
     /// Nothing is under way any more.
     fn finish(&mut self, _stream: TcpStream) {}
+}
+
+impl Requests for Box<dyn Requests> {
+    fn server(&self) -> &'static str {
+        (**self).server()
+    }
+    fn connect(&mut self) -> TcpStream {
+        (**self).connect()
+    }
+    fn lanes_max(&self) -> usize {
+        (**self).lanes_max()
+    }
+    fn append(&mut self, lane: usize, to: &mut Vec<u8>) {
+        (**self).append(lane, to);
+    }
+    fn lane_of(&self, reply_start: &[u8]) -> usize {
+        (**self).lane_of(reply_start)
+    }
+    fn reply_bytes_min(&self) -> usize {
+        (**self).reply_bytes_min()
+    }
+    fn finish(&mut self, stream: TcpStream) {
+        (**self).finish(stream);
+    }
+}
+
+/// What asks a server over NFSv3, version 0, or NFSv4.1, version 1; for new files in a folder of the export.
+pub fn requests(target: &Target, version: usize, folder: Option<&str>, ask: Ask) -> Box<dyn Requests> {
+    match version {
+        0 => Box::new(V3::new(target, folder, ask)),
+        _ => Box::new(V4::new(target, folder, ask)),
+    }
 }
 
 /// A request, and where in it stands what is another in each. Places count from its record mark.

@@ -156,10 +156,13 @@ impl Requests for V4 {
         session.stream
     }
 
+    fn lanes_max(&self) -> usize {
+        self.sequences.len()
+    }
+
     fn append(&mut self, lane: usize, to: &mut Vec<u8>) {
         let start = self.request.append(lane, to);
         let slots = self.sequences.len();
-        assert!(lane < slots, "the server gives no more than {slots} slots");
         self.sequences[lane] += 1;
         let at = start + self.sequence_at;
         to[at..at + 16].copy_from_slice(&self.session);

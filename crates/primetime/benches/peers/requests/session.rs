@@ -8,7 +8,7 @@ use xdr::{Decoder, Encoder};
 use super::wire::{NFS, call, exchange};
 
 /// Asked for.
-const SLOTS: u32 = 32;
+const SLOTS: u32 = 512;
 static NEXT_CLIENT: AtomicU32 = AtomicU32::new(0);
 
 /// A session of a client that nobody else is, on a connection of its own.

@@ -1,0 +1,124 @@
+//! What a caller with one request under way gets beside one with hundreds, at the same server.
+
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::limits::with_echo;
+use crate::load::{Pipeline, record_at};
+use crate::options::Options;
+use crate::ours::Ours;
+use crate::requests::{Ask, Requests, requests};
+use crate::rows::KIB_4;
+use crate::table::{VERSIONS, ratio};
+use crate::target::Target;
+
+/// As rows are named.
+pub const NAME: &str = "fairness";
+/// Of the busy caller, or as many as the server gives it.
+const BUSY_IN_FLIGHT: usize = 512;
+const BUSY: [(&str, Ask); 2] = [("GETATTR", Ask::GetAttr), ("READ of 4 KiB", Ask::Read { bytes: KIB_4 })];
+
+/// Of the times from request to reply, in microseconds.
+#[derive(Clone, Copy)]
+struct Percentiles {
+    p50_us: f64,
+    p99_us: f64,
+}
+
+/// Alone and beside the busy one, round by round.
+#[derive(Default)]
+struct Measured {
+    alone: Vec<Percentiles>,
+    beside: Vec<Percentiles>,
+}
+
+impl Measured {
+    fn add(&mut self, make: impl Fn(Ask) -> Box<dyn Requests>, busy: Ask, duration: Duration) {
+        self.alone.push(one_by_one(make(Ask::GetAttr), duration));
+        self.beside.push(beside(make(busy), make(Ask::GetAttr), duration));
+    }
+
+    fn print(&self, busy: &str, version: &str, server: &str) {
+        let of =
+            |all: &[Percentiles], which: fn(&Percentiles) -> f64| all.iter().map(which).collect::<Vec<_>>();
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let both = |all: &[Percentiles]| {
+            format!("{:.0} µs, {:.0} µs", mean(of(all, |it| it.p50_us)), mean(of(all, |it| it.p99_us)))
+        };
+        let slower = ratio(&of(&self.alone, |it| it.p99_us), &of(&self.beside, |it| it.p99_us));
+        let (alone, beside) = (both(&self.alone), both(&self.beside));
+        println!("| {busy} | {version} | {server} | {alone} | {beside} | {slower} |");
+    }
+}
+
+/// Prints the times of single GETATTRs, alone and beside the busy one's requests.
+pub fn measure(options: &Options, targets: &[Target], ours: &Ours) {
+    println!(
+        "\n| {BUSY_IN_FLIGHT} in flight of | version | server | one GETATTR alone: median, 99th percentile | beside them | 99th percentiles, beside ÷ alone |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for (name, busy) in BUSY {
+        for (version, label) in VERSIONS.into_iter().enumerate() {
+            let mut measured: Vec<_> = targets.iter().map(|_| Measured::default()).collect();
+            for round in 0..options.rounds {
+                for turn in 0..targets.len() {
+                    let place = (round + turn) % targets.len();
+                    measured[place].add(
+                        |ask| requests(&targets[place], version, None, ask),
+                        busy,
+                        options.duration,
+                    );
+                }
+            }
+            for (measured, target) in measured.iter().zip(targets) {
+                measured.print(name, label, target.name);
+            }
+        }
+    }
+    let mut measured = Measured::default();
+    for _ in 0..options.rounds {
+        with_echo(ours.folder(), |make| measured.add(|_| make(), Ask::GetAttr, options.duration));
+    }
+    measured.print("128 bytes", "–", "echo with stat(2)");
+}
+
+fn beside(busy: Box<dyn Requests>, requests: Box<dyn Requests>, duration: Duration) -> Percentiles {
+    let (stop, replies) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        let mut busy = Pipeline { requests: busy };
+        let (stop, replies) = (&stop, &replies);
+        scope.spawn(move || busy.drive(BUSY_IN_FLIGHT, stop, replies));
+        while replies.load(Ordering::Relaxed) < 10 * BUSY_IN_FLIGHT as u64 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let times = one_by_one(requests, duration);
+        stop.store(true, Ordering::Relaxed);
+        times
+    })
+}
+
+fn one_by_one(mut requests: Box<dyn Requests>, duration: Duration) -> Percentiles {
+    let mut stream = requests.connect();
+    let (mut out, mut input) = (Vec::new(), vec![0; 4 << 10]);
+    let (mut times, begun) = (Vec::new(), Instant::now());
+    while begun.elapsed() < duration {
+        out.clear();
+        requests.append(0, &mut out);
+        let asked = Instant::now();
+        stream.write_all(&out).expect("a request");
+        let mut filled = 0;
+        while record_at(&input[..filled]).is_none_or(|length| filled < 4 + length) {
+            let count = stream.read(&mut input[filled..]).expect("a reply");
+            assert!(count > 0, "the server closed the connection");
+            filled += count;
+        }
+        times.push(asked.elapsed());
+        assert_eq!(requests.lane_of(&input[4..filled]), 0);
+    }
+    requests.finish(stream);
+    times.sort_unstable();
+    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e6;
+    Percentiles { p50_us: at(0.5), p99_us: at(0.99) }
+}

@@ -89,7 +89,10 @@ fn beside(busy: Box<dyn Requests>, requests: Box<dyn Requests>, duration: Durati
     thread::scope(|scope| {
         let mut busy = Pipeline { requests: busy };
         let (stop, replies) = (&stop, &replies);
-        scope.spawn(move || busy.drive(BUSY_IN_FLIGHT, stop, replies));
+        scope.spawn(move || {
+            let stream = busy.requests.connect();
+            busy.drive(stream, BUSY_IN_FLIGHT, (stop, replies));
+        });
         while replies.load(Ordering::Relaxed) < 10 * BUSY_IN_FLIGHT as u64 {
             thread::sleep(Duration::from_millis(1));
         }

@@ -1,15 +1,21 @@
 //! What a request takes of our server's instructions outside the kernel, counted by callgrind: a number that another program on the
 //! machine does not change, to be compared from version to version.
+//!
+//! The server is one thread of a process of its own and has its files in memory: callgrind does not know the calls by which
+//! directories are served. To see which functions the instructions are of: `callgrind_annotate` on the files `instructions-*.callgrind`
+//! that are left in the directory for temporary files.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 
 use crate::load::record_at;
-use crate::ours::Process;
+use crate::ours::ready;
 use crate::requests::{Ask, Requests, requests};
 use crate::rows::KIB_4;
+use crate::target::Target;
+use crate::world;
 
 /// As rows are named.
 pub const NAME: &str = "instructions";
@@ -43,45 +49,69 @@ pub fn measure() {
     }
 }
 
-/// Our server, asynchronous, below callgrind.
+/// The argument that makes of this program the server that is counted.
+pub const SERVE: &str = "serve-memory";
+
+/// Serves files in memory until the process is killed.
+pub fn serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    runtime.block_on(async {
+        println!("ready nfs://{}/", world::serve().await);
+        std::future::pending::<()>().await;
+    });
+}
+
+/// Our server below callgrind.
 struct Counted {
-    process: Process,
+    child: Child,
+    target: Target,
     folder: tempfile::TempDir,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Counted {
     fn start() -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").expect("temporary directory");
-        let output = format!("--callgrind-out-file={}", counts(folder.path()).display());
-        let wrapper = ["valgrind", "--quiet", "--tool=callgrind", "--compress-strings=no", &output];
-        let process = Process::start(&wrapper, &folder.path().join("served"), "async = true\n");
-        let counted = Self { process, folder };
-        counted.process.target().prepare();
-        counted
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--tool=callgrind", "--compress-strings=no"]);
+        command.arg(format!("--callgrind-out-file={}", counts(folder.path()).display()));
+        command.arg(std::env::current_exe().expect("this program")).arg(SERVE);
+        let (child, address) = ready::start(&mut command);
+        let target = Target::ours(address, &child);
+        target.prepare();
+        Self { child, target, folder }
     }
 
     fn count(&self, version: usize, ask: Ask, (in_flight, place): (usize, usize)) -> f64 {
-        let target = self.process.target();
+        let target = &self.target;
         let folder =
             (ask == Ask::Create).then(|| target.new_folder(&format!("{version}-{in_flight}-{place}")));
-        let mut requests = requests(&target, version, folder.as_deref(), ask);
+        let mut requests = requests(target, version, folder.as_deref(), ask);
         let mut stream = requests.connect();
         rounds(&mut requests, &mut stream, (in_flight, WARM_UP));
         self.control("--zero");
         rounds(&mut requests, &mut stream, (in_flight, COUNTED));
         self.control("--dump");
         requests.finish(stream);
-        self.instructions() as f64 / COUNTED as f64
+        let name = format!("instructions-{place}-{version}-{in_flight}.callgrind");
+        self.instructions(&std::env::temp_dir().join(name)) as f64 / COUNTED as f64
     }
 
     fn control(&self, what: &str) {
-        let done = Command::new("callgrind_control").args([what, &self.process.id().to_string()]).output();
+        let done = Command::new("callgrind_control").args([what, &self.child.id().to_string()]).output();
         let done = done.expect("callgrind_control");
         assert!(done.status.success(), "callgrind_control: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// Takes what was dumped.
-    fn instructions(&self) -> u64 {
+    /// Takes what was dumped, and leaves it in a file.
+    fn instructions(&self, left: &Path) -> u64 {
         let mut total = 0;
         for entry in self.folder.path().read_dir().expect("folder").flatten() {
             let path = entry.path();
@@ -90,7 +120,8 @@ impl Counted {
                 let text = std::fs::read_to_string(&path).expect("counts");
                 let totals = text.lines().find_map(|line| line.strip_prefix("totals: "));
                 total += totals.map_or(0, |number| number.trim().parse::<u64>().expect("a number"));
-                std::fs::remove_file(&path).expect("counts");
+                // That may be another file system.
+                std::fs::copy(&path, left).and_then(|_| std::fs::remove_file(&path)).expect("counts");
             }
         }
         total

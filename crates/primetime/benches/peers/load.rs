@@ -1,6 +1,8 @@
 //! The load loop: every connection has a thread that keeps a fixed number of requests in flight.
 
 use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,11 +43,17 @@ impl Load {
     ) -> Outcome {
         let pipelines: Vec<_> = (0..self.connections).map(|_| Pipeline { requests: make() }).collect();
         let (stop, replies) = (AtomicBool::new(false), AtomicU64::new(0));
+        let connected = Barrier::new(self.connections + 1);
         thread::scope(|scope| {
             for mut pipeline in pipelines {
-                let (stop, replies, in_flight) = (&stop, &replies, self.in_flight);
-                scope.spawn(move || pipeline.drive(in_flight, stop, replies));
+                let (stop, replies, connected, in_flight) = (&stop, &replies, &connected, self.in_flight);
+                scope.spawn(move || {
+                    let stream = pipeline.requests.connect();
+                    connected.wait();
+                    pipeline.drive(stream, in_flight, (stop, replies));
+                });
             }
+            connected.wait();
             thread::sleep(Duration::from_millis(300));
             let processor_seconds = || server.map(Process::processor_seconds);
             let (before, start, used) =
@@ -69,8 +77,12 @@ pub struct Pipeline<R> {
 
 impl<R: Requests> Pipeline<R> {
     /// Keeps so many requests in flight, or as many as the server gives, until `stop`; counts the `replies`.
-    pub fn drive(&mut self, in_flight: usize, stop: &AtomicBool, replies: &AtomicU64) {
-        let mut stream = self.requests.connect();
+    pub fn drive(
+        &mut self,
+        mut stream: TcpStream,
+        in_flight: usize,
+        (stop, replies): (&AtomicBool, &AtomicU64),
+    ) {
         let in_flight = in_flight.min(self.requests.lanes_max());
         let mut out = Vec::new();
         (0..in_flight).for_each(|lane| self.requests.append(lane, &mut out));

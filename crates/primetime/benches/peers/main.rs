@@ -21,8 +21,12 @@ mod ours;
 mod process;
 mod requests;
 mod rows;
+mod scale;
 mod table;
 mod target;
+#[allow(dead_code, reason = "a part is for others")]
+#[path = "../../../client/benches/creates/world.rs"]
+mod world;
 
 use std::time::Duration;
 
@@ -41,6 +45,9 @@ use target::Target;
 const TIME_LIMIT: Duration = Duration::from_secs(7200);
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some(instructions::SERVE) {
+        return instructions::serve();
+    }
     let options = Options::from_arguments();
     let lab = match Lab::new() {
         Ok(lab) => lab,
@@ -81,6 +88,9 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) 
     table.print_processor();
     if options.wants(fairness::NAME) {
         fairness::measure(options, &targets, &ours);
+    }
+    if options.wants(scale::NAME) {
+        scale::measure(options, &targets);
     }
     if options.wants(instructions::NAME) {
         instructions::measure();

@@ -8,11 +8,10 @@ use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
-use crate::process;
 use crate::target::Target;
 
 #[path = "../../tests/support/ready.rs"]
-mod ready;
+pub mod ready;
 
 pub struct Ours {
     synced: Process,
@@ -24,8 +23,8 @@ impl Ours {
     pub fn start() -> Self {
         // Where the others' directories are, too.
         let folder = tempfile::tempdir_in("/var/tmp").expect("temporary directory");
-        let synced = Process::start(&[], &folder.path().join("synced"), "");
-        let asynchronous = Process::start(&[], &folder.path().join("asynchronous"), "async = true\n");
+        let synced = Process::start(&folder.path().join("synced"), "");
+        let asynchronous = Process::start(&folder.path().join("asynchronous"), "async = true\n");
         Self { synced, asynchronous, folder }
     }
 
@@ -44,41 +43,27 @@ impl Ours {
     }
 }
 
-/// A server of ours.
-pub struct Process {
+struct Process {
     child: Child,
     address: SocketAddr,
 }
 
 impl Process {
-    /// Serves a directory in `folder`, below the program and its options in `wrapper`, if there are any.
-    pub fn start(wrapper: &[&str], folder: &Path, configuration: &str) -> Self {
+    fn start(folder: &Path, configuration: &str) -> Self {
         let (export, config) = (folder.join("export"), folder.join("primetime.toml"));
         fs::create_dir_all(&export).expect("export");
         fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).expect("export");
         let configuration = format!("{configuration}no_root_squash = true\nlisten = \"127.0.0.1:0\"\n");
         fs::write(&config, configuration).expect("configuration");
-        let mut words = wrapper.iter().copied().chain([env!("CARGO_BIN_EXE_primetime")]);
-        let mut command = Command::new(words.next().expect("a program"));
-        command.args(words);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
         command.arg("serve").arg(export).arg("--config").arg(config);
         command.arg("--state-dir").arg(folder.join("state"));
         let (child, address) = ready::start(&mut command);
         Self { child, address }
     }
 
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub fn target(&self) -> Target {
-        Target {
-            name: "primetime",
-            address: self.address,
-            mount_address: self.address,
-            paths: ["/", "/"],
-            process: Some(process::Process(self.child.id())),
-        }
+    fn target(&self) -> Target {
+        Target::ours(self.address, &self.child)
     }
 }
 

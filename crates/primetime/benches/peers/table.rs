@@ -74,7 +74,7 @@ fn processor(runs: &[Rate]) -> String {
     )
 }
 
-fn rate(rates: &[f64]) -> String {
+pub fn rate(rates: &[f64]) -> String {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let digits = format!("{mean:.0}");
     let mut text = String::new();

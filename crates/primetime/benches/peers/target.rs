@@ -1,6 +1,7 @@
 //! A server under load, and the files that it is asked for.
 
 use std::net::SocketAddr;
+use std::process::Child;
 
 use bytes::Bytes;
 use client::{Client, OpenOptions, Options, Url, Version};
@@ -29,6 +30,16 @@ pub struct Target {
 }
 
 impl Target {
+    pub fn ours(address: SocketAddr, process: &Child) -> Self {
+        Self {
+            name: "primetime",
+            address,
+            mount_address: address,
+            paths: ["/", "/"],
+            process: Some(Process(process.id())),
+        }
+    }
+
     pub fn foreign(name: &'static str, place: Place, process: Option<Process>) -> Self {
         Self {
             name,

@@ -1,15 +1,19 @@
 //! Prepared requests, written from the standards with nothing but an XDR encoder.
 
+mod crowd;
 mod nfs3;
 mod nfs4;
 mod session;
+mod timed;
 mod wire;
 
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use crowd::Crowd;
 pub use nfs3::V3;
 pub use nfs4::V4;
+pub use timed::{Timed, Times};
 pub use wire::{connect, word};
 
 use crate::target::Target;

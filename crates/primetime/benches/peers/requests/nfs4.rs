@@ -17,7 +17,7 @@ const FILE_SYNC: u32 = 2;
 #[derive(Clone)]
 pub struct V4 {
     server: &'static str,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     ask: Ask,
     request: Prepared,
     sequence_at: usize,
@@ -39,7 +39,7 @@ impl V4 {
             Ask::Lookup => find(None),
             Ask::Create => find(folder),
         };
-        destroy(session.stream, session.id, session.client);
+        drop(destroy(session.stream, session.id, session.client));
         let (mut offset_at, mut name_at, mut owner_at, mut sequence_at) = (0, 0, 0, 0);
         let bytes = call(NFS, 4, 1, |e| {
             compound(e, 2 + operations(ask));
@@ -142,6 +142,24 @@ fn open_and_close(e: &mut Encoder) -> (usize, usize) {
     (owner_at, name_at)
 }
 
+impl V4 {
+    /// Appends a request of a session: its id, sequence, slot, and the highest slot in use. Returns where it begins.
+    pub(super) fn append_of(
+        &mut self,
+        lane: usize,
+        (session, sequence, slot, highest): (&[u8; 16], u32, u32, u32),
+        to: &mut Vec<u8>,
+    ) -> usize {
+        let start = self.request.append(lane, to);
+        let at = start + self.sequence_at;
+        to[at..at + 16].copy_from_slice(session);
+        for (place, number) in [sequence, slot, highest].into_iter().enumerate() {
+            to[at + 16 + 4 * place..][..4].copy_from_slice(&number.to_be_bytes());
+        }
+        start
+    }
+}
+
 impl Requests for V4 {
     fn server(&self) -> &'static str {
         self.server
@@ -161,15 +179,9 @@ impl Requests for V4 {
     }
 
     fn append(&mut self, lane: usize, to: &mut Vec<u8>) {
-        let start = self.request.append(lane, to);
-        let slots = self.sequences.len();
         self.sequences[lane] += 1;
-        let at = start + self.sequence_at;
-        to[at..at + 16].copy_from_slice(&self.session);
-        to[at + 16..at + 20].copy_from_slice(&self.sequences[lane].to_be_bytes());
-        // Slot, and the highest that is in use.
-        to[at + 20..at + 24].copy_from_slice(&(lane as u32).to_be_bytes());
-        to[at + 24..at + 28].copy_from_slice(&(slots as u32 - 1).to_be_bytes());
+        let (session, highest) = (self.session, self.sequences.len() as u32 - 1);
+        let start = self.append_of(lane, (&session, self.sequences[lane], lane as u32, highest), to);
         if let Some(at) = self.owner_at {
             to[start + at..][..4].copy_from_slice(&(lane as u32).to_be_bytes());
         }
@@ -184,6 +196,6 @@ impl Requests for V4 {
     }
 
     fn finish(&mut self, stream: TcpStream) {
-        destroy(stream, self.session, self.client);
+        drop(destroy(stream, self.session, self.client));
     }
 }

@@ -92,7 +92,7 @@ impl Session {
 }
 
 /// Ends a session, and the client that had it: servers give new ones less room while they keep old ones.
-pub fn destroy(mut stream: TcpStream, session: [u8; 16], client: u64) {
+pub fn destroy(mut stream: TcpStream, session: [u8; 16], client: u64) -> TcpStream {
     let request = call(NFS, 4, 1, |e| {
         compound(e, 1);
         e.u32(44);
@@ -105,6 +105,7 @@ pub fn destroy(mut stream: TcpStream, session: [u8; 16], client: u64) {
         e.u64(client);
     });
     begin(&mut exchange(&mut stream, &request), "DESTROY_CLIENTID");
+    stream
 }
 
 fn create_session(client: u64, sequence_id: u32) -> Vec<u8> {

@@ -32,9 +32,7 @@ pub(crate) async fn run<F: FileSystem>(
         Some(fresh) => *fresh,
         None => newest(context, object, arguments.wanted).await?,
     };
-    let values = attributes::of(context, object, &found, arguments.wanted).await?;
-    values.encode_wanted(arguments.wanted, reply);
-    Ok(())
+    attributes::encode(context, object, &found, arguments.wanted, reply).await
 }
 
 /// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).

@@ -1,5 +1,6 @@
 //! Attributes: from a back end's to NFSv4's and back (RFC 8881 §5). `docs/attributes.md` says which there are, and why.
 
+mod plain;
 mod set;
 mod sets;
 mod values;
@@ -10,3 +11,28 @@ pub(crate) use sets::{
     write_only,
 };
 pub(crate) use values::{of, of_error};
+
+use proto::nfs4::Status;
+use proto::nfs4::attributes::Bitmap;
+use vfs::{Attributes, FileSystem};
+use xdr::Encoder;
+
+use super::context::{Context, Object};
+use plain::Plain;
+
+/// Appends the values of the `wanted` attributes of `object`, of which the file system has found these.
+pub(crate) async fn encode<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<F>,
+    found: &Attributes,
+    wanted: Bitmap,
+    reply: &mut Encoder,
+) -> Result<(), Status> {
+    let supported = sets::supported(object.fs(), context.minor_version);
+    match Plain::of(context, object, found, (wanted, supported)).await {
+        Some(plain) => plain.encode(reply),
+        // In a box, as it is large and seldom needed.
+        None => Box::pin(of(context, object, found, wanted)).await?.encode_wanted(wanted, reply),
+    }
+    Ok(())
+}

@@ -66,11 +66,7 @@ pub(crate) async fn of<F: FileSystem>(
     if wanted.intersects(LIMITS) {
         add_limits(&mut values, object.fs());
     }
-    if wanted.contains(AttributeId::MountedOnFileId)
-        && let Some(covered) = object.export.mounted_on()
-        && object.id() == object.fs().object_id(&object.fs().root())
-    {
-        // The root of an export covers a directory of another (RFC 8881 §5.8.2.23).
+    if let Some(covered) = mounted_on(object, wanted) {
         values.mounted_on_fileid = Some(covered);
     }
     if wanted.intersects(SPACE) {
@@ -83,6 +79,12 @@ pub(crate) async fn of<F: FileSystem>(
         values.space_total = Some(space.total_bytes);
     }
     Ok(values)
+}
+
+/// The directory that the root of an export covers in another (RFC 8881 §5.8.2.23), where that is wanted.
+pub(super) fn mounted_on<F: FileSystem>(object: &Object<F>, wanted: Bitmap) -> Option<u64> {
+    let covered = object.export.mounted_on().filter(|_| wanted.contains(AttributeId::MountedOnFileId))?;
+    (object.id() == object.fs().object_id(&object.fs().root())).then_some(covered)
 }
 
 const SINCE_2: Bitmap = Bitmap::of(&[
@@ -112,7 +114,7 @@ const CONSTANTS: Bitmap = Bitmap::of(&[
     AttributeId::FsCharsetCap,
 ]);
 
-fn of_object(attributes: &Attributes) -> AttributeValues {
+pub(super) fn of_object(attributes: &Attributes) -> AttributeValues {
     AttributeValues {
         kind: Some(file_type(attributes.kind)),
         change: Some(attributes.change),
@@ -189,7 +191,7 @@ fn add_limits<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
     values.time_delta = Some(Time { seconds: 0, nanoseconds: limits.time_granularity_ns });
 }
 
-fn file_type(kind: FileKind) -> FileType {
+pub(super) fn file_type(kind: FileKind) -> FileType {
     match kind {
         FileKind::Regular => FileType::Regular,
         FileKind::Directory => FileType::Directory,
@@ -201,6 +203,6 @@ fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-fn time(timestamp: Timestamp) -> Time {
+pub(super) fn time(timestamp: Timestamp) -> Time {
     Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
 }

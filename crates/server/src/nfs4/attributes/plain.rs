@@ -1,0 +1,177 @@
+//! The attributes that almost every request asks for, written as they come: what a back end tells of an object, its owner and its
+//! group. A set of all values that there can be is some hundred bytes, filled in, moved and looked through for each of them.
+
+use proto::nfs4::attributes::{AttributeId as Id, Bitmap, FsId, Principal, SpecData};
+use vfs::{Attributes, FileSystem};
+use xdr::Encoder;
+
+use super::values::{file_type, mounted_on, time};
+use crate::nfs4::context::{Context, Object};
+use crate::nfs4::owners::PrincipalKind;
+
+/// What is written here.
+const PLAIN: Bitmap = Bitmap::of(&ALL);
+const ALL: [Id; 16] = [
+    Id::Type,
+    Id::Change,
+    Id::Size,
+    Id::FsId,
+    Id::FileId,
+    Id::Mode,
+    Id::NumLinks,
+    Id::Owner,
+    Id::OwnerGroup,
+    Id::RawDev,
+    Id::SpaceUsed,
+    Id::TimeAccess,
+    Id::TimeCreate,
+    Id::TimeMetadata,
+    Id::TimeModify,
+    Id::MountedOnFileId,
+];
+
+/// The values of one object.
+pub(super) struct Plain<'a> {
+    given: Bitmap,
+    found: &'a Attributes,
+    owner: Option<Principal>,
+    group: Option<Principal>,
+    mounted_on: u64,
+}
+
+impl<'a> Plain<'a> {
+    /// Of the `wanted` attributes, if all of them that are `supported` are plain.
+    pub(super) async fn of<F: FileSystem>(
+        context: &Context<'_, F>,
+        object: &Object<F>,
+        found: &'a Attributes,
+        (wanted, supported): (Bitmap, Bitmap),
+    ) -> Option<Self> {
+        if wanted.without(PLAIN).intersects(supported) {
+            return None;
+        }
+        let owners = context.server.owners();
+        let owner = match wanted.contains(Id::Owner) {
+            true => Some(owners.principal(PrincipalKind::User, found.uid).await),
+            false => None,
+        };
+        let group = match wanted.contains(Id::OwnerGroup) {
+            true => Some(owners.principal(PrincipalKind::Group, found.gid).await),
+            false => None,
+        };
+        let mounted_on = mounted_on(object, wanted).unwrap_or(found.fileid);
+        Some(Self { given: given(wanted, found), found, owner, group, mounted_on })
+    }
+
+    /// Writes them as a `fattr4`: in the order of their numbers.
+    pub(super) fn encode(&self, to: &mut Encoder) {
+        let Self { given, found, .. } = self;
+        to.put(given);
+        let mark = to.begin_opaque();
+        if given.contains(Id::Type) {
+            to.put(&file_type(found.kind));
+        }
+        if given.contains(Id::Change) {
+            to.u64(found.change);
+        }
+        if given.contains(Id::Size) {
+            to.u64(found.size);
+        }
+        if given.contains(Id::FsId) {
+            to.put(&FsId { major: found.fsid, minor: 0 });
+        }
+        if given.contains(Id::FileId) {
+            to.u64(found.fileid);
+        }
+        if given.contains(Id::Mode) {
+            to.u32(found.mode & 0o7777);
+        }
+        if given.contains(Id::NumLinks) {
+            to.u32(found.links);
+        }
+        self.owner.iter().chain(&self.group).for_each(|principal| to.put(principal));
+        if given.contains(Id::RawDev) {
+            to.put(&SpecData { major: found.device.0, minor: found.device.1 });
+        }
+        if given.contains(Id::SpaceUsed) {
+            to.u64(found.used);
+        }
+        let times = [
+            (Id::TimeAccess, Some(found.accessed)),
+            (Id::TimeCreate, found.created),
+            (Id::TimeMetadata, Some(found.changed)),
+            (Id::TimeModify, Some(found.modified)),
+        ];
+        for (id, value) in times {
+            if let Some(value) = value.filter(|_| given.contains(id)) {
+                to.put(&time(value));
+            }
+        }
+        if given.contains(Id::MountedOnFileId) {
+            to.u64(self.mounted_on);
+        }
+        to.end_opaque(mark);
+    }
+}
+
+/// Those that have a value.
+fn given(wanted: Bitmap, found: &Attributes) -> Bitmap {
+    let given = wanted & PLAIN;
+    if found.created.is_some() { given } else { given.without(Bitmap::of(&[Id::TimeCreate])) }
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::{FileKind, Timestamp};
+
+    use super::*;
+    use crate::nfs4::attributes::values::of_object;
+
+    fn found(created: Option<Timestamp>) -> Attributes {
+        let time = |seconds| Timestamp { seconds, nanoseconds: 5 };
+        Attributes {
+            kind: FileKind::Regular,
+            mode: 0o100_640,
+            links: 2,
+            uid: 1000,
+            gid: 100,
+            size: 4097,
+            used: 8192,
+            device: (3, 4),
+            fsid: 77,
+            fileid: 12,
+            accessed: time(1),
+            modified: time(-2),
+            changed: time(3),
+            created,
+            change: 99,
+        }
+    }
+
+    fn assert_same(wanted: Bitmap, found: &Attributes) {
+        let owned = |id, number| wanted.contains(id).then_some(Principal::Number(number));
+        let (owner, group) = (owned(Id::Owner, found.uid), owned(Id::OwnerGroup, found.gid));
+        let mut values = of_object(found);
+        (values.owner, values.owner_group) = (owner.clone(), group.clone());
+        let mut expected = Encoder::new();
+        values.encode_wanted(wanted, &mut expected);
+        let given = given(wanted, found);
+        let mut plain = Encoder::new();
+        Plain { given, found, owner, group, mounted_on: found.fileid }.encode(&mut plain);
+        assert_eq!(plain.as_slice(), expected.as_slice(), "{wanted:?}");
+    }
+
+    #[test]
+    fn what_is_written_as_it_comes_is_what_the_set_of_values_gives() {
+        for created in [None, Some(Timestamp { seconds: 9, nanoseconds: 1 })] {
+            let found = found(created);
+            assert_same(Bitmap::EMPTY, &found);
+            assert_same(PLAIN, &found);
+            for id in ALL {
+                let alone = Bitmap::of(&[id]);
+                assert_same(alone, &found);
+                assert_same(PLAIN.without(alone), &found);
+            }
+        }
+    }
+}

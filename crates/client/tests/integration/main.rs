@@ -7,6 +7,7 @@ mod blocking;
 mod coherence;
 mod copies;
 mod drain;
+mod ending;
 mod examples;
 mod files;
 mod fixture;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -58,6 +58,11 @@ impl Ganesha {
 
     pub(crate) fn place(&self) -> Place {
         Place { host: self.host, port: 22049, mount_port: 22050, path: "/export" }
+    }
+
+    /// The directory that it serves.
+    pub(crate) fn export(&self) -> PathBuf {
+        self.folder.path().join("export")
     }
 
     /// The process that was started, of whose children one is the server.

@@ -1,0 +1,39 @@
+//! What is asked of a run.
+
+pub struct Options {
+    pub entries: usize,
+    pub rounds: usize,
+    /// The most that a reply to READDIR or READDIRPLUS may have.
+    pub reply_bytes: u32,
+    pub ganesha: bool,
+}
+
+impl Options {
+    /// Of the command line; ends the process with a sentence when it is wrong.
+    pub fn from_arguments() -> Self {
+        let mut options = Self { entries: 1_000_000, rounds: 5, reply_bytes: 64 << 10, ganesha: true };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                // From cargo.
+                "--bench" => {}
+                "--entries" => options.entries = number("--entries", arguments.next()),
+                "--rounds" => options.rounds = number("--rounds", arguments.next()),
+                "--reply-bytes" => options.reply_bytes = number("--reply-bytes", arguments.next()),
+                "--without-ganesha" => options.ganesha = false,
+                other => refuse(&format!("there is no option {other:?}")),
+            }
+        }
+        options
+    }
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: Option<String>) -> T {
+    let number = text.and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| refuse(&format!("{option} needs a number")))
+}
+
+fn refuse(sentence: &str) -> ! {
+    eprintln!("{sentence}");
+    std::process::exit(3)
+}

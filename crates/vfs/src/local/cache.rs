@@ -59,10 +59,7 @@ impl Cache {
     }
 
     pub(super) fn get(&self, fileid: u64) -> Option<Arc<Object>> {
-        let object = match self.shard(fileid).read().objects.get(&fileid)? {
-            Slot::Kept(object) => object.clone(),
-            Slot::Held(object) => object.upgrade()?,
-        };
+        let object = self.shard(fileid).read().known(fileid)?;
         object.mark_used();
         Some(object)
     }
@@ -93,9 +90,15 @@ impl Cache {
         self.shard(object.id.fileid).write().objects.insert(object.id.fileid, slot);
     }
 
-    /// Keeps an object again that got its descriptors back.
+    /// Keeps an object again that got its descriptors back; not where others know the inode by another object.
     pub(super) fn revive(&self, object: &Arc<Object>) {
-        let replaced = self.shard(object.id.fileid).write().keep(object.clone());
+        let mut shard = self.shard(object.id.fileid).write();
+        let known = shard.known(object.id.fileid);
+        if known.is_some_and(|known| known.id == object.id && !Arc::ptr_eq(&known, object)) {
+            return;
+        }
+        let replaced = shard.keep(object.clone());
+        drop(shard);
         drop(replaced);
         self.trim(object.id.fileid);
     }
@@ -156,12 +159,7 @@ struct Evicted(Option<Arc<Object>>, Descriptors);
 impl Shard {
     /// Returns the object now known and what must be dropped after the lock.
     fn insert(&mut self, fileid: u64, object: Object) -> (Arc<Object>, Option<Dropped>) {
-        let known = match self.objects.get(&fileid) {
-            Some(Slot::Kept(known)) => Some(known.clone()),
-            Some(Slot::Held(known)) => known.upgrade(),
-            None => None,
-        };
-        match known {
+        match self.known(fileid) {
             Some(known) if known.id == object.id && known.device == object.device => {
                 if known.is_open() {
                     return (known, Some(Dropped::New(Box::new(object))));
@@ -175,6 +173,13 @@ impl Shard {
                 let replaced = self.keep(object.clone());
                 (object, replaced.map(Dropped::Old))
             }
+        }
+    }
+
+    fn known(&self, fileid: u64) -> Option<Arc<Object>> {
+        match self.objects.get(&fileid)? {
+            Slot::Kept(known) => Some(known.clone()),
+            Slot::Held(known) => known.upgrade(),
         }
     }
 

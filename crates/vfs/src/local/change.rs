@@ -150,7 +150,7 @@ impl Coarse {
 }
 
 /// The clock that coarse times are taken from.
-fn now_ns() -> i64 {
+pub(super) fn now_ns() -> i64 {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     now.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec)
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, openat, readlinkat, seek};
 use rustix::io::Errno;
 
+use super::glance::Moment;
 use super::object::{Descriptors, Node, Object, Purpose};
 use super::open::{Place, open_contained};
 use super::{Export, stat, sys};
@@ -17,11 +18,16 @@ use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Resu
 /// The most of a directory that is read at a time, in bytes.
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// The least: room for the longest name.
-const BUFFER_BYTES_MIN: usize = 1024;
+const BUFFER_BYTES_MIN: usize = entry_bytes(Name::MAX);
 /// Objects of a page that are looked up in place.
 const OBJECTS_IN_PLACE_MAX: usize = 16;
-/// What an entry is expected to take, in bytes.
-const ENTRY_BYTES: usize = 48;
+/// Objects of a page that two threads share, each half of them.
+const OBJECTS_SHARED_MIN: usize = 64;
+
+/// What an entry with a name of so many bytes takes of a buffer (`struct linux_dirent64`).
+const fn entry_bytes(name_bytes: usize) -> usize {
+    (8 + 8 + 2 + 1 + name_bytes + 1).next_multiple_of(8)
+}
 
 impl Export {
     pub(super) fn lookup(&self, who: &Identity, place: Place<'_>) -> Result<(Arc<Object>, Attributes)> {
@@ -63,15 +69,25 @@ impl Export {
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        let page = self.list_for(who, dir, cookie, entries_max)?;
+        let DirPage { mut entries, eof } = self.list_for(who, dir, cookie, entries_max)?;
         if !objects {
-            return Ok(page);
+            return Ok(DirPage { entries, eof });
         }
-        if self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX {
-            return self.with_objects(who, dir, page);
+        if self.all_in_memory || entries.len() <= OBJECTS_IN_PLACE_MAX {
+            return Ok(DirPage { entries: self.with_objects(who, dir, entries)?, eof });
         }
-        let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
-        self.pool.run(move || export.with_objects(&who, &dir, page)).await
+        let is_shared = entries.len() >= OBJECTS_SHARED_MIN;
+        let others = if is_shared { entries.split_off(entries.len() / 2) } else { Vec::new() };
+        let look = |entries| {
+            let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
+            self.pool.run(move || export.with_objects(&who, &dir, entries))
+        };
+        let (first, second) = (look(entries), is_shared.then(|| look(others)));
+        let mut entries = first.await?;
+        if let Some(second) = second {
+            entries.extend(second.await?);
+        }
+        Ok(DirPage { entries, eof })
     }
 
     fn list_for(
@@ -98,14 +114,15 @@ impl Export {
         &self,
         who: &Identity,
         dir: &Arc<Object>,
-        mut page: DirPage<Node>,
-    ) -> Result<DirPage<Node>> {
+        mut entries: Vec<DirEntry<Node>>,
+    ) -> Result<Vec<DirEntry<Node>>> {
         let path = self.dir_path(dir)?;
         self.acting.become_caller(who)?;
-        for entry in &mut page.entries {
-            entry.object = self.entry_object(path.as_fd(), dir, &entry.name);
+        let since = Moment::now();
+        for entry in &mut entries {
+            entry.object = self.entry_object(path.as_fd(), dir, entry, since);
         }
-        Ok(page)
+        Ok(entries)
     }
 
     fn list(
@@ -120,38 +137,64 @@ impl Export {
             errno => errno.into(),
         })?;
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES_MAX];
-        // Entries that are not asked for would be read once more by the next call.
-        let bytes = entries_max.saturating_mul(ENTRY_BYTES).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX);
-        let mut listing = RawDir::new(fd, &mut buffer[..bytes]);
-        let mut entries = Vec::new();
-        while let Some(entry) = listing.next() {
-            let entry = match entry {
-                // A removed directory has no entries any more.
-                Err(Errno::NOENT) => break,
-                entry => entry?,
-            };
-            if entries.len() >= entries_max {
-                return Ok(DirPage { entries, eof: false });
+        let (mut entries, mut used_bytes) = (Vec::new(), 0_usize);
+        loop {
+            // Entries that are not asked for would be read once more by the next call, which would have to seek back to them.
+            let usual_bytes = used_bytes.checked_div(entries.len()).unwrap_or(entry_bytes(1));
+            let bytes = (entries_max - entries.len()).saturating_mul(usual_bytes);
+            let bytes = bytes.clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX);
+            let mut listing = RawDir::new(fd, &mut buffer[..bytes]);
+            let before = entries.len();
+            while let Some(entry) = listing.next() {
+                let entry = match entry {
+                    // A removed directory has no entries any more.
+                    Err(Errno::NOENT) => return Ok(DirPage { entries, eof: true }),
+                    entry => entry?,
+                };
+                if entries.len() >= entries_max {
+                    return Ok(DirPage { entries, eof: false });
+                }
+                let name = entry.file_name().to_bytes();
+                used_bytes += entry_bytes(name.len());
+                // What is above the root is none of the callers' business.
+                let above = name == b".." && dir.id == self.root.id;
+                entries.push(DirEntry {
+                    name: Bytes::copy_from_slice(name),
+                    fileid: if above { self.root.id.fileid } else { entry.ino() },
+                    cookie: entry.next_entry_cookie(),
+                    object: None,
+                });
+                if listing.is_buffer_empty() {
+                    break;
+                }
             }
-            let name = entry.file_name().to_bytes();
-            // What is above the root is none of the callers' business.
-            let above = name == b".." && dir.id == self.root.id;
-            entries.push(DirEntry {
-                name: Bytes::copy_from_slice(name),
-                fileid: if above { self.root.id.fileid } else { entry.ino() },
-                cookie: entry.next_entry_cookie(),
-                object: None,
-            });
+            // When there are as many as were asked for, the next call finds out whether there are more.
+            let eof = entries.len() == before;
+            if eof || entries.len() >= entries_max {
+                return Ok(DirPage { entries, eof });
+            }
         }
-        Ok(DirPage { entries, eof: true })
     }
 
     /// Node and attributes of an entry; `None` for `..`, for what has gone since, and where the caller may not look.
-    fn entry_object(&self, fd: BorrowedFd<'_>, dir: &Arc<Object>, name: &[u8]) -> Option<(Node, Attributes)> {
-        if name == b"." {
+    fn entry_object(
+        &self,
+        fd: BorrowedFd<'_>,
+        dir: &Arc<Object>,
+        entry: &DirEntry<Node>,
+        since: Moment,
+    ) -> Option<(Node, Attributes)> {
+        if &entry.name[..] == b"." {
             return Some((Node(dir.clone()), self.attributes(dir).ok()?));
         }
-        let (object, stat) = self.passing_child(fd, (dir, Name::new(name).ok()?)).ok()?;
+        let place = (dir, Name::new(&entry.name).ok()?);
+        // One look is enough at what is open, and two are at most of the rest.
+        let is_known = self.cache.get(entry.fileid).is_some();
+        let glanced = if is_known { None } else { self.glance(fd, place, since) };
+        let (object, stat) = match glanced {
+            Some(found) => found,
+            None => self.passing_child(fd, place).ok()?,
+        };
         let attributes = self.attributes_of(&object, &stat);
         Some((Node(object), attributes))
     }

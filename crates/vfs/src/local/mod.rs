@@ -38,6 +38,7 @@ mod data;
 mod directory;
 mod errors;
 mod events;
+mod glance;
 mod identity;
 mod index;
 mod journal;
@@ -108,6 +109,8 @@ struct Export {
     limits: Limits,
     /// Of the process; takes bits from the mode of what we make.
     umask: u32,
+    /// Handles and times of the file system tell enough to look at entries without opening them.
+    glances: bool,
     /// No read waits for a disk.
     all_in_memory: bool,
     /// A name on the disk tells that the object behind it is there, too, as it was when it got the name.

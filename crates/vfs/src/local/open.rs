@@ -45,6 +45,11 @@ impl Export {
         if let Some(fd) = object.descriptor(Purpose::Path) {
             return Ok(fd);
         }
+        if self.index.is_some() {
+            // A listing has glanced at it. What is open stays so here, and a hint was left.
+            let found = self.open_hinted(&object.id).ok_or(Error::Stale)?;
+            return found.descriptor(Purpose::Path).ok_or(Error::Stale);
+        }
         let (fd, _) = self.open_persistent(&object.id)?;
         let fd = object.keep(Purpose::Path, Arc::new(fd));
         self.cache.revive(object);
@@ -123,7 +128,8 @@ impl Export {
             return Ok((known, stat));
         }
         let (descriptors, stat) = self.open_name(dir_fd, place.1)?;
-        Ok((Arc::new(self.object(descriptors, &stat, Some(place))?), stat))
+        let id = Self::id_of(&descriptors, &stat)?;
+        Ok((Arc::new(self.object(id, descriptors, &stat, Some(place))), stat))
     }
 
     /// Opens the object called `name` in `dir`, known or not.
@@ -155,19 +161,27 @@ impl Export {
         stat: &Statx,
         place: Option<Place<'_>>,
     ) -> Result<Arc<Object>> {
-        let object = self.object(descriptors, stat, place)?;
+        let object = self.object(Self::id_of(&descriptors, stat)?, descriptors, stat, place);
         Ok(if object.id == self.root.id { self.root.clone() } else { self.cache.insert(object) })
     }
 
-    fn object(&self, descriptors: Descriptors, stat: &Statx, place: Option<Place<'_>>) -> Result<Object> {
-        let path = descriptors.path.as_ref().expect("made with a path descriptor");
-        let id = Persistent::of(path, stat)?;
+    fn id_of(descriptors: &Descriptors, stat: &Statx) -> Result<Persistent> {
+        Persistent::of(descriptors.path.as_ref().expect("made with a path descriptor"), stat)
+    }
+
+    pub(super) fn object(
+        &self,
+        id: Persistent,
+        descriptors: Descriptors,
+        stat: &Statx,
+        place: Option<Place<'_>>,
+    ) -> Object {
         if let (Some(index), Some((dir, name))) = (&self.index, place) {
             index.note(id.fileid, dir.id.fileid, name.as_bytes());
         }
         let names = (id.to_handle(&self.seal), id.object_id(&self.seal));
         let (kind, device) = (stat::kind(stat), stat::device(stat));
-        Ok(Object::new(id, names, kind, device, descriptors, self.cache.counts.clone()))
+        Object::new(id, names, kind, device, descriptors, self.cache.counts.clone())
     }
 
     /// Refuses what is on another mount.

@@ -66,6 +66,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let unwatched = watcher.as_ref().and_then(|watcher| watcher.as_ref().err().copied());
     let magic = file_system.f_type as i64;
     let fine = has_fine_times(magic) && creation.is_some();
+    // Their handles are understood, and their times are as fine as the kernel's clock.
+    let glances = [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC, TMPFS_MAGIC].contains(&magic) && creation.is_some();
     Ok(Export {
         root,
         mount_id: stat.stx_mnt_id,
@@ -83,6 +85,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
             ..limits(&file_system, creation.is_some())
         },
         umask: umask(),
+        glances,
         all_in_memory: magic == TMPFS_MAGIC,
         keeps_order: keeps_order(magic, device),
         changes: Changes::new(fine),

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::Span;
 
@@ -32,6 +33,21 @@ impl Fid {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
+
+    /// The number of the inode, in the handles of ext4, XFS, btrfs and tmpfs.
+    pub(super) fn fileid(&self) -> Option<u64> {
+        let word = |at| Some(u32::from_ne_bytes(*self.bytes().get(at..)?.first_chunk()?).into());
+        let long = || self.bytes().first_chunk().map(|number| u64::from_ne_bytes(*number));
+        match (self.kind, self.length) {
+            // A number and a generation: ext4, and XFS where numbers are small.
+            (1, 8) => word(0),
+            // tmpfs: a generation, and the halves of the number.
+            (1, 12) => Some(word(4)? | word(8)? << 32),
+            // XFS: a number and a generation; btrfs: a number, a tree and a generation.
+            (0x81, 12) | (0x4d, 20) => long(),
+            _ => None,
+        }
+    }
 }
 
 /// `struct file_handle` with room for the longest that we take.
@@ -42,33 +58,57 @@ struct RawHandle {
     f_handle: [u8; FID_BYTES_MAX],
 }
 
+/// What [`name_to_handle_in`] finds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundHandle {
+    /// `None` where the file system has none that fits.
+    pub(super) fid: Option<Fid>,
+    /// The mount that the object was found on.
+    pub(super) mount_id: u64,
+}
+
 /// The kernel handle of what `fd` is open on. `None` where the file system has none that fits.
 pub(super) fn name_to_handle(fd: impl AsFd) -> io::Result<Option<Fid>> {
+    Ok(name_to_handle_at(fd.as_fd(), c"", libc::AT_EMPTY_PATH)?.fid)
+}
+
+/// The kernel handle of `name` in `dir`, itself and not what it may point to, with the thread's ids.
+pub(super) fn name_to_handle_in(dir: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<FoundHandle> {
+    name.into_with_c_str(|name| {
+        name_to_handle_at(dir, name, 0).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    })
+}
+
+fn name_to_handle_at(dir: BorrowedFd<'_>, name: &CStr, flags: libc::c_int) -> io::Result<FoundHandle> {
     let mut raw = RawHandle {
         handle_bytes: FID_BYTES_MAX as libc::c_uint,
         handle_type: 0,
         f_handle: [0; FID_BYTES_MAX],
     };
     let mut mount_id = 0;
-    // SAFETY: `raw` has the layout of `struct file_handle` followed by the number of bytes it states.
+    // SAFETY: the name is a C string; `raw` has the layout of `struct file_handle` followed by the number of bytes it states.
     let result = unsafe {
         libc::name_to_handle_at(
-            fd.as_fd().as_raw_fd(),
-            c"".as_ptr(),
+            dir.as_raw_fd(),
+            name.as_ptr(),
             (&raw mut raw).cast(),
             &raw mut mount_id,
-            libc::AT_EMPTY_PATH,
+            flags,
         )
     };
+    let mount_id = u64::try_from(mount_id).unwrap_or_default();
     if result < 0 {
         let error = io::Error::last_os_error();
         return match error.raw_os_error() {
-            Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::ENOSYS) => Ok(None),
+            Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::ENOSYS) => {
+                Ok(FoundHandle { fid: None, mount_id })
+            }
             _ => Err(error),
         };
     }
-    let Ok(kind) = u8::try_from(raw.handle_type) else { return Ok(None) };
-    Ok(raw.f_handle.get(..raw.handle_bytes as usize).and_then(|bytes| Fid::new(kind, bytes)))
+    let bytes = raw.f_handle.get(..raw.handle_bytes as usize);
+    let fid = u8::try_from(raw.handle_type).ok().zip(bytes).and_then(|(kind, bytes)| Fid::new(kind, bytes));
+    Ok(FoundHandle { fid, mount_id })
 }
 
 /// An `O_PATH` descriptor of the inode that `fid` names on the file system of `mount`, which must not itself be

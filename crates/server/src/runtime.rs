@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::{MaybeDone, maybe_done};
+
 use vfs::Timestamp;
 
 /// A boxed future, for the rare paths that need one.
@@ -28,6 +30,23 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Fills `bytes` with randomness that cannot be guessed.
     fn random(&self, bytes: &mut [u8]);
+}
+
+/// A future that has been begun.
+pub(crate) struct Begun<F: Future>(Pin<Box<MaybeDone<F>>>);
+
+/// Begins `future`: what it has others do is done while the caller goes on, who finishes it or drops it.
+pub(crate) async fn begin<F: Future>(future: F) -> Begun<F> {
+    let mut begun = Box::pin(maybe_done(future));
+    poll_fn(|context| Poll::Ready(_ = begun.as_mut().poll(context))).await;
+    Begun(begun)
+}
+
+impl<F: Future> Begun<F> {
+    pub(crate) async fn finish(mut self) -> F::Output {
+        self.0.as_mut().await;
+        self.0.as_mut().take_output().expect("it has ended, and was not asked before")
+    }
 }
 
 /// Lets others have their turn: is ready at the second poll, which it asks for.

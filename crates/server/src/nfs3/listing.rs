@@ -5,12 +5,14 @@ use vfs::{DirEntry, FileSystem};
 
 use super::object::Object;
 use super::status;
-use crate::runtime::give_way;
+use crate::runtime::{Begun, begin, give_way};
 
 /// Back ends keep cookies valid while entries come and go, so one verifier serves always (RFC 1813 §3.3.16).
 pub(super) const VERIFIER: CookieVerifier = CookieVerifier([0; 8]);
 /// The most entries asked of the back end at once.
 const PAGE_ENTRIES_MAX: usize = 256;
+/// The most that are asked for first, which tell how large entries are: what does not fit would be looked at in vain.
+const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
 const TURN_ENTRIES: usize = 1024;
 /// What an entry with a name of 16 bytes takes without attributes and handle.
@@ -42,13 +44,21 @@ pub(super) async fn fill<F: FileSystem>(
 ) -> Result<(), Status> {
     let mut cookie = plan.cookie;
     let mut turn_end = TURN_ENTRIES;
+    let room = writer.body_bytes_left();
+    let read = |cookie, count| dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects);
+    let mut begun = None;
     let eof = 'pages: loop {
         if writer.entries() >= turn_end {
             turn_end = writer.entries() + TURN_ENTRIES;
             give_way().await;
         }
-        let count = page_entries(&writer, plan.entry_bytes);
-        let page = dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects).await;
+        let written = room - writer.body_bytes_left();
+        let entry_bytes = written.checked_div(writer.entries()).unwrap_or(plan.entry_bytes);
+        let most = if writer.entries() == 0 { FIRST_ENTRIES_MAX } else { PAGE_ENTRIES_MAX };
+        let page = match begun.take() {
+            Some(page) => Begun::finish(page).await,
+            None => read(cookie, page_entries(&writer, 0, entry_bytes).clamp(1, most)).await,
+        };
         let page = page.map_err(|error| match error {
             // The cookie is all that can be wrong with the question.
             vfs::Error::Invalid => Status::BadCookie,
@@ -56,6 +66,11 @@ pub(super) async fn fill<F: FileSystem>(
         })?;
         // A back end that says neither "more" nor "end" must not keep us here.
         let ended = page.eof || page.entries.is_empty();
+        // The next are looked for while these are written, if there will be room for some.
+        let count = page_entries(&writer, page.entries.len(), entry_bytes).min(PAGE_ENTRIES_MAX);
+        if let Some(last) = page.entries.last().filter(|_| !ended && count > 0 && writer.entries() > 0) {
+            begun = Some(begin(read(last.cookie, count)).await);
+        }
         for entry in page.entries {
             cookie = entry.cookie;
             if !push(&mut writer, entry) {
@@ -70,9 +85,9 @@ pub(super) async fn fill<F: FileSystem>(
     if !writer.finish(eof) || empty_handed { Err(Status::TooSmall) } else { Ok(()) }
 }
 
-/// How many entries probably fit.
-fn page_entries(writer: &EntryListWriter<'_>, entry_bytes: usize) -> usize {
+/// How many entries probably fit behind those that are about to be written.
+fn page_entries(writer: &EntryListWriter<'_>, about_to_be: usize, entry_bytes: usize) -> usize {
     let in_body = writer.body_bytes_left() / entry_bytes;
     let in_directory = writer.directory_bytes_left() / NAME_ENTRY_BYTES;
-    in_body.min(in_directory).clamp(1, PAGE_ENTRIES_MAX)
+    in_body.min(in_directory).saturating_sub(about_to_be)
 }

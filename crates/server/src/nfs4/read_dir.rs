@@ -6,6 +6,7 @@
 //! What an entry says of its file's data is what GETATTR says: where another client has a write delegation, that client is asked
 //! (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many, the reply ends early.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -17,10 +18,12 @@ use xdr::Encoder;
 use super::context::{Context, Object, refused};
 use super::{attributes, get_attr, status};
 use crate::exports::{Denied, Leads};
-use crate::runtime::give_way;
+use crate::runtime::{Begun, begin, give_way};
 
 /// The most entries taken from the back end at a time.
 const PAGE_ENTRIES_MAX: usize = 256;
+/// The most that are taken first, which tell how large entries are: what does not fit would be looked at in vain.
+const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
 const TURN_ENTRIES: usize = 1024;
 /// The most holders of write delegations that are asked for one reply.
@@ -122,12 +125,25 @@ impl Room {
         Ok(Self { end, none_fits, directory_bytes, entries: 0, entry_bytes: 0 })
     }
 
-    /// How many entries probably fit.
+    /// How many entries to take.
     fn page_entries(&self, used: usize, with_objects: bool) -> usize {
-        let each =
-            self.entry_bytes.checked_div(self.entries).unwrap_or(ENTRY_BYTES[usize::from(with_objects)]);
-        let left = self.end.saturating_sub(used + TAIL_BYTES);
-        (left / each.max(1)).clamp(1, PAGE_ENTRIES_MAX)
+        match self.fitting_entries(used) {
+            Some(count) => count.clamp(1, PAGE_ENTRIES_MAX),
+            None => {
+                let each = ENTRY_BYTES[usize::from(with_objects)];
+                (self.bytes_left(used) / each).clamp(1, FIRST_ENTRIES_MAX)
+            }
+        }
+    }
+
+    /// How many entries probably fit, once some have told how large they are.
+    fn fitting_entries(&self, used: usize) -> Option<usize> {
+        let each = self.entry_bytes.checked_div(self.entries)?;
+        Some(self.bytes_left(used) / each.max(1))
+    }
+
+    fn bytes_left(&self, used: usize) -> usize {
+        self.end.saturating_sub(used + TAIL_BYTES)
     }
 
     /// Counts an entry that was written from `before` to `now`; false when it does not fit.
@@ -170,22 +186,31 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     async fn fill(&mut self, mut cookie: u64, reply: &mut Encoder) -> Result<bool, Status> {
         let with_objects = !self.wanted.without(OF_ENTRY).is_empty();
         let mut turn_end = TURN_ENTRIES;
+        let (directory, identity) = (self.directory, self.identity.clone());
+        let read =
+            |cookie, count| directory.fs().read_dir(&identity, &directory.node, cookie, count, with_objects);
+        let mut begun = None;
         loop {
             if self.room.entries >= turn_end {
                 turn_end = self.room.entries + TURN_ENTRIES;
                 give_way().await;
             }
-            let count = self.room.page_entries(reply.len(), with_objects);
-            let page = self
-                .directory
-                .fs()
-                .read_dir(&self.identity, &self.directory.node, cookie, count, with_objects)
-                .await
-                .map_err(status::of)?;
+            let page = match begun.take() {
+                Some(page) => Begun::finish(page).await,
+                None => read(cookie, self.room.page_entries(reply.len(), with_objects)).await,
+            };
+            let page = page.map_err(status::of)?;
             // A back end that says neither "more" nor "end" must not keep us here.
             let ended = page.eof || page.entries.is_empty();
-            let known = self.ask_holders(&page.entries).await;
-            for (entry, known) in page.entries.into_iter().zip(known) {
+            // The next are looked for while these are written, if there will be room for some.
+            let count =
+                self.room.fitting_entries(reply.len()).unwrap_or(0).saturating_sub(page.entries.len());
+            if let Some(last) = page.entries.last().filter(|_| !ended && count > 0) {
+                begun = Some(begin(read(last.cookie, count.min(PAGE_ENTRIES_MAX))).await);
+            }
+            let mut known = self.ask_holders(&page.entries).await;
+            for (place, entry) in page.entries.into_iter().enumerate() {
+                let known = known.remove(&place).unwrap_or(Known::Nothing);
                 // The first that comes is asked, for those before it may have gone.
                 if matches!(known, Known::Unasked) && self.room.entries > 0 {
                     return Ok(false);
@@ -215,55 +240,54 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
-    /// What other clients know of the files of these entries.
-    async fn ask_holders(&mut self, entries: &[DirEntry<F::Node>]) -> Vec<Known> {
+    /// What other clients know of the files of these entries, by their places, where they know anything.
+    async fn ask_holders(&mut self, entries: &[DirEntry<F::Node>]) -> HashMap<usize, Known> {
         let state = self.context.server.state();
-        let are_asked = self.wanted.intersects(get_attr::OF_DATA) && state.delegation_count() > 0;
+        if !self.wanted.intersects(get_attr::OF_DATA) || state.delegation_count() == 0 {
+            return HashMap::new();
+        }
         let (client, now) = (self.context.client_id(), self.context.server.recaller().now());
         let mut asks = Vec::new();
-        for entry in entries {
-            let held = entry.object.as_ref().filter(|_| are_asked).map(|(node, found)| {
-                let export = self.directory.export.clone();
-                (Object { export, node: node.clone() }, *found)
-            });
-            let held =
-                held.filter(|(object, _)| state.write_delegation(object.file(), client, now).is_some());
-            let is_asked = held.is_some() && self.asked < ASKED_MAX;
-            self.asked += usize::from(is_asked);
-            asks.push((held, is_asked));
+        for (place, entry) in entries.iter().enumerate() {
+            let Some((node, found)) = &entry.object else { continue };
+            let object = Object { export: self.directory.export.clone(), node: node.clone() };
+            if state.write_delegation(object.file(), client, now).is_some() {
+                let is_asked = self.asked < ASKED_MAX;
+                self.asked += usize::from(is_asked);
+                asks.push((place, object, *found, is_asked));
+            }
         }
         let (context, wanted) = (self.context, self.wanted);
-        join_all(asks.into_iter().map(|(held, is_asked)| async move {
-            match held {
-                None => Known::Nothing,
-                Some(_) if !is_asked => Known::Unasked,
-                Some((object, found)) => Known::Newer(get_attr::newer(context, &object, found, wanted).await),
+        let asks = asks.into_iter().map(|(place, object, found, is_asked)| async move {
+            match is_asked {
+                false => (place, Known::Unasked),
+                true => (place, Known::Newer(get_attr::newer(context, &object, found, wanted).await)),
             }
-        }))
-        .await
+        });
+        join_all(asks).await.into_iter().collect()
     }
 
-    /// The attributes of an entry; `None` when it has gone since it was listed.
+    /// The attributes of an entry, in a box since they are large and go from hand to hand; `None` when it has gone since it was listed.
     async fn values(
         &self,
         entry: &DirEntry<F::Node>,
         with_object: bool,
         known: Known,
-    ) -> Result<Option<AttributeValues>, Status> {
+    ) -> Result<Option<Box<AttributeValues>>, Status> {
         if !with_object {
-            return Ok(Some(AttributeValues {
+            return Ok(Some(Box::new(AttributeValues {
                 rdattr_error: Some(Status::Ok),
                 fileid: Some(entry.fileid),
                 mounted_on_fileid: Some(entry.fileid),
                 ..AttributeValues::default()
-            }));
+            })));
         }
         match self.values_of_object(entry, known).await {
             Ok(values) => Ok(Some(values)),
             Err(Status::NoEntry | Status::Stale) => Ok(None),
             // Said in its place where that was asked for (RFC 8881 §18.23.3).
             Err(status) if self.wanted.contains(AttributeId::RdattrError) => {
-                Ok(Some(attributes::of_error(status)))
+                Ok(Some(Box::new(attributes::of_error(status))))
             }
             Err(status) => Err(status),
         }
@@ -284,7 +308,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         &self,
         crossing: Result<Leads<'_, F>, Denied>,
         covered: u64,
-    ) -> Result<Option<AttributeValues>, Status> {
+    ) -> Result<Option<Box<AttributeValues>>, Status> {
         let Ok(Leads::Into(export)) = crossing else { return Ok(None) };
         let fs = export.file_system();
         let object = Object { export: Arc::clone(export), node: fs.root() };
@@ -296,14 +320,14 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             },
             false => attributes::of_error(Status::WrongSecurity),
         };
-        Ok(Some(AttributeValues { mounted_on_fileid: Some(covered), ..values }))
+        Ok(Some(Box::new(AttributeValues { mounted_on_fileid: Some(covered), ..values })))
     }
 
     async fn values_of_object(
         &self,
         entry: &DirEntry<F::Node>,
         known: Known,
-    ) -> Result<AttributeValues, Status> {
+    ) -> Result<Box<AttributeValues>, Status> {
         let fs = self.directory.fs();
         let (node, found) = match &entry.object {
             Some((node, found)) => (node.clone(), *found),
@@ -319,7 +343,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,
             Known::Nothing => found,
         };
-        attributes::of(self.context, &object, &found, self.wanted).await
+        attributes::of(self.context, &object, &found, self.wanted).await.map(Box::new)
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use crate::connection::Connection;
 use crate::entries::Seen;
+use crate::foreign::ganesha::Ganesha;
 use crate::options::Options;
-use crate::{foreign, nfs3, nfs4};
+use crate::process::Process;
+use crate::{nfs3, nfs4};
 
 pub const VERSIONS: [&str; 2] = ["3", "4.1"];
 
@@ -16,14 +18,17 @@ pub struct Place {
     pub mount_address: SocketAddr,
     /// What MOUNT calls the export, and what NFSv4 does.
     pub paths: [&'static str; 2],
+    pub process: Process,
 }
 
 impl Place {
-    pub fn of_foreign(place: foreign::Place) -> Self {
+    pub fn of_ganesha(server: &Ganesha) -> Self {
+        let place = server.place();
         Self {
             address: SocketAddr::new(place.host, place.port),
             mount_address: SocketAddr::new(place.host, place.mount_port),
             paths: [place.path; 2],
+            process: Process::of_ganesha(server).expect("its process"),
         }
     }
 }
@@ -34,6 +39,8 @@ pub struct Listed {
     pub requests: usize,
     /// Of these seconds, those that were not spent on waiting for the server.
     pub reader_seconds: f64,
+    /// What the server, or who lists locally, had of the processor.
+    pub processor_seconds: f64,
 }
 
 /// A connection to a directory.
@@ -54,8 +61,8 @@ pub fn connect(version: usize, place: &Place) -> Box<dyn Client> {
 pub fn list(version: usize, place: &Place, options: &Options) -> Listed {
     let mut client = connect(version, place);
     let mut seen = Seen::new(options.entries);
-    let start = Instant::now();
-    while !client.read_on(options.reply_bytes, &mut seen) {}
+    let (start, processor_before) = (Instant::now(), place.process.processor_seconds());
+    while !client.read_on(options.reply_bytes[version], &mut seen) {}
     let seconds = start.elapsed().as_secs_f64();
     seen.check(options.entries);
     let connection = client.connection();
@@ -63,6 +70,7 @@ pub fn list(version: usize, place: &Place, options: &Options) -> Listed {
         seconds,
         requests: connection.requests,
         reader_seconds: seconds - connection.waited_seconds,
+        processor_seconds: place.process.processor_seconds() - processor_before,
     };
     client.finish();
     listed

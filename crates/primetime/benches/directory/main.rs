@@ -43,7 +43,6 @@ use entries::Folder;
 use listing::{Listed, Place, VERSIONS};
 use lookups::Waits;
 use options::Options;
-use process::Process;
 use server::Server;
 
 /// Then the other server is killed, whatever became of this process.
@@ -67,7 +66,7 @@ fn main() {
 /// What was measured, round by round.
 #[derive(Default)]
 pub struct Measured {
-    pub local_seconds: Vec<f64>,
+    pub local: Vec<Listed>,
     /// Of each version: the first listing of a server, and its second.
     pub ours: [[Vec<Listed>; 2]; 2],
     pub ganesha: [Vec<Listed>; 2],
@@ -95,28 +94,28 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>) {
     let folder = Folder::make(options.entries);
     let ganesha = ganesha.map(|ganesha| {
         folder.link_into(&ganesha.export());
-        (Place::of_foreign(ganesha.place()), Process::of_ganesha(ganesha).expect("its process"))
+        Place::of_ganesha(ganesha)
     });
-    let idle_bytes = ganesha.as_ref().map(|(_, process)| process.resident_bytes());
+    let idle_bytes = ganesha.as_ref().map(|place| place.process.resident_bytes());
     let mut measured = Measured::default();
     for round in 0..options.rounds {
-        measured.local_seconds.push(local::list(folder.path(), options.entries));
+        measured.local.push(local::list(folder.path(), options.entries));
         for turn in 0..VERSIONS.len() {
             // Whoever went first goes last next time.
             let version = (round + turn) % VERSIONS.len();
             measure_version(version, options, &folder, &mut measured);
-            if let Some((place, _)) = &ganesha {
+            if let Some(place) = &ganesha {
                 measured.ganesha[version].push(listing::list(version, place, options));
             }
         }
     }
     println!(
-        "{} entries, {} rounds, replies of {} bytes at most; rates are means, ratios have 95 % intervals\n",
+        "{} entries, {} rounds, replies of {:?} bytes at most; rates are means, ratios have 95 % intervals\n",
         options.entries, options.rounds, options.reply_bytes
     );
     table::print(options, &measured);
-    if let Some(((_, process), idle)) = ganesha.zip(idle_bytes) {
-        table::print_ganesha_memory(idle, process.resident_bytes());
+    if let Some((place, idle)) = ganesha.zip(idle_bytes) {
+        table::print_ganesha_memory(idle, place.process.resident_bytes());
     }
 }
 
@@ -124,13 +123,13 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>) {
 fn measure_version(version: usize, options: &Options, folder: &Folder, measured: &mut Measured) {
     let server = Server::start(folder.path());
     let place = server.place();
-    let before_bytes = server.process().resident_bytes();
+    let before_bytes = place.process.resident_bytes();
     for listings in &mut measured.ours[version] {
         listings.push(listing::list(version, &place, options));
     }
     measured.memory[version].push(Memory {
         before_bytes,
-        after_bytes: server.process().resident_bytes(),
+        after_bytes: place.process.resident_bytes(),
         descriptors_after: server.open_descriptors(),
     });
     let lookups = &mut measured.lookups[version];

@@ -33,11 +33,12 @@ impl Server {
     }
 
     pub fn place(&self) -> Place {
-        Place { address: self.address, mount_address: self.address, paths: ["/", "/"] }
-    }
-
-    pub fn process(&self) -> Process {
-        Process(self.child.id())
+        Place {
+            address: self.address,
+            mount_address: self.address,
+            paths: ["/", "/"],
+            process: Process(self.child.id()),
+        }
     }
 
     pub fn open_descriptors(&self) -> usize {

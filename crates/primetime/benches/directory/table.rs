@@ -14,17 +14,22 @@ pub fn print(options: &Options, measured: &Measured) {
 }
 
 fn print_listings(options: &Options, measured: &Measured) {
-    let local = &measured.local_seconds;
-    let rate = |seconds: &[f64]| grouped(options.entries as f64 * mean(seconds.iter().map(|s| 1.0 / s)));
-    println!("| listing | version | entries | time ÷ local | requests | of the time, the reader's own |");
-    println!("|---|---|---|---|---|---|");
-    println!("| local readdir and statx | | {} /s | | | |", rate(local));
+    let seconds = |runs: &[Listed]| runs.iter().map(|run| run.seconds).collect::<Vec<_>>();
+    let processor = |runs: &[Listed]| runs.iter().map(|run| run.processor_seconds).collect::<Vec<_>>();
+    let rate = |runs: &[Listed]| grouped(options.entries as f64 * mean(runs.iter().map(|r| 1.0 / r.seconds)));
+    println!(
+        "| listing | version | entries | time ÷ local | processor's time ÷ local | requests | of the time, the reader's own |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let local = &measured.local;
+    println!("| local readdir and statx | | {} /s | | | | |", rate(local));
     let line = |title: &str, version: usize, runs: &[Listed]| {
-        let seconds: Vec<_> = runs.iter().map(|run| run.seconds).collect();
         let reader = mean(runs.iter().map(|run| run.reader_seconds / run.seconds)) * 100.0;
-        let (rate, ratio) = (rate(&seconds), ratio(local, &seconds));
+        let (rate, time) = (rate(runs), ratio(&seconds(local), &seconds(runs)));
+        let processor = ratio(&processor(local), &processor(runs));
         let requests = grouped(mean(runs.iter().map(|run| run.requests as f64)));
-        println!("| {title} | {} | {rate} /s | {ratio} | {requests} | {reader:.0} % |", VERSIONS[version]);
+        let version = VERSIONS[version];
+        println!("| {title} | {version} | {rate} /s | {time} | {processor} | {requests} | {reader:.0} % |");
     };
     for version in 0..VERSIONS.len() {
         let [cold, warm] = &measured.ours[version];

@@ -21,7 +21,8 @@ pub(crate) struct Readahead {
     alignment: u64,
 }
 
-/// The first window, in reads of the size that the reader makes.
+/// The first window, in reads of the size that the reader makes; a piece at least, or each piece would be asked for when the
+/// one before it has come.
 const FIRST_WINDOW_READS: u64 = 4;
 
 impl Readahead {
@@ -54,7 +55,7 @@ impl Readahead {
         }
         let read_bytes = range.end - range.start;
         if self.window == 0 {
-            self.window = (read_bytes * FIRST_WINDOW_READS).min(self.window_max);
+            self.window = (read_bytes * FIRST_WINDOW_READS).max(self.alignment).min(self.window_max);
         }
         let from = self.fetched_to.max(self.next);
         // Half a window is fetched at a time: few large fetches instead of one for each read.
@@ -131,6 +132,16 @@ mod tests {
         }
         assert!(ahead.windows(2).all(|pair| pair[0] <= pair[1]));
         assert_eq!(*ahead.last().unwrap(), 1 << 20);
+    }
+
+    #[test]
+    fn a_reader_of_little_at_a_time_has_a_piece_ahead_and_then_two() {
+        let mut readahead = readahead();
+        read(&mut readahead, 0, 4);
+        assert_eq!(read(&mut readahead, 4, 4), Some(8 * KIB..128 * KIB));
+        readahead.reader_waited();
+        let next = (8..128).step_by(4).find_map(|offset| read(&mut readahead, offset, 4));
+        assert_eq!(next, Some(128 * KIB..192 * KIB), "half of the first piece is read");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod fixture;
 mod mount_options;
 mod names;
 mod peer;
+mod readahead;
 mod recovery;
 mod recovery_loss;
 mod recovery_nfs3;

@@ -45,6 +45,8 @@ pub struct State {
     pub status_flags: u32,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
+    /// Where READs began, in the order of their arrival.
+    pub reads: Vec<u64>,
     /// Whether the next OPENs come with a delegation for reading.
     pub delegations: VecDeque<bool>,
     /// Where LOCKs began, and whether they took a lock back.
@@ -206,9 +208,11 @@ impl State {
                 });
             }
             Operation::Read => {
-                from.get::<ReadArgs>()?;
-                assert!(self.content.is_empty(), "nothing is read");
-                to.put(&ReadResult { eof: true, data: Bytes::new() });
+                let args: ReadArgs = from.get()?;
+                self.reads.push(args.offset);
+                let (offset, end) = (args.offset as usize, args.offset as usize + args.count as usize);
+                let data = &self.content[offset.min(self.content.len())..end.min(self.content.len())];
+                to.put(&ReadResult { eof: end >= self.content.len(), data: Bytes::copy_from_slice(data) });
             }
             Operation::Write => {
                 let args: WriteArgs = from.get()?;

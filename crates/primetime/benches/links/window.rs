@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use netlab::relay::Relay;
 
 /// Before anything counts: queues fill, windows open, readers are seen to be sequential.
-pub const WARM_UP: Duration = Duration::from_secs(1);
+pub const WARM_UP: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {

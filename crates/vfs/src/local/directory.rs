@@ -24,6 +24,9 @@ const OBJECTS_IN_PLACE_MAX: usize = 16;
 /// Objects of a page that two threads share, each half of them.
 const OBJECTS_SHARED_MIN: usize = 64;
 
+/// Objects that are looked up before other threads get their turn: who lists has time, who waits for one answer has not.
+const TURN_OBJECTS: usize = 16;
+
 /// What an entry with a name of so many bytes takes of a buffer (`struct linux_dirent64`).
 const fn entry_bytes(name_bytes: usize) -> usize {
     (8 + 8 + 2 + 1 + name_bytes + 1).next_multiple_of(8)
@@ -119,7 +122,10 @@ impl Export {
         let path = self.dir_path(dir)?;
         self.acting.become_caller(who)?;
         let since = Moment::now();
-        for entry in &mut entries {
+        for (place, entry) in entries.iter_mut().enumerate() {
+            if place % TURN_OBJECTS == TURN_OBJECTS - 1 {
+                std::thread::yield_now();
+            }
             entry.object = self.entry_object(path.as_fd(), dir, entry, since);
         }
         Ok(entries)

@@ -11,6 +11,7 @@ use proto::nfs4::DataContent;
 
 use crate::attributes::{Attributes, SetAttributes};
 use crate::error::{Error, Result};
+use crate::in_turn::InTurn;
 use crate::lock::{Conflict, LockKind};
 use crate::nfs4;
 use crate::node::Node;
@@ -48,6 +49,8 @@ pub(crate) struct OpenFile {
     /// Every write is on stable storage before it returns.
     pub(crate) sync: bool,
     pub(crate) readahead: Mutex<Readahead>,
+    /// Fetches ahead of the reader.
+    pub(crate) ahead: Arc<InTurn>,
     /// Of those that are open for writing.
     pub(crate) writer: Option<Arc<Writer>>,
     /// NFSv4.1: what the server knows of the open.
@@ -319,6 +322,7 @@ impl OpenFile {
             writable: access.1,
             sync,
             readahead: Mutex::new(Readahead::new(limits.read_bytes_max, window_bytes_max)),
+            ahead: Arc::default(),
             writer,
             v4: Mutex::new(v4),
             used: AtomicBool::new(false),

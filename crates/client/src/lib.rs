@@ -67,6 +67,7 @@ mod error;
 mod fetch;
 mod file;
 mod habit;
+mod in_turn;
 mod listing;
 mod lock;
 mod locks;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream::{FuturesOrdered, FuturesUnordered, StreamExt, TryStreamExt};
+use futures_util::stream::{FuturesOrdered, TryStreamExt};
 
 use crate::cache::DataKey;
 use crate::error::{Error, Result};
@@ -226,21 +226,16 @@ impl OpenFile {
     fn read_ahead(self: &Arc<Self>, range: &Range<u64>, size: u64, key: DataKey) {
         let Some(ahead) = self.readahead.lock().advance(range, size) else { return };
         let missing = self.shared.data.lock().missing(key, ahead);
-        let fetches = FuturesUnordered::new();
         for piece in missing.iter().flat_map(|range| split_aligned(range, u64::from(self.piece_bytes()))) {
             // Announced before the reader goes on, or it would ask for the same itself.
             let Ok(fetch) = self.node.fetches.begin(key.epoch, &piece) else { continue };
             let file = Arc::clone(self);
-            fetches.push(async move {
+            self.ahead.begin(async move {
                 if let Err(error) = file.fetch_announced(key, &piece, fetch).await {
                     // The reader will meet it itself, if it gets there.
                     tracing::debug!(%error, "readahead");
                 }
             });
-        }
-        if !fetches.is_empty() {
-            // One task polls them in this order; a task for each would begin in any.
-            tokio::spawn(fetches.collect::<()>());
         }
     }
 

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
@@ -12,13 +11,13 @@ use crate::CROWDS;
 use crate::nfs::file_to_read;
 use crate::options::Options;
 use crate::window::WARM_UP;
+use served::Served;
 
-#[path = "../../tests/support/ready.rs"]
-mod ready;
+#[path = "../../tests/support/served.rs"]
+mod served;
 
 pub struct Server {
-    child: Child,
-    address: SocketAddr,
+    served: Served,
     /// Removed at the end.
     _folder: TempDir,
 }
@@ -29,25 +28,11 @@ impl Server {
         let export = folder.path().join("export");
         fs::create_dir(&export).expect("export");
         prepare(&export, options);
-        let config = folder.path().join("primetime.toml");
-        fs::write(&config, "no_root_squash = true\nlisten = \"127.0.0.1:0\"\n").expect("configuration");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
-        command.arg("serve").arg(export).arg("--config").arg(config);
-        command.arg("--state-dir").arg(folder.path().join("state"));
-        let (child, address) = ready::start(&mut command);
-        Self { child, address, _folder: folder }
+        Self { served: Served::start(&export, folder.path(), ""), _folder: folder }
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.served.address
     }
 }
 

@@ -83,6 +83,17 @@ impl Attributes {
         self.kind == FileType::Directory
     }
 
+    /// True when it is by times that states are told apart: by those of NFSv3, or by a change attribute that is made of them
+    /// (RFC 8881 §5.8.1.4 allows it), as Linux and NFS-Ganesha have it where the file system counts nothing.
+    pub(crate) fn is_told_by_times(&self) -> bool {
+        let Time { seconds, nanoseconds } = self.changed;
+        let (seconds, nanoseconds) = (seconds.cast_unsigned(), u64::from(nanoseconds));
+        self.change.is_none_or(|change| {
+            change == seconds.wrapping_mul(1 << 30).wrapping_add(nanoseconds)
+                || change == seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+        })
+    }
+
     /// What differs whenever the data may.
     pub(crate) fn revision(&self) -> Revision {
         match self.change {
@@ -92,7 +103,31 @@ impl Attributes {
     }
 }
 
-/// Tells states of an object's content apart: equal means that nothing changed in between.
+#[cfg(test)]
+impl Attributes {
+    /// Those of an object without anything.
+    pub(crate) fn empty(kind: FileType) -> Self {
+        Self {
+            kind,
+            mode: 0o644,
+            links: 1,
+            uid: 0,
+            gid: 0,
+            size: 0,
+            used: 0,
+            device: (0, 0),
+            fsid: 1,
+            fileid: 1,
+            accessed: Time::default(),
+            modified: Time::default(),
+            changed: Time::default(),
+            change: None,
+        }
+    }
+}
+
+/// Tells states of an object's content apart: equal means that nothing changed in between, unless it is by times
+/// ([`crate::cache::ServerClock`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Revision {
     /// The change attribute (RFC 8881 §5.8.1.4).
@@ -182,5 +217,21 @@ impl std::ops::BitOr for Access {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_attribute_may_be_the_time_of_the_last_change() {
+        let changed = Time { seconds: 1_700_000_000, nanoseconds: 123_456_789 };
+        let file = |change| Attributes { changed, change, ..Attributes::empty(FileType::Regular) };
+        assert!(file(None).is_told_by_times());
+        assert!(file(Some((1_700_000_000 << 30) + 123_456_789)).is_told_by_times());
+        assert!(file(Some(1_700_000_000_123_456_789)).is_told_by_times());
+        assert!(!file(Some(1_700_000_000_123_456_790)).is_told_by_times());
+        assert!(!file(Some(7)).is_told_by_times());
     }
 }

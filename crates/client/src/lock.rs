@@ -146,8 +146,8 @@ impl OpenFile {
             Some(attributes) => {
                 let at = (asked, Instant::now());
                 state.known.learn(attributes, at, &self.shared.options.attribute_timeouts);
-                if state.known.certain().is_none() {
-                    // They crossed others that differ: what is cached may be from before the lock.
+                if state.known.certain().is_none() || state.known.is_uncertain() {
+                    // They crossed others that differ, or differ too little: what is cached may be from before the lock.
                     state.known.forget_content();
                 }
             }

@@ -266,7 +266,8 @@ impl Shared {
         found: &Found,
         asked: Instant,
     ) -> Arc<Node> {
-        let node = self.learn_found(found, asked);
+        let node = self.nodes.get(&found.handle);
+        self.learn_at_open(&node, found.attributes, asked);
         self.learn_name(dir, name, Some(&node), asked);
         node
     }

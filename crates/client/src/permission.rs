@@ -31,26 +31,11 @@ pub(crate) fn needed(read: bool, write: bool) -> Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attributes::{FileType, Time};
+    use crate::attributes::FileType;
 
     #[test]
     fn the_first_class_that_the_caller_is_in_decides() {
-        let file = |mode| Attributes {
-            kind: FileType::Regular,
-            mode,
-            links: 1,
-            uid: 10,
-            gid: 20,
-            size: 0,
-            used: 0,
-            device: (0, 0),
-            fsid: 0,
-            fileid: 0,
-            accessed: Time::default(),
-            modified: Time::default(),
-            changed: Time::default(),
-            change: None,
-        };
+        let file = |mode| Attributes { mode, uid: 10, gid: 20, ..Attributes::empty(FileType::Regular) };
         let who = |uid, gid, gids: &[u32]| Options { uid, gid, gids: gids.into(), ..Options::default() };
         for (mode, who, read, write, permitted) in [
             (0o600, who(10, 1, &[]), true, true, true),

@@ -129,8 +129,12 @@ impl OpenFile {
         _fetch: Fetch,
     ) -> Result<Piece> {
         let writes = self.node.state.lock().writes;
+        let asked = Instant::now();
         let piece = self.read_piece(range, &mut key.epoch).await?;
-        if key.epoch != NO_EPOCH && self.node.state.lock().writes == writes {
+        let mut state = self.node.state.lock();
+        if key.epoch != NO_EPOCH && state.writes == writes {
+            self.shared.note_cached(&mut state, asked);
+            drop(state);
             self.shared.data.lock().insert(key, range.start, &piece.data);
         }
         Ok(piece)

@@ -5,16 +5,16 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::attributes::{Access, Attributes, SetAttributes};
-use crate::cache::{DataCache, DataKey, NameCache};
+use crate::cache::{DataCache, DataKey, NameCache, ServerClock};
 use crate::error::{Error, Result, Status};
 use crate::file::OpenFile;
-use crate::node::{Node, NodeTable};
+use crate::node::{Node, NodeState, NodeTable};
 use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
 use crate::server::Server;
@@ -59,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) dirty_notice: Notify,
     /// Who is told when something that is known becomes void.
     pub(crate) watcher: OnceLock<Arc<dyn Watcher>>,
+    pub(crate) clock: Mutex<ServerClock>,
     next_file: AtomicU64,
     shut_down: AtomicBool,
 }
@@ -80,6 +81,7 @@ impl Shared {
             dirty_files: Mutex::default(),
             dirty_notice: Notify::new(),
             watcher: OnceLock::new(),
+            clock: Mutex::new(ServerClock::new(Instant::now())),
             next_file: AtomicU64::new(1),
             shut_down: AtomicBool::new(false),
             nodes,
@@ -140,10 +142,33 @@ impl Shared {
 
     /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before and after.
     pub(crate) fn learn(&self, node: &Node, attributes: Attributes, asked: Instant) -> (u64, u64) {
+        // Names are believed for as long as the attributes say the same, and are asked for again once those are certain.
+        let now_certain = attributes.is_directory() && self.has_passed(&attributes, asked);
+        self.learn_and_forget(node, attributes, asked, now_certain)
+    }
+
+    /// As [`Shared::learn`], of a request that opens the file: what is read from now on must be what was closed before,
+    /// whatever times it has.
+    pub(crate) fn learn_at_open(&self, node: &Node, attributes: Attributes, asked: Instant) {
+        self.learn_and_forget(node, attributes, asked, true);
+    }
+
+    fn learn_and_forget(
+        &self,
+        node: &Node,
+        attributes: Attributes,
+        asked: Instant,
+        forget_uncertain: bool,
+    ) -> (u64, u64) {
+        let now = Instant::now();
+        self.clock.lock().saw(&attributes, now);
         let (before, after) = {
             let known = &mut node.state.lock().known;
             let before = known.epoch();
-            known.learn(attributes, (asked, Instant::now()), &self.options.attribute_timeouts);
+            known.learn(attributes, (asked, now), &self.options.attribute_timeouts);
+            if forget_uncertain && known.is_uncertain() {
+                known.forget_content();
+            }
             (before, known.epoch())
         };
         if before != after
@@ -154,9 +179,19 @@ impl Shared {
         (before, after)
     }
 
+    fn has_passed(&self, attributes: &Attributes, asked: Instant) -> bool {
+        self.clock.lock().has_passed(attributes, asked, wall_time(asked))
+    }
+
+    /// What came with the reply to a request sent at `asked` is being cached.
+    pub(crate) fn note_cached(&self, state: &mut NodeState, asked: Instant) {
+        state.known.note_cached(&self.clock.lock(), asked, wall_time(asked));
+    }
+
     /// Remembers what a request of ours, sent at `asked`, did to an object. True when no other change of ours was answered in
     /// between, which the server may have carried out before this one or after.
     pub(crate) fn learn_effect(&self, node: &Node, effect: Effect, asked: Instant) -> bool {
+        self.see_clock(&effect);
         let mut state = node.state.lock();
         let alone = state.is_unchanged_since(asked);
         state.changed = Some(Instant::now());
@@ -169,17 +204,27 @@ impl Shared {
                 state.known.learn_change_info((atomic, before, after), Instant::now());
             }
         }
+        // In the same tick others may have changed it before or after.
+        self.note_cached(&mut state, asked);
         alone
+    }
+
+    fn see_clock(&self, effect: &Effect) {
+        if let Effect::Around { after: Some(after), .. } = effect {
+            self.clock.lock().saw(after, Instant::now());
+        }
     }
 
     /// As [`Shared::learn_effect`], of data that were written while nobody else could change the file.
     pub(crate) fn learn_lone_write(&self, node: &Node, effect: Effect, asked: Instant) {
+        self.see_clock(&effect);
         let mut state = node.state.lock();
         let now = Instant::now();
         state.changed = Some(now);
         if let Effect::Around { after, .. } = effect {
             state.known.learn_lone_change(after, (asked, now), &self.options.attribute_timeouts);
         }
+        self.note_cached(&mut state, asked);
     }
 
     /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.
@@ -200,18 +245,27 @@ impl Shared {
     /// Asks for the attributes.
     pub(crate) async fn revalidate(&self, node: &Arc<Node>) -> Result<Attributes> {
         let asked = Instant::now();
-        match self.protocol().attributes(&node.handle).await {
-            Ok(attributes) => {
-                self.learn(node, attributes, asked);
-                Ok(attributes)
-            }
-            Err(error) => {
-                if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle {
-                    self.nodes.remove(&node.handle);
-                }
-                Err(error)
-            }
+        let attributes = self.ask_attributes(node).await?;
+        self.learn(node, attributes, asked);
+        Ok(attributes)
+    }
+
+    /// As [`Shared::revalidate`], to open the file.
+    pub(crate) async fn revalidate_at_open(&self, node: &Arc<Node>) -> Result<Attributes> {
+        let asked = Instant::now();
+        let attributes = self.ask_attributes(node).await?;
+        self.learn_at_open(node, attributes, asked);
+        Ok(attributes)
+    }
+
+    async fn ask_attributes(&self, node: &Arc<Node>) -> Result<Attributes> {
+        let outcome = self.protocol().attributes(&node.handle).await;
+        if let Err(error) = &outcome
+            && error.kind() == std::io::ErrorKind::StaleNetworkFileHandle
+        {
+            self.nodes.remove(&node.handle);
         }
+        outcome
     }
 
     pub(crate) async fn set_attributes(
@@ -296,6 +350,12 @@ impl Shared {
             at += piece.len() as u64;
         }
     }
+}
+
+/// What the clock of this machine showed at `asked`.
+fn wall_time(asked: Instant) -> SystemTime {
+    let now = SystemTime::now();
+    now.checked_sub(asked.elapsed()).unwrap_or(now)
 }
 
 /// The first of the wanted versions that the server offers, with the tree reached over it.

@@ -121,7 +121,11 @@ impl Shared {
     /// Remembers what a request sent at `asked` has found under a name; `None` for nothing. A change of our own that was answered
     /// meanwhile may have come later.
     pub(crate) fn learn_name(&self, dir: &Node, name: &Bytes, node: Option<&Arc<Node>>, asked: Instant) {
-        let is_sure = dir.state.lock().is_unchanged_since(asked);
+        let is_sure = {
+            let mut state = dir.state.lock();
+            self.note_cached(&mut state, asked);
+            state.is_unchanged_since(asked)
+        };
         self.set_name(dir, name, node, is_sure);
     }
 

@@ -1,7 +1,8 @@
 //! The attributes of one object, how long they are believed, and when its content has changed under us.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use super::ServerClock;
 use crate::attributes::{Attributes, Revision};
 use crate::options::AttributeTimeouts;
 
@@ -27,6 +28,10 @@ pub(crate) struct Known {
     believed_until: Option<Instant>,
     timeout: Duration,
     epoch: u64,
+    /// It is by times that the server tells states apart.
+    told_by_times: bool,
+    /// Some of what is cached in this epoch was asked for when the next change could still get the same times.
+    uncertain: bool,
 }
 
 /// Why the attributes may be others than are known.
@@ -52,6 +57,8 @@ impl Known {
             believed_until: None,
             timeout: Duration::ZERO,
             epoch: 0,
+            told_by_times: false,
+            uncertain: false,
         }
     }
 
@@ -110,7 +117,7 @@ impl Known {
             return;
         }
         if !same && self.attributes.is_some() && self.doubt != Doubt::Order {
-            self.epoch += 1;
+            self.begin_epoch();
         }
         self.accept(new, (asked, now), timeouts, same);
     }
@@ -125,7 +132,7 @@ impl Known {
     ) {
         let ours_alone = before.is_some() && self.attributes.map(|old| old.revision()) == before;
         if !ours_alone {
-            self.epoch += 1;
+            self.begin_epoch();
         }
         match after {
             // Who follows on what is known is later than that, whenever it was sent.
@@ -145,7 +152,7 @@ impl Known {
     ) {
         if self.doubt == Doubt::State {
             // Others may have changed it before that.
-            self.epoch += 1;
+            self.begin_epoch();
         }
         match after {
             Some(after) if !self.is_confirmed_after(asked) => {
@@ -166,11 +173,12 @@ impl Known {
     pub(crate) fn learn_change_info(&mut self, (atomic, before, after): (bool, u64, u64), now: Instant) {
         self.settled = self.settled.max(Some(now));
         let Some(attributes) = &mut self.attributes else { return };
-        if !atomic || attributes.change != Some(before) {
-            self.epoch += 1;
-        }
+        let follows = atomic && attributes.change == Some(before);
         attributes.change = Some(after);
         self.outdated = true;
+        if !follows {
+            self.begin_epoch();
+        }
     }
 
     /// True while it is known that the object is in the state that these attributes are of.
@@ -185,7 +193,23 @@ impl Known {
 
     /// What was cached is void whatever the attributes say.
     pub(crate) fn forget_content(&mut self) {
+        self.begin_epoch();
+    }
+
+    fn begin_epoch(&mut self) {
         self.epoch += 1;
+        self.uncertain = false;
+    }
+
+    /// Something was cached that was asked for at `asked`, when the clients' clock showed `wall`.
+    pub(crate) fn note_cached(&mut self, clock: &ServerClock, asked: Instant, wall: SystemTime) {
+        let shows = |attributes| !self.outdated && clock.has_passed(attributes, asked, wall);
+        self.uncertain |= self.told_by_times && !self.attributes.as_ref().is_some_and(shows);
+    }
+
+    /// True when what is cached may be older than the attributes tell: somebody may have changed the object in the same tick.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.uncertain
     }
 
     /// The attributes are not believed any more, nor what comes with the replies to requests sent before `now`.
@@ -229,6 +253,7 @@ impl Known {
         self.confirmed = self.confirmed.max(Some(now));
         self.doubt = Doubt::None;
         self.outdated = false;
+        self.told_by_times = new.is_told_by_times();
         self.attributes = Some(new);
         self.asked = Some(asked);
         self.believed_until = Some(asked + self.timeout);
@@ -241,22 +266,7 @@ mod tests {
     use crate::attributes::{FileType, Time};
 
     fn file(change: u64) -> Attributes {
-        Attributes {
-            kind: FileType::Regular,
-            mode: 0o644,
-            links: 1,
-            uid: 0,
-            gid: 0,
-            size: 4096,
-            used: 4096,
-            device: (0, 0),
-            fsid: 1,
-            fileid: 1,
-            accessed: Time::default(),
-            modified: Time::default(),
-            changed: Time::default(),
-            change: Some(change),
-        }
+        Attributes { size: 4096, change: Some(change), ..Attributes::empty(FileType::Regular) }
     }
 
     const S: Duration = Duration::from_secs(1);
@@ -428,5 +438,28 @@ mod tests {
         assert!(known.is_of(&file(1)) && known.epoch() == 0);
         known.learn(file(2), (start + 2 * S, start + 4 * S), &timeouts);
         assert!(known.is_of(&file(2)), "the first was answered before this was sent");
+    }
+
+    #[test]
+    fn what_is_cached_in_the_tick_of_the_last_change_is_uncertain_where_times_tell() {
+        let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
+        let wall = SystemTime::UNIX_EPOCH + 1000 * S;
+        let changed = Time { seconds: 1000, nanoseconds: 5 };
+        let timed = Attributes { changed, change: None, ..file(0) };
+        let mut clock = ServerClock::new(start);
+        clock.saw(&timed, start);
+        let mut known = Known::nothing();
+        known.learn(timed, at(start), &timeouts);
+        known.note_cached(&clock, start + S, wall + S);
+        assert!(!known.is_uncertain(), "the clock has moved on");
+        known.note_cached(&clock, start, wall);
+        known.note_cached(&clock, start + S, wall + S);
+        assert!(known.is_uncertain(), "a part of it");
+        known.forget_content();
+        assert!(!known.is_uncertain());
+        let counted = Attributes { change: Some(7), ..timed };
+        known.learn(counted, at(start), &timeouts);
+        known.note_cached(&clock, start, wall);
+        assert!(!known.is_uncertain(), "every change counts");
     }
 }

@@ -2,9 +2,11 @@
 //! a bound.
 
 mod attributes;
+mod clock;
 mod data;
 mod names;
 
 pub(crate) use attributes::Known;
+pub(crate) use clock::ServerClock;
 pub(crate) use data::{DataCache, DataKey};
 pub(crate) use names::{NameCache, NameKey};

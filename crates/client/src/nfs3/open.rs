@@ -51,7 +51,7 @@ pub(crate) async fn open_object(
     node: &Arc<Node>,
     options: &OpenOptions,
 ) -> Result<Opened> {
-    let now = shared.revalidate(node).await?;
+    let now = shared.revalidate_at_open(node).await?;
     check_permission(shared, node, &now, options).await?;
     if options.truncate && now.size > 0 {
         let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };

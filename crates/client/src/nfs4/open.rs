@@ -88,7 +88,7 @@ pub(crate) async fn open(
     }
     if let (Some(prefetch), Some(data)) = (prefetch, &data) {
         shared.tap.data_read(data.len());
-        prefetch.keep(shared, &node, &found, data);
+        prefetch.keep(shared, &node, &found, data, asked);
     }
     mount.accept_delegation(&node, &opened.delegation, epoch);
     let granted = granted_delegation(&opened.delegation).map(|(state_id, ..)| state_id);

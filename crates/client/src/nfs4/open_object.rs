@@ -56,7 +56,7 @@ pub(crate) async fn open_object(
             shared.learn_effect(node, Effect::Around { before: None, after: Some(attributes) }, asked);
         }
         Ok(attributes) => {
-            shared.learn(node, attributes, asked);
+            shared.learn_at_open(node, attributes, asked);
         }
         Err(error) => {
             // It is open at the server, and of no use here.

@@ -1,6 +1,7 @@
 //! The beginning of a file, read by the very request that opens it: a small file then takes one round trip.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -33,19 +34,23 @@ impl Prefetch {
             if state.open_files().iter().any(|file| file.writable) {
                 return None;
             }
-            (state.data_key(node.key), state.known.last()?.size, state.writes)
+            // What is uncertain is void as soon as it is open.
+            let key = (!state.known.is_uncertain()).then(|| state.data_key(node.key));
+            (key, state.known.last()?.size, state.writes)
         };
-        let wanted = size <= u64::from(count) && !shared.data.lock().missing(key, 0..size).is_empty();
+        let is_there = |key| shared.data.lock().missing(key, 0..size).is_empty();
+        let wanted = size <= u64::from(count) && !key.is_some_and(is_there);
         wanted.then_some(Self { count, writes })
     }
 
     /// Keeps what came, if it is of the state of the file that is now known.
-    pub(super) fn keep(self, shared: &Shared, node: &Node, found: &Found, data: &Bytes) {
+    pub(super) fn keep(self, shared: &Shared, node: &Node, found: &Found, data: &Bytes, asked: Instant) {
         let key = {
-            let state = node.state.lock();
+            let mut state = node.state.lock();
             if !state.known.is_of(&found.attributes) || state.writes != self.writes {
                 return;
             }
+            shared.note_cached(&mut state, asked);
             state.data_key(node.key)
         };
         if data.len() <= self.count as usize {

@@ -8,11 +8,14 @@ use crate::Place;
 const READ: OpenOptions = OpenOptions::new().read(true);
 const WRITE: OpenOptions = OpenOptions::new().read(true).write(true);
 const ROUNDS: u32 = 20;
+/// In one tick of a server's clock there is time for several of them.
+const REWRITES: u32 = 100;
 
 pub(crate) async fn two_clients_see_each_other(place: &Place, version: Version) {
     let (ann, bob) = (place.client(version).await, place.client(version).await);
     let path = format!("/shared-{version}");
     closed_then_opened(&ann, &bob, &path).await;
+    rewritten_within_a_tick(&ann, &bob, &path).await;
     under_locks(&ann, &bob, &path).await;
     delegated(&ann, &bob, &format!("{path}-delegated")).await;
     ann.shutdown().await.unwrap();
@@ -38,6 +41,18 @@ async fn closed_then_opened(ann: &Client, bob: &Client, path: &str) {
         let (writer, reader) = if round % 2 == 0 { (ann, bob) } else { (bob, ann) };
         write_whole(writer, path, text.clone()).await;
         assert_eq!(read_whole(reader, path).await, text);
+    }
+}
+
+/// Neither the length nor, on a kernel with coarse times, the time of the last change tells the states of the file apart.
+async fn rewritten_within_a_tick(ann: &Client, bob: &Client, path: &str) {
+    for round in 0..REWRITES {
+        let text = Bytes::from(format!("rewrite {round:04}"));
+        let file = ann.open(path, WRITE).await.unwrap();
+        file.write_at(0, text.clone()).await.unwrap();
+        file.close().await.unwrap();
+        assert_eq!(read_whole(bob, path).await, text);
+        assert_eq!(read_whole(ann, path).await, text);
     }
 }
 

@@ -93,12 +93,14 @@ impl Changes {
         }
     }
 
-    /// The value for a file whose last change is at `time_ns`.
+    /// The value for a file whose last change is at `time_ns`. It never is that time itself: clients may know of such values
+    /// that they are worth no more than a coarse time is, and do not believe them at once.
     pub(super) fn value(&self, fileid: u64, time_ns: i64) -> u64 {
-        match self {
+        let value = match self {
             Self::Fine => time_ns as u64,
             Self::Coarse(coarse) => coarse.value(fileid, time_ns),
-        }
+        };
+        value.wrapping_add(1)
     }
 }
 

@@ -1,7 +1,10 @@
 # The kernel's server in a guest, until $SHARED/done appears; it is restarted when $SHARED/restart does.
 say() { mkdir "$SHARED/$1"; }
-modprobe lockd nlm_grace_period=5
+modprobe lockd
 modprobe nfsd
+# The grace period of locks is a multiple of the timeout, and five of them by default.
+echo 5 >/proc/sys/fs/nfs/nlm_timeout
+echo 5 >/proc/sys/fs/nfs/nlm_grace_period
 mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /mnt/export
 if [ -n "$DISK" ]; then

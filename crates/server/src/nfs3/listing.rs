@@ -14,7 +14,7 @@ const PAGE_ENTRIES_MAX: usize = 256;
 /// The most that are asked for first, which tell how large entries are: what does not fit would be looked at in vain.
 const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 1024;
+const TURN_ENTRIES: usize = 64;
 /// What an entry with a name of 16 bytes takes without attributes and handle.
 pub(super) const NAME_ENTRY_BYTES: usize = 40;
 
@@ -48,10 +48,6 @@ pub(super) async fn fill<F: FileSystem>(
     let read = |cookie, count| dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects);
     let mut begun = None;
     let eof = 'pages: loop {
-        if writer.entries() >= turn_end {
-            turn_end = writer.entries() + TURN_ENTRIES;
-            give_way().await;
-        }
         let written = room - writer.body_bytes_left();
         let entry_bytes = written.checked_div(writer.entries()).unwrap_or(plan.entry_bytes);
         let most = if writer.entries() == 0 { FIRST_ENTRIES_MAX } else { PAGE_ENTRIES_MAX };
@@ -72,6 +68,10 @@ pub(super) async fn fill<F: FileSystem>(
             begun = Some(begin(read(last.cookie, count)).await);
         }
         for entry in page.entries {
+            if writer.entries() >= turn_end {
+                turn_end = writer.entries() + TURN_ENTRIES;
+                give_way().await;
+            }
             cookie = entry.cookie;
             if !push(&mut writer, entry) {
                 break 'pages false;

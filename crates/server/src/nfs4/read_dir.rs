@@ -25,7 +25,7 @@ const PAGE_ENTRIES_MAX: usize = 256;
 /// The most that are taken first, which tell how large entries are: what does not fit would be looked at in vain.
 const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 1024;
+const TURN_ENTRIES: usize = 64;
 /// The most holders of write delegations that are asked for one reply.
 const ASKED_MAX: usize = 32;
 /// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
@@ -191,10 +191,6 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             |cookie, count| directory.fs().read_dir(&identity, &directory.node, cookie, count, with_objects);
         let mut begun = None;
         loop {
-            if self.room.entries >= turn_end {
-                turn_end = self.room.entries + TURN_ENTRIES;
-                give_way().await;
-            }
             let page = match begun.take() {
                 Some(page) => Begun::finish(page).await,
                 None => read(cookie, self.room.page_entries(reply.len(), with_objects)).await,
@@ -210,6 +206,10 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             }
             let mut known = self.ask_holders(&page.entries).await;
             for (place, entry) in page.entries.into_iter().enumerate() {
+                if self.room.entries >= turn_end {
+                    turn_end = self.room.entries + TURN_ENTRIES;
+                    give_way().await;
+                }
                 let known = known.remove(&place).unwrap_or(Known::Nothing);
                 // The first that comes is asked, for those before it may have gone.
                 if matches!(known, Known::Unasked) && self.room.entries > 0 {
@@ -219,16 +219,19 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 if &entry.name[..] == b"." || &entry.name[..] == b".." {
                     continue;
                 }
-                let values = match self.crossing(&entry.name) {
-                    None => self.values(&entry, with_objects, known).await?,
-                    Some(crossing) => self.values_across(crossing, entry.fileid).await?,
-                };
-                let Some(values) = values else { continue };
                 let before = reply.len();
                 reply.bool(true);
                 reply.u64(to_wire(entry.cookie));
                 reply.opaque(&entry.name);
-                values.encode_wanted(self.wanted, reply);
+                let is_there = match self.crossing(&entry.name) {
+                    None if with_objects => self.write_values(&entry, known, reply).await?,
+                    None => self.write_name_only(&entry, reply),
+                    Some(crossing) => self.write_across(crossing, entry.fileid, reply).await?,
+                };
+                if !is_there {
+                    reply.truncate(before);
+                    continue;
+                }
                 if !self.room.take(before, reply.len(), &entry.name) {
                     reply.truncate(before);
                     return if self.room.entries == 0 { Err(self.room.none_fits) } else { Ok(false) };
@@ -267,30 +270,35 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         join_all(asks).await.into_iter().collect()
     }
 
-    /// The attributes of an entry, in a box since they are large and go from hand to hand; `None` when it has gone since it was listed.
-    async fn values(
+    /// Appends the attributes of an entry; false when it has gone since it was listed.
+    async fn write_values(
         &self,
         entry: &DirEntry<F::Node>,
-        with_object: bool,
         known: Known,
-    ) -> Result<Option<Box<AttributeValues>>, Status> {
-        if !with_object {
-            return Ok(Some(Box::new(AttributeValues {
-                rdattr_error: Some(Status::Ok),
-                fileid: Some(entry.fileid),
-                mounted_on_fileid: Some(entry.fileid),
-                ..AttributeValues::default()
-            })));
-        }
-        match self.values_of_object(entry, known).await {
-            Ok(values) => Ok(Some(values)),
-            Err(Status::NoEntry | Status::Stale) => Ok(None),
+        reply: &mut Encoder,
+    ) -> Result<bool, Status> {
+        match self.write_values_of_object(entry, known, reply).await {
+            Ok(()) => Ok(true),
+            Err(Status::NoEntry | Status::Stale) => Ok(false),
             // Said in its place where that was asked for (RFC 8881 §18.23.3).
             Err(status) if self.wanted.contains(AttributeId::RdattrError) => {
-                Ok(Some(Box::new(attributes::of_error(status))))
+                attributes::of_error(status).encode_wanted(self.wanted, reply);
+                Ok(true)
             }
             Err(status) => Err(status),
         }
+    }
+
+    /// Appends what is known of an entry without its object.
+    fn write_name_only(&self, entry: &DirEntry<F::Node>, reply: &mut Encoder) -> bool {
+        let values = AttributeValues {
+            rdattr_error: Some(Status::Ok),
+            fileid: Some(entry.fileid),
+            mounted_on_fileid: Some(entry.fileid),
+            ..AttributeValues::default()
+        };
+        values.encode_wanted(self.wanted, reply);
+        true
     }
 
     /// Where the name of an entry leads, if that is not for the directory's back end alone to say.
@@ -303,13 +311,14 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
-    /// The attributes of the root of another export (RFC 8881 §18.23.3); `None` when the caller may not use it.
-    async fn values_across(
+    /// Appends the attributes of the root of another export (RFC 8881 §18.23.3); false when the caller may not use it.
+    async fn write_across(
         &self,
         crossing: Result<Leads<'_, F>, Denied>,
         covered: u64,
-    ) -> Result<Option<Box<AttributeValues>>, Status> {
-        let Ok(Leads::Into(export)) = crossing else { return Ok(None) };
+        reply: &mut Encoder,
+    ) -> Result<bool, Status> {
+        let Ok(Leads::Into(export)) = crossing else { return Ok(false) };
         let fs = export.file_system();
         let object = Object { export: Arc::clone(export), node: fs.root() };
         let rule = export.rule(&self.context.caller).map_err(refused)?;
@@ -320,14 +329,17 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             },
             false => attributes::of_error(Status::WrongSecurity),
         };
-        Ok(Some(Box::new(AttributeValues { mounted_on_fileid: Some(covered), ..values })))
+        let values = AttributeValues { mounted_on_fileid: Some(covered), ..values };
+        values.encode_wanted(self.wanted, reply);
+        Ok(true)
     }
 
-    async fn values_of_object(
+    async fn write_values_of_object(
         &self,
         entry: &DirEntry<F::Node>,
         known: Known,
-    ) -> Result<Box<AttributeValues>, Status> {
+        reply: &mut Encoder,
+    ) -> Result<(), Status> {
         let fs = self.directory.fs();
         let (node, found) = match &entry.object {
             Some((node, found)) => (node.clone(), *found),
@@ -343,7 +355,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,
             Known::Nothing => found,
         };
-        attributes::of(self.context, &object, &found, self.wanted).await.map(Box::new)
+        attributes::encode(self.context, &object, &found, self.wanted, reply).await
     }
 }
 

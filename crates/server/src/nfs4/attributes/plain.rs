@@ -1,8 +1,9 @@
-//! The attributes that almost every request asks for, written as they come: what a back end tells of an object, its owner and its
-//! group. A set of all values that there can be is some hundred bytes, filled in, moved and looked through for each of them.
+//! The attributes that almost every request asks for, and every entry of a directory, written as they come: what a back end tells
+//! of an object, its handle, its owner and its group. A set of all values that there can be is some hundred bytes, filled in, moved and looked through for each of them.
 
+use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId as Id, Bitmap, FsId, Principal, SpecData};
-use vfs::{Attributes, FileSystem};
+use vfs::{Attributes, FileSystem, Handle};
 use xdr::Encoder;
 
 use super::values::{file_type, mounted_on, time};
@@ -11,11 +12,13 @@ use crate::nfs4::owners::PrincipalKind;
 
 /// What is written here.
 const PLAIN: Bitmap = Bitmap::of(&ALL);
-const ALL: [Id; 16] = [
+const ALL: [Id; 18] = [
     Id::Type,
     Id::Change,
     Id::Size,
     Id::FsId,
+    Id::RdattrError,
+    Id::FileHandle,
     Id::FileId,
     Id::Mode,
     Id::NumLinks,
@@ -34,6 +37,7 @@ const ALL: [Id; 16] = [
 pub(super) struct Plain<'a> {
     given: Bitmap,
     found: &'a Attributes,
+    handle: Option<Handle>,
     owner: Option<Principal>,
     group: Option<Principal>,
     mounted_on: u64,
@@ -59,8 +63,9 @@ impl<'a> Plain<'a> {
             true => Some(owners.principal(PrincipalKind::Group, found.gid).await),
             false => None,
         };
+        let handle = wanted.contains(Id::FileHandle).then(|| object.fs().handle(&object.node));
         let mounted_on = mounted_on(object, wanted).unwrap_or(found.fileid);
-        Some(Self { given: given(wanted, found), found, owner, group, mounted_on })
+        Some(Self { given: given(wanted, found), found, handle, owner, group, mounted_on })
     }
 
     /// Writes them as a `fattr4`: in the order of their numbers.
@@ -79,6 +84,12 @@ impl<'a> Plain<'a> {
         }
         if given.contains(Id::FsId) {
             to.put(&FsId { major: found.fsid, minor: 0 });
+        }
+        if given.contains(Id::RdattrError) {
+            to.put(&Status::Ok);
+        }
+        if let Some(handle) = &self.handle {
+            to.opaque(handle.as_bytes());
         }
         if given.contains(Id::FileId) {
             to.u64(found.fileid);
@@ -122,6 +133,8 @@ fn given(wanted: Bitmap, found: &Attributes) -> Bitmap {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use proto::nfs4::FileHandle;
     use vfs::{FileKind, Timestamp};
 
     use super::*;
@@ -151,13 +164,17 @@ mod tests {
     fn assert_same(wanted: Bitmap, found: &Attributes) {
         let owned = |id, number| wanted.contains(id).then_some(Principal::Number(number));
         let (owner, group) = (owned(Id::Owner, found.uid), owned(Id::OwnerGroup, found.gid));
+        let handle = || Handle::new(&[7; 30]).unwrap();
         let mut values = of_object(found);
+        values.rdattr_error = Some(Status::Ok);
+        values.file_handle = Some(FileHandle(Bytes::copy_from_slice(handle().as_bytes())));
         (values.owner, values.owner_group) = (owner.clone(), group.clone());
         let mut expected = Encoder::new();
         values.encode_wanted(wanted, &mut expected);
         let given = given(wanted, found);
+        let handle = wanted.contains(Id::FileHandle).then(handle);
         let mut plain = Encoder::new();
-        Plain { given, found, owner, group, mounted_on: found.fileid }.encode(&mut plain);
+        Plain { given, found, handle, owner, group, mounted_on: found.fileid }.encode(&mut plain);
         assert_eq!(plain.as_slice(), expected.as_slice(), "{wanted:?}");
     }
 

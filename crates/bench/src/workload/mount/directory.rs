@@ -3,6 +3,7 @@
 //! Owns the translation to system calls and the words for their failures. Each call blocks its thread, as it does in an
 //! application; [`crate::workload::threads`] gives every thread of a workload one of its own.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
@@ -245,19 +246,29 @@ fn read(file: &fs::File, offset: u64, length: usize) -> io::Result<Bytes> {
     Ok(data.into())
 }
 
+thread_local! {
+    /// What reads past the cache go to; memory that is new for each of them would have to be cleared.
+    static ALIGNED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 fn read_aligned(file: &fs::File, offset: u64, length: usize) -> io::Result<Bytes> {
-    let mut data = vec![0; length + ALIGNMENT];
-    let start = data.as_ptr().align_offset(ALIGNMENT);
-    let mut done = 0;
-    while done < length {
-        match file.read_at(&mut data[start + done..start + length], offset + done as u64) {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    ALIGNED.with_borrow_mut(|buffer| {
+        if buffer.len() < length + ALIGNMENT {
+            buffer.resize(length + ALIGNMENT, 0);
         }
-    }
-    Ok(Bytes::from(data).slice(start..start + done))
+        let start = buffer.as_ptr().align_offset(ALIGNMENT);
+        let data = &mut buffer[start..start + length];
+        let mut done = 0;
+        while done < length {
+            match file.read_at(&mut data[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Bytes::copy_from_slice(&data[..done]))
+    })
 }
 
 /// Only pages that are on the disk, or on the server, can be dropped.

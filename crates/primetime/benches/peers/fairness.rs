@@ -1,12 +1,12 @@
 //! What a caller with one request under way gets beside one with hundreds, at the same server.
 
-use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::latency::{Percentiles, means, one_by_one};
 use crate::limits::with_echo;
-use crate::load::{Pipeline, record_at};
+use crate::load::Pipeline;
 use crate::options::Options;
 use crate::ours::Ours;
 use crate::requests::{Ask, Requests, requests};
@@ -19,13 +19,6 @@ pub const NAME: &str = "fairness";
 /// Of the busy caller, or as many as the server gives it.
 const BUSY_IN_FLIGHT: usize = 512;
 const BUSY: [(&str, Ask); 2] = [("GETATTR", Ask::GetAttr), ("READ of 4 KiB", Ask::Read { bytes: KIB_4 })];
-
-/// Of the times from request to reply, in microseconds.
-#[derive(Clone, Copy)]
-struct Percentiles {
-    p50_us: f64,
-    p99_us: f64,
-}
 
 /// Alone and beside the busy one, round by round.
 #[derive(Default)]
@@ -41,14 +34,9 @@ impl Measured {
     }
 
     fn print(&self, busy: &str, version: &str, server: &str) {
-        let of =
-            |all: &[Percentiles], which: fn(&Percentiles) -> f64| all.iter().map(which).collect::<Vec<_>>();
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-        let both = |all: &[Percentiles]| {
-            format!("{:.0} µs, {:.0} µs", mean(of(all, |it| it.p50_us)), mean(of(all, |it| it.p99_us)))
-        };
-        let slower = ratio(&of(&self.alone, |it| it.p99_us), &of(&self.beside, |it| it.p99_us));
-        let (alone, beside) = (both(&self.alone), both(&self.beside));
+        let p99 = |all: &[Percentiles]| all.iter().map(|it| it.p99_us).collect::<Vec<_>>();
+        let slower = ratio(&p99(&self.alone), &p99(&self.beside));
+        let (alone, beside) = (means(&self.alone), means(&self.beside));
         println!("| {busy} | {version} | {server} | {alone} | {beside} | {slower} |");
     }
 }
@@ -79,7 +67,8 @@ pub fn measure(options: &Options, targets: &[Target], ours: &Ours) {
     }
     let mut measured = Measured::default();
     for _ in 0..options.rounds {
-        with_echo(ours.folder(), |make| measured.add(|_| make(), Ask::GetAttr, options.duration));
+        // One connection for each time that somebody is measured: alone, beside, and the one beside.
+        with_echo(ours.folder(), 3, |make| measured.add(|_| make(), Ask::GetAttr, options.duration));
     }
     measured.print("128 bytes", "–", "echo with stat(2)");
 }
@@ -100,28 +89,4 @@ fn beside(busy: Box<dyn Requests>, requests: Box<dyn Requests>, duration: Durati
         stop.store(true, Ordering::Relaxed);
         times
     })
-}
-
-fn one_by_one(mut requests: Box<dyn Requests>, duration: Duration) -> Percentiles {
-    let mut stream = requests.connect();
-    let (mut out, mut input) = (Vec::new(), vec![0; 4 << 10]);
-    let (mut times, begun) = (Vec::new(), Instant::now());
-    while begun.elapsed() < duration {
-        out.clear();
-        requests.append(0, &mut out);
-        let asked = Instant::now();
-        stream.write_all(&out).expect("a request");
-        let mut filled = 0;
-        while record_at(&input[..filled]).is_none_or(|length| filled < 4 + length) {
-            let count = stream.read(&mut input[filled..]).expect("a reply");
-            assert!(count > 0, "the server closed the connection");
-            filled += count;
-        }
-        times.push(asked.elapsed());
-        assert_eq!(requests.lane_of(&input[4..filled]), 0);
-    }
-    requests.finish(stream);
-    times.sort_unstable();
-    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e6;
-    Percentiles { p50_us: at(0.5), p99_us: at(0.99) }
 }

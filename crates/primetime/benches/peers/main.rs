@@ -9,11 +9,13 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
+mod alone;
 mod fairness;
 #[allow(dead_code, reason = "a part is for the tests")]
 #[path = "../../tests/support/foreign/mod.rs"]
 mod foreign;
 mod instructions;
+mod latency;
 mod limits;
 mod load;
 mod options;
@@ -86,6 +88,9 @@ fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) 
         table.print(row, &measure_row(row, options, &targets, &ours));
     }
     table.print_processor();
+    if options.wants(alone::NAME) {
+        alone::measure(options, &targets, &ours);
+    }
     if options.wants(fairness::NAME) {
         fairness::measure(options, &targets, &ours);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::rows::ROWS;
-use crate::{fairness, instructions, scale};
+use crate::{alone, fairness, instructions, scale};
 
 pub struct Options {
     pub guest: bool,
@@ -44,7 +44,7 @@ impl Options {
 }
 
 fn known() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|row| row.name).chain([fairness::NAME, scale::NAME, instructions::NAME])
+    ROWS.iter().map(|row| row.name).chain([alone::NAME, fairness::NAME, scale::NAME, instructions::NAME])
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: Option<String>) -> T {

@@ -23,14 +23,13 @@ pub fn per_second(load: &Load, directory: &Path, duration: Duration) -> f64 {
     })
 }
 
-/// Offers `work` connections to a server of its own.
-pub fn with_echo(directory: &Path, work: impl FnOnce(&dyn Fn() -> Box<dyn Requests>)) {
+/// Offers `work` that many connections to a server of its own, and waits until all were made and closed.
+pub fn with_echo(directory: &Path, connections: usize, work: impl FnOnce(&dyn Fn() -> Box<dyn Requests>)) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let address = listener.local_addr().expect("address");
     thread::scope(|scope| {
-        // One for each time that somebody is measured: alone, beside, and the one beside.
         scope.spawn(move || {
-            let answered = listener.incoming().take(3);
+            let answered = listener.incoming().take(connections);
             answered.for_each(|stream| {
                 scope.spawn(move || answer(stream.expect("accept"), directory));
             });

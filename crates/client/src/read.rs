@@ -85,7 +85,7 @@ impl OpenFile {
                 return Ok(data);
             }
             if may_wait_in_stream {
-                self.readahead.lock().reader_waited(Instant::now());
+                self.readahead.lock().reader_waited();
                 may_wait_in_stream = false;
             }
             let missing = self.shared.data.lock().missing(key, range.clone());

@@ -1,16 +1,11 @@
 //! Decides what to fetch ahead of a reader. Pure: it sees offsets, and whether the reader had to wait.
 
-mod window;
-
 use std::ops::Range;
-use std::time::Instant;
-
-use window::Window;
 
 /// The stream of reads of one open file.
 ///
 /// Nothing is fetched ahead until two reads follow on each other, so that readers of random places cause no waste. From
-/// then on the window grows while the reader has to wait and is faster for it, up to a bound.
+/// then on the window doubles whenever the reader had to wait, up to a bound: as large as the path needs and no larger.
 #[derive(Debug)]
 pub(crate) struct Readahead {
     /// Where the next read starts if the reader is sequential.
@@ -18,9 +13,10 @@ pub(crate) struct Readahead {
     /// How many reads have followed on each other.
     streak: u32,
     /// How far ahead of the reader data are fetched; 0 before a stream is recognised.
-    window: Window,
+    window: u64,
     /// Where the data that were asked for end.
     fetched_to: u64,
+    window_max: u64,
     /// Fetches end at multiples of this.
     alignment: u64,
 }
@@ -35,20 +31,21 @@ impl Readahead {
         Self {
             next: 0,
             streak: 0,
-            window: Window::new(window_bytes_max as u64),
+            window: 0,
             fetched_to: 0,
+            window_max: window_bytes_max as u64,
             alignment: u64::from(piece_bytes.max(1)),
         }
     }
 
     /// The reader reads `range` of a file of `size` bytes. Returns what to fetch ahead of it, if anything.
     pub(crate) fn advance(&mut self, range: &Range<u64>, size: u64) -> Option<Range<u64>> {
-        if self.window.is_off() || range.is_empty() {
+        if self.window_max == 0 || range.is_empty() {
             return None;
         }
         if !self.follows(range) {
-            self.window.close();
-            (self.fetched_to, self.streak, self.next) = (0, 0, range.end);
+            *self = Self { window: 0, fetched_to: 0, streak: 0, ..*self };
+            self.next = range.end;
             return None;
         }
         self.next = self.next.max(range.end);
@@ -57,16 +54,15 @@ impl Readahead {
             return None;
         }
         let read_bytes = range.end - range.start;
-        if self.window.bytes() == 0 {
-            self.window.open((read_bytes * FIRST_WINDOW_READS).max(self.alignment));
+        if self.window == 0 {
+            self.window = (read_bytes * FIRST_WINDOW_READS).max(self.alignment).min(self.window_max);
         }
-        let window = self.window.bytes();
         let from = self.fetched_to.max(self.next);
         // Half a window is fetched at a time: few large fetches instead of one for each read.
-        if from.saturating_sub(self.next) > window / 2 || from >= size {
+        if from.saturating_sub(self.next) > self.window / 2 || from >= size {
             return None;
         }
-        let to = (self.next + window).next_multiple_of(self.alignment).min(size);
+        let to = (self.next + self.window).next_multiple_of(self.alignment).min(size);
         if to <= from {
             return None;
         }
@@ -75,22 +71,23 @@ impl Readahead {
     }
 
     /// The reader had to wait for data that a stream should have had ready.
-    pub(crate) fn reader_waited(&mut self, now: Instant) {
-        self.window.reader_waited(self.next, now);
+    pub(crate) fn reader_waited(&mut self) {
+        if self.window > 0 {
+            self.window = (self.window * 2).min(self.window_max);
+        }
     }
 
     /// Readers that share an open file come a little out of order; in a stream that is allowed within the window.
     fn follows(&self, range: &Range<u64>) -> bool {
-        let slack = self.window.bytes() / 2;
         range.start == self.next
-            || (slack > 0 && range.start <= self.next + slack && range.end + slack >= self.next)
+            || (self.window > 0
+                && range.start <= self.next + self.window / 2
+                && range.end + self.window / 2 >= self.next)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const KIB: u64 = 1024;
@@ -109,7 +106,7 @@ mod tests {
         let mut readahead = readahead();
         for offset in [0, 500, 100, 104, 900, 4, 300] {
             assert_eq!(read(&mut readahead, offset, 4), None);
-            readahead.reader_waited(Instant::now());
+            readahead.reader_waited();
         }
     }
 
@@ -123,16 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn the_window_grows_while_the_reader_waits_less_for_it_and_never_beyond_its_bound() {
+    fn the_window_doubles_while_the_reader_waits_and_never_beyond_its_bound() {
         let mut readahead = readahead();
         read(&mut readahead, 0, 64);
-        let (mut ahead, mut now) = (Vec::new(), Instant::now());
-        for offset in (64..16384).step_by(64) {
+        let mut ahead = Vec::new();
+        for offset in (64..8192).step_by(64) {
             if let Some(range) = read(&mut readahead, offset, 64) {
                 ahead.push(range.end - (offset + 64) * KIB);
             }
-            now += Duration::from_secs(64 * KIB) / readahead.window.bytes() as u32;
-            readahead.reader_waited(now);
+            readahead.reader_waited();
         }
         assert!(ahead.windows(2).all(|pair| pair[0] <= pair[1]));
         assert_eq!(*ahead.last().unwrap(), 1 << 20);
@@ -143,6 +139,7 @@ mod tests {
         let mut readahead = readahead();
         read(&mut readahead, 0, 4);
         assert_eq!(read(&mut readahead, 4, 4), Some(8 * KIB..128 * KIB));
+        readahead.reader_waited();
         let next = (8..128).step_by(4).find_map(|offset| read(&mut readahead, offset, 4));
         assert_eq!(next, Some(128 * KIB..192 * KIB), "half of the first piece is read");
     }

@@ -201,7 +201,7 @@ impl Known {
         self.uncertain = false;
     }
 
-    /// Something was cached that was asked for at `asked`, when the clients' clock showed `wall`.
+    /// Something was cached that was asked for at `asked`, when the client's own clock showed `wall`.
     pub(crate) fn note_cached(&mut self, clock: &ServerClock, asked: Instant, wall: SystemTime) {
         let shows = |attributes| !self.outdated && clock.has_passed(attributes, asked, wall);
         self.uncertain |= self.told_by_times && !self.attributes.as_ref().is_some_and(shows);

@@ -146,7 +146,7 @@ impl OpenFile {
             Some(attributes) => {
                 let at = (asked, Instant::now());
                 state.known.learn(attributes, at, &self.shared.options.attribute_timeouts);
-                if state.known.certain().is_none() || state.known.is_uncertain() {
+                if state.known.certain().is_none() || self.shared.is_uncertain(&state) {
                     // They crossed others that differ, or differ too little: what is cached may be from before the lock.
                     state.known.forget_content();
                 }

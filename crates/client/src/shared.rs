@@ -166,7 +166,7 @@ impl Shared {
             let known = &mut node.state.lock().known;
             let before = known.epoch();
             known.learn(attributes, (asked, now), &self.options.attribute_timeouts);
-            if forget_uncertain && known.is_uncertain() {
+            if forget_uncertain && known.is_uncertain(&self.clock.lock()) {
                 known.forget_content();
             }
             (before, known.epoch())
@@ -181,6 +181,11 @@ impl Shared {
 
     fn has_passed(&self, attributes: &Attributes, asked: Instant) -> bool {
         self.clock.lock().has_passed(attributes, asked, wall_time(asked))
+    }
+
+    /// See [`crate::cache::Known::is_uncertain`].
+    pub(crate) fn is_uncertain(&self, state: &NodeState) -> bool {
+        state.known.is_uncertain(&self.clock.lock())
     }
 
     /// What came with the reply to a request sent at `asked` is being cached.

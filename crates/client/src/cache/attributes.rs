@@ -208,8 +208,9 @@ impl Known {
     }
 
     /// True when what is cached may be older than the attributes tell: somebody may have changed the object in the same tick.
-    pub(crate) fn is_uncertain(&self) -> bool {
-        self.uncertain
+    pub(crate) fn is_uncertain(&self, clock: &ServerClock) -> bool {
+        // That its times are fine may have been seen since.
+        self.uncertain && !self.attributes.as_ref().is_some_and(|attributes| clock.is_fine(attributes))
     }
 
     /// The attributes are not believed any more, nor what comes with the replies to requests sent before `now`.
@@ -451,15 +452,19 @@ mod tests {
         let mut known = Known::nothing();
         known.learn(timed, at(start), &timeouts);
         known.note_cached(&clock, start + S, wall + S);
-        assert!(!known.is_uncertain(), "the clock has moved on");
+        assert!(!known.is_uncertain(&clock), "the clock has moved on");
         known.note_cached(&clock, start, wall);
         known.note_cached(&clock, start + S, wall + S);
-        assert!(known.is_uncertain(), "a part of it");
+        assert!(known.is_uncertain(&clock), "a part of it");
+        let mut fine = ServerClock::new(start);
+        fine.saw(&timed, start);
+        fine.saw(&Attributes { changed: Time { nanoseconds: 6, ..changed }, ..timed }, start);
+        assert!(!known.is_uncertain(&fine), "this was no tick");
         known.forget_content();
-        assert!(!known.is_uncertain());
+        assert!(!known.is_uncertain(&clock));
         let counted = Attributes { change: Some(7), ..timed };
         known.learn(counted, at(start), &timeouts);
         known.note_cached(&clock, start, wall);
-        assert!(!known.is_uncertain(), "every change counts");
+        assert!(!known.is_uncertain(&clock), "every change counts");
     }
 }

@@ -4,7 +4,7 @@
 //! in the tick of the last change may therefore be older than the next change, although the times agree for ever. It is certain once
 //! the server's clock was seen to have moved on before it was asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::attributes::{Attributes, Time};
@@ -16,10 +16,18 @@ const TICK_MAX_NS: i128 = 100_000_000;
 const COARSEST_NS: i128 = 2 * SECOND_NS;
 /// No tick is as short: times that differ by less are not taken from one.
 const FINE_NS: i128 = 500_000;
+/// The lengths of ticks, of which others are multiples: 2,000, 1,024, 300 and 64 in a second.
+const TICKS_NS: [i128; 4] = [500_000, 976_562, 3_333_333, 15_625_000];
+/// Times that are further apart say nothing: clocks that are being set run up to 0.05 % fast or slow.
+const COMPARED_NS: i128 = 50_000_000;
+/// How far a clock may be out after [`COMPARED_NS`].
+const SLACK_NS: i128 = 25_000;
 /// How far the clocks of client and server may be apart, where nothing newer was seen of the server's.
 const CLOCKS_APART_NS: i128 = 60 * SECOND_NS;
 /// File systems whose times are judged by what was seen of them; those of others count as coarse.
 const FILE_SYSTEMS_MAX: usize = 64;
+/// Times of a file system that the next one is compared with.
+const TIMES_KEPT: usize = 32;
 
 /// What was seen of a server's clock.
 #[derive(Debug)]
@@ -33,10 +41,25 @@ pub(crate) struct ServerClock {
 
 /// The times that a file system gives.
 #[derive(Debug)]
-struct Times {
-    last_ns: i128,
-    /// Two were too close to each other for a tick.
-    fine: bool,
+enum Times {
+    /// As far as is known. The last that were seen, the oldest first.
+    Coarse(VecDeque<i128>),
+    /// Two were apart by what is no multiple of a tick.
+    Fine,
+}
+
+impl Times {
+    fn saw(&mut self, changed_ns: i128) {
+        let Self::Coarse(seen) = self else { return };
+        if seen.iter().any(|other| is_between_ticks((changed_ns - other).abs())) {
+            *self = Self::Fine;
+            return;
+        }
+        if seen.len() >= TIMES_KEPT {
+            seen.pop_front();
+        }
+        seen.push_back(changed_ns);
+    }
 }
 
 impl ServerClock {
@@ -49,21 +72,25 @@ impl ServerClock {
         let changed_ns = nanoseconds(attributes.changed);
         self.start_min_ns = self.start_min_ns.max(Some(changed_ns - self.since_start_ns(now)));
         if let Some(times) = self.file_systems.get_mut(&attributes.fsid) {
-            times.fine |= (1..FINE_NS).contains(&changed_ns.abs_diff(times.last_ns).cast_signed());
-            times.last_ns = changed_ns;
+            times.saw(changed_ns);
         } else if self.file_systems.len() < FILE_SYSTEMS_MAX {
-            self.file_systems.insert(attributes.fsid, Times { last_ns: changed_ns, fine: false });
+            self.file_systems.insert(attributes.fsid, Times::Coarse([changed_ns].into()));
         }
+    }
+
+    /// True when no two changes of the object have the same time.
+    pub(crate) fn is_fine(&self, attributes: &Attributes) -> bool {
+        attributes.changed.nanoseconds != 0
+            && matches!(self.file_systems.get(&attributes.fsid), Some(Times::Fine))
     }
 
     /// True when whatever changes the object after `asked` is sure to give it another time than these attributes have. `wall` is what
     /// the client's own clock shows at `asked`.
     pub(crate) fn has_passed(&self, attributes: &Attributes, asked: Instant, wall: SystemTime) -> bool {
-        let step_ns = match attributes.changed.nanoseconds {
-            0 => COARSEST_NS,
-            _ if self.file_systems.get(&attributes.fsid).is_some_and(|times| times.fine) => return true,
-            _ => TICK_MAX_NS,
-        };
+        if self.is_fine(attributes) {
+            return true;
+        }
+        let step_ns = if attributes.changed.nanoseconds == 0 { COARSEST_NS } else { TICK_MAX_NS };
         let certain_ns = nanoseconds(attributes.changed) + step_ns;
         let seen_ns = self.start_min_ns.map(|start| start + self.since_start_ns(asked));
         let wall_ns = wall.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos().cast_signed();
@@ -73,6 +100,15 @@ impl ServerClock {
     fn since_start_ns(&self, instant: Instant) -> i128 {
         instant.saturating_duration_since(self.start).as_nanos().cast_signed()
     }
+}
+
+/// True of times that are so far apart and come from no tick.
+fn is_between_ticks(apart_ns: i128) -> bool {
+    let is_off = |tick: &i128| {
+        let rest = apart_ns % tick;
+        rest.min(tick - rest) > SLACK_NS
+    };
+    (1..FINE_NS).contains(&apart_ns) || (apart_ns < COMPARED_NS && TICKS_NS.iter().all(is_off))
 }
 
 fn nanoseconds(time: Time) -> i128 {
@@ -132,10 +168,27 @@ mod tests {
             clock.saw(&changed(now + tick * MS), start);
         }
         assert!(!clock.has_passed(&changed(now + 5 * MS), start, wall(MS)), "ticks of a thousandth");
-        clock.saw(&changed(now + 4 * MS + MS / 10), start);
+        clock.saw(&changed(now + 2 * MS + MS / 10), start);
         assert!(clock.has_passed(&changed(now + 5 * MS), start, wall(MS)));
         let elsewhere = Attributes { fsid: 7, ..changed(now + 5 * MS) };
         assert!(!clock.has_passed(&elsewhere, start, wall(MS)));
+    }
+
+    #[test]
+    fn times_that_are_apart_by_ticks_may_come_from_them() {
+        for hertz in [64, 100, 250, 300, 1000, 1024] {
+            for ticks in 1..10 {
+                let apart_ns = ticks * SECOND_NS / hertz;
+                for slewed_ns in [apart_ns, apart_ns - apart_ns / 2000, apart_ns + apart_ns / 2000] {
+                    assert!(!is_between_ticks(slewed_ns), "{ticks} of {hertz} Hz: {slewed_ns}");
+                }
+            }
+        }
+        assert!(!is_between_ticks(0));
+        for apart_ns in [7, 300_000, 723_456, 5_210_000, 49_770_000] {
+            assert!(is_between_ticks(apart_ns), "{apart_ns}");
+        }
+        assert!(!is_between_ticks(50_123_456), "too far apart to tell");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Prefetch {
                 return None;
             }
             // What is uncertain is void as soon as it is open.
-            let key = (!state.known.is_uncertain()).then(|| state.data_key(node.key));
+            let key = (!shared.is_uncertain(&state)).then(|| state.data_key(node.key));
             (key, state.known.last()?.size, state.writes)
         };
         let is_there = |key| shared.data.lock().missing(key, 0..size).is_empty();

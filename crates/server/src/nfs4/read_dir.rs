@@ -225,7 +225,10 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 reply.opaque(&entry.name);
                 let is_there = match self.crossing(&entry.name) {
                     None if with_objects => self.write_values(&entry, known, reply).await?,
-                    None => self.write_name_only(&entry, reply),
+                    None => {
+                        self.write_name_only(&entry, reply);
+                        true
+                    }
                     Some(crossing) => self.write_across(crossing, entry.fileid, reply).await?,
                 };
                 if !is_there {
@@ -290,7 +293,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     }
 
     /// Appends what is known of an entry without its object.
-    fn write_name_only(&self, entry: &DirEntry<F::Node>, reply: &mut Encoder) -> bool {
+    fn write_name_only(&self, entry: &DirEntry<F::Node>, reply: &mut Encoder) {
         let values = AttributeValues {
             rdattr_error: Some(Status::Ok),
             fileid: Some(entry.fileid),
@@ -298,7 +301,6 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             ..AttributeValues::default()
         };
         values.encode_wanted(self.wanted, reply);
-        true
     }
 
     /// Where the name of an entry leads, if that is not for the directory's back end alone to say.

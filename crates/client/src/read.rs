@@ -112,6 +112,8 @@ impl OpenFile {
     /// Reads `range`, at most one READ's worth. `None` when somebody else was reading it: now it may be in the cache.
     async fn fetch(self: &Arc<Self>, key: DataKey, range: &Range<u64>) -> Result<Option<Piece>> {
         match self.node.fetches.begin(key.epoch, range) {
+            // Another's may have ended since it was found missing.
+            Ok(_) if self.shared.data.lock().missing(key, range.clone()).is_empty() => Ok(None),
             Ok(fetch) => self.fetch_announced(key, range, fetch).await.map(Some),
             Err(mut other) => {
                 // Ends with an error when the other's read is over, which is what is waited for.

@@ -142,9 +142,7 @@ impl Shared {
 
     /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before and after.
     pub(crate) fn learn(&self, node: &Node, attributes: Attributes, asked: Instant) -> (u64, u64) {
-        // Names are believed for as long as the attributes say the same, and are asked for again once those are certain.
-        let now_certain = attributes.is_directory() && self.has_passed(&attributes, asked);
-        self.learn_and_forget(node, attributes, asked, now_certain)
+        self.learn_and_forget(node, attributes, asked, false)
     }
 
     /// As [`Shared::learn`], of a request that opens the file: what is read from now on must be what was closed before,
@@ -158,15 +156,19 @@ impl Shared {
         node: &Node,
         attributes: Attributes,
         asked: Instant,
-        forget_uncertain: bool,
+        at_open: bool,
     ) -> (u64, u64) {
         let now = Instant::now();
-        self.clock.lock().saw(&attributes, now);
         let (before, after) = {
             let known = &mut node.state.lock().known;
+            let mut clock = self.clock.lock();
+            clock.saw(&attributes, now);
             let before = known.epoch();
             known.learn(attributes, (asked, now), &self.options.attribute_timeouts);
-            if forget_uncertain && known.is_uncertain(&self.clock.lock()) {
+            // Names are believed for as long as the attributes say the same, and are asked for again once those are certain.
+            let is_certain =
+                || attributes.is_directory() && clock.has_passed(&attributes, asked, wall_time(asked));
+            if known.is_uncertain(&clock) && (at_open || is_certain()) {
                 known.forget_content();
             }
             (before, known.epoch())
@@ -177,10 +179,6 @@ impl Shared {
             watcher.changed(node.key);
         }
         (before, after)
-    }
-
-    fn has_passed(&self, attributes: &Attributes, asked: Instant) -> bool {
-        self.clock.lock().has_passed(attributes, asked, wall_time(asked))
     }
 
     /// See [`crate::cache::Known::is_uncertain`].

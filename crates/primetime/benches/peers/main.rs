@@ -126,12 +126,19 @@ fn measure_row(row: &Row, options: &Options, targets: &[Target], ours: &Ours) ->
             let place = (round + turn) % targets.len();
             for (version, rates) in measured.targets[place].iter_mut().enumerate() {
                 let target = targets[place].for_row(row, ours);
+                write_everything_back();
                 rates.push(row.run(&target, version, round, options.duration));
             }
         }
         for (limit, rates) in row.limits.iter().zip(&mut measured.limits) {
+            write_everything_back();
             rates.push(limit.run(row, ours.folder(), options.duration));
         }
     }
     measured
+}
+
+/// What one run has left to be written is not to be written in the next.
+fn write_everything_back() {
+    rustix::fs::sync();
 }

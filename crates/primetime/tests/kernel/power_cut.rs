@@ -35,25 +35,55 @@ enum Made {
     NewName,
 }
 
+/// What the machine and the server are.
+#[derive(Debug, Clone, Copy)]
+struct Scene {
+    version: Version,
+    /// ext4 with one.
+    journal: bool,
+    serve_options: &'static str,
+}
+
+const SCENE: Scene = Scene { version: Version::V4_1, journal: true, serve_options: "" };
+
 #[test]
 fn what_nfsv3_acknowledges_survives_a_power_cut() {
-    all_is_there(Version::V3);
+    all_is_there(Scene { version: Version::V3, ..SCENE });
 }
 
 #[test]
 fn what_nfsv4_acknowledges_survives_a_power_cut() {
-    all_is_there(Version::V4_1);
+    all_is_there(SCENE);
+}
+
+#[test]
+fn what_nfsv3_acknowledges_survives_without_a_journal() {
+    all_is_there(Scene { version: Version::V3, journal: false, ..SCENE });
+}
+
+#[test]
+fn what_nfsv4_acknowledges_survives_without_a_journal() {
+    all_is_there(Scene { journal: false, ..SCENE });
 }
 
 #[test]
 fn an_asynchronous_export_is_seen_to_lose_what_it_acknowledged() {
-    let Some(Outcome { acknowledged, disk, .. }) = cut_the_power(Version::V4_1, "--async") else { return };
+    loses_something(Scene { serve_options: "--async", ..SCENE });
+}
+
+#[test]
+fn an_asynchronous_export_without_a_journal_is_seen_to_lose_what_it_acknowledged() {
+    loses_something(Scene { journal: false, serve_options: "--async", ..SCENE });
+}
+
+fn loses_something(scene: Scene) {
+    let Some(Outcome { acknowledged, disk, .. }) = cut_the_power(scene) else { return };
     let lost = acknowledged.keys().filter(|name| !disk.contains_key(*name)).count();
     assert!(lost > 0, "none of {} changes: this test sees nothing", acknowledged.len());
 }
 
-fn all_is_there(version: Version) {
-    let Some(Outcome { acknowledged, disk, contents }) = cut_the_power(version, "") else { return };
+fn all_is_there(scene: Scene) {
+    let Some(Outcome { acknowledged, disk, contents }) = cut_the_power(scene) else { return };
     for (name, made) in &acknowledged {
         let mode = *disk.get(name).unwrap_or_else(|| panic!("{name}, {made:?}, is lost"));
         match made {
@@ -74,15 +104,15 @@ struct Outcome {
     contents: BTreeMap<String, String>,
 }
 
-fn cut_the_power(version: Version, serve_options: &str) -> Option<Outcome> {
+fn cut_the_power(scene: Scene) -> Option<Outcome> {
     let lab = Lab::for_test()?;
-    let guest = boot(&lab, serve_options);
+    let guest = boot(&lab, scene);
     let address = SocketAddr::new(guest.address(), PORT);
     let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
     let result = lab.inside(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let client = connect(address, version).await;
+            let client = connect(address, scene.version).await;
             let mut work = begin_work(&client, &acknowledged);
             while acknowledged.lock().unwrap().len() < PROGRESS {
                 tokio::select! {
@@ -104,13 +134,15 @@ fn cut_the_power(version: Version, serve_options: &str) -> Option<Outcome> {
     Some(Outcome { disk: disk.modes(), contents, acknowledged })
 }
 
-fn boot(lab: &Lab, serve_options: &str) -> Guest {
+fn boot(lab: &Lab, scene: Scene) -> Guest {
+    let serve_options = format!("--no-root-squash {}", scene.serve_options);
+    let journal = if scene.journal { "yes" } else { "no" };
     let options = GuestOptions {
         name: "server".into(),
         script: include_str!("power_cut.sh").into(),
         memory_mb: 512,
         disk_mb: Some(256),
-        env: vec![("SERVE_OPTIONS".into(), format!("--no-root-squash {serve_options}"))],
+        env: vec![("SERVE_OPTIONS".into(), serve_options), ("JOURNAL".into(), journal.into())],
         time_limit: TIME_LIMIT,
         ..GuestOptions::default()
     };

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use super::names::LARGE_BYTES;
 use super::object::{Object, Purpose};
 use super::open::proc_path;
-use super::sync::Depth;
 use super::{Durability, Export, stat, sys};
 use crate::permissions::{self, EXECUTE, READ, WRITE};
 use crate::{
@@ -48,7 +47,7 @@ impl Export {
             self.set_attributes_now(who, object, set)?
         };
         if self.durability == Durability::Sync && *set != SetAttributes::default() {
-            self.sync(object, Depth::All).await?;
+            self.sync_change(object).await?;
         }
         Ok(attributes)
     }

@@ -1,22 +1,54 @@
-//! Whether changes of names and attributes reach the disk in the order in which they were made.
+//! What a name that is on the disk tells of the object behind it.
 //!
-//! Where they do, a new name that is on the disk tells that the object behind it is, as it was when it got the name: making it
-//! and naming it are one entry of the journal, or the name's comes later. One `fsync` of the directory then stands for all that
-//! was made in it, and each new object saves its own.
+//! Where changes reach the disk in the order in which they were made, it tells that the object is there, too, as it was when it got the
+//! name: making it and naming it are one entry of a journal, or the name's comes later. One `fsync` of the directory then stands for
+//! all that was made in it, and each new object saves its own.
 
 use std::fs;
 
 /// What `statfs` calls ext2, ext3 and ext4.
 pub(super) const EXT4_MAGIC: i64 = 0xef53;
+pub(super) const XFS_MAGIC: i64 = 0x5846_5342;
+pub(super) const BTRFS_MAGIC: i64 = 0x9123_683e;
 
-/// True for ext4 with a journal. XFS gives new objects inherited lists of access and labels by entries of their own, behind that
-/// of the name; btrfs has a log for each subvolume that leaves entries out; of others nothing is known.
-pub(super) fn keeps_order(magic: i64, device: (u32, u32)) -> bool {
-    magic == EXT4_MAGIC
-        && block_device(device).is_some_and(|name| {
-            let task = fs::read_to_string(format!("/sys/fs/ext4/{name}/journal_task"));
-            task.is_ok_and(|task| is_a_journal(&task))
-        })
+/// What comes to the disk with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The object as it was when it got the name.
+    Kept,
+    /// The same, if it is a symbolic link, a pipe, a socket or a device.
+    OfBare,
+    /// Nothing that is known of.
+    Unknown,
+}
+
+impl Order {
+    /// ext4 with a journal keeps it. XFS gives new objects inherited lists of access and labels by entries of their own, behind that of
+    /// the name; btrfs has a log for each subvolume that leaves entries out. ext4 without a journal writes a directory and an inode
+    /// each by itself.
+    pub(super) fn of(magic: i64, device: (u32, u32)) -> Self {
+        match magic {
+            EXT4_MAGIC if has_journal(device) => Self::Kept,
+            XFS_MAGIC | BTRFS_MAGIC => Self::OfBare,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// True when an object needs nothing but its name on the disk.
+    pub(super) fn brings(self, is_bare: bool, complete_at_naming: bool) -> bool {
+        match self {
+            Self::Kept => complete_at_naming,
+            Self::OfBare => complete_at_naming && is_bare,
+            Self::Unknown => false,
+        }
+    }
+}
+
+fn has_journal(device: (u32, u32)) -> bool {
+    block_device(device).is_some_and(|name| {
+        let task = fs::read_to_string(format!("/sys/fs/ext4/{name}/journal_task"));
+        task.is_ok_and(|task| is_a_journal(&task))
+    })
 }
 
 /// The kernel's name of a block device, as `sda1`.
@@ -44,7 +76,19 @@ mod tests {
 
     #[test]
     fn what_is_not_known_keeps_no_order() {
-        assert!(!keeps_order(EXT4_MAGIC, (u32::MAX, u32::MAX)));
-        assert!(!keeps_order(0x5846_5342, (0, 0)));
+        assert_eq!(Order::of(EXT4_MAGIC, (u32::MAX, u32::MAX)), Order::Unknown);
+        assert_eq!(Order::of(XFS_MAGIC, (0, 0)), Order::OfBare);
+        assert_eq!(Order::of(0x6969, (0, 0)), Order::Unknown);
+    }
+
+    #[test]
+    fn a_name_brings_what_the_order_says() {
+        let brings = |order: Order| {
+            let all = [(false, true), (false, false), (true, true), (true, false)];
+            all.map(|(is_bare, complete)| order.brings(is_bare, complete))
+        };
+        assert_eq!(brings(Order::Kept), [true, false, true, false]);
+        assert_eq!(brings(Order::OfBare), [false, false, true, false]);
+        assert_eq!(brings(Order::Unknown), [false; 4]);
     }
 }

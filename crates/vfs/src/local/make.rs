@@ -10,7 +10,6 @@ use super::attributes::{set_mode, set_owner, set_times};
 use super::object::{Node, Object};
 use super::open::Place;
 use super::pool::Task;
-use super::sync::Depth;
 use super::{Durability, Export, stat};
 use crate::permissions::{self, SET_GID};
 use crate::{Attributes, Error, FileKind, Identity, NodeKind, Result, SetAttributes};
@@ -84,11 +83,10 @@ impl Export {
         if self.durability == Durability::Async {
             return None;
         }
-        let comes_with_name = self.keeps_order && at_naming == AtNaming::Complete;
-        let has_data = matches!(object.kind, FileKind::Regular | FileKind::Directory);
-        // Both run at once; other kinds have nothing that is not on disk with their name.
-        let own = (has_data && !comes_with_name).then(|| self.sync(object, Depth::All));
-        Some(Syncs { own, name: self.sync(dir, Depth::All) })
+        let comes_with_name = self.order.brings(object.is_bare(), at_naming == AtNaming::Complete);
+        // Both run at once.
+        let own = (!comes_with_name).then(|| self.sync_change(object));
+        Some(Syncs { own, name: self.sync_change(dir) })
     }
 
     fn make_now(

@@ -25,11 +25,13 @@
 //! ([`LocalOptions::watches_max`]). What was written through a mapping is told when the mapping and the file are closed.
 //!
 //! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
-//! the new object, where its name on the disk does not tell that it is there (`journal`), a change of attributes by one of the object, a `DataSync` write by an `fdatasync`, and a
-//! `FileSync` write or a COMMIT by an `fsync`. Requests that come while an `fsync` of the same object runs share
-//! the next one.
+//! the new object, where its name on the disk does not tell that it is there (`journal`), a change of attributes by one of the
+//! object, a `DataSync` write by an `fdatasync`, and a `FileSync` write or a COMMIT by an `fsync`. Requests that come while an
+//! `fsync` of the same object runs share the next one, and where many objects are changed at once one `syncfs` may stand for
+//! all (`barrier`).
 
 mod attributes;
+mod barrier;
 mod cache;
 mod change;
 mod copy;
@@ -64,7 +66,7 @@ mod xattrs;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
 use rustix::io::Errno;
@@ -75,15 +77,18 @@ use crate::{
     Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
     Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
+use barrier::Barrier;
 use cache::Cache;
 use change::Changes;
 use identity::Acting;
 pub use identity::restore_thread_identity;
 use index::Index;
+use journal::Order;
 pub use object::Node;
 use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions};
 use pool::Pool;
+use sync::WholeSyncs;
 use watch::Watcher;
 
 /// A directory of the host. Cheap to share: everything is behind one pointer.
@@ -113,8 +118,14 @@ struct Export {
     glances: bool,
     /// No read waits for a disk.
     all_in_memory: bool,
-    /// A name on the disk tells that the object behind it is there, too, as it was when it got the name.
-    keeps_order: bool,
+    order: Order,
+    /// Absent where one for the whole file system would not do.
+    barrier: Option<Barrier>,
+    whole_syncs: WholeSyncs,
+    /// Calls of `fsync` under way.
+    syncs_running: AtomicUsize,
+    /// How long one takes, lately, in nanoseconds.
+    sync_ns: AtomicU64,
     changes: Changes,
     verifier: AtomicU64,
     /// Counts renames, for walks to notice them.

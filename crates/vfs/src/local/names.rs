@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use super::make::AtNaming;
 use super::object::{Object, Purpose};
 use super::open::{Place, proc_path};
-use super::sync::Depth;
 use super::{Durability, Export, stat};
 use crate::{Error, FileKind, Identity, RemoveKind, Result};
 
@@ -40,7 +39,7 @@ impl Export {
     ) -> Result<()> {
         self.remove_now(who, place, kind)?;
         match self.durability {
-            Durability::Sync => self.sync(place.0, Depth::All).await,
+            Durability::Sync => self.sync_change(place.0).await,
             Durability::Async => Ok(()),
         }
     }
@@ -55,9 +54,9 @@ impl Export {
         if self.durability == Durability::Async {
             return Ok(());
         }
-        let target = self.sync(to.0, Depth::All);
+        let target = self.sync_change(to.0);
         if !Arc::ptr_eq(from.0, to.0) {
-            self.sync(from.0, Depth::All).await?;
+            self.sync_change(from.0).await?;
         }
         target.await
     }

@@ -129,6 +129,11 @@ impl Object {
         fd
     }
 
+    /// True for what holds neither data nor names, and has no `fsync` of its own.
+    pub(super) fn is_bare(&self) -> bool {
+        !matches!(self.kind, FileKind::Regular | FileKind::Directory)
+    }
+
     /// True while the inode is pinned by a descriptor.
     pub(super) fn is_open(&self) -> bool {
         self.descriptors.read().path.is_some()

@@ -3,29 +3,31 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use rustix::fs::{CWD, Mode, OFlags, StatFs, openat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::barrier::Barrier;
 use super::cache::Cache;
 use super::change::Changes;
 use super::identity::{Acting, restore_thread_identity};
 use super::index::Index;
-use super::journal::{EXT4_MAGIC, keeps_order};
+use super::journal::{BTRFS_MAGIC, EXT4_MAGIC, Order, XFS_MAGIC};
 use super::object::{Descriptors, Object};
 use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
+use super::sync::WholeSyncs;
 use super::watch::Watcher;
 use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
 use crate::seal::{Seal, random};
 use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
-const XFS_MAGIC: i64 = 0x5846_5342;
-const BTRFS_MAGIC: i64 = 0x9123_683e;
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 const FAT_MAGIC: i64 = 0x4d44;
+/// Their `syncfs` puts everything on the disk. Those that pass requests on may not pass on this one.
+const SYNCED_AS_A_WHOLE: [i64; 3] = [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC];
 
 /// Descriptors that are left to the rest of the process.
 const DESCRIPTORS_RESERVED: usize = 64;
@@ -67,6 +69,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let magic = file_system.f_type as i64;
     let fine = has_fine_times(magic) && creation.is_some();
     // Their handles are understood, and their times are as fine as the kernel's clock.
+    let order = Order::of(magic, device);
     let glances = [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC, TMPFS_MAGIC].contains(&magic) && creation.is_some();
     Ok(Export {
         root,
@@ -87,7 +90,11 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         umask: umask(),
         glances,
         all_in_memory: magic == TMPFS_MAGIC,
-        keeps_order: keeps_order(magic, device),
+        barrier: (order != Order::Kept && SYNCED_AS_A_WHOLE.contains(&magic)).then(Barrier::default),
+        order,
+        whole_syncs: WholeSyncs::default(),
+        syncs_running: AtomicUsize::new(0),
+        sync_ns: AtomicU64::new(0),
         changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),

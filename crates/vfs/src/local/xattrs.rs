@@ -10,7 +10,6 @@ use rustix::fs::{XattrFlags, getxattr, listxattr, removexattr, setxattr};
 
 use super::object::Object;
 use super::open::proc_path;
-use super::sync::Depth;
 use super::{Durability, Export};
 use crate::{Error, FileKind, Identity, Result, XATTR_BYTES_MAX, XattrMode, XattrName};
 
@@ -88,7 +87,7 @@ impl Export {
     async fn xattrs_changed(self: &Arc<Self>, object: &Arc<Object>) -> Result<()> {
         self.moved(object);
         match self.durability {
-            Durability::Sync => self.sync(object, Depth::All).await,
+            Durability::Sync => self.sync_change(object).await,
             Durability::Async => Ok(()),
         }
     }

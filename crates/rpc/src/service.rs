@@ -93,6 +93,9 @@ pub trait Service: Send + Sync + 'static {
     /// A connection was accepted. What is done on it comes afterwards.
     fn connected(&self) {}
 
+    /// This thread goes on with the calls of a connection, and with no other's until this is called again.
+    fn turn(&self, _connection: u64) {}
+
     /// A connection was closed at once, for there were too many.
     fn refused(&self) {}
 

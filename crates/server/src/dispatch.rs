@@ -146,6 +146,10 @@ impl<S: rpc::Service> rpc::Service for WithoutNfs<S> {
         }
         self.0.call(call, reply).await
     }
+
+    fn turn(&self, connection: u64) {
+        self.0.turn(connection);
+    }
 }
 
 /// Which versions of NFS there are instead.
@@ -165,6 +169,10 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
             Some(retries) if runs_once(call.header) => self.once(retries, &call, reply).await,
             _ => self.route(&call, reply).await,
         }
+    }
+
+    fn turn(&self, connection: u64) {
+        vfs::work_for(connection);
     }
 
     fn connected(&self) {

@@ -14,6 +14,7 @@ mod error;
 mod file_system;
 mod handle;
 mod identity;
+mod line;
 mod name;
 mod permissions;
 mod seal;
@@ -29,6 +30,7 @@ pub use file_system::{
 };
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
+pub use line::work_for;
 pub use name::Name;
 pub use settling::Settling;
 pub use watch::{Seen, Tell, Watch};

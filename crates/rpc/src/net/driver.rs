@@ -108,6 +108,7 @@ async fn run<S: Service>(
         if stop.as_mut().poll(context).is_ready() {
             driver.stopping = true;
         }
+        service.turn(link.id());
         if let Poll::Ready(ended) = driver.poll(context) {
             return Poll::Ready(ended);
         }

@@ -1,8 +1,10 @@
 //! A few threads for calls that may wait for a disk, and the futures that wait for them.
 //!
+//! Jobs stand in a line for each for whom they are ([`crate::work_for`]), and the lines take turns.
+//!
 //! Needs no runtime and knows nothing of files.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -11,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::line;
 use crate::{Error, Result};
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -29,10 +32,49 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    lines: Lines,
     threads: usize,
     idle: usize,
     closed: bool,
+}
+
+#[derive(Default)]
+struct Lines {
+    /// Those that are not empty.
+    jobs: HashMap<u64, VecDeque<Job>>,
+    /// The same, in the order of their turns.
+    turns: VecDeque<u64>,
+    count: usize,
+}
+
+impl Lines {
+    /// True while `line` may have one more, where about `count_max` are the most of all: one each is never too many.
+    fn has_room(&self, line: u64, count_max: usize) -> bool {
+        self.count < count_max || (count_max > 0 && !self.jobs.contains_key(&line))
+    }
+
+    fn push(&mut self, line: u64, job: Job) {
+        let jobs = self.jobs.entry(line).or_default();
+        if jobs.is_empty() {
+            self.turns.push_back(line);
+        }
+        jobs.push_back(job);
+        self.count += 1;
+    }
+
+    /// The first of the line whose turn it is.
+    fn pop(&mut self) -> Option<Job> {
+        let line = self.turns.pop_front()?;
+        let jobs = self.jobs.get_mut(&line)?;
+        let job = jobs.pop_front()?;
+        self.count -= 1;
+        if jobs.is_empty() {
+            self.jobs.remove(&line);
+        } else {
+            self.turns.push_back(line);
+        }
+        Some(job)
+    }
 }
 
 impl Pool {
@@ -41,8 +83,8 @@ impl Pool {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Runs `job` on one of the threads. When the queue is full, or no thread can be had, the caller runs it
-    /// itself: whoever asks for more than the disk gives waits for it.
+    /// Runs `job` on one of the threads. When the lines are full and the caller's has jobs already, or no thread can be had, the caller
+    /// runs it itself: whoever asks for more than the disk gives waits for it.
     pub(super) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Task<T> {
         let (answer, task) = channel();
         self.execute(move || answer.send(job()));
@@ -81,11 +123,12 @@ impl Handle {
 impl Shared {
     /// Queues the job, or gives it back.
     fn submit(self: &Arc<Self>, job: Job) -> Option<Job> {
+        let line = line::current();
         let mut queue = self.queue.lock();
-        if queue.closed || queue.jobs.len() >= self.queue_max {
+        if queue.closed || !queue.lines.has_room(line, self.queue_max) {
             return Some(job);
         }
-        if queue.idle <= queue.jobs.len() && queue.threads < self.threads_max {
+        if queue.idle <= queue.lines.count && queue.threads < self.threads_max {
             let shared = self.clone();
             let thread = std::thread::Builder::new().name("vfs-disk".into());
             match thread.spawn(move || work(&shared)) {
@@ -94,7 +137,7 @@ impl Shared {
                 Err(_) => {}
             }
         }
-        queue.jobs.push_back(job);
+        queue.lines.push(line, job);
         self.work.notify_one();
         None
     }
@@ -110,7 +153,7 @@ impl Drop for Pool {
 fn work(shared: &Shared) {
     let mut queue = shared.queue.lock();
     loop {
-        if let Some(job) = queue.jobs.pop_front() {
+        if let Some(job) = queue.lines.pop() {
             drop(queue);
             // A job that panics loses its answer, which its task notices; the thread goes on.
             drop(catch_unwind(AssertUnwindSafe(job)));
@@ -211,6 +254,54 @@ mod tests {
         }
         assert_eq!(ran.load(Ordering::Relaxed), 100);
         assert!(pool.shared.queue.lock().threads <= 3);
+    }
+
+    #[test]
+    fn a_line_of_many_jobs_does_not_make_the_others_wait_for_all_of_them() {
+        let pool = Pool::new(1, 100);
+        let (begun, go) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(std::sync::Barrier::new(2)));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let hold = {
+            let (begun, go) = (begun.clone(), go.clone());
+            pool.run(move || {
+                begun.wait();
+                go.wait();
+                Ok(())
+            })
+        };
+        begun.wait();
+        let submit = |line: u64| {
+            line::work_for(line);
+            let order = order.clone();
+            pool.run(move || {
+                order.lock().push(line);
+                Ok(())
+            })
+        };
+        let tasks: Vec<_> = [1, 1, 1, 1, 2, 3, 3].map(submit).into();
+        line::work_for(0);
+        go.wait();
+        block_on(hold).unwrap();
+        tasks.into_iter().for_each(|task| block_on(task).unwrap());
+        assert_eq!(*order.lock(), [1, 2, 3, 1, 3, 1, 1]);
+        assert!(pool.shared.queue.lock().lines.jobs.is_empty());
+    }
+
+    #[test]
+    fn full_lines_have_room_for_the_first_of_another() {
+        let mut lines = Lines::default();
+        let job = || -> Job { Box::new(|| {}) };
+        assert!(!lines.has_room(1, 0));
+        for _ in 0..2 {
+            assert!(lines.has_room(1, 2));
+            lines.push(1, job());
+        }
+        assert!(!lines.has_room(1, 2));
+        assert!(lines.has_room(2, 2));
+        lines.push(2, job());
+        assert!(!lines.has_room(2, 2));
+        assert_eq!(std::iter::from_fn(|| lines.pop()).count(), 3);
+        assert!(lines.has_room(1, 2) && lines.pop().is_none());
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Export {
 
     /// As [`Export::sync`], for who has a task already.
     pub(super) fn sync_for(self: &Arc<Self>, object: &Arc<Object>, depth: Depth, answer: Answer<()>) {
-        let (object, depth) = if object.is_bare() { (&self.root, Depth::FileSystem) } else { (object, depth) };
+        let (object, depth) =
+            if object.is_bare() { (&self.root, Depth::FileSystem) } else { (object, depth) };
         let start = {
             let mut state = object.syncs.0.lock();
             state.waiting.push((depth, answer));

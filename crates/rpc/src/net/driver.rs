@@ -96,6 +96,7 @@ async fn run<S: Service>(
         parked: FuturesUnordered::new(),
         spare: None,
         buffer: Vec::new(),
+        buffered_bytes: 0,
         partial_since: None,
         turn_cost: 0,
         corked: false,
@@ -192,6 +193,8 @@ struct Driver<'a, H, M> {
     spare: Option<Pin<Box<H>>>,
     /// Small replies of a pass, one after the other: they leave in one piece.
     buffer: Vec<u8>,
+    /// How long those of the last pass were together, for the next: the buffer need not grow step by step.
+    buffered_bytes: usize,
     partial_since: Option<Instant>,
     /// What was done since others had their turn.
     turn_cost: usize,
@@ -370,6 +373,9 @@ where
                 self.link.outgoing.flush(&self.link.stream)?;
             }
         } else {
+            if self.buffer.is_empty() {
+                self.buffer.reserve(frame.len().max(self.buffered_bytes));
+            }
             self.buffer.extend_from_slice(&frame);
             REPLY_BUFFER.with(|kept| kept.set(frame));
         }
@@ -378,6 +384,7 @@ where
 
     fn queue_buffer(&mut self) {
         if !self.buffer.is_empty() {
+            self.buffered_bytes = self.buffer.len().min(KEPT_BUFFER_BYTES);
             self.link.outgoing.push(std::mem::take(&mut self.buffer).into());
         }
     }

@@ -8,7 +8,6 @@ use rustix::io::Errno;
 
 use super::data::check_kind;
 use super::object::{Object, Purpose};
-use super::sync::Depth;
 use super::{Durability, Export, stat, sys};
 use crate::permissions::READ;
 use crate::{Error, Identity, Result, Span, Stability, Written};
@@ -49,7 +48,7 @@ impl Export {
         };
         self.pool.run(cloned).await?;
         match self.durability {
-            Durability::Sync => self.sync(target, Depth::All).await,
+            Durability::Sync => self.sync_change(target).await,
             Durability::Async => Ok(()),
         }
     }

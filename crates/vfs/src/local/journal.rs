@@ -16,7 +16,9 @@ pub(super) const BTRFS_MAGIC: i64 = 0x9123_683e;
 pub(super) enum Order {
     /// The object as it was when it got the name.
     Kept,
-    /// The same, if it is a symbolic link, a pipe, a socket or a device.
+    /// Everything on the file system, as nothing less is sure to put a change of names or attributes there.
+    AllAtOnce,
+    /// The object as it was when it got the name, if it is a symbolic link, a pipe, a socket or a device.
     OfBare,
     /// Nothing that is known of.
     Unknown,
@@ -24,11 +26,15 @@ pub(super) enum Order {
 
 impl Order {
     /// ext4 with a journal keeps it. XFS gives new objects inherited lists of access and labels by entries of their own, behind that of
-    /// the name; btrfs has a log for each subvolume that leaves entries out. ext4 without a journal writes a directory and an inode
-    /// each by itself.
+    /// the name; btrfs has a log for each subvolume that leaves entries out.
+    ///
+    /// ext4 without a journal writes an inode only where it is marked as changed, and making an object, linking it and adding to a
+    /// directory do not mark it: an `fsync` returns while they are nowhere but in memory. `syncfs(2)` writes all blocks that have
+    /// changed.
     pub(super) fn of(magic: i64, device: (u32, u32)) -> Self {
         match magic {
             EXT4_MAGIC if has_journal(device) => Self::Kept,
+            EXT4_MAGIC => Self::AllAtOnce,
             XFS_MAGIC | BTRFS_MAGIC => Self::OfBare,
             _ => Self::Unknown,
         }
@@ -38,6 +44,7 @@ impl Order {
     pub(super) fn brings(self, is_bare: bool, complete_at_naming: bool) -> bool {
         match self {
             Self::Kept => complete_at_naming,
+            Self::AllAtOnce => true,
             Self::OfBare => complete_at_naming && is_bare,
             Self::Unknown => false,
         }
@@ -76,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_keeps_no_order() {
-        assert_eq!(Order::of(EXT4_MAGIC, (u32::MAX, u32::MAX)), Order::Unknown);
+        assert_eq!(Order::of(EXT4_MAGIC, (u32::MAX, u32::MAX)), Order::AllAtOnce);
         assert_eq!(Order::of(XFS_MAGIC, (0, 0)), Order::OfBare);
         assert_eq!(Order::of(0x6969, (0, 0)), Order::Unknown);
     }
@@ -88,6 +95,7 @@ mod tests {
             all.map(|(is_bare, complete)| order.brings(is_bare, complete))
         };
         assert_eq!(brings(Order::Kept), [true, false, true, false]);
+        assert_eq!(brings(Order::AllAtOnce), [true; 4]);
         assert_eq!(brings(Order::OfBare), [false, false, true, false]);
         assert_eq!(brings(Order::Unknown), [false; 4]);
     }

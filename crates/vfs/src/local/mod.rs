@@ -27,11 +27,10 @@
 //! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
 //! the new object, where its name on the disk does not tell that it is there (`journal`), a change of attributes by one of the
 //! object, a `DataSync` write by an `fdatasync`, and a `FileSync` write or a COMMIT by an `fsync`. Requests that come while an
-//! `fsync` of the same object runs share the next one, and where many objects are changed at once one `syncfs` may stand for
-//! all (`barrier`).
+//! `fsync` of the same object runs share the next one. On ext4 without a journal a change of names or attributes is followed by a
+//! `syncfs`, which is shared by all.
 
 mod attributes;
-mod barrier;
 mod cache;
 mod change;
 mod copy;
@@ -66,7 +65,7 @@ mod xattrs;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use rustix::io::Errno;
@@ -77,7 +76,6 @@ use crate::{
     Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
     Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
-use barrier::Barrier;
 use cache::Cache;
 use change::Changes;
 use identity::Acting;
@@ -119,13 +117,7 @@ struct Export {
     /// No read waits for a disk.
     all_in_memory: bool,
     order: Order,
-    /// Absent where one for the whole file system would not do.
-    barrier: Option<Barrier>,
     whole_syncs: WholeSyncs,
-    /// Calls of `fsync` under way.
-    syncs_running: AtomicUsize,
-    /// How long one takes, lately, in nanoseconds.
-    sync_ns: AtomicU64,
     changes: Changes,
     verifier: AtomicU64,
     /// Counts renames, for walks to notice them.

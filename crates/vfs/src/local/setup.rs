@@ -3,13 +3,12 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{CWD, Mode, OFlags, StatFs, openat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::barrier::Barrier;
 use super::cache::Cache;
 use super::change::Changes;
 use super::identity::{Acting, restore_thread_identity};
@@ -26,8 +25,6 @@ use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 const FAT_MAGIC: i64 = 0x4d44;
-/// Their `syncfs` puts everything on the disk. Those that pass requests on may not pass on this one.
-const SYNCED_AS_A_WHOLE: [i64; 3] = [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC];
 
 /// Descriptors that are left to the rest of the process.
 const DESCRIPTORS_RESERVED: usize = 64;
@@ -90,11 +87,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         umask: umask(),
         glances,
         all_in_memory: magic == TMPFS_MAGIC,
-        barrier: (order != Order::Kept && SYNCED_AS_A_WHOLE.contains(&magic)).then(Barrier::default),
         order,
         whole_syncs: WholeSyncs::default(),
-        syncs_running: AtomicUsize::new(0),
-        sync_ns: AtomicU64::new(0),
         changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),

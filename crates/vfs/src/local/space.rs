@@ -8,7 +8,6 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::data::check_kind;
 use super::object::{Object, Purpose};
-use super::sync::Depth;
 use super::{Durability, Export, stat};
 use crate::permissions::READ;
 use crate::{Content, Error, Identity, Result};
@@ -98,7 +97,7 @@ impl Export {
             done += count;
         }
         match self.durability {
-            Durability::Sync => self.sync(object, Depth::All).await,
+            Durability::Sync => self.sync_change(object).await,
             Durability::Async => Ok(()),
         }
     }

@@ -6,13 +6,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fs::{fdatasync, fsync, syncfs};
 use rustix::io::Errno;
 
 use super::Export;
+use super::journal::Order;
 use super::object::{Object, Purpose};
 use super::pool::{Answer, Task, channel};
 use crate::seal::random;
@@ -46,16 +46,14 @@ pub(super) struct WholeSyncs {
     failures: AtomicU64,
 }
 
+/// Without a journal ext4 takes an inode for clean as soon as a `syncfs` has taken it up, and before it is on the disk: an `fsync` of it
+/// that runs beside returns too early. There neither runs beside the other, whichever export they are for.
+static WITHOUT_JOURNAL: RwLock<()> = RwLock::new(());
+
 impl Export {
     /// Puts `object` on disk; begins at once, whether the task is polled or not.
     pub(super) fn sync(self: &Arc<Self>, object: &Arc<Object>, depth: Depth) -> Task<()> {
         let (answer, task) = channel();
-        self.sync_for(object, depth, answer);
-        task
-    }
-
-    /// As [`Export::sync`], for who has a task already.
-    pub(super) fn sync_for(self: &Arc<Self>, object: &Arc<Object>, depth: Depth, answer: Answer<()>) {
         let (object, depth) =
             if object.is_bare() { (&self.root, Depth::FileSystem) } else { (object, depth) };
         let start = {
@@ -65,11 +63,16 @@ impl Export {
         };
         if start {
             let (export, object) = (self.clone(), object.clone());
-            self.syncs_running.fetch_add(1, Relaxed);
-            self.pool.execute(move || {
-                export.run_syncs(&object);
-                export.syncs_running.fetch_sub(1, Relaxed);
-            });
+            self.pool.execute(move || export.run_syncs(&object));
+        }
+        task
+    }
+
+    /// Puts a change of the names or the attributes of `object` on disk, as [`Export::sync`] does.
+    pub(super) fn sync_change(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
+        match self.order {
+            Order::AllAtOnce => self.sync(&self.root, Depth::FileSystem),
+            _ => self.sync(object, Depth::All),
         }
     }
 
@@ -83,9 +86,7 @@ impl Export {
                 waiting
             };
             let Some(depth) = waiting.iter().map(|(depth, _)| *depth).max() else { return };
-            let begun = Instant::now();
             let result = self.sync_now(object, depth);
-            self.note_duration(begun.elapsed());
             if result.is_err() {
                 self.renew_verifier();
             }
@@ -99,22 +100,29 @@ impl Export {
         if depth == Depth::FileSystem {
             return self.sync_everything();
         }
-        let result = match self.sync_descriptor(object) {
-            Some(fd) if depth == Depth::Data => fdatasync(fd.as_fd()),
-            Some(fd) => fsync(fd.as_fd()),
-            None => Err(Errno::INVAL),
-        };
-        match result {
+        match self.sync_alone(object, depth) {
             // One that we may not open, or a file system that syncs no directories.
             Err(Errno::INVAL) => self.sync_everything(),
             result => result,
         }
     }
 
+    fn sync_alone(&self, object: &Arc<Object>, depth: Depth) -> rustix::io::Result<()> {
+        let fd = self.sync_descriptor(object).ok_or(Errno::INVAL)?;
+        let without_journal = self.order == Order::AllAtOnce;
+        let _beside = without_journal.then(|| WITHOUT_JOURNAL.read());
+        match depth {
+            // Without a journal it leaves the length out.
+            Depth::Data if !without_journal => fdatasync(fd.as_fd()),
+            _ => fsync(fd.as_fd()),
+        }
+    }
+
     /// Puts the whole file system on disk.
-    pub(super) fn sync_everything(&self) -> rustix::io::Result<()> {
+    fn sync_everything(&self) -> rustix::io::Result<()> {
         let failures = self.whole_syncs.failures.load(SeqCst);
         let _turn = self.whole_syncs.turn.lock();
+        let _alone = (self.order == Order::AllAtOnce).then(|| WITHOUT_JOURNAL.write());
         let result = self.sync_everything_now();
         if result.is_err() {
             self.whole_syncs.failures.fetch_add(1, SeqCst);
@@ -132,20 +140,13 @@ impl Export {
         fsync(root.as_fd())
     }
 
-    /// The mean of the last few, about.
-    fn note_duration(&self, duration: Duration) {
-        let (before, now) = (self.sync_ns.load(Relaxed), duration.as_nanos() as u64);
-        // Of two that end at once one may go uncounted.
-        self.sync_ns.store(if before == 0 { now } else { before - before / 8 + now / 8 }, Relaxed);
-    }
-
     fn sync_descriptor(&self, object: &Arc<Object>) -> Option<Arc<OwnedFd>> {
         let open = object.descriptor(Purpose::Write).or_else(|| object.descriptor(Purpose::Read));
         open.or_else(|| self.data_descriptor(object, Purpose::Read).ok())
     }
 
     /// Makes clients send their unstable writes again: some may be lost (RFC 1813 §3.3.7).
-    pub(super) fn renew_verifier(&self) {
+    fn renew_verifier(&self) {
         let fresh = random().map_or_else(|_| self.verifier.load(Relaxed).wrapping_add(1), u64::from_ne_bytes);
         self.verifier.store(fresh, Relaxed);
     }

@@ -146,10 +146,6 @@ impl<S: rpc::Service> rpc::Service for WithoutNfs<S> {
         }
         self.0.call(call, reply).await
     }
-
-    fn turn(&self, connection: u64) {
-        self.0.turn(connection);
-    }
 }
 
 /// Which versions of NFS there are instead.

@@ -65,8 +65,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let unwatched = watcher.as_ref().and_then(|watcher| watcher.as_ref().err().copied());
     let magic = file_system.f_type as i64;
     let fine = has_fine_times(magic) && creation.is_some();
-    // Their handles are understood, and their times are as fine as the kernel's clock.
     let order = Order::of(magic, device);
+    // Their handles are understood, and their times are as fine as the kernel's clock.
     let glances = [EXT4_MAGIC, XFS_MAGIC, BTRFS_MAGIC, TMPFS_MAGIC].contains(&magic) && creation.is_some();
     Ok(Export {
         root,

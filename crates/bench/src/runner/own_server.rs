@@ -140,13 +140,19 @@ fn drain(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
-    /// A command that answers to `serve DIR --listen …` with a script.
+    /// A command that answers to `serve DIR --listen …` with a script. Another process writes it: what a process of another test
+    /// inherits while this one has it open for writing could not be started.
     fn command(directory: &Path, script: &str) -> std::path::PathBuf {
         let path = directory.join("command");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let mut install = std::process::Command::new("install");
+        install.args(["-m", "755", "/dev/stdin"]).arg(&path).stdin(Stdio::piped());
+        let mut install = install.spawn().unwrap();
+        install.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+        assert!(install.wait().unwrap().success());
         path
     }
 

@@ -1,8 +1,8 @@
 //! Clients on other machines, which here are other processes: an agent at a port, and one that a stand-in for ssh starts.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use bench::results::Results;
@@ -52,11 +52,19 @@ fn with_ssh(place: &Place, arguments: &[&str]) -> Command {
     let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift; host=$1; shift\n\
                   [ \"$host\" = nowhere ] && { echo \"ssh: no route to $host\" >&2; exit 255; }\nexec \"$@\"\n";
     let ssh = directory.join("ssh");
-    fs::write(&ssh, script).unwrap();
-    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&ssh, script);
     let mut command = place.command(arguments);
     command.env("PATH", format!("{}:{}", directory.display(), std::env::var("PATH").unwrap()));
     command
+}
+
+/// Another process writes it: what a process of another test inherits while this one has it open for writing could not be started.
+fn write_program(path: &Path, text: &str) {
+    let mut install = Command::new("install");
+    let mut install =
+        install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped()).spawn().unwrap();
+    install.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(install.wait().unwrap().success());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use proto::{nfs4, nlm4};
@@ -180,6 +180,15 @@ fn what_is_no_command_is_refused_in_one_line() {
     assert_eq!(rows(&socket, &["clients"]).len(), 0, "and the next is answered");
 }
 
+/// The program where another user may start it. Another process copies it: what a process of another test inherits while this one
+/// has the copy open for writing could not be started.
+fn copied_program(place: &Place) -> PathBuf {
+    let program = place.path("primetime");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_primetime")).arg(&program).status().unwrap();
+    assert!(copied.success());
+    program
+}
+
 #[test]
 fn only_the_servers_user_and_root_may_give_commands() {
     if !rustix::process::geteuid().is_root() {
@@ -191,8 +200,7 @@ fn only_the_servers_user_and_root_may_give_commands() {
     let socket = place.path("open.sock");
     let _server = place.start(&["--socket", socket.to_str().unwrap()]);
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    let program = place.path("primetime");
-    fs::copy(env!("CARGO_BIN_EXE_primetime"), &program).unwrap();
+    let program = copied_program(&place);
     let as_nobody = || {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
@@ -307,8 +315,7 @@ fn without_a_socket_the_only_server_of_the_user_is_asked() {
     }
     let place = Place::new();
     fs::set_permissions(place.path("."), Permissions::from_mode(0o777)).unwrap();
-    let program = place.path("primetime");
-    fs::copy(env!("CARGO_BIN_EXE_primetime"), &program).unwrap();
+    let program = copied_program(&place);
     let as_nobody = |arguments: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);

@@ -65,12 +65,15 @@ impl Credential {
     /// Reads a credential. One whose body is malformed is `Err(AuthStatus::BadCredential)` inside an `Ok`, because the
     /// call around it is sound.
     pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Result<Self, AuthStatus>> {
-        let flavor = from.u32()?;
-        let body = from.opaque(BODY_BYTES_MAX)?;
-        Ok(match flavor {
-            AUTH_NONE => Ok(Self::None),
-            AUTH_SYS => xdr::from_bytes(body).map(Self::Sys).map_err(|_| AuthStatus::BadCredential),
-            flavor => Ok(Self::Other { flavor, body }),
+        Ok(match from.u32()? {
+            AUTH_NONE => {
+                from.opaque_ref(BODY_BYTES_MAX)?;
+                Ok(Self::None)
+            }
+            AUTH_SYS => {
+                from.opaque_holding(BODY_BYTES_MAX)?.map(Self::Sys).map_err(|_| AuthStatus::BadCredential)
+            }
+            flavor => Ok(Self::Other { flavor, body: from.opaque(BODY_BYTES_MAX)? }),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Record marking (RFC 5531 §11), with bounds on what a peer may announce. Knows no I/O.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 const LAST: u32 = 1 << 31;
 /// Room to read into when nothing larger is expected, in bytes.
@@ -76,7 +76,7 @@ impl RecordReader {
             if self.buffer.len() < 4 + length {
                 return Ok(None);
             }
-            let _mark = self.buffer.split_to(4);
+            self.buffer.advance(4);
             let data = self.buffer.split_to(length);
             if last && self.fragments == 0 {
                 return Ok(Some(data.freeze()));

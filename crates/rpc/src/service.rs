@@ -96,6 +96,15 @@ pub trait Service: Send + Sync + 'static {
     /// This thread goes on with the calls of a connection, and with no other's until this is called again.
     fn turn(&self, _connection: u64) {}
 
+    /// The call that is polled next is the only one of its connection, and so were those before it: nobody on the connection is kept
+    /// waiting if the thread waits in it.
+    fn begin_alone(&self) {}
+
+    /// That poll has ended. True when the thread has waited, so that other calls may have come meanwhile.
+    fn end_alone(&self) -> bool {
+        false
+    }
+
     /// A connection was closed at once, for there were too many.
     fn refused(&self) {}
 

@@ -9,6 +9,7 @@ pub mod conformance;
 pub mod local;
 pub mod memory;
 
+mod alone;
 mod attributes;
 mod error;
 mod file_system;
@@ -22,6 +23,7 @@ mod settling;
 mod watch;
 mod xattr;
 
+pub use alone::{begin_alone, end_alone};
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use error::{Error, Result};
 pub use file_system::{

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -120,6 +120,19 @@ fn local_conforms_with_every_change_on_disk() {
 }
 
 #[test]
+fn local_conforms_when_callers_wait_for_the_disk_themselves() {
+    static WAITS: AtomicUsize = AtomicUsize::new(0);
+    fn wait(job: &mut dyn FnMut()) -> bool {
+        WAITS.fetch_add(1, Ordering::Relaxed);
+        job();
+        true
+    }
+    vfs::begin_alone();
+    conforms(&LocalOptions { wait_in_place: Some(wait), ..LocalOptions::default() });
+    assert!(vfs::end_alone() && WAITS.load(Ordering::Relaxed) > 100);
+}
+
+#[test]
 fn local_conforms_as_one_user() {
     conforms(&LocalOptions { identities: IdentityMode::Process, ..quick(HandleMode::Index) });
 }
@@ -211,6 +224,42 @@ fn what_was_removed_behind_our_back_is_stale_after_a_restart() {
             assert!(matches!(block_on(server.resolve(old.as_bytes())), Err(Error::Stale)), "{mode:?}");
         }
         assert_ne!(handle(&server, "file"), old);
+    }
+}
+
+#[test]
+fn what_was_removed_is_stale_while_its_inode_number_is_used_again() {
+    let host = Host::new();
+    for mode in modes() {
+        let server = host.open(mode);
+        let names: Vec<String> = (0..8).map(|i| format!("removed-{i}")).collect();
+        for name in &names {
+            fs::write(host.export().join(name), "content").unwrap();
+        }
+        let removed: Vec<Handle> = names.iter().map(|name| handle(&server, name)).collect();
+        for name in &names {
+            block_on(server.remove(&root(), &server.root(), self::name(name), RemoveKind::Any)).unwrap();
+        }
+        restore_thread_identity().unwrap();
+        std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..3)
+                .map(|maker| {
+                    let path = host.export().join(format!("new-{maker}"));
+                    scope.spawn(move || {
+                        for _ in 0..3_000 {
+                            fs::File::create(&path).unwrap();
+                            fs::remove_file(&path).unwrap();
+                        }
+                    })
+                })
+                .collect();
+            while makers.iter().any(|maker| !maker.is_finished()) {
+                for handle in &removed {
+                    let found = block_on(server.resolve(handle.as_bytes())).map(|_| ());
+                    assert!(matches!(found, Err(Error::Stale)), "{found:?}");
+                }
+            }
+        });
     }
 }
 
@@ -639,15 +688,27 @@ fn owner_of_new_file() -> u32 {
 
 #[test]
 fn concurrent_synchronous_changes_all_succeed() {
+    fn wait(job: &mut dyn FnMut()) -> bool {
+        job();
+        true
+    }
     let host = Host::new();
-    let options =
-        LocalOptions { durability: Durability::Sync, threads_max: 2, ..host.options(HandleMode::Auto) };
+    // Some wait themselves, and leave to the pool who came meanwhile.
+    let options = LocalOptions {
+        durability: Durability::Sync,
+        threads_max: 2,
+        wait_in_place: Some(wait),
+        ..host.options(HandleMode::Auto)
+    };
     let server = Local::open(host.export(), &options).unwrap();
     let how = CreateMode::Guarded(SetAttributes::default());
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let (server, how) = (&server, &how);
             scope.spawn(move || {
+                if thread % 2 == 0 {
+                    vfs::begin_alone();
+                }
                 for round in 0..10 {
                     let file = format!("{thread}-{round}");
                     let made = block_on(server.create(&root(), &server.root(), name(&file), how)).unwrap();

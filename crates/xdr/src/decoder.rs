@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::{Decode, Error, ErrorKind, Result};
 
 /// Reads items one after the other from a record.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Decoder {
     input: Bytes,
     offset: usize,
@@ -126,6 +126,25 @@ impl Decoder {
         self.offset += length;
         self.padding(length)?;
         Ok(&self.input[start..start + length])
+    }
+
+    /// Variable-length opaque data of at most `max` bytes that is one `T` and nothing else, read in its place. What is wrong with the
+    /// `T` alone is the inner error: then as well the decoder stands behind the data.
+    ///
+    /// # Errors
+    /// As [`Decoder::opaque`].
+    pub fn opaque_holding<T: Decode>(&mut self, max: u32) -> Result<Result<T>> {
+        let length = self.length(max)?;
+        self.need(length)?;
+        let end = self.offset + length;
+        let held = T::decode(self).and_then(|held| match end.checked_sub(self.offset) {
+            Some(0) => Ok(held),
+            Some(left) => Err(self.error(ErrorKind::Trailing(left))),
+            None => Err(self.error(ErrorKind::UnexpectedEnd)),
+        });
+        self.offset = end;
+        self.padding(length)?;
+        Ok(held)
     }
 
     /// The count in front of variable-length data.

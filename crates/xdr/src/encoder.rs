@@ -145,7 +145,12 @@ impl Encoder {
 
     #[inline]
     fn pad(&mut self, length: usize) {
-        const ZEROS: [u8; 3] = [0; 3];
-        self.buffer.extend_from_slice(&ZEROS[..length.wrapping_neg() & 3]);
+        // Of lengths that the compiler knows: else it calls memset for a byte or two.
+        match length % 4 {
+            0 => {}
+            1 => self.buffer.extend_from_slice(&[0; 3]),
+            2 => self.buffer.extend_from_slice(&[0; 2]),
+            _ => self.buffer.push(0),
+        }
     }
 }

@@ -207,3 +207,26 @@ fn decode_is_the_inverse_through_the_trait_objects() {
     inverse(&Box::new(3u64));
     inverse(&[1u8, 2, 3]);
 }
+
+#[test]
+fn what_holds_one_item_is_read_in_its_place_and_passed_over_whole() {
+    let held = |body: &[u8]| {
+        let mut to = Encoder::new();
+        to.opaque(body);
+        to.u32(77);
+        let mut from = Decoder::new(Bytes::from(to.into_inner()));
+        let held = from.opaque_holding::<(u32, u32)>(16).unwrap();
+        assert_eq!(from.u32(), Ok(77), "behind the data, whatever is in them");
+        held.map_err(|error| error.kind)
+    };
+    assert_eq!(held(&[0, 0, 0, 1, 0, 0, 0, 2]), Ok((1, 2)));
+    assert_eq!(held(&[0, 0, 0, 1, 0, 0, 0, 2, 9]), Err(ErrorKind::Trailing(1)));
+    assert_eq!(held(&[0, 0, 0, 1]), Err(ErrorKind::UnexpectedEnd), "not with what follows");
+    let long = Bytes::from_static(&[0, 0, 0, 20, 0, 0, 0, 0]);
+    assert_eq!(
+        Decoder::new(long).opaque_holding::<u32>(16).unwrap_err().kind,
+        ErrorKind::TooLong { length: 20, max: 16 }
+    );
+    let cut = Bytes::from_static(&[0, 0, 0, 8, 0, 0, 0, 0]);
+    assert_eq!(Decoder::new(cut).opaque_holding::<u32>(16).unwrap_err().kind, ErrorKind::UnexpectedEnd);
+}

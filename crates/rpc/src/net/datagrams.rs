@@ -14,7 +14,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
-use super::driver::answer;
+use super::driver::{Parties, answer};
 use super::recent_replies::{CallKey, Known, RecentReplies};
 use crate::message::{self, CallHeader, Message, Refusal};
 use crate::service::{Connection, Service, Transport};
@@ -140,7 +140,8 @@ impl<S: Service> Datagrams<S> {
         (sender, length): (SocketAddr, usize),
     ) -> Answering {
         let connection: Arc<dyn Connection> = Arc::new(Datagram { peer: sender, local: self.local });
-        let answered = answer(Arc::clone(&self.service), connection, header, arguments, Vec::new());
+        let parties = Arc::new(Parties { service: Arc::clone(&self.service), connection });
+        let answered = answer(parties, header, arguments, Vec::new());
         Box::pin(async move {
             let reply = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!(%sender, "a handler panicked");

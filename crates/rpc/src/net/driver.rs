@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::net::TcpStream;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
@@ -56,6 +57,9 @@ const PASSES_MAX: usize = 16;
 /// What a connection may do before others get their turn, however much of it is under way: so many small calls, about a tenth of a
 /// millisecond, or one large one.
 const TURN_COST_MAX: usize = 64;
+/// So many calls that were alone on their connection make it likely that the next is as well: a client that has several under way has that
+/// seldom. One that begins to waits for the disk once, together with the calls behind it.
+const LONE_CALLS_MIN: usize = 16;
 /// Bytes of a call or a reply that cost as much as a small call does.
 const BYTES_PER_COST: usize = 16 << 10;
 /// Reply buffers above this size are not kept for the next request, in bytes.
@@ -85,12 +89,13 @@ async fn run<S: Service>(
     end: End<S>,
 ) -> Ended {
     let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
+    let parties = Arc::new(Parties { service: Arc::clone(&service), connection });
     let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
-        AssertUnwindSafe(answer(Arc::clone(&service), Arc::clone(&connection), header, record, buffer))
-            .catch_unwind()
+        AssertUnwindSafe(answer(Arc::clone(&parties), header, record, buffer)).catch_unwind()
     };
     let mut driver = Driver {
         link: &link,
+        service: &*service,
         limits,
         reader: RecordReader::new(limits.records),
         parked: FuturesUnordered::new(),
@@ -100,6 +105,7 @@ async fn run<S: Service>(
         partial_since: None,
         turn_cost: 0,
         corked: false,
+        lone_calls: 0,
         stopping: false,
         make,
     };
@@ -152,10 +158,15 @@ impl<S: Service> Drop for End<S> {
     }
 }
 
+/// Who answers a call, and what it came over. Each call under way holds both by one count that no other connection writes to.
+pub(super) struct Parties<S> {
+    pub(super) service: Arc<S>,
+    pub(super) connection: Arc<dyn Connection>,
+}
+
 /// Answers a call; the reply has the room for a record mark in front, filled in.
 pub(super) async fn answer<S: Service>(
-    service: Arc<S>,
-    connection: Arc<dyn Connection>,
+    parties: Arc<Parties<S>>,
     header: message::CallHeader,
     arguments: Decoder,
     buffer: Vec<u8>,
@@ -164,8 +175,9 @@ pub(super) async fn answer<S: Service>(
     reply.truncate(0);
     reply.u32(0);
     message::encode_success(header.xid, &mut reply);
-    let call = Call { header: &header, peer: connection.peer(), connection: &connection, arguments };
-    match service.call(call, &mut reply).await {
+    let connection = &parties.connection;
+    let call = Call { header: &header, peer: connection.peer(), connection, arguments };
+    match parties.service.call(call, &mut reply).await {
         Ok(Disposition::Reply) => {}
         Ok(Disposition::Drop) => return None,
         Err(refusal) => {
@@ -184,8 +196,9 @@ fn framed(reply: Encoder) -> Vec<u8> {
     frame
 }
 
-struct Driver<'a, H, M> {
+struct Driver<'a, S, H, M> {
     link: &'a Arc<Link>,
+    service: &'a S,
     limits: DriverLimits,
     reader: RecordReader,
     parked: FuturesUnordered<Pin<Box<H>>>,
@@ -200,12 +213,15 @@ struct Driver<'a, H, M> {
     turn_cost: usize,
     /// Several callers of ours were answered at once and have not had their turn yet.
     corked: bool,
+    /// Calls in a row that were the only one under way.
+    lone_calls: usize,
     stopping: bool,
     make: M,
 }
 
-impl<H, M> Driver<'_, H, M>
+impl<S, H, M> Driver<'_, S, H, M>
 where
+    S: Service,
     H: Future<Output = Outcome>,
     M: Fn(Decoder, message::CallHeader, Vec<u8>) -> H,
 {
@@ -348,7 +364,7 @@ where
             }
             None => Box::pin(handler),
         };
-        match room.as_mut().poll(context) {
+        match self.poll_first(room.as_mut(), context) {
             Poll::Ready(outcome) => {
                 self.spare = Some(room);
                 self.finish(outcome)
@@ -359,6 +375,22 @@ where
                 self.finish_parked(context)
             }
         }
+    }
+
+    /// Polls the handler of a call that has just come.
+    fn poll_first(&mut self, handler: Pin<&mut H>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let is_lone = self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0;
+        self.lone_calls = if is_lone { self.lone_calls.saturating_add(1) } else { 0 };
+        if self.lone_calls <= LONE_CALLS_MIN {
+            return handler.poll(context);
+        }
+        self.service.begin_alone();
+        let polled = handler.poll(context);
+        // Before the reply, which may bring more.
+        if self.service.end_alone() && has_input(&self.link.stream) {
+            self.lone_calls = 0;
+        }
+        polled
     }
 
     fn finish(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -405,6 +437,11 @@ where
             }
         }
     }
+}
+
+/// True when something has come that was not read, by the system's own account: the runtime may not have looked since.
+fn has_input(stream: &TcpStream) -> bool {
+    rustix::io::ioctl_fionread(stream).is_ok_and(|bytes| bytes > 0)
 }
 
 thread_local! {

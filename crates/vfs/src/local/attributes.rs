@@ -42,7 +42,7 @@ impl Export {
     ) -> Result<Attributes> {
         let attributes = if set.size.is_some() && self.is_large(object)? {
             let (export, who, object, set) = (self.clone(), who.clone(), object.clone(), *set);
-            self.pool.run(move || export.set_attributes_now(&who, &object, &set)).await?
+            self.wait_for(move || export.set_attributes_now(&who, &object, &set)).await?
         } else {
             self.set_attributes_now(who, object, set)?
         };

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 
+use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 
 use super::object::{Descriptors, Object, Purpose};
@@ -23,7 +24,7 @@ const SLACK: usize = 64;
 pub(super) struct Counts {
     /// Open descriptors.
     pub(super) open: AtomicUsize,
-    /// Objects that were ever made.
+    /// Objects that were made of an open inode.
     pub(super) made: AtomicU64,
 }
 
@@ -40,7 +41,8 @@ pub(super) struct Cache {
 
 #[derive(Default)]
 struct Shard {
-    objects: HashMap<u64, Slot>,
+    /// By a hash that is quick, as each request asks here: file ids are the file system's choice, not the callers'.
+    objects: HashMap<u64, Slot, RandomState>,
     /// File ids of the kept objects in the order of their last look, and some dead ones.
     ring: VecDeque<u64>,
     kept: usize,
@@ -78,7 +80,7 @@ impl Cache {
     /// Adds an object, or returns the known one that it equals.
     pub(super) fn insert(&self, object: Object) -> Arc<Object> {
         let fileid = object.id.fileid;
-        let (object, replaced) = self.shard(fileid).write().insert(fileid, object);
+        let (object, replaced) = self.shard(fileid).write().insert(fileid, object, &self.counts);
         drop(replaced);
         self.trim(fileid);
         object
@@ -158,13 +160,18 @@ struct Evicted(Option<Arc<Object>>, Descriptors);
 
 impl Shard {
     /// Returns the object now known and what must be dropped after the lock.
-    fn insert(&mut self, fileid: u64, object: Object) -> (Arc<Object>, Option<Dropped>) {
+    fn insert(
+        &mut self,
+        fileid: u64,
+        object: Object,
+        counts: &Arc<Counts>,
+    ) -> (Arc<Object>, Option<Dropped>) {
         match self.known(fileid) {
             Some(known) if known.id == object.id && known.device == object.device => {
                 if known.is_open() {
                     return (known, Some(Dropped::New(Box::new(object))));
                 }
-                known.put_back(object.take_descriptors());
+                known.put_back(object.take_descriptors(), counts);
                 let replaced = self.keep(known.clone());
                 (known, replaced.map(Dropped::Old))
             }

@@ -46,7 +46,7 @@ impl Export {
             export.acting.become_caller(&who)?;
             export.change_data(&changed, || Ok(sys::clone_range(from.as_fd(), to.as_fd(), span)?))
         };
-        self.pool.run(cloned).await?;
+        self.wait_for(cloned).await?;
         match self.durability {
             Durability::Sync => self.sync_change(target).await,
             Durability::Async => Ok(()),

@@ -37,7 +37,7 @@ impl Export {
         if got < count {
             // The rest is not in memory.
             let (from, missing) = (offset + got as u64, count - got);
-            let rest = self.pool.run(move || read_all(&fd, missing, from)).await?;
+            let rest = self.wait_for(move || read_all(&fd, missing, from)).await?;
             out.extend_from_slice(&rest);
             got += rest.len();
         }

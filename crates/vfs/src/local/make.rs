@@ -85,7 +85,7 @@ impl Export {
         }
         let comes_with_name = self.order.brings(object.is_bare(), at_naming == AtNaming::Complete);
         // Both run at once.
-        let own = (!comes_with_name).then(|| self.sync_change(object));
+        let own = (!comes_with_name).then(|| self.sync_change_beside(object));
         Some(Syncs { own, name: self.sync_change(dir) })
     }
 

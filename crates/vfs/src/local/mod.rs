@@ -41,6 +41,7 @@ mod errors;
 mod events;
 mod glance;
 mod identity;
+mod in_place;
 mod index;
 mod journal;
 mod key;
@@ -80,11 +81,12 @@ use cache::Cache;
 use change::Changes;
 use identity::Acting;
 pub use identity::restore_thread_identity;
+use in_place::InPlace;
 use index::Index;
 use journal::Order;
 pub use object::Node;
 use object::Object;
-pub use options::{Durability, HandleMode, IdentityMode, LocalOptions};
+pub use options::{Durability, HandleMode, IdentityMode, LocalOptions, WaitInPlace};
 use pool::Pool;
 use sync::WholeSyncs;
 use watch::Watcher;
@@ -107,6 +109,7 @@ struct Export {
     /// Where inodes were seen. Absent where the kernel's handles open them.
     index: Option<Index>,
     pool: Pool,
+    in_place: InPlace,
     durability: Durability,
     read_only: bool,
     limits: Limits,

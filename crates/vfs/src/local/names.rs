@@ -54,10 +54,12 @@ impl Export {
         if self.durability == Durability::Async {
             return Ok(());
         }
-        let target = self.sync_change(to.0);
-        if !Arc::ptr_eq(from.0, to.0) {
-            self.sync_change(from.0).await?;
+        if Arc::ptr_eq(from.0, to.0) {
+            return self.sync_change(to.0).await;
         }
+        // Both run at once.
+        let target = self.sync_change_beside(to.0);
+        self.sync_change(from.0).await?;
         target.await
     }
 
@@ -156,7 +158,7 @@ impl Export {
         let gone = stat.stx_nlink == 0;
         if object.kind == FileKind::Directory || gone {
             // For those who hold it; the cache may have closed it meanwhile.
-            object.keep(Purpose::Path, fd);
+            object.keep(Purpose::Path, fd, &self.cache.counts);
             self.cache.release(&object);
         }
         if gone {

@@ -42,10 +42,11 @@ pub(super) struct Object {
     pub(super) stream: Mutex<()>,
     /// Set when it has lost its last name: who frees its space, when that is much.
     freed_by: OnceLock<PoolHandle>,
-    /// How many objects had been made before it, when its inode was open already.
+    /// How many objects had been opened before it.
     pub(super) made: u64,
     descriptors: RwLock<Descriptors>,
-    counts: Arc<Counts>,
+    /// Where its descriptors are counted, once there are any: what is only listed writes to nothing that others do.
+    counts: OnceLock<Arc<Counts>>,
 }
 
 /// Open descriptors, each at most once.
@@ -75,17 +76,17 @@ pub(super) enum Purpose {
 }
 
 impl Object {
-    /// `counts` are those of all objects.
+    /// `counts` are those of all objects. What is opened later has been made no earlier than now: its number may not have been
+    /// another's since.
     pub(super) fn new(
         id: Persistent,
         (handle, object_id): (Handle, ObjectId),
         kind: FileKind,
         device: (u32, u32),
         descriptors: Descriptors,
-        counts: Arc<Counts>,
+        counts: &Arc<Counts>,
     ) -> Self {
-        counts.open.fetch_add(descriptors.count(), Relaxed);
-        Self {
+        let object = Self {
             id,
             handle,
             object_id,
@@ -97,10 +98,15 @@ impl Object {
             writing: Writing::default(),
             stream: Mutex::new(()),
             freed_by: OnceLock::new(),
-            made: counts.made.fetch_add(1, SeqCst),
-            descriptors: RwLock::new(descriptors),
-            counts,
-        }
+            made: match descriptors.path {
+                Some(_) => counts.made.fetch_add(1, SeqCst),
+                None => counts.made.load(SeqCst),
+            },
+            descriptors: RwLock::default(),
+            counts: OnceLock::new(),
+        };
+        object.put_back(descriptors, counts);
+        object
     }
 
     /// The descriptor for `purpose`, when it is open.
@@ -114,7 +120,7 @@ impl Object {
     }
 
     /// Keeps `fd` for `purpose`, unless another was quicker, and returns the one kept.
-    pub(super) fn keep(&self, purpose: Purpose, fd: Arc<OwnedFd>) -> Arc<OwnedFd> {
+    pub(super) fn keep(&self, purpose: Purpose, fd: Arc<OwnedFd>, counts: &Arc<Counts>) -> Arc<OwnedFd> {
         let mut descriptors = self.descriptors.write();
         let slot = match purpose {
             Purpose::Path => &mut descriptors.path,
@@ -125,7 +131,7 @@ impl Object {
             return kept.clone();
         }
         *slot = Some(fd.clone());
-        self.counts.open.fetch_add(1, Relaxed);
+        self.count_in(counts, 1);
         fd
     }
 
@@ -140,18 +146,26 @@ impl Object {
     }
 
     /// Gives an object without descriptors those of another on the same inode.
-    pub(super) fn put_back(&self, given: Descriptors) {
+    pub(super) fn put_back(&self, given: Descriptors, counts: &Arc<Counts>) {
         let mut descriptors = self.descriptors.write();
         if descriptors.count() == 0 {
-            self.counts.open.fetch_add(given.count(), Relaxed);
+            self.count_in(counts, given.count());
             *descriptors = given;
+        }
+    }
+
+    fn count_in(&self, counts: &Arc<Counts>, opened: usize) {
+        if opened > 0 {
+            self.counts.get_or_init(|| Arc::clone(counts)).open.fetch_add(opened, Relaxed);
         }
     }
 
     /// Takes all descriptors away.
     pub(super) fn take_descriptors(&self) -> Descriptors {
         let taken = std::mem::take(&mut *self.descriptors.write());
-        self.counts.open.fetch_sub(taken.count(), Relaxed);
+        if let Some(counts) = self.counts.get() {
+            counts.open.fetch_sub(taken.count(), Relaxed);
+        }
         taken
     }
 

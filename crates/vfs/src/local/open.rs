@@ -51,7 +51,7 @@ impl Export {
             return found.descriptor(Purpose::Path).ok_or(Error::Stale);
         }
         let (fd, _) = self.open_persistent(&object.id)?;
-        let fd = object.keep(Purpose::Path, Arc::new(fd));
+        let fd = object.keep(Purpose::Path, Arc::new(fd), &self.cache.counts);
         self.cache.revive(object);
         Ok(fd)
     }
@@ -81,7 +81,7 @@ impl Export {
             }
             result => result,
         };
-        Ok(object.keep(purpose, Arc::new(opened?)))
+        Ok(object.keep(purpose, Arc::new(opened?), &self.cache.counts))
     }
 
     /// The object called `name` in `dir`, with the thread's ids. One system call when it is known.
@@ -179,9 +179,9 @@ impl Export {
         if let (Some(index), Some((dir, name))) = (&self.index, place) {
             index.note(id.fileid, dir.id.fileid, name.as_bytes());
         }
-        let names = (id.to_handle(&self.seal), id.object_id(&self.seal));
+        let names = id.names(&self.seal);
         let (kind, device) = (stat::kind(stat), stat::device(stat));
-        Object::new(id, names, kind, device, descriptors, self.cache.counts.clone())
+        Object::new(id, names, kind, device, descriptors, &self.cache.counts)
     }
 
     /// Refuses what is on another mount.

@@ -27,6 +27,9 @@ pub struct LocalOptions {
     pub threads_max: usize,
     /// The most requests that wait for such a thread; beyond, a request does its own waiting.
     pub queue_max: usize,
+    /// How a thread waits for the disk itself, for a request that is alone ([`crate::begin_alone`]). Without one, every wait is
+    /// another thread's.
+    pub wait_in_place: Option<WaitInPlace>,
     /// The most objects that are watched for what other processes do to them; with 0 it is never known. Each keeps an inode in the
     /// kernel's memory.
     pub watches_max: usize,
@@ -45,10 +48,15 @@ impl Default for LocalOptions {
             hints_max: 1 << 20,
             threads_max: 16,
             queue_max: 4096,
+            wait_in_place: None,
             watches_max: 0,
         }
     }
 }
+
+/// Runs a job that waits for the disk on the calling thread, and returns true; or false, without running it, where nobody would go on
+/// with what else that thread has to do.
+pub type WaitInPlace = fn(&mut dyn FnMut()) -> bool;
 
 /// Whether changes are on disk when they are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,6 +11,8 @@ use crate::{Error, Handle, ObjectId, Result};
 const LAYOUT: u8 = 1;
 const BIRTH: u8 = 0;
 const FID: u8 = 1;
+/// Layout, file id, proof and kind, and the longest of the kernel's handles.
+const PAYLOAD_BYTES_MAX: usize = 1 + 8 + 2 + sys::FID_BYTES_MAX;
 
 /// Names an inode over renames and restarts. Holds no device number: those change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,25 +40,28 @@ impl Persistent {
         Ok(Self { fileid: stat.stx_ino, proof })
     }
 
-    pub(super) fn to_handle(self, seal: &Seal) -> Handle {
-        let mut payload = Vec::with_capacity(Handle::MAX);
-        self.encode(&mut payload);
-        seal.seal(&payload)
+    /// Its handle, and the key of the object in tables, whose generation is of the handle's tag: no other inode has the same.
+    pub(super) fn names(&self, seal: &Seal) -> (Handle, ObjectId) {
+        let handle = seal.seal(self.payload().as_bytes());
+        let tag = handle.as_bytes().last_chunk().expect("a tag ends each handle");
+        (handle, ObjectId { fileid: self.fileid, generation: u64::from_le_bytes(*tag) })
     }
 
-    pub(super) fn encode(&self, payload: &mut Vec<u8>) {
-        payload.push(LAYOUT);
-        payload.extend_from_slice(&self.fileid.to_le_bytes());
+    pub(super) fn payload(&self) -> Payload {
+        let mut payload = Payload { bytes: [0; PAYLOAD_BYTES_MAX], length: 0 };
+        payload.push(&[LAYOUT]);
+        payload.push(&self.fileid.to_le_bytes());
         match &self.proof {
             Proof::Birth(birth_ns) => {
-                payload.push(BIRTH);
-                payload.extend_from_slice(&birth_ns.to_le_bytes());
+                payload.push(&[BIRTH]);
+                payload.push(&birth_ns.to_le_bytes());
             }
             Proof::Fid(fid) => {
-                payload.extend_from_slice(&[FID, fid.kind]);
-                payload.extend_from_slice(fid.bytes());
+                payload.push(&[FID, fid.kind]);
+                payload.push(fid.bytes());
             }
         }
+        payload
     }
 
     /// Of an authenticated payload.
@@ -77,14 +82,22 @@ impl Persistent {
         let (LAYOUT, rest) = handle.split_first().map(|(layout, rest)| (*layout, rest))? else { return None };
         rest.first_chunk().map(|fileid| u64::from_le_bytes(*fileid))
     }
+}
 
-    /// The key of the object in tables.
-    pub(super) fn object_id(&self, seal: &Seal) -> ObjectId {
-        let generation = match &self.proof {
-            Proof::Birth(birth_ns) => seal.derive(&birth_ns.to_le_bytes()),
-            Proof::Fid(fid) => seal.derive(fid.bytes()),
-        };
-        ObjectId { fileid: self.fileid, generation }
+/// What a handle says, before it is sealed.
+pub(super) struct Payload {
+    bytes: [u8; PAYLOAD_BYTES_MAX],
+    length: usize,
+}
+
+impl Payload {
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.length..][..bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
     }
 }
 
@@ -98,7 +111,7 @@ mod tests {
         let longest = Fid::new(0x81, &[0xaa; sys::FID_BYTES_MAX]).unwrap();
         for proof in [Proof::Birth(-5), Proof::Fid(longest), Proof::Fid(Fid::new(1, &[]).unwrap())] {
             let id = Persistent { fileid: 0x0123_4567_89ab_cdef, proof };
-            let handle = id.to_handle(&seal);
+            let (handle, _) = id.names(&seal);
             assert_eq!(Persistent::peek_fileid(handle.as_bytes()), Some(id.fileid));
             assert_eq!(Persistent::decode(seal.open(handle.as_bytes()).unwrap()).unwrap(), id);
         }

@@ -1,7 +1,8 @@
 //! From a handle to an object.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::Statx;
 use rustix::io::Errno;
@@ -10,14 +11,15 @@ use super::Export;
 use super::object::{Descriptors, Object, Purpose};
 use super::persistent::{Persistent, Proof};
 use super::stat;
-use super::sys::{self, Fid};
+use super::sys;
 use crate::seal::equal;
 use crate::{Error, FileKind, Name, Result};
 
 /// The longest chain of hints that is followed.
 const HINTS_MAX: usize = 4096;
-/// How often an inode is tried to be opened.
-const OPEN_ATTEMPTS: usize = 8;
+/// An inode whose number is just being used again is looked at again after each of these, four seconds in all: who makes the new inode
+/// may have to wait for a busy disk.
+const LOOK_AGAIN_MS: [u64; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
 
 impl Export {
     /// The object when it is known already: no system call and no allocation.
@@ -36,7 +38,13 @@ impl Export {
             return Ok(self.root.clone());
         }
         if self.index.is_none() {
-            let (fd, stat) = self.open_persistent(&id)?;
+            let (fd, stat) = match self.open_unless_new(&id)? {
+                Some(opened) => opened,
+                None => {
+                    let export = self.clone();
+                    self.wait_for(move || export.open_patiently(&id)).await?
+                }
+            };
             let descriptors = Descriptors { path: Some(Arc::new(fd)), ..Descriptors::default() };
             return self.adopt(descriptors, &stat, None);
         }
@@ -48,14 +56,33 @@ impl Export {
 
     /// Opens an inode by its kernel handle; without the privilege, where the hints say it is.
     pub(super) fn open_persistent(&self, id: &Persistent) -> Result<(OwnedFd, Statx)> {
+        self.open_unless_new(id)?.ok_or(Error::TryAgain)
+    }
+
+    /// As [`Export::open_persistent`], but waits until a new inode that gets the number is there.
+    fn open_patiently(&self, id: &Persistent) -> Result<(OwnedFd, Statx)> {
+        for delay_ms in LOOK_AGAIN_MS {
+            std::thread::sleep(Duration::from_millis(delay_ms));
+            if let Some(opened) = self.open_unless_new(id)? {
+                return Ok(opened);
+            }
+        }
+        Err(Error::TryAgain)
+    }
+
+    /// Nothing where the kernel says that it has no memory, as it does of an inode number from the moment that a new inode gets it until
+    /// that one is complete.
+    fn open_unless_new(&self, id: &Persistent) -> Result<Option<(OwnedFd, Statx)>> {
         let (Proof::Fid(fid), None) = (&id.proof, &self.index) else { return Err(Error::Stale) };
         self.cache.check_room()?;
         self.acting.become_self()?;
         let mount = self.root.descriptor(Purpose::Read).ok_or(Error::Stale)?;
-        let fd = open_by_handle(mount.as_fd(), fid).map_err(|errno| match errno {
-            Errno::NOENT | Errno::STALE | Errno::INVAL => Error::Stale,
-            errno => errno.into(),
-        })?;
+        let fd = match sys::open_by_handle(mount.as_fd(), fid) {
+            Ok(fd) => fd,
+            Err(Errno::NOMEM) => return Ok(None),
+            Err(Errno::NOENT | Errno::STALE | Errno::INVAL) => return Err(Error::Stale),
+            Err(errno) => return Err(errno.into()),
+        };
         let stat = stat::stat(fd.as_fd())?;
         if stat.stx_ino != id.fileid || stat.stx_nlink == 0 {
             return Err(Error::Stale);
@@ -64,7 +91,7 @@ impl Export {
             // We issued the handle when it was inside; it may have been moved out behind our back.
             self.check_below_root(fd.as_fd())?;
         }
-        Ok((fd, stat))
+        Ok(Some((fd, stat)))
     }
 
     /// Follows the hints from a known directory down to the inode. `None` when one of them is wrong.
@@ -97,15 +124,4 @@ impl Export {
         }
         (dir.id == *id).then_some(dir)
     }
-}
-
-/// The kernel says `ENOMEM` also of an inode number that is just being used again.
-fn open_by_handle(mount: BorrowedFd<'_>, fid: &Fid) -> rustix::io::Result<OwnedFd> {
-    for _ in 1..OPEN_ATTEMPTS {
-        match sys::open_by_handle(mount, fid) {
-            Err(Errno::NOMEM) => std::thread::yield_now(),
-            result => return result,
-        }
-    }
-    sys::open_by_handle(mount, fid)
 }

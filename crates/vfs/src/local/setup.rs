@@ -12,6 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::cache::Cache;
 use super::change::Changes;
 use super::identity::{Acting, restore_thread_identity};
+use super::in_place::InPlace;
 use super::index::Index;
 use super::journal::{BTRFS_MAGIC, EXT4_MAGIC, Order, XFS_MAGIC};
 use super::object::{Descriptors, Object};
@@ -42,18 +43,15 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let acting = acting(options.identities)?;
     let kernel_handles = kernel_handles(options.handles, fd.as_fd(), &id)?;
 
-    let mut payload = Vec::new();
-    id.encode(&mut payload);
-    let root_id = Seal::new([0; 16], options.name_space.into()).derive(&payload);
+    let root_id = Seal::new([0; 16], options.name_space.into()).derive(id.payload().as_bytes());
     let seal = Seal::new(key::load(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
 
     let (target, max) = descriptor_bounds(options.descriptors_max);
     let cache = Cache::new(target, max, kernel_handles);
     let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: None };
-    let names = (id.to_handle(&seal), id.object_id(&seal));
+    let names = id.names(&seal);
     let device = stat::device(&stat);
-    let root =
-        Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, cache.counts.clone()));
+    let root = Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, &cache.counts));
     cache.insert_held(&root);
 
     let creation = stat::birth_ns(&stat);
@@ -77,6 +75,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         cache,
         index: (!kernel_handles).then(|| Index::new(options.hints_max)),
         pool: Pool::new(options.threads_max, options.queue_max),
+        in_place: InPlace::new(options.wait_in_place, options.threads_max),
         durability: options.durability,
         read_only: options.read_only,
         limits: Limits {

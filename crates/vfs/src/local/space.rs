@@ -41,7 +41,7 @@ impl Export {
             (Err(errno), _) => Err(errno.into()),
         };
         // The map of the file's blocks may have to be read from the disk.
-        if self.all_in_memory { find() } else { self.pool.run(find).await }
+        if self.all_in_memory { find() } else { self.wait_for(find).await }
     }
 
     pub(super) async fn allocate(
@@ -93,7 +93,7 @@ impl Export {
                 export.acting.become_caller(&who)?;
                 export.change_data(&changed, || Ok(retry_on_intr(|| fallocate(&fd, flags, at, count))?))
             };
-            self.pool.run(change).await?;
+            self.wait_for(change).await?;
             done += count;
         }
         match self.durability {

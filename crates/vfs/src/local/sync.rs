@@ -38,6 +38,27 @@ struct State {
     waiting: Vec<(Depth, Answer<()>)>,
 }
 
+impl SyncGroup {
+    /// Waits among the others; true for who has to see to it that there is an fsync.
+    fn join(&self, depth: Depth) -> (Task<()>, bool) {
+        let (answer, task) = channel();
+        let mut state = self.0.lock();
+        state.waiting.push((depth, answer));
+        (task, !std::mem::replace(&mut state.running, true))
+    }
+
+    /// True while somebody waits. Otherwise the next who comes has to see to it.
+    fn go_on(&self) -> bool {
+        let mut state = self.0.lock();
+        state.running = !state.waiting.is_empty();
+        state.running
+    }
+
+    fn take(&self) -> Vec<(Depth, Answer<()>)> {
+        std::mem::take(&mut self.0.lock().waiting)
+    }
+}
+
 /// Calls of `syncfs`, one after the other. The kernel tells a descriptor once that something could not be written: those who have
 /// waited meanwhile learn it from here.
 #[derive(Default)]
@@ -51,48 +72,69 @@ pub(super) struct WholeSyncs {
 static WITHOUT_JOURNAL: RwLock<()> = RwLock::new(());
 
 impl Export {
-    /// Puts `object` on disk; begins at once, whether the task is polled or not.
+    /// Puts `object` on disk; begins at once, whether the task is polled or not. Where the caller may wait, and no other sync of the
+    /// object runs, that is over when this returns.
     pub(super) fn sync(self: &Arc<Self>, object: &Arc<Object>, depth: Depth) -> Task<()> {
-        let (answer, task) = channel();
-        let (object, depth) =
-            if object.is_bare() { (&self.root, Depth::FileSystem) } else { (object, depth) };
-        let start = {
-            let mut state = object.syncs.0.lock();
-            state.waiting.push((depth, answer));
-            !std::mem::replace(&mut state.running, true)
-        };
-        if start {
-            let (export, object) = (self.clone(), object.clone());
-            self.pool.execute(move || export.run_syncs(&object));
+        let (object, depth) = self.synced_with(object, depth);
+        let (task, starts) = object.syncs.join(depth);
+        if starts {
+            let here = self.in_place.run(|| self.sync_once(object));
+            // Who came meanwhile has not the caller wait.
+            if here.is_err() || object.syncs.go_on() {
+                self.have_synced(object);
+            }
         }
         task
     }
 
     /// Puts a change of the names or the attributes of `object` on disk, as [`Export::sync`] does.
     pub(super) fn sync_change(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
+        let (object, depth) = self.changed_with(object);
+        self.sync(object, depth)
+    }
+
+    /// As [`Export::sync_change`], for who has something else done at the same time: this is the pool's to wait for.
+    pub(super) fn sync_change_beside(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
+        let (object, depth) = self.changed_with(object);
+        let (object, depth) = self.synced_with(object, depth);
+        let (task, starts) = object.syncs.join(depth);
+        if starts {
+            self.have_synced(object);
+        }
+        task
+    }
+
+    fn changed_with<'a>(&'a self, object: &'a Arc<Object>) -> (&'a Arc<Object>, Depth) {
         match self.order {
-            Order::AllAtOnce => self.sync(&self.root, Depth::FileSystem),
-            _ => self.sync(object, Depth::All),
+            Order::AllAtOnce => (&self.root, Depth::FileSystem),
+            _ => (object, Depth::All),
         }
     }
 
-    /// One fsync after the other until nobody waits.
-    fn run_syncs(&self, object: &Arc<Object>) {
-        loop {
-            let waiting = {
-                let mut state = object.syncs.0.lock();
-                let waiting = std::mem::take(&mut state.waiting);
-                state.running = !waiting.is_empty();
-                waiting
-            };
-            let Some(depth) = waiting.iter().map(|(depth, _)| *depth).max() else { return };
-            let result = self.sync_now(object, depth);
-            if result.is_err() {
-                self.renew_verifier();
+    fn synced_with<'a>(&'a self, object: &'a Arc<Object>, depth: Depth) -> (&'a Arc<Object>, Depth) {
+        if object.is_bare() { (&self.root, Depth::FileSystem) } else { (object, depth) }
+    }
+
+    /// Has the pool sync until nobody waits.
+    fn have_synced(self: &Arc<Self>, object: &Arc<Object>) {
+        let (export, object) = (self.clone(), object.clone());
+        self.pool.execute(move || {
+            while object.syncs.go_on() {
+                export.sync_once(&object);
             }
-            for (_, answer) in waiting {
-                answer.send(result.map_err(Into::into));
-            }
+        });
+    }
+
+    /// One fsync for all who wait.
+    fn sync_once(&self, object: &Arc<Object>) {
+        let waiting = object.syncs.take();
+        let Some(depth) = waiting.iter().map(|(depth, _)| *depth).max() else { return };
+        let result = self.sync_now(object, depth);
+        if result.is_err() {
+            self.renew_verifier();
+        }
+        for (_, answer) in waiting {
+            answer.send(result.map_err(Into::into));
         }
     }
 

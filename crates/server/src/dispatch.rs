@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use proto::{mount3, nfs3, nlm4, nsm1};
-use rpc::{Call, Disposition, Refusal};
+use rpc::{Call, CallHeader, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::Encoder;
 
@@ -60,10 +60,11 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
     async fn once(
         &self,
         retries: &Retries,
-        call: &Call<'_>,
+        call: Call<'_>,
         reply: &mut Encoder,
     ) -> Result<Disposition, Refusal> {
-        let ticket = match retries.turn(call).await {
+        let header = call.header;
+        let ticket = match retries.turn(&call).await {
             Turn::Run(ticket) => ticket,
             Turn::Repeat(results) => {
                 reply.buffer_mut().extend_from_slice(&results);
@@ -74,7 +75,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         let outcome = self.route(call, reply).await;
         let answered = matches!(outcome, Ok(Disposition::Reply));
         let results = &reply.as_slice()[start..];
-        ticket.finish((answered && !is_for_later(call, results)).then_some(results));
+        ticket.finish((answered && !is_for_later(header, results)).then_some(results));
         outcome
     }
 
@@ -110,23 +111,23 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
 
     /// Routes a call. RFC 5531 §9: an unknown program and a known one in an unknown version have answers of
     /// their own, the latter with the lowest and highest version that is there.
-    async fn route(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+    async fn route(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         match (call.header.program, call.header.version) {
             (nfs3::PROGRAM, version) => match (version, self.served()) {
-                (nfs3::VERSION, (true, _)) => self.nfs3.call(call, reply).await,
+                (nfs3::VERSION, (true, _)) => self.nfs3.call(&call, reply).await,
                 (proto::nfs4::VERSION, (_, Some(nfs4))) => nfs4.call(call, reply).await,
                 (_, served) => Err(no_version(served.0, served.1.is_some())),
             },
             // They serve NFSv3 clients only.
             (mount3::PROGRAM | nlm4::PROGRAM, _) if !self.served().0 => Err(Refusal::ProgramUnavailable),
-            (mount3::PROGRAM, mount3::VERSION) => self.mount3.call(call, reply).await,
+            (mount3::PROGRAM, mount3::VERSION) => self.mount3.call(&call, reply).await,
             (mount3::PROGRAM, _) => {
                 Err(Refusal::ProgramMismatch { low: mount3::VERSION, high: mount3::VERSION })
             }
-            (nlm4::PROGRAM, nlm4::VERSION) => self.nlm4.call(call, reply).await,
+            (nlm4::PROGRAM, nlm4::VERSION) => self.nlm4.call(&call, reply).await,
             (nlm4::PROGRAM, _) => Err(Refusal::ProgramMismatch { low: nlm4::VERSION, high: nlm4::VERSION }),
             (nsm1::PROGRAM, version) => match &self.nsm1 {
-                Some(nsm) if version == nsm1::VERSION => nsm.call(call, reply),
+                Some(nsm) if version == nsm1::VERSION => nsm.call(&call, reply),
                 Some(_) => Err(Refusal::ProgramMismatch { low: nsm1::VERSION, high: nsm1::VERSION }),
                 None => Err(Refusal::ProgramUnavailable),
             },
@@ -162,13 +163,21 @@ fn no_version(has_v3: bool, has_v4: bool) -> Refusal {
 impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, L> {
     async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         match &self.retries {
-            Some(retries) if runs_once(call.header) => self.once(retries, &call, reply).await,
-            _ => self.route(&call, reply).await,
+            Some(retries) if runs_once(call.header) => self.once(retries, call, reply).await,
+            _ => self.route(call, reply).await,
         }
     }
 
     fn turn(&self, connection: u64) {
         vfs::work_for(connection);
+    }
+
+    fn begin_alone(&self) {
+        vfs::begin_alone();
+    }
+
+    fn end_alone(&self) -> bool {
+        vfs::end_alone()
     }
 
     fn connected(&self) {
@@ -192,8 +201,8 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
 }
 
 /// NFS3ERR_JUKEBOX says that nothing was done, and that the same may be asked again (RFC 1813 §2.6).
-fn is_for_later(call: &Call<'_>, results: &[u8]) -> bool {
-    call.header.program == nfs3::PROGRAM && results.starts_with(&nfs3::Status::Jukebox.code().to_be_bytes())
+fn is_for_later(header: &CallHeader, results: &[u8]) -> bool {
+    header.program == nfs3::PROGRAM && results.starts_with(&nfs3::Status::Jukebox.code().to_be_bytes())
 }
 
 #[cfg(test)]

@@ -161,7 +161,9 @@ impl Client {
 
     /// Renews its lease (RFC 8881 §8.3).
     pub fn renew(&self, now: Now) {
-        self.renewed.fetch_max(now.0, Ordering::Relaxed);
+        if self.renewed.load(Ordering::Relaxed) < now.0 {
+            self.renewed.fetch_max(now.0, Ordering::Relaxed);
+        }
     }
 
     /// When it last renewed its lease.

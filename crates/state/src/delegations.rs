@@ -239,8 +239,14 @@ impl State {
         })
     }
 
-    /// The write delegation of `file`, unless `client` holds it itself.
-    pub fn write_delegation(&self, file: FileId, client: Option<ClientId>, now: Now) -> Option<WriteHeld> {
+    /// The write delegation of `file`, unless `client` holds it itself. Few files have one, so that the time is asked for when it is
+    /// needed.
+    pub fn write_delegation(
+        &self,
+        file: FileId,
+        client: Option<ClientId>,
+        now: impl FnOnce() -> Now,
+    ) -> Option<WriteHeld> {
         let shard = self.files.shard(file);
         if shard.delegated.load(Ordering::SeqCst) == 0 {
             return None;
@@ -250,9 +256,15 @@ impl State {
         (Some(held.client.id()) != client).then(|| WriteHeld {
             client: held.client.id(),
             state_id: StateId { sequence: 1, other: held.other },
-            may_be_asked: held.recall.is_none() && !self.has_lapsed(&held.client, now),
+            may_be_asked: held.recall.is_none() && !self.has_lapsed(&held.client, now()),
             timestamps: held.timestamps,
         })
+    }
+
+    /// Moves on whenever a write delegation ends. Who has looked at a file, then finds none of it, and this as it was before
+    /// the look, has seen whatever a holder had written.
+    pub fn write_delegations_ended(&self) -> u64 {
+        self.files.write_delegations_ended.load(Ordering::SeqCst)
     }
 
     /// How many delegations each client holds that holds any.
@@ -264,7 +276,7 @@ impl State {
 
     /// Delegations that are out.
     pub fn delegation_count(&self) -> usize {
-        self.files.delegations.load(Ordering::Relaxed)
+        self.files.delegations.load(Ordering::SeqCst)
     }
 
     /// Checks that `id` is a delegation of `client` for `file`, by which it is about to open the file: as it does before it

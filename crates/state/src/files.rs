@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use crate::client::{Client, StateKind};
-use crate::file::FileState;
-use crate::{FileId, Now};
+use crate::file::{Delegation, FileState};
+use crate::{DelegationKind, FileId, Now};
 
 const SHARDS: usize = 64;
 
@@ -17,6 +17,8 @@ pub(crate) struct Files {
     boot: u32,
     next: AtomicU64,
     pub(crate) delegations: AtomicUsize,
+    /// Moves on when a write delegation ends, before it can be seen that nobody holds it.
+    pub(crate) write_delegations_ended: AtomicU64,
     /// Moves on when a file loses a name or its keeper.
     pub(crate) removals: AtomicU64,
     /// Files with a keeper.
@@ -40,6 +42,7 @@ impl Files {
             boot,
             next: AtomicU64::new(1),
             delegations: AtomicUsize::new(0),
+            write_delegations_ended: AtomicU64::new(0),
             removals: AtomicU64::new(0),
             kept: AtomicUsize::new(0),
         }
@@ -95,11 +98,15 @@ impl Files {
     }
 
     pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &[u8; 12]) {
+        let is_it = |delegation: &Delegation| delegation.other == *other;
+        if state.delegations.iter().any(|held| is_it(held) && held.kind == DelegationKind::Write) {
+            self.write_delegations_ended.fetch_add(1, Ordering::SeqCst);
+        }
         let before = state.delegations.len();
-        state.delegations.retain(|delegation| delegation.other != *other);
+        state.delegations.retain(|held| !is_it(held));
         let dropped = before - state.delegations.len();
         shard.delegated.fetch_sub(dropped, Ordering::SeqCst);
-        self.delegations.fetch_sub(dropped, Ordering::Relaxed);
+        self.delegations.fetch_sub(dropped, Ordering::SeqCst);
     }
 
     /// Forgets recalls that are longer ago than `pause_ms`.

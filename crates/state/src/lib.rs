@@ -60,7 +60,7 @@ pub use opens::{Open, OpenClaim, Opened, Reservation};
 pub use overdue::Overdue;
 pub use ranges::{LockOwner, Range};
 pub use revoke::Revoked;
-pub use session::{Begin, ConnectionId, SequenceRequest, Session, SlotTicket};
+pub use session::{Begin, Completed, ConnectionId, SequenceRequest, Session, SlotTicket};
 pub use shares::ShareOwner;
 pub use time::Now;
 

@@ -33,12 +33,18 @@ impl ReplyMemory {
 
     /// Takes `bytes`; false when there are not so many.
     pub(crate) fn take(&self, bytes: u64) -> bool {
+        if bytes == 0 {
+            return true;
+        }
         let take = |taken: u64| taken.checked_add(bytes).filter(|taken| *taken <= self.max);
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     pub(crate) fn give_back(&self, bytes: u64) {
-        self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        // Most requests give nothing back, and need not write to what all sessions share.
+        if bytes > 0 {
+            self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn supply(&self) -> Supply {

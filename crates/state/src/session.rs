@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -37,6 +38,8 @@ pub struct Session {
     connections: Mutex<BTreeSet<ConnectionId>>,
     slots: Slots,
     persistent: bool,
+    /// Its own bits of SEQUENCE's `status_flags`.
+    flags: AtomicU32,
 }
 
 /// What SEQUENCE asks of a session.
@@ -75,7 +78,16 @@ impl Session {
         slots: Slots,
         persistent: bool,
     ) -> Self {
-        Self { id, client, fore, back, connections: Mutex::default(), slots, persistent }
+        Self {
+            id,
+            client,
+            fore,
+            back,
+            connections: Mutex::default(),
+            slots,
+            persistent,
+            flags: AtomicU32::new(0),
+        }
     }
 
     /// Associates a connection with the fore channel.
@@ -154,6 +166,7 @@ impl Session {
             used: true,
             taken: slot.taken,
             in_progress: true,
+            awaited: false,
             connection: Some(request.connection),
             digest: request.digest,
             // Nobody gets it any more; the next one takes its room.
@@ -189,9 +202,27 @@ impl Session {
         }
     }
 
-    /// True while a request is under way in a slot.
-    pub fn is_under_way(&self, slot: SlotId) -> bool {
-        self.slots.existing(slot.0).is_some_and(|slot| slot.in_progress)
+    /// True while a request is under way in a slot; whoever ends it is told that somebody waits ([`Completed::is_awaited`]). Both
+    /// happen under the slot's lock: the request has not ended yet, or this says so.
+    pub fn await_end(&self, slot: SlotId) -> bool {
+        self.slots.existing(slot.0).is_some_and(|mut slot| {
+            slot.awaited = slot.in_progress;
+            slot.in_progress
+        })
+    }
+
+    /// Bits for SEQUENCE's `status_flags`, those of the client among them.
+    pub fn status_flags(&self) -> u32 {
+        self.client.status_flags() | self.flags.load(Ordering::Relaxed)
+    }
+
+    /// Sets one of the bits that are the session's own (`sequence_flags`), or takes it back.
+    pub fn set_status_flag(&self, flag: u32, is_set: bool) {
+        if is_set {
+            self.flags.fetch_or(flag, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!flag, Ordering::Relaxed);
+        }
     }
 
     /// Slots in which a request is under way.
@@ -225,22 +256,33 @@ impl SlotTicket {
     }
 
     /// Ends the request; `reply` is what a retry gets.
-    pub fn complete(mut self, reply: Option<&[u8]>) {
+    pub fn complete(mut self, reply: Option<&[u8]>) -> Completed {
         self.done = true;
-        self.finish(reply);
+        self.finish(reply)
     }
 
-    fn finish(&self, reply: Option<&[u8]>) {
-        self.session.client.end_request();
-        let Some(mut slot) = self.session.slots.existing(self.slot.0) else { return };
-        self.session.slots.keep(&mut slot, reply);
+    fn finish(&self, reply: Option<&[u8]>) -> Completed {
+        let (client, slots) = (&self.session.client, &self.session.slots);
+        client.end_request();
+        let is_awaited = slots.existing(self.slot.0).is_some_and(|mut slot| slots.keep(&mut slot, reply));
+        Completed { is_awaited, is_client_gone: client.is_gone() }
     }
+}
+
+/// Who has to be told that a request has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct Completed {
+    /// Somebody waits for it ([`Session::await_end`]).
+    pub is_awaited: bool,
+    /// The client is gone, and its state goes with its last request.
+    pub is_client_gone: bool,
 }
 
 impl Drop for SlotTicket {
     fn drop(&mut self) {
         if !self.done {
-            self.finish(None);
+            let _ = self.finish(None);
         }
     }
 }

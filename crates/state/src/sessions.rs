@@ -4,71 +4,109 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use proto::nfs4::{ClientId, SessionId, Status};
 
 use crate::reply_memory::ReplyMemory;
 use crate::{Session, State};
 
+/// Every request looks for its session: one lock for all would be written to by every processor. Ids are random.
+const SHARDS: usize = 64;
+
+/// In the order of their ids, which the first bits of an id decide.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    table: RwLock<Table>,
+    shards: Box<[Shard]>,
+    /// When thousands of clients come at once, none must search the sessions of all. Whoever changes a shard holds this.
+    by_client: Mutex<BTreeSet<(ClientId, SessionId)>>,
     pub(crate) memory: Arc<ReplyMemory>,
 }
 
+/// Alone on its cache lines, of which processors take two at a time.
 #[derive(Debug, Default)]
-struct Table {
-    by_id: BTreeMap<SessionId, Arc<Session>>,
-    /// When thousands of clients come at once, none must search the sessions of all.
-    by_client: BTreeSet<(ClientId, SessionId)>,
+#[repr(align(128))]
+struct Shard(RwLock<BTreeMap<SessionId, Arc<Session>>>);
+
+fn shard_of(id: SessionId) -> usize {
+    usize::from(id.0[0]) * SHARDS / 256
 }
 
-impl Table {
-    fn remove(&mut self, id: SessionId) -> Option<Arc<Session>> {
-        let session = self.by_id.remove(&id)?;
-        self.by_client.remove(&(session.client().id(), id));
-        Some(session)
-    }
-
-    fn of_client(&self, client: ClientId) -> impl Iterator<Item = SessionId> {
-        let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));
-        self.by_client.range((client, first)..=(client, last)).map(|(_, id)| *id)
-    }
+fn of_client(
+    by_client: &BTreeSet<(ClientId, SessionId)>,
+    client: ClientId,
+) -> impl Iterator<Item = SessionId> {
+    let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));
+    by_client.range((client, first)..=(client, last)).map(|(_, id)| *id)
 }
 
 impl Sessions {
     pub(crate) fn new(memory_bytes_max: u64) -> Self {
-        Self { table: RwLock::default(), memory: Arc::new(ReplyMemory::new(memory_bytes_max)) }
+        Self {
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            by_client: Mutex::default(),
+            memory: Arc::new(ReplyMemory::new(memory_bytes_max)),
+        }
+    }
+
+    fn get(&self, id: SessionId) -> Option<Arc<Session>> {
+        self.shards[shard_of(id)].0.read().get(&id).cloned()
     }
 
     pub(crate) fn insert(&self, session: Arc<Session>) {
-        let mut table = self.table.write();
-        table.by_client.insert((session.client().id(), session.id()));
-        table.by_id.insert(session.id(), session);
+        let id = session.id();
+        let mut by_client = self.by_client.lock();
+        by_client.insert((session.client().id(), id));
+        self.shards[shard_of(id)].0.write().insert(id, session);
+    }
+
+    fn remove(&self, id: SessionId) -> Option<Arc<Session>> {
+        self.take_out(&mut self.by_client.lock(), id)
+    }
+
+    fn take_out(
+        &self,
+        by_client: &mut BTreeSet<(ClientId, SessionId)>,
+        id: SessionId,
+    ) -> Option<Arc<Session>> {
+        let session = self.shards[shard_of(id)].0.write().remove(&id)?;
+        by_client.remove(&(session.client().id(), id));
+        Some(session)
     }
 
     pub(crate) fn remove_of_client(&self, client: ClientId) {
-        let mut table = self.table.write();
-        let ids: Vec<_> = table.of_client(client).collect();
-        let removed: Vec<_> = ids.into_iter().filter_map(|id| table.remove(id)).collect();
+        let mut by_client = self.by_client.lock();
+        let ids: Vec<_> = of_client(&by_client, client).collect();
+        let removed: Vec<_> = ids.into_iter().filter_map(|id| self.take_out(&mut by_client, id)).collect();
         // Sessions with many slots take their time to be freed.
-        drop(table);
+        drop(by_client);
         drop(removed);
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.table.read().by_id.len()
+        self.by_client.lock().len()
     }
 
-    /// At most `most` sessions after `after`, in the order of their ids.
+    /// At most `most` sessions after `after`, in the order of their ids. What comes and goes meanwhile may be among them or not.
     pub(crate) fn after(&self, after: Option<SessionId>, most: usize) -> Vec<Arc<Session>> {
-        let table = self.table.read();
-        let piece = table.by_id.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
-        piece.take(most).map(|(_, session)| Arc::clone(session)).collect()
+        let mut piece = Vec::new();
+        for shard in &self.shards[after.map_or(0, shard_of)..] {
+            if piece.len() == most {
+                break;
+            }
+            let sessions = shard.0.read();
+            let rest = sessions.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+            piece.extend(rest.take(most - piece.len()).map(|(_, session)| Arc::clone(session)));
+        }
+        piece
     }
 
     pub(crate) fn count_of_client(&self, client: ClientId) -> usize {
-        self.table.read().of_client(client).count()
+        of_client(&self.by_client.lock(), client).count()
+    }
+
+    fn of_client(&self, client: ClientId) -> Vec<Arc<Session>> {
+        let by_client = self.by_client.lock();
+        of_client(&by_client, client).filter_map(|id| self.get(id)).collect()
     }
 }
 
@@ -78,8 +116,7 @@ impl State {
     /// # Errors
     /// DEADSESSION for one that only [`State::dead_session`] has; BADSESSION.
     pub fn session(&self, id: SessionId) -> Result<Arc<Session>, Status> {
-        let found = self.sessions.table.read().by_id.get(&id).cloned();
-        found.ok_or_else(|| match self.dead_session(id) {
+        self.sessions.get(id).ok_or_else(|| match self.dead_session(id) {
             Some(_) => Status::DeadSession,
             None => Status::BadSession,
         })
@@ -90,8 +127,7 @@ impl State {
     /// # Errors
     /// BADSESSION.
     pub fn destroy_session(&self, id: SessionId) -> Result<(), Status> {
-        let removed = self.sessions.table.write().remove(id);
-        removed.map(drop).ok_or(Status::BadSession)
+        self.sessions.remove(id).map(drop).ok_or(Status::BadSession)
     }
 
     /// Bytes that the sessions may need for their slots and replies, of [`Limits::session_bytes_max`](crate::Limits).
@@ -101,7 +137,6 @@ impl State {
 
     /// The sessions of a client.
     pub fn sessions_of(&self, client: ClientId) -> Vec<Arc<Session>> {
-        let table = self.sessions.table.read();
-        table.of_client(client).filter_map(|id| table.by_id.get(&id).cloned()).collect()
+        self.sessions.of_client(client)
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Slot {
     /// Bytes of memory that are taken for its reply; not counted in the first slot.
     pub(crate) taken: u64,
     pub(crate) in_progress: bool,
+    /// Somebody waits for the end of the request that is in progress.
+    pub(crate) awaited: bool,
     /// Of the last request: it is associated.
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) digest: u64,
@@ -142,14 +144,15 @@ impl Slots {
         Ok(())
     }
 
-    /// Ends the request of `slot`: only what its reply takes stays charged.
-    pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<&[u8]>) {
+    /// Ends the request of `slot`: only what its reply takes stays charged. True when somebody waits for that.
+    pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<&[u8]>) -> bool {
         // A reply that ends with "too big to cache" may be a few bytes longer than the longest.
         let length = reply.map_or(0, |reply| reply.len() as u64).min(slot.taken);
         self.memory.give_back(slot.taken - length);
         slot.taken = length;
         slot.reply = reply.map(|reply| in_room_of(slot.reply.take(), reply));
         slot.in_progress = false;
+        std::mem::take(&mut slot.awaited)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Mutex<Slot>)> {

@@ -60,12 +60,13 @@ impl Mount {
             Some(attributes) => attributes,
             None => mount.transport.ok(&nfs3::GetAttrArgs { object: root }).await?.attributes,
         };
-        mount.directory_bytes =
-            info.read_dir_preferred.max(64 << 10).clamp(*DIRECTORY_BYTES.start(), *DIRECTORY_BYTES.end());
         let limits = Limits {
             read_bytes_max: agreed(options.read_bytes_max, info.read_max),
             write_bytes_max: agreed(options.write_bytes_max, info.write_max),
         };
+        // As with NFSv4, a listing's reply is no longer than a READ's.
+        let wanted = info.read_dir_preferred.max(64 << 10).min(limits.read_bytes_max);
+        mount.directory_bytes = wanted.clamp(*DIRECTORY_BYTES.start(), *DIRECTORY_BYTES.end());
         let found = Found { handle: from_handle(&root), attributes: attributes(&root_attributes) };
         Ok((mount, found, limits))
     }

@@ -20,13 +20,7 @@ pub(crate) fn run<F: FileSystem>(
         (Some(channel), Some(target)) => channel.retarget(target),
         (Some(channel), None) => channel.set_program(arguments.callback_program),
         (None, Some(target)) => {
-            let channel = Backchannel::new(
-                session.id(),
-                context.minor_version,
-                target,
-                session.back_channel().requests_max,
-            );
-            backchannels.insert(session.id(), Arc::new(channel));
+            backchannels.insert(session.id(), Arc::new(Backchannel::new(session, target)));
         }
         (None, None) => return Err(Status::Invalid),
     }

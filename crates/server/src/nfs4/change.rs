@@ -11,7 +11,7 @@ use super::status;
 pub(crate) struct ChangeBefore(u64);
 
 impl ChangeBefore {
-    pub(crate) async fn of<F: FileSystem>(directory: &Object<F>) -> Result<Self, Status> {
+    pub(crate) async fn of<F: FileSystem>(directory: &Object<'_, F>) -> Result<Self, Status> {
         Ok(Self(current(directory).await?))
     }
 
@@ -21,11 +21,11 @@ impl ChangeBefore {
     }
 
     /// Other changes may have come between, so the pair never claims to be atomic.
-    pub(crate) async fn after<F: FileSystem>(self, directory: &Object<F>) -> Result<ChangeInfo, Status> {
+    pub(crate) async fn after<F: FileSystem>(self, directory: &Object<'_, F>) -> Result<ChangeInfo, Status> {
         Ok(ChangeInfo { atomic: false, before: self.0, after: current(directory).await? })
     }
 }
 
-async fn current<F: FileSystem>(directory: &Object<F>) -> Result<u64, Status> {
+async fn current<F: FileSystem>(directory: &Object<'_, F>) -> Result<u64, Status> {
     Ok(directory.fs().attributes(&directory.node).await.map_err(status::of)?.change)
 }

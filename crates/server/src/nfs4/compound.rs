@@ -24,11 +24,12 @@ impl<F: FileSystem> Nfs4<F> {
     /// Runs one COMPOUND and appends its results.
     pub(crate) async fn compound(
         &self,
-        call: &rpc::Call<'_>,
+        mut call: rpc::Call<'_>,
         reply: &mut Encoder,
     ) -> Result<(), rpc::Refusal> {
         let mut counting = Counting::begin(self.metrics.as_ref());
-        let mut arguments = call.arguments.clone();
+        let request_bytes = call.arguments.offset() + call.arguments.remaining();
+        let mut arguments = std::mem::take(&mut call.arguments);
         let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
         let start = reply.len();
         let mut results = CompoundReply::begin(reply, &header.tag);
@@ -38,14 +39,14 @@ impl<F: FileSystem> Nfs4<F> {
             return Ok(());
         };
         let exports = self.exports.load();
-        let caller = Caller::of(call, version);
+        let caller = Caller::of(&call, version);
         exports.check(&caller)?;
         if !exports.versions().contains(version) {
             results.finish(reply, Status::MinorVersionMismatch);
             return Ok(());
         }
         exports.prepare(&caller).await;
-        let mut context = Context::new(self, &exports, (call, caller), &header);
+        let mut context = Context::new(self, &exports, (&call, caller), (&header, request_bytes));
         let mut status = Status::Ok;
         for index in 0..header.operations {
             let before = reply.len();
@@ -105,8 +106,9 @@ impl<F: FileSystem> Nfs4<F> {
         }
         results.finish(reply, status);
         counting.end(OperationIndex::COMPOUND, None, || Ended { status: status.code(), bytes: 0 });
-        if let Some(session) = context.session.take() {
-            session.complete(self.recaller(), &reply.as_slice()[start..]);
+        if let Some(session) = context.session.take()
+            && session.complete(self.recaller(), &reply.as_slice()[start..])
+        {
             self.answered.notify(usize::MAX);
         }
         Ok(())

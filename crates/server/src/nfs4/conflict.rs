@@ -10,7 +10,7 @@ use crate::recall::TakenNames;
 /// Checks a READ, and waits for write delegations of others where its stateid does not say that there are none.
 pub(crate) async fn before_read<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     state_id: &StateId,
 ) -> Result<Option<Using>, Status> {
     let client = context.client()?;
@@ -31,7 +31,7 @@ pub(crate) struct Writing<'a> {
 /// Checks a WRITE. Under an open no delegation of others is left; without one they are recalled.
 pub(crate) async fn before_write<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     state_id: &StateId,
 ) -> Result<Writing<'a>, Status> {
     let client = context.client()?;
@@ -48,7 +48,7 @@ pub(crate) async fn before_write<'a, F: FileSystem>(
 /// Waits for the delegations of others before attributes or names change. None is granted while the guard lives.
 pub(crate) async fn before_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
     context.server.recaller().begin_change(object.file(), Some(client)).await
@@ -57,7 +57,7 @@ pub(crate) async fn before_change<'a, F: FileSystem>(
 /// Waits for the delegations of a directory that others hold before its entries change. None is granted while the guard lives.
 pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
-    directory: &Object<F>,
+    directory: &Object<'_, F>,
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
@@ -67,7 +67,7 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
 /// them.
 pub(crate) async fn check_removal<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
 ) -> Result<(), Status> {
     let (file, recaller) = (object.file(), context.server.recaller());
     recaller.hold(|| recaller.state().check_removal(file, recaller.now())).await
@@ -76,7 +76,7 @@ pub(crate) async fn check_removal<F: FileSystem>(
 /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
 pub(crate) async fn take_names<F: FileSystem, const N: usize>(
     context: &Context<'_, F>,
-    names: [(&Object<F>, Name<'_>); N],
+    names: [(&Object<'_, F>, Name<'_>); N],
 ) -> Result<TakenNames, Status> {
     let names = names.map(|(directory, name)| (directory.file(), name.as_bytes()));
     context.server.recaller().take_names(names).await

@@ -17,18 +17,18 @@ use crate::persistent::{Change, Entry, Intent};
 use crate::recall::Granted;
 
 /// An object that an operation works on.
-pub(crate) struct Object<F: FileSystem> {
-    pub(crate) export: Arc<Export<F>>,
+pub(crate) struct Object<'a, F: FileSystem> {
+    pub(crate) export: &'a Export<F>,
     pub(crate) node: F::Node,
 }
 
-impl<F: FileSystem> Clone for Object<F> {
+impl<F: FileSystem> Clone for Object<'_, F> {
     fn clone(&self) -> Self {
-        Self { export: Arc::clone(&self.export), node: self.node.clone() }
+        Self { export: self.export, node: self.node.clone() }
     }
 }
 
-impl<F: FileSystem> Object<F> {
+impl<F: FileSystem> Object<'_, F> {
     pub(crate) fn fs(&self) -> &F {
         self.export.file_system()
     }
@@ -60,24 +60,34 @@ impl<F: FileSystem> Object<F> {
     }
 }
 
+/// Attributes that an operation has learnt on its way.
+pub(crate) struct Fresh {
+    pub(crate) attributes: Attributes,
+    /// [`state::State::write_delegations_ended`] before the look; none of an object that was made, which nobody held.
+    pub(crate) ended_before: Option<u64>,
+}
+
 /// The state of a COMPOUND between two operations.
 pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) server: &'a Nfs4<F>,
     /// Those that the COMPOUND began with.
     pub(crate) exports: &'a ExportSet<F>,
+    /// Its arguments are the loop's.
     pub(crate) call: &'a rpc::Call<'a>,
     pub(crate) caller: Caller<'a>,
     /// Set by SEQUENCE.
     pub(crate) session: Option<InSession>,
-    pub(crate) current: Option<Object<F>>,
+    pub(crate) current: Option<Object<'a, F>>,
     pub(crate) current_state: StateId,
-    /// The attributes of the current object, when the operation just before has learnt them by making it.
-    pub(crate) fresh: Option<Attributes>,
-    pub(crate) saved: Option<(Object<F>, StateId)>,
+    /// What the operation just before has learnt of the current object by finding or making it.
+    pub(crate) fresh: Option<Fresh>,
+    pub(crate) saved: Option<(Object<'a, F>, StateId)>,
     /// Of the COMPOUND.
     pub(crate) minor_version: u32,
     /// How many operations the COMPOUND has.
     pub(crate) operations: u32,
+    /// How long the request is, from the start of the RPC message.
+    pub(crate) request_bytes: usize,
     /// Which of them runs.
     pub(crate) index: u32,
     /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is no session then.
@@ -87,7 +97,7 @@ pub(crate) struct Context<'a, F: FileSystem> {
     /// Where the result of the operation that runs begins in the reply.
     pub(crate) result_start: usize,
     /// What was made and may not be on stable storage yet.
-    pub(crate) unsettled: Vec<Unsettled<F>>,
+    pub(crate) unsettled: Vec<Unsettled<'a, F>>,
     /// One of those turned out to be lost.
     pub(crate) failed: Option<Failed>,
 }
@@ -97,7 +107,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
         server: &'a Nfs4<F>,
         exports: &'a ExportSet<F>,
         (call, caller): (&'a rpc::Call<'a>, Caller<'a>),
-        header: &CompoundHeader,
+        (header, request_bytes): (&CompoundHeader, usize),
     ) -> Self {
         Self {
             server,
@@ -111,6 +121,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
             saved: None,
             minor_version: header.minor_version,
             operations: header.operations,
+            request_bytes,
             index: 0,
             repeat: None,
             reply_room: usize::MAX,
@@ -129,17 +140,17 @@ impl<'a, F: FileSystem> Context<'a, F> {
     }
 
     /// The current file handle.
-    pub(crate) fn object(&self) -> Result<&Object<F>, Status> {
+    pub(crate) fn object(&self) -> Result<&Object<'a, F>, Status> {
         self.current.as_ref().ok_or(Status::NoFileHandle)
     }
 
     /// The saved file handle.
-    pub(crate) fn saved(&self) -> Result<&Object<F>, Status> {
+    pub(crate) fn saved(&self) -> Result<&Object<'a, F>, Status> {
         self.saved.as_ref().map(|(object, _)| object).ok_or(Status::NoFileHandle)
     }
 
     /// Makes `object` current. The current stateid goes with the old one (RFC 8881 §16.2.3.1.2).
-    pub(crate) fn set_current(&mut self, object: Object<F>) {
+    pub(crate) fn set_current(&mut self, object: Object<'a, F>) {
         self.current = Some(object);
         self.current_state = StateId::ANONYMOUS;
         self.fresh = None;
@@ -186,7 +197,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// server's back: then the delegation is back already.
     pub(crate) fn note_delegation(
         &self,
-        object: &Object<F>,
+        object: &Object<'_, F>,
         (id, kind): (&StateId, DelegationKind),
         told: Option<Attributes>,
         timestamps: bool,
@@ -246,12 +257,12 @@ impl<'a, F: FileSystem> Context<'a, F> {
     }
 
     /// True when delegations are granted in the export of `object`.
-    pub(crate) fn delegates(&self, object: &Object<F>) -> bool {
+    pub(crate) fn delegates(&self, object: &Object<'_, F>) -> bool {
         self.server.delegations() && object.export.options().delegations
     }
 
     /// Who the caller is on the export of `object`.
-    pub(crate) fn identity(&self, object: &Object<F>) -> Result<Identity, Status> {
+    pub(crate) fn identity(&self, object: &Object<'_, F>) -> Result<Identity, Status> {
         object.export.identity(&self.caller).map_err(refused)
     }
 
@@ -261,7 +272,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// NOENT when what is there is not for the caller, ACCESS when it may not be used from the caller's port.
     pub(crate) fn crossing(
         &self,
-        directory: &Object<F>,
+        directory: &Object<'_, F>,
         name: Name<'_>,
     ) -> Result<Option<&'a Arc<Export<F>>>, Status> {
         let at = (directory.export.id(), directory.id());
@@ -275,7 +286,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
     }
 
     /// Fails for the name of a directory that another export is seen in: it must stay where it is.
-    pub(crate) fn not_crossing(&self, directory: &Object<F>, name: Name<'_>) -> Result<(), Status> {
+    pub(crate) fn not_crossing(&self, directory: &Object<'_, F>, name: Name<'_>) -> Result<(), Status> {
         match self.crossing(directory, name)? {
             Some(_) => Err(Status::AccessDenied),
             None => Ok(()),
@@ -283,7 +294,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
     }
 
     /// Fails with ROFS where the caller may change nothing.
-    pub(crate) fn writable(&self, object: &Object<F>) -> Result<(), Status> {
+    pub(crate) fn writable(&self, object: &Object<'_, F>) -> Result<(), Status> {
         let rule = object.export.rule(&self.caller).map_err(refused)?;
         if rule.read_only { Err(Status::ReadOnly) } else { Ok(()) }
     }

@@ -59,7 +59,7 @@ pub(super) fn count_within(size: u64, offset: u64, count: u64) -> Result<u64, St
 
 async fn copy<F: FileSystem>(
     context: &Context<'_, F>,
-    (source, target): (&Object<F>, &Object<F>),
+    (source, target): (&Object<'_, F>, &Object<'_, F>),
     span: Span,
 ) -> Result<u64, Status> {
     let identities = (context.identity(source)?, context.identity(target)?);
@@ -89,8 +89,8 @@ async fn copy<F: FileSystem>(
 }
 
 async fn copy_piece<F: FileSystem>(
-    (source, reader): (&Object<F>, &Identity),
-    (target, writer): (&Object<F>, &Identity),
+    (source, reader): (&Object<'_, F>, &Identity),
+    (target, writer): (&Object<'_, F>, &Identity),
     span: Span,
 ) -> vfs::Result<u64> {
     let mut data = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) async fn run<F: FileSystem>(
     .map_err(status::of)?;
     let result = CreateResult { change: change.after(directory).await?, attributes_set: values.present() };
     drop(entry);
-    let made = Object { export: directory.export.clone(), node };
+    let made = Object { export: directory.export, node };
     context.set_current(made);
     Ok(result)
 }

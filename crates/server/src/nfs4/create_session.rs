@@ -43,9 +43,11 @@ pub(crate) async fn run<F: FileSystem>(
     let creation = outcome?;
     let created = *creation.created();
     if let (Creation::New { .. }, Some(target)) = (&creation, target) {
-        let slots = created.back_channel.requests_max;
-        let channel = Arc::new(Backchannel::new(created.session, context.minor_version, target, slots));
-        server.recaller().backchannels().insert(created.session, channel);
+        // Unless the client is gone again.
+        if let Ok(session) = server.state().session(created.session) {
+            let channel = Arc::new(Backchannel::new(&session, target));
+            server.recaller().backchannels().insert(created.session, channel);
+        }
     }
     if created.flags & session_flags::CONN_BACK_CHAN != 0 {
         // That of a retry too, which may come over another connection.

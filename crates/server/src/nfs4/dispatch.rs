@@ -79,9 +79,9 @@ async fn body<F: FileSystem>(
 ) -> Result<(), Failure> {
     use Operation as O;
     match operation {
-        O::PutFh => Ok(handles::put(context, decode(arguments)?, arguments).await?),
+        O::PutFh => Ok(handles::put(context, arguments).await?),
         O::PutRootFh | O::PutPubFh => Ok(handles::put_root(context, arguments)?),
-        O::GetFh => put(reply, &handles::get(context)?),
+        O::GetFh => Ok(handles::get(context, reply)?),
         O::SaveFh => Ok(handles::save(context)?),
         O::RestoreFh => Ok(handles::restore(context, arguments)?),
         O::GetAttr => Ok(get_attr::run(context, decode(arguments)?, reply).await?),

@@ -5,9 +5,9 @@ use proto::nfs4::{GetAttrArgs, Status};
 use vfs::{Attributes, FileSystem, Identity, SetAttributes, SetTime, Timestamp};
 use xdr::Encoder;
 
-use super::context::{Context, Object};
+use super::context::{Context, Fresh, Object};
 use super::{attributes, status};
-use crate::recall::{Holder, Told};
+use crate::recall::Told;
 
 /// Change when data is written: the holder of a write delegation may know better than the file system.
 pub(crate) const OF_DATA: Bitmap = Bitmap::of(&[
@@ -28,46 +28,68 @@ pub(crate) async fn run<F: FileSystem>(
     if arguments.wanted.intersects(attributes::write_only(context.minor_version)) {
         return Err(Status::Invalid);
     }
-    let found = match &context.fresh {
-        Some(fresh) => *fresh,
-        None => newest(context, object, arguments.wanted).await?,
-    };
-    attributes::encode(context, object, &found, arguments.wanted, reply).await
+    let wanted = arguments.wanted;
+    match &context.fresh {
+        Some(fresh) if is_newest(context, object, fresh, wanted) => {
+            attributes::encode(context, object, &fresh.attributes, wanted, reply).await
+        }
+        _ => {
+            let found = newest(context, object, wanted).await?;
+            attributes::encode(context, object, &found, wanted, reply).await
+        }
+    }
 }
 
 /// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).
 pub(crate) async fn newest<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     wanted: Bitmap,
 ) -> Result<Attributes, Status> {
+    // Asked before the look, which sees what a holder has written that gives its delegation back meanwhile.
+    let is_held = is_known_better(context, object, wanted);
     let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
-    if wanted.intersects(OF_DATA) || wanted.contains(AttributeId::TimeAccess) {
-        newer(context, object, found, wanted).await
-    } else {
-        Ok(found)
-    }
+    if is_held { newer(context, object, found, wanted).await } else { Ok(found) }
 }
 
-/// What the file system has found, or newer if somebody else knows it.
+/// True when nobody has known the file better than the file system since an operation before has looked at it.
+fn is_newest<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<'_, F>,
+    fresh: &Fresh,
+    wanted: Bitmap,
+) -> bool {
+    // In this order: who is not seen to hold a delegation that it held at the look is seen to have ended it.
+    !is_known_better(context, object, wanted)
+        && fresh.ended_before.is_none_or(|before| before == context.server.state().write_delegations_ended())
+}
+
+/// True when somebody else holds a write delegation and may know some of the `wanted` attributes better than the file system.
+fn is_known_better<F: FileSystem>(context: &Context<'_, F>, object: &Object<'_, F>, wanted: Bitmap) -> bool {
+    let recaller = context.server.recaller();
+    let held = || recaller.state().write_delegation(object.file(), context.client_id(), || recaller.now());
+    (wanted.intersects(OF_DATA) || wanted.contains(AttributeId::TimeAccess)) && held().is_some()
+}
+
+/// What the file system has found of a file that somebody else has held, or newer if that one knows it.
 pub(crate) async fn newer<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     found: Attributes,
     wanted: Bitmap,
 ) -> Result<Attributes, Status> {
     let recaller = context.server.recaller();
     let only_times = !wanted.intersects(OF_DATA);
     match recaller.ask_holder(object.file(), context.client_id(), found.size, only_times).await? {
-        Holder::Nobody => Ok(found),
-        Holder::Returned => object.fs().attributes(&object.node).await.map_err(status::of),
-        Holder::Told(told) => as_told(object, found, told).await,
+        Some(told) => as_told(object, found, told).await,
+        // It may have written since the look.
+        None => object.fs().attributes(&object.node).await.map_err(status::of),
     }
 }
 
 /// The attributes as the holder of a write delegation has them.
 async fn as_told<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     found: Attributes,
     told: Told,
 ) -> Result<Attributes, Status> {
@@ -87,7 +109,7 @@ async fn as_told<F: FileSystem>(
 /// # Errors
 /// Those of the file system. Where it does not let the server choose a time, it is now.
 pub(super) async fn touch<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     modified: Option<Timestamp>,
 ) -> vfs::Result<Attributes> {
     let set = |modified| SetAttributes { modified: Some(modified), ..SetAttributes::default() };

@@ -1,34 +1,30 @@
 //! The operations that only move file handles: PUTFH, PUTROOTFH, PUTPUBFH, GETFH, SAVEFH, RESTOREFH (RFC 8881 §18.8, §18.19 –
 //! §18.21, §18.27, §18.28). Together in one file because each is a line or two.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use proto::nfs4::{FileHandle, GetFhResult, Operation, PutFhArgs, StateId, Status};
+use proto::nfs4::{HANDLE_BYTES_MAX, Operation, Status};
 use vfs::FileSystem;
-use xdr::Decoder;
+use xdr::{Decoder, Encoder};
 
 use super::context::{Context, Object, refused};
 use super::status;
 use crate::exports::{Denied, Reached, Rule, Unreachable};
 
-/// `rest` stands behind the arguments, at the next operation.
+/// Reads its arguments itself; `arguments` then stands at the next operation.
 pub(crate) async fn put<F: FileSystem>(
     context: &mut Context<'_, F>,
-    arguments: PutFhArgs,
-    rest: &Decoder,
+    arguments: &mut Decoder,
 ) -> Result<(), Status> {
-    let handle = &arguments.object.0;
-    if handle.is_empty() || handle.len() > vfs::Handle::MAX {
-        return Err(Status::BadHandle);
-    }
+    let bytes = arguments.opaque_ref(HANDLE_BYTES_MAX).map_err(|_| Status::BadXdr)?;
+    // A copy, so that nothing is held of the request.
+    let handle = vfs::Handle::new(bytes).filter(|handle| !handle.as_bytes().is_empty());
+    let handle = handle.ok_or(Status::BadHandle)?;
     let Reached { export, node, rule } =
-        context.exports.resolve(handle, &context.caller).await.map_err(|error| match error {
+        context.exports.resolve(handle.as_bytes(), &context.caller).await.map_err(|error| match error {
             Unreachable::Handle(error) => status::of(error),
             Unreachable::Denied(denied) => refused(denied),
         })?;
-    check_flavor(context, rule, rest)?;
-    context.set_current(Object { export: Arc::clone(export), node });
+    check_flavor(context, rule, arguments)?;
+    context.set_current(Object { export, node });
     Ok(())
 }
 
@@ -39,14 +35,15 @@ pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decod
         _ => Status::AccessDenied,
     })?;
     check_flavor(context, export.rule(&context.caller).map_err(refused)?, rest)?;
-    context.set_current(Object { export: Arc::clone(export), node });
+    context.set_current(Object { export, node });
     Ok(())
 }
 
-pub(crate) fn get<F: FileSystem>(context: &mut Context<'_, F>) -> Result<GetFhResult, Status> {
+/// Appends the result's body: the handle where it lies, as so many requests ask for one.
+pub(crate) fn get<F: FileSystem>(context: &Context<'_, F>, reply: &mut Encoder) -> Result<(), Status> {
     let object = context.object()?;
-    let handle = object.fs().handle(&object.node);
-    Ok(GetFhResult { object: FileHandle(Bytes::copy_from_slice(handle.as_bytes())) })
+    reply.opaque(object.fs().handle(&object.node).as_bytes());
+    Ok(())
 }
 
 pub(crate) fn save<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
@@ -56,7 +53,7 @@ pub(crate) fn save<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), St
 }
 
 pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decoder) -> Result<(), Status> {
-    let (object, state): (Object<F>, StateId) = context.saved.clone().ok_or(Status::NoFileHandle)?;
+    let (object, state) = context.saved.clone().ok_or(Status::NoFileHandle)?;
     check_flavor(context, object.export.rule(&context.caller).map_err(refused)?, rest)?;
     context.current = Some(object);
     context.current_state = state;

@@ -49,7 +49,7 @@ pub(crate) async fn run<F: FileSystem>(
 /// Who was denied a lock that it would wait for is told when it may be free; who got one waits no more.
 fn note_waiter<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     request: &LockRequest,
     kind: LockType,
     denied: bool,

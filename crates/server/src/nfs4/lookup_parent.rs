@@ -1,7 +1,5 @@
 //! LOOKUPP (RFC 8881 §18.14).
 
-use std::sync::Arc;
-
 use proto::nfs4::Status;
 use vfs::FileSystem;
 
@@ -19,18 +17,18 @@ pub(crate) async fn run<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(
 }
 
 /// The directory above: of the root of an export the one that it is seen in.
-pub(crate) async fn parent<F: FileSystem>(
-    context: &Context<'_, F>,
-    object: &Object<F>,
-) -> Result<Object<F>, Status> {
+pub(crate) async fn parent<'e, F: FileSystem>(
+    context: &Context<'e, F>,
+    object: &Object<'e, F>,
+) -> Result<Object<'e, F>, Status> {
     let identity = object.export.identity_or_nobody(&context.caller).map_err(refused)?;
     match object.fs().lookup_parent(&identity, &object.node).await {
-        Ok(node) => Ok(Object { export: Arc::clone(&object.export), node }),
+        Ok(node) => Ok(Object { export: object.export, node }),
         Err(vfs::Error::NotFound) => {
             let above = context.exports.above(object.export.id(), &context.caller);
             let above = above.ok_or(Status::NoEntry)?;
             let node = above.export.file_system().resolve(above.handle.as_bytes()).await;
-            Ok(Object { export: Arc::clone(&above.export), node: node.map_err(status::of)? })
+            Ok(Object { export: &above.export, node: node.map_err(status::of)? })
         }
         Err(error) => Err(status::of(error)),
     }

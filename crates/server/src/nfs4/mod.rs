@@ -104,7 +104,7 @@ pub struct Nfs4<F> {
     options: Nfs4Options,
     owners: Owners,
     repetitions: Repetitions,
-    /// A request in a session has ended.
+    /// A request in a session has ended, for whose end a retry is held.
     answered: Event,
     metrics: Option<Arc<Metrics>>,
 }
@@ -141,7 +141,7 @@ impl<F: FileSystem> Nfs4<F> {
     ///
     /// # Errors
     /// The refusals of RFC 5531.
-    pub async fn call(&self, call: &Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+    pub async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         match call.header.procedure {
             procedure::NULL => {}
             procedure::COMPOUND => {
@@ -161,7 +161,7 @@ impl<F: FileSystem> Nfs4<F> {
         }
     }
 
-    /// Told whenever a request in a session has ended.
+    /// Told when a request in a session has ended, if somebody has asked for that ([`state::Session::await_end`]).
     fn answered(&self) -> &Event {
         &self.answered
     }

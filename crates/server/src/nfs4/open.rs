@@ -10,7 +10,7 @@ use state::{DelegationKind, Open, Opened, Reservation};
 use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes, Settling};
 
 use super::change::ChangeBefore;
-use super::context::{Context, Object};
+use super::context::{Context, Fresh, Object};
 use super::unsettled::{ResultPlace, Unsettled};
 use super::{lookup, open_create, regular, status, unsettled};
 
@@ -25,8 +25,8 @@ const SHARE_FLAGS: u32 = share::ACCESS_MASK
 const SHARE_FLAGS_SINCE_2: u32 = share::WANT_DELEGATED_TIMESTAMPS | share::WANT_OPEN_XOR_DELEGATION;
 
 /// The file that is opened, and what had to be done to have it.
-pub(super) struct Target<F: FileSystem> {
-    pub(super) object: Object<F>,
+pub(super) struct Target<'e, F: FileSystem> {
+    pub(super) object: Object<'e, F>,
     pub(super) change: ChangeInfo,
     /// The attributes of a file that was made.
     pub(super) created: Option<Attributes>,
@@ -86,7 +86,7 @@ pub(crate) async fn run<F: FileSystem>(
         context.unsettled.push(made);
     }
     context.set_current(target.object);
-    context.fresh = target.created;
+    context.fresh = target.created.map(|attributes| Fresh { attributes, ended_before: None });
     // Where there is no open, what the client goes on with is the delegation.
     context.current_state = match opened.delegation {
         Some((delegation, _)) if without_open(&opened) != 0 => delegation,
@@ -154,7 +154,10 @@ async fn prepare_client<F: FileSystem>(
     Ok(place)
 }
 
-async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> Result<Target<F>, Status> {
+async fn find<'e, F: FileSystem>(
+    context: &Context<'e, F>,
+    arguments: &OpenArgs,
+) -> Result<Target<'e, F>, Status> {
     let found = |object| Target {
         object,
         change: ChangeInfo { atomic: true, before: 0, after: 0 },
@@ -190,7 +193,7 @@ async fn find<F: FileSystem>(context: &Context<'_, F>, arguments: &OpenArgs) -> 
 
 fn check_delegation<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     id: &StateId,
 ) -> Result<(), Status> {
     let id = context.resolve_state(*id)?;
@@ -200,7 +203,7 @@ fn check_delegation<F: FileSystem>(
 
 /// Type and permissions of a file that was there before.
 async fn check_object<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     found: &Attributes,
     identity: &Identity,
     access: u32,
@@ -230,7 +233,7 @@ async fn check_object<F: FileSystem>(
 
 async fn open<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     arguments: &OpenArgs,
     (access, place): (u32, Option<&Reservation>),
 ) -> Result<Opened, Status> {
@@ -275,7 +278,7 @@ async fn open<F: FileSystem>(
 /// asking from here on (RFC 8881 §10.4), and who renamed or removed it after it was found and before the grant had nothing to recall.
 async fn is_still_named<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     arguments: &OpenArgs,
 ) -> bool {
     match &arguments.claim {
@@ -301,7 +304,7 @@ fn claim(arguments: &OpenArgs) -> state::OpenClaim {
 
 async fn truncate<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     identity: &Identity,
     opened: &Opened,
 ) -> Result<(), Status> {
@@ -320,7 +323,7 @@ fn want(arguments: &OpenArgs) -> u32 {
 /// The delegation that may be granted: of the kind that the client wishes, and that its access can use.
 fn wanted_delegation<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     arguments: &OpenArgs,
 ) -> Option<DelegationKind> {
     let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
@@ -339,7 +342,11 @@ fn wanted_delegation<F: FileSystem>(
 
 /// True for a client that would keep the times under a write delegation, where those may change, or has kept them before the
 /// server restarted (RFC 9754).
-fn keeps_times<F: FileSystem>(context: &Context<'_, F>, object: &Object<F>, arguments: &OpenArgs) -> bool {
+fn keeps_times<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<'_, F>,
+    arguments: &OpenArgs,
+) -> bool {
     let wanted = arguments.share_access & share::WANT_DELEGATED_TIMESTAMPS != 0;
     let had = matches!(arguments.claim, OpenClaim::Previous(DelegationType::WriteAttributes));
     context.minor_version >= 2 && (wanted || had) && context.writable(object).is_ok()
@@ -361,7 +368,7 @@ pub(super) fn granted(state_id: StateId, kind: DelegationKind, timestamps: bool)
 /// What OPEN tells of a delegation. A reason is given to a client that expressed a wish (RFC 8881 §18.16.3).
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     (opened, arguments): (&Opened, &OpenArgs),
 ) -> OpenDelegation {
     if let Some((state_id, kind)) = opened.delegation {

@@ -15,11 +15,11 @@ use crate::persistent::{Change, Named, Repetition, SlotKept, SlotRecord};
 const ATTEMPTS_MAX: usize = 3;
 
 /// The file called `name`, made if it is not there.
-pub(super) async fn create<F: FileSystem>(
-    context: &Context<'_, F>,
+pub(super) async fn create<'e, F: FileSystem>(
+    context: &Context<'e, F>,
     name: &Bytes,
     how: &CreateHow,
-) -> Result<Target<F>, Status> {
+) -> Result<Target<'e, F>, Status> {
     let directory = context.object()?;
     if !lookup::accepts(context, directory)? {
         return Err(Status::WrongSecurity);
@@ -88,12 +88,12 @@ pub(super) async fn create<F: FileSystem>(
 /// (RFC 8881 §18.16.3).
 const EXCLUSIVE_TIMES: Bitmap = Bitmap::of(&[AttributeId::TimeAccess, AttributeId::TimeModify]);
 
-async fn make<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
+async fn make<'e, F: FileSystem>(
+    context: &Context<'e, F>,
+    directory: &Object<'e, F>,
     name: Name<'_>,
     mode: &CreateMode,
-) -> Result<(Object<F>, Attributes, Settling), Status> {
+) -> Result<(Object<'e, F>, Attributes, Settling), Status> {
     let identity = context.identity(directory)?;
     // A RENAME that has found nobody to ask under this name must not replace what is made now.
     let _name = conflict::take_names(context, [(directory, name)]).await?;
@@ -103,13 +103,13 @@ async fn make<F: FileSystem>(
     }
     let made = directory.fs().begin_create(&identity, &directory.node, name, mode).await;
     let (made, settling) = made.map_err(status::of)?;
-    Ok((Object { export: directory.export.clone(), node: made.node }, made.attributes, settling))
+    Ok((Object { export: directory.export, node: made.node }, made.attributes, settling))
 }
 
 /// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.
 async fn is_repetition<F: FileSystem>(
     context: &Context<'_, F>,
-    directory: &Object<F>,
+    directory: &Object<'_, F>,
     name: Name<'_>,
     how: &CreateHow,
 ) -> bool {
@@ -131,12 +131,12 @@ async fn is_repetition<F: FileSystem>(
 }
 
 /// The file that an OPEN has made before, with the attributes that it may not have got any more.
-async fn made_before<F: FileSystem>(
-    context: &Context<'_, F>,
-    directory: &Object<F>,
+async fn made_before<'e, F: FileSystem>(
+    context: &Context<'e, F>,
+    directory: &Object<'_, F>,
     name: Name<'_>,
     mode: &CreateMode,
-) -> Result<(Object<F>, Attributes), Status> {
+) -> Result<(Object<'e, F>, Attributes), Status> {
     let (file, found) = lookup::child(context, name.as_bytes()).await?;
     let CreateMode::Guarded(set) = mode else { return Ok((file, found)) };
     let identity = context.identity(directory)?;

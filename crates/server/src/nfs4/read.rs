@@ -32,7 +32,7 @@ pub(crate) async fn run<F: FileSystem>(
 }
 
 /// The back end's words for reading what is no regular file differ; the protocol's do not.
-async fn wrong_kind<F: FileSystem>(object: &super::context::Object<F>, error: vfs::Error) -> Status {
+async fn wrong_kind<F: FileSystem>(object: &super::context::Object<'_, F>, error: vfs::Error) -> Status {
     match object.fs().attributes(&object.node).await {
         Ok(attributes) if attributes.kind != FileKind::Regular => {
             regular::wrong_kind(attributes.kind).unwrap_or(Status::Invalid)

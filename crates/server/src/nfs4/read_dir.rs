@@ -7,7 +7,6 @@
 //! (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many, the reply ends early.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use futures_util::future::join_all;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
@@ -68,7 +67,7 @@ pub(crate) async fn run<F: FileSystem>(
 
 async fn check<F: FileSystem>(
     context: &Context<'_, F>,
-    directory: &Object<F>,
+    directory: &Object<'_, F>,
     arguments: &ReadDirArgs,
 ) -> Result<(), Status> {
     let found = directory.fs().attributes(&directory.node).await.map_err(status::of)?;
@@ -163,7 +162,7 @@ impl Room {
 
 struct Listing<'a, 'b, F: FileSystem> {
     context: &'a Context<'b, F>,
-    directory: &'a Object<F>,
+    directory: &'a Object<'b, F>,
     identity: Identity,
     wanted: Bitmap,
     room: Room,
@@ -186,12 +185,18 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     async fn fill(&mut self, mut cookie: u64, reply: &mut Encoder) -> Result<bool, Status> {
         let with_objects = !self.wanted.without(OF_ENTRY).is_empty();
         let mut turn_end = TURN_ENTRIES;
-        let (directory, identity) = (self.directory, self.identity.clone());
-        let read =
-            |cookie, count| directory.fs().read_dir(&identity, &directory.node, cookie, count, with_objects);
+        let (directory, identity) = (self.directory, &self.identity.clone());
+        let state = self.context.server.state();
+        let read = |cookie, count| {
+            let ended_before = state.write_delegations_ended();
+            async move {
+                let page = directory.fs().read_dir(identity, &directory.node, cookie, count, with_objects);
+                (page.await, ended_before)
+            }
+        };
         let mut begun = None;
         loop {
-            let page = match begun.take() {
+            let (page, ended_before) = match begun.take() {
                 Some(page) => Begun::finish(page).await,
                 None => read(cookie, self.room.page_entries(reply.len(), with_objects)).await,
             };
@@ -204,7 +209,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             if let Some(last) = page.entries.last().filter(|_| !ended && count > 0) {
                 begun = Some(begin(read(last.cookie, count.min(PAGE_ENTRIES_MAX))).await);
             }
-            let mut known = self.ask_holders(&page.entries).await;
+            let mut known = self.ask_holders(&page.entries, ended_before).await;
             for (place, entry) in page.entries.into_iter().enumerate() {
                 if self.room.entries >= turn_end {
                     turn_end = self.room.entries + TURN_ENTRIES;
@@ -246,23 +251,32 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
-    /// What other clients know of the files of these entries, by their places, where they know anything.
-    async fn ask_holders(&mut self, entries: &[DirEntry<F::Node>]) -> HashMap<usize, Known> {
+    /// What is known of the files of these entries, by their places, where other clients know anything, or have known it since the
+    /// entries were read: so many write delegations had ended before.
+    async fn ask_holders(
+        &mut self,
+        entries: &[DirEntry<F::Node>],
+        ended_before: u64,
+    ) -> HashMap<usize, Known> {
         let state = self.context.server.state();
-        if !self.wanted.intersects(get_attr::OF_DATA) || state.delegation_count() == 0 {
+        // In this order: who is not seen to hold a delegation that it held when the entries were read is seen to have ended it.
+        let is_any_held = state.delegation_count() > 0;
+        let may_differ = is_any_held || state.write_delegations_ended() != ended_before;
+        if !self.wanted.intersects(get_attr::OF_DATA) || !may_differ {
             return HashMap::new();
         }
         let (client, now) = (self.context.client_id(), self.context.server.recaller().now());
         let mut asks = Vec::new();
         for (place, entry) in entries.iter().enumerate() {
             let Some((node, found)) = &entry.object else { continue };
-            let object = Object { export: self.directory.export.clone(), node: node.clone() };
-            if state.write_delegation(object.file(), client, now).is_some() {
+            let object = Object { export: self.directory.export, node: node.clone() };
+            if state.write_delegation(object.file(), client, || now).is_some() {
                 let is_asked = self.asked < ASKED_MAX;
                 self.asked += usize::from(is_asked);
                 asks.push((place, object, *found, is_asked));
             }
         }
+        let has_any_ended = state.write_delegations_ended() != ended_before;
         let (context, wanted) = (self.context, self.wanted);
         let asks = asks.into_iter().map(|(place, object, found, is_asked)| async move {
             match is_asked {
@@ -270,7 +284,15 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 true => (place, Known::Newer(get_attr::newer(context, &object, found, wanted).await)),
             }
         });
-        join_all(asks).await.into_iter().collect()
+        let mut known: HashMap<_, _> = join_all(asks).await.into_iter().collect();
+        for (place, entry) in entries.iter().enumerate().filter(|_| has_any_ended) {
+            let Some((node, _)) = entry.object.as_ref().filter(|_| !known.contains_key(&place)) else {
+                continue;
+            };
+            let found = self.directory.fs().attributes(node).await.map_err(status::of);
+            known.insert(place, Known::Newer(found));
+        }
+        known
     }
 
     /// Appends the attributes of an entry; false when it has gone since it was listed.
@@ -322,7 +344,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     ) -> Result<bool, Status> {
         let Ok(Leads::Into(export)) = crossing else { return Ok(false) };
         let fs = export.file_system();
-        let object = Object { export: Arc::clone(export), node: fs.root() };
+        let object = Object { export, node: fs.root() };
         let rule = export.rule(&self.context.caller).map_err(refused)?;
         let values = match rule.accepts(self.context.caller.credential) {
             true => match fs.attributes(&object.node).await {
@@ -351,7 +373,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 fs.lookup(&self.identity, &self.directory.node, name).await.map_err(status::of)?
             }
         };
-        let object = Object { export: self.directory.export.clone(), node };
+        let object = Object { export: self.directory.export, node };
         let found = match known {
             Known::Newer(newer) => newer?,
             Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,

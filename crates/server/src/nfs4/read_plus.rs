@@ -70,7 +70,7 @@ enum Next {
 }
 
 async fn next<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     identity: &Identity,
     (at, end): (u64, u64),
 ) -> Result<Next, Status> {
@@ -91,7 +91,7 @@ async fn next<F: FileSystem>(
 
 /// Appends data; how much.
 async fn put_data<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     identity: &Identity,
     (at, until): (u64, u64),
     reply: &mut Encoder,

@@ -62,7 +62,7 @@ pub(crate) async fn run<F: FileSystem>(
 
 /// An existing target of another kind than the source is NFS4ERR_EXIST (RFC 8881 §18.26.3): what the back end says of the two
 /// objects must not be taken for a word on the directories.
-async fn refusal<F: FileSystem>(source: &Object<F>, target: &Object<F>, error: vfs::Error) -> Status {
+async fn refusal<F: FileSystem>(source: &Object<'_, F>, target: &Object<'_, F>, error: vfs::Error) -> Status {
     match error {
         vfs::Error::IsDirectory => Status::Exists,
         vfs::Error::NotDirectory if is_directory(source).await && is_directory(target).await => {
@@ -72,25 +72,25 @@ async fn refusal<F: FileSystem>(source: &Object<F>, target: &Object<F>, error: v
     }
 }
 
-async fn is_directory<F: FileSystem>(object: &Object<F>) -> bool {
+async fn is_directory<F: FileSystem>(object: &Object<'_, F>) -> bool {
     matches!(object.fs().attributes(&object.node).await, Ok(found) if found.kind == FileKind::Directory)
 }
 
 /// The object called `name`, if there is one; what is wrong with it RENAME itself finds.
-async fn named<F: FileSystem>(
+async fn named<'e, F: FileSystem>(
     context: &Context<'_, F>,
-    directory: &Object<F>,
+    directory: &Object<'e, F>,
     name: vfs::Name<'_>,
-) -> Result<Option<Object<F>>, Status> {
+) -> Result<Option<Object<'e, F>>, Status> {
     let identity = context.identity(directory)?;
     let found = directory.fs().lookup(&identity, &directory.node, name).await.ok();
-    Ok(found.map(|(node, _)| Object { export: directory.export.clone(), node }))
+    Ok(found.map(|(node, _)| Object { export: directory.export, node }))
 }
 
 /// Recalls what is delegated of an object.
 async fn before_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
-    object: Option<&Object<F>>,
+    object: Option<&Object<'_, F>>,
 ) -> Result<Option<state::Changing<'a>>, Status> {
     match object {
         Some(object) => conflict::before_change(context, object).await.map(Some),

@@ -1,8 +1,6 @@
 //! The reply of a COMPOUND that was carried out before the server restarted, made again: what changed something is answered
 //! with its success, what only looks is run, and anything else makes the reply lost.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::{
@@ -126,7 +124,7 @@ async fn created<F: FileSystem>(
         Err(vfs::Error::Stale) => return Some(compound::refuse(reply, Operation::Create, Status::Stale)),
         Err(_) => return None,
     };
-    let object = Object { export: Arc::clone(export), node };
+    let object = Object { export, node };
     context.set_current(object);
     Some(put(reply, Operation::Create, &CreateResult { change, attributes_set }))
 }
@@ -138,7 +136,7 @@ fn put(reply: &mut Encoder, operation: Operation, result: &impl Encode) -> Statu
 }
 
 /// How a directory has changed: at some time, between some values.
-async fn changed<F: FileSystem>(directory: &Object<F>) -> Result<ChangeInfo, Status> {
+async fn changed<F: FileSystem>(directory: &Object<'_, F>) -> Result<ChangeInfo, Status> {
     let after = directory.fs().attributes(&directory.node).await.map_err(status::of)?.change;
     Ok(ChangeInfo { atomic: false, before: after.wrapping_sub(1), after })
 }

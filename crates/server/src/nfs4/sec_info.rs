@@ -26,7 +26,10 @@ pub(crate) async fn without_name<F: FileSystem>(
     flavors(context, &object)
 }
 
-fn flavors<F: FileSystem>(context: &mut Context<'_, F>, object: &Object<F>) -> Result<SecInfoResult, Status> {
+fn flavors<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    object: &Object<'_, F>,
+) -> Result<SecInfoResult, Status> {
     let rule = object.export.rule(&context.caller).map_err(refused)?;
     let flavors = rule.flavors.iter().map(|flavor| SecurityFlavor::Plain(flavor.number())).collect();
     // RFC 8881 §18.45.3: the current file handle is gone after success.

@@ -31,7 +31,7 @@ pub(crate) async fn run<F: FileSystem>(
 /// Where the next data or hole begins in a file of `size` bytes, at `offset` or after it. Where the back end knows nothing of holes
 /// there is one, at the end.
 pub(super) async fn find<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     identity: &Identity,
     (offset, size): (u64, u64),
     what: Content,

@@ -29,7 +29,6 @@ const RETRY_HOLD: Duration = Duration::from_secs(5);
 
 /// A request in its session.
 pub(crate) struct InSession {
-    session: Arc<Session>,
     ticket: SlotTicket,
     sequence: SequenceId,
     cache_this: bool,
@@ -86,11 +85,11 @@ pub(crate) enum Begun {
 
 impl InSession {
     pub(crate) fn client(&self) -> &Arc<Client> {
-        self.session.client()
+        self.session().client()
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {
-        &self.session
+        self.ticket.session()
     }
 
     pub(crate) fn slot(&self) -> SlotId {
@@ -99,16 +98,16 @@ impl InSession {
 
     /// Names the request to the client: its session, slot and sequence.
     pub(crate) fn call(&self) -> (SessionId, SlotId, SequenceId) {
-        (self.session.id(), self.slot(), self.sequence)
+        (self.session().id(), self.slot(), self.sequence)
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {
-        ReplyLimits::new(self.session.fore_channel(), self.cache_this)
+        ReplyLimits::new(self.session().fore_channel(), self.cache_this)
     }
 
     /// True when a crash of the server must not make it run again.
     pub(crate) fn is_persistent(&self) -> bool {
-        self.cache_this && self.session.is_persistent()
+        self.cache_this && self.session().is_persistent()
     }
 
     /// Adds to what it is about to do; what is to be written down.
@@ -127,17 +126,20 @@ impl InSession {
     ///
     /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells what was done. Whoever
     /// changes the same names on a persistent session writes that down first, and so has this reply written before.
-    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) {
+    ///
+    /// True when a retry is held until now.
+    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) -> bool {
         let kept = self.cache_this.then_some(reply);
         let has_intents = !self.intents.get_mut().is_empty();
         if let Some(reply) = kept.filter(|_| has_intents) {
             let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
-            recaller.keep_slot_soon(self.session.id(), self.slot(), &record);
+            recaller.keep_slot_soon(self.session().id(), self.slot(), &record);
         }
-        self.ticket.complete(kept);
-        if self.session.client().is_gone() {
+        let completed = self.ticket.complete(kept);
+        if completed.is_client_gone {
             recaller.last_request_ended();
         }
+        completed.is_awaited
     }
 }
 
@@ -170,7 +172,6 @@ pub(crate) async fn begin<F: FileSystem>(
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
             context.session = Some(InSession {
-                session: Arc::clone(&session),
                 ticket,
                 sequence: asked.sequence,
                 cache_this: asked.cache_this,
@@ -188,7 +189,7 @@ pub(crate) async fn begin<F: FileSystem>(
         slot: asked.slot,
         highest_slot: session.highest_slot(),
         target_highest_slot: session.target_highest_slot(),
-        status_flags: status_flags(context, &session),
+        status_flags: session.status_flags(),
     };
     reply.put(&result);
     outcome
@@ -239,7 +240,7 @@ async fn begin_or_wait<F: FileSystem>(
     let mut deadline = recaller.world().sleep(RETRY_HOLD);
     loop {
         let answered = context.server.answered().listen();
-        let under_way = session.is_under_way(request.slot);
+        let under_way = session.await_end(request.slot);
         let begun = session.begin(request, recaller.now());
         if !matches!(begun, Err(Status::Delay)) || !under_way {
             return begun;
@@ -262,26 +263,11 @@ fn find<F: FileSystem>(
     if context.operations > fore.operations_max {
         return Err(Status::TooManyOperations);
     }
-    // From the start of the RPC message.
-    let arguments = &context.call.arguments;
-    if arguments.offset() + arguments.remaining() > fore.request_bytes_max as usize {
+    if context.request_bytes > fore.request_bytes_max as usize {
         return Err(Status::RequestTooBig);
     }
     ReplyLimits::new(fore, asked.cache_this).check(used + SEQUENCED)?;
     Ok(session)
-}
-
-fn status_flags<F: FileSystem>(context: &Context<'_, F>, session: &Session) -> u32 {
-    let mut flags = session.client().status_flags();
-    if let Some(channel) = context.server.recaller().backchannels().get(session.id()) {
-        if channel.is_lost() {
-            flags |= sequence_flags::CB_PATH_DOWN_SESSION;
-        }
-        if channel.is_faulty() {
-            flags |= sequence_flags::BACKCHANNEL_FAULT;
-        }
-    }
-    flags
 }
 
 /// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change.

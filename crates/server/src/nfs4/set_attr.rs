@@ -53,7 +53,7 @@ pub(crate) async fn run<F: FileSystem>(
 /// they came here. That it was read is not written down: no host lets a server set that time without a change of the object.
 async fn set_delegated_times<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     state_id: &StateId,
     values: &AttributeValues,
 ) -> Result<(), Status> {

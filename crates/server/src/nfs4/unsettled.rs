@@ -11,11 +11,11 @@ use super::context::{Context, Object};
 use super::status;
 
 /// A file that an OPEN has made.
-pub(crate) struct Unsettled<F: FileSystem> {
+pub(crate) struct Unsettled<'a, F: FileSystem> {
     pub(super) settling: Settling,
-    pub(super) directory: Object<F>,
+    pub(super) directory: Object<'a, F>,
     pub(super) name: Bytes,
-    pub(super) made: Object<F>,
+    pub(super) made: Object<'a, F>,
     pub(super) opened: Opened,
     /// Where the result of the OPEN stands.
     pub(super) place: ResultPlace,
@@ -79,9 +79,9 @@ pub(crate) async fn settle<F: FileSystem>(context: &mut Context<'_, F>) -> Resul
 /// Takes a new file away again, unless its name has become somebody else's.
 async fn remove<F: FileSystem>(
     context: &Context<'_, F>,
-    directory: &Object<F>,
+    directory: &Object<'_, F>,
     name: &[u8],
-    made: &Object<F>,
+    made: &Object<'_, F>,
 ) {
     let (Ok(name), Ok(who)) = (Name::new(name), context.identity(directory)) else { return };
     let fs = directory.fs();

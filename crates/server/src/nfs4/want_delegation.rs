@@ -74,7 +74,7 @@ pub(crate) async fn run<F: FileSystem>(
 /// hold one is to keep others from the file.
 async fn may_use<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     kind: DelegationKind,
 ) -> Result<bool, Status> {
     if kind == DelegationKind::Write && context.writable(object).is_err() {

@@ -11,7 +11,7 @@ use super::context::Object;
 /// # Errors
 /// NOTSUPP (§8.4); INVAL, BADCHAR and NAMETOOLONG for what cannot be a name.
 pub(super) fn checked<'n, F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     name: &'n Bytes,
 ) -> Result<XattrName<'n>, Status> {
     check_supported(object)?;
@@ -23,13 +23,13 @@ pub(super) fn checked<'n, F: FileSystem>(
     }
 }
 
-pub(super) fn check_supported<F: FileSystem>(object: &Object<F>) -> Result<(), Status> {
+pub(super) fn check_supported<F: FileSystem>(object: &Object<'_, F>) -> Result<(), Status> {
     if object.fs().limits().xattrs { Ok(()) } else { Err(Status::NotSupported) }
 }
 
 /// False when setting an attribute so must fail, as far as the superuser can see.
 pub(super) async fn may_set<F: FileSystem>(
-    object: &Object<F>,
+    object: &Object<'_, F>,
     name: XattrName<'_>,
     option: SetXattrOption,
 ) -> bool {

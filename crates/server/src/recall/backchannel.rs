@@ -1,7 +1,7 @@
 //! The backchannel of one session: its connections, slots and callbacks (RFC 8881 §2.10.3.1, §20).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,8 +10,10 @@ use parking_lot::Mutex;
 use proto::nfs4::{
     CallbackHeader, CallbackOperation, CallbackReplyHeader, CallbackSecurity, CbSequenceArgs,
     CbSequenceResult, ReferringCallList, SequenceId, SessionId, SlotId, Status, callback_procedure,
+    sequence_flags,
 };
 use rpc::{AuthSys, CallError, Connection, Credential};
+use state::Session;
 use xdr::{Decoder, Encode, Encoder};
 
 /// Callbacks under way at a time on one session.
@@ -60,6 +62,8 @@ struct Slot {
 /// The backchannel of one session.
 pub struct Backchannel {
     session: SessionId,
+    /// Is told what SEQUENCE says of the channel.
+    flags_of: Weak<Session>,
     /// Of the client: callbacks have the one that its requests have.
     minor_version: u32,
     target: Mutex<CallbackTarget>,
@@ -70,8 +74,6 @@ pub struct Backchannel {
     works: AtomicBool,
     /// A connection was bound at some time: without one, the path is lost.
     wanted: AtomicBool,
-    /// Client and server do not agree on the sequence of a slot: the session is of no more use for callbacks.
-    faulty: AtomicBool,
 }
 
 impl std::fmt::Debug for Backchannel {
@@ -81,17 +83,18 @@ impl std::fmt::Debug for Backchannel {
 }
 
 impl Backchannel {
-    pub(crate) fn new(session: SessionId, minor_version: u32, target: CallbackTarget, slots: u32) -> Self {
+    pub(crate) fn new(session: &Arc<Session>, target: CallbackTarget) -> Self {
+        let slots = session.back_channel().requests_max;
         Self {
-            session,
-            minor_version,
+            session: session.id(),
+            flags_of: Arc::downgrade(session),
+            minor_version: session.client().minor_version(),
             target: Mutex::new(target),
             connections: Mutex::default(),
             slots: Mutex::new(vec![Slot::default(); slots.clamp(1, SLOTS_MAX) as usize]),
             freed: Event::new(),
             works: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
-            faulty: AtomicBool::new(false),
         }
     }
 
@@ -107,6 +110,7 @@ impl Backchannel {
         }
         connections.push(Arc::clone(connection));
         self.wanted.store(true, Ordering::Relaxed);
+        self.note_path(&connections);
         true
     }
 
@@ -121,17 +125,30 @@ impl Backchannel {
     }
 
     pub(crate) fn disconnected(&self, connection: u64) {
-        self.connections.lock().retain(|known| known.id() != connection);
+        let mut connections = self.connections.lock();
+        connections.retain(|known| known.id() != connection);
+        self.note_path(&connections);
+    }
+
+    /// Tells the session whether callbacks have a path. With the connections locked: whoever comes last has seen all changes.
+    fn note_path(&self, connections: &[Arc<dyn Connection>]) {
+        self.tell_session(sequence_flags::CB_PATH_DOWN_SESSION, self.is_lost_without(connections));
+    }
+
+    fn tell_session(&self, flag: u32, is_set: bool) {
+        if let Some(session) = self.flags_of.upgrade() {
+            session.set_status_flag(flag, is_set);
+        }
     }
 
     /// True when there was a connection, and none is left.
     pub(crate) fn is_lost(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed) && !self.is_up()
+        self.is_lost_without(&self.connections.lock())
     }
 
-    /// True when client and server do not agree on a slot any more.
-    pub(crate) fn is_faulty(&self) -> bool {
-        self.faulty.load(Ordering::Relaxed)
+    /// The same, unless one of these `connections` is there.
+    fn is_lost_without(&self, connections: &[Arc<dyn Connection>]) -> bool {
+        self.wanted.load(Ordering::Relaxed) && !is_any_open(connections)
     }
 
     pub(crate) fn retarget(&self, target: CallbackTarget) {
@@ -144,7 +161,7 @@ impl Backchannel {
 
     /// True when a connection is there.
     pub(crate) fn is_up(&self) -> bool {
-        self.connections.lock().iter().any(|connection| connection.is_open())
+        is_any_open(&self.connections.lock())
     }
 
     /// True when a connection is there and a callback was answered.
@@ -195,7 +212,8 @@ impl Backchannel {
             slot.advance();
         } else if matches!(answered.status, Status::SequenceMisordered | Status::BadSlot | Status::BadSession)
         {
-            self.faulty.store(true, Ordering::Relaxed);
+            // Client and server do not agree on the sequence of the slot: the session is of no more use for callbacks.
+            self.tell_session(sequence_flags::BACKCHANNEL_FAULT, true);
         }
         Ok(answered)
     }
@@ -266,6 +284,10 @@ impl Backchannel {
         slots[index].busy = true;
         Some(TakenSlot { channel: self, index })
     }
+}
+
+fn is_any_open(connections: &[Arc<dyn Connection>]) -> bool {
+    connections.iter().any(|connection| connection.is_open())
 }
 
 /// A slot that is free again when this is dropped.

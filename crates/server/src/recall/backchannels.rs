@@ -31,8 +31,17 @@ impl Backchannels {
 
     /// Lets a connection carry the callbacks of a session; the channel, if it has one and room for the connection.
     pub(crate) fn bind(&self, id: SessionId, connection: &Arc<dyn Connection>) -> Option<Arc<Backchannel>> {
-        let channel = self.get(id).filter(|channel| channel.bind(connection))?;
+        let channel = self.get(id)?;
+        // First, so that a connection that is lost from now on is found here.
         self.bound.lock().insert((connection.id(), id));
+        if !channel.bind(connection) {
+            self.bound.lock().remove(&(connection.id(), id));
+            return None;
+        }
+        if !connection.is_open() {
+            // Lost before, perhaps, and then nobody comes any more to take it out.
+            self.disconnected(connection.id());
+        }
         Some(channel)
     }
 

@@ -37,7 +37,7 @@ impl Conflicts for Recaller {
     }
 
     fn is_known_better(&self, object: ObjectId) -> bool {
-        self.state().write_delegation(key(object), None, self.now()).is_some()
+        self.state().write_delegation(key(object), None, || self.now()).is_some()
     }
 
     async fn before_attributes(&self, object: ObjectId) -> Result<(), Conflict> {

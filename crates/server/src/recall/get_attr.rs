@@ -10,17 +10,6 @@ use vfs::Timestamp;
 
 use super::{HOLD, Recaller};
 
-/// Who knows the newest size and times of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// The file system: nobody else holds a write delegation, or its holder has changed nothing.
-    Nobody,
-    /// The file system, since just now: a delegation was returned.
-    Returned,
-    /// A client that has told.
-    Told(Told),
-}
-
 /// What the holder of a write delegation tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Told {
@@ -47,9 +36,9 @@ impl Recaller {
         granted?.modified(told, self.world().wall_clock())
     }
 
-    /// Asks the holder of a write delegation, if it is somebody else, for the size and for whether it has changed the file.
-    /// When it does not answer, the delegation is recalled. `times_only` is for one who wants no more than the time of access: only a
-    /// holder that keeps it is asked.
+    /// Asks the holder of a write delegation, if it is somebody else, for the size and for whether it has changed the file. Nothing when
+    /// the file system knows best, since just now perhaps: when the holder does not answer, the delegation is recalled. `times_only` is
+    /// for one who wants no more than the time of access: only a holder that keeps it is asked.
     ///
     /// # Errors
     /// DELAY when the delegation does not come back in time.
@@ -59,12 +48,12 @@ impl Recaller {
         client: Option<ClientId>,
         size: u64,
         times_only: bool,
-    ) -> Result<Holder, Status> {
-        let Some(held) = self.state().write_delegation(file, client, self.now()) else {
-            return Ok(Holder::Nobody);
+    ) -> Result<Option<Told>, Status> {
+        let Some(held) = self.state().write_delegation(file, client, || self.now()) else {
+            return Ok(None);
         };
         if times_only && !held.timestamps {
-            return Ok(Holder::Nobody);
+            return Ok(None);
         }
         let granted = self.granted(&held.state_id);
         if let Some(granted) = granted.filter(|_| held.may_be_asked) {
@@ -85,7 +74,7 @@ impl Recaller {
                 let now = self.world().wall_clock();
                 let accessed = told.time_deleg_access.and_then(|time| granted.accessed(timestamp(time), now));
                 let modified = told.time_deleg_modify.and_then(|time| granted.modified(timestamp(time), now));
-                return Ok(Holder::Told(Told {
+                return Ok(Some(Told {
                     modified: changed || new_size != size,
                     size: new_size,
                     times: (accessed, modified),
@@ -93,6 +82,6 @@ impl Recaller {
             }
         }
         self.before_read(file, client).await?;
-        Ok(Holder::Returned)
+        Ok(None)
     }
 }

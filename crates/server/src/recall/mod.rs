@@ -35,7 +35,7 @@ use xdr::Encode;
 use backchannel::CallbackAnswer;
 pub use backchannel::{Backchannel, CallbackTarget};
 pub(crate) use backchannels::Backchannels;
-pub(crate) use get_attr::{Holder, Told};
+pub(crate) use get_attr::Told;
 pub(crate) use granted::Granted;
 use hosts::Hosts;
 use lock_waiters::LockWaiters;

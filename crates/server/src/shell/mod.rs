@@ -9,6 +9,7 @@ mod metrics;
 mod names;
 mod observe;
 mod options;
+mod own_work;
 mod port_map_mode;
 mod records;
 mod rpcbind;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nix::unistd::{Gid, Group, Uid, User};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::own_work::spawn_blocking;
 use crate::nfs4::{NameService, PrincipalKind, Unavailable};
 use crate::runtime::BoxFuture;
 
@@ -15,7 +17,7 @@ const QUESTIONS_MAX: usize = 4;
 /// Asks the host's name service, on threads that may wait.
 #[derive(Debug)]
 pub(crate) struct SystemNames {
-    handle: tokio::runtime::Handle,
+    handle: Handle,
     places: Arc<Semaphore>,
 }
 
@@ -23,7 +25,7 @@ impl SystemNames {
     /// # Panics
     /// Outside a tokio runtime.
     pub(crate) fn new() -> Self {
-        Self { handle: tokio::runtime::Handle::current(), places: Arc::new(Semaphore::new(QUESTIONS_MAX)) }
+        Self { handle: Handle::current(), places: Arc::new(Semaphore::new(QUESTIONS_MAX)) }
     }
 
     fn ask<T: Send + 'static>(
@@ -33,7 +35,7 @@ impl SystemNames {
         let (handle, places) = (self.handle.clone(), Arc::clone(&self.places));
         Box::pin(async move {
             let place = places.acquire_owned().await.map_err(|_| Unavailable)?;
-            let answer = handle.spawn_blocking(move || {
+            let answer = spawn_blocking(&handle, move || {
                 let answer = question();
                 drop(place);
                 answer

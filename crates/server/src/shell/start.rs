@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -21,6 +22,7 @@ use super::host_caller::HostCaller;
 use super::identity;
 use super::metrics::MetricsServer;
 use super::names::SystemNames;
+use super::own_work::spawn_blocking;
 use super::records::{Found, Records};
 use super::side_listeners::{SideError, SideListeners};
 use super::world::TokioWorld;
@@ -154,7 +156,8 @@ impl Running {
         let ended = self.task.await.map_err(io::Error::other)?;
         // A callback under way may still hold them; the next server must not find them open.
         if let Some(records) = self.records {
-            tokio::task::spawn_blocking(move || records.close()).await.map_err(io::Error::other)?;
+            let closed = spawn_blocking(&Handle::current(), move || records.close());
+            closed.await.map_err(io::Error::other)?;
         }
         ended
     }
@@ -258,8 +261,9 @@ fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
 
 /// Runs what blocks on the disk where that stops nobody.
 async fn on_a_thread<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
-    let handle = tokio::runtime::Handle::current();
-    match tokio::task::spawn_blocking(move || handle.block_on(work)).await {
+    let runtime = Handle::current();
+    let handle = runtime.clone();
+    match spawn_blocking(&runtime, move || handle.block_on(work)).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }

@@ -6,7 +6,7 @@ use proto::nfs4::attributes::{
 use proto::nfs4::*;
 use xdr::{Encode, Encoder};
 
-use crate::peer::{Peer, TestServer};
+use crate::peer::{Peer, TestServer, size_only};
 
 /// What the memory back end has, by number (RFC 8881 §5.6, §5.7).
 const READABLE: &[u32] = &[
@@ -241,4 +241,31 @@ fn verify_compares_every_attribute_that_can_be_read() {
         let negated = if expected == Status::Ok { Status::Same } else { expected };
         assert_eq!(peer.on(&file, Operation::NVerify, &same).status, negated, "attribute {number}");
     }
+}
+
+#[test]
+fn what_was_found_by_its_name_is_not_looked_at_once_more_for_its_attributes() {
+    let (server, trigger) = TestServer::faulty();
+    let mut peer = Peer::new(&server, 1);
+    peer.create("file");
+    let (name, wanted) = (LookupArgs { name: "file".into() }, GetAttrArgs { wanted: size_only() });
+    let mut looks = |between: &[Operation]| {
+        trigger.take_calls();
+        let mut results = peer
+            .compound(|c| {
+                c.push(Operation::PutRootFh, &()).push(Operation::Lookup, &name);
+                for operation in between {
+                    c.push(*operation, &());
+                }
+                c.push(Operation::GetAttr, &wanted);
+            })
+            .sequenced();
+        for operation in [&[Operation::PutRootFh, Operation::Lookup], between].concat() {
+            results.ok(operation);
+        }
+        assert_eq!(AttributeValues::decode(results.ok(Operation::GetAttr)).unwrap().size, Some(0));
+        trigger.take_calls().into_iter().filter(|call| *call == "attributes").count()
+    };
+    assert_eq!(looks(&[]), 0);
+    assert_eq!(looks(&[Operation::SaveFh]), 1, "behind any other operation it may have changed");
 }

@@ -6,6 +6,7 @@ use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
 use state::Limits;
 
+use crate::errors::fault::Trigger;
 use crate::peer::{Peer, TestServer, open, size_only};
 
 /// Creates `name` and writes to it under a write delegation.
@@ -57,6 +58,88 @@ fn the_holder_of_a_write_delegation_is_asked_for_size_and_change() {
     *a.callbacks.attributes.lock() = Some((told, 9));
     let longer = attributes(&mut b.on(&file, Operation::GetAttr, &change_and_size()));
     assert!(longer.change > again.change, "another size is a modification");
+}
+
+#[test]
+fn who_finds_a_file_by_its_name_is_told_what_its_holder_knows() {
+    let server = TestServer::new();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, _) = write_delegated(&mut a, "f");
+    let mine = attributes(&mut a.on(&file, Operation::GetAttr, &change_and_size()));
+    *a.callbacks.attributes.lock() = Some((mine.change.unwrap(), 9));
+    let found = |peer: &mut Peer| {
+        let name = LookupArgs { name: "f".into() };
+        let mut results = peer
+            .compound(|c| {
+                c.push(Operation::PutRootFh, &()).push(Operation::Lookup, &name);
+                c.push(Operation::GetFh, &()).push(Operation::GetAttr, &change_and_size());
+            })
+            .sequenced();
+        results.ok(Operation::PutRootFh);
+        results.ok(Operation::Lookup);
+        assert_eq!(results.body::<GetFhResult>(Operation::GetFh).object, file);
+        attributes(&mut results)
+    };
+    let seen = found(&mut b);
+    assert!(seen.size == Some(9) && seen.change > mine.change);
+    let asked = a.callbacks.called.lock().len();
+    assert_eq!(found(&mut a).size, Some(4), "as the file system has it");
+    assert_eq!(a.callbacks.called.lock().len(), asked, "the holder is not asked");
+}
+
+/// Has `a` write to a file and give its write delegation back while `b`, whom that call of the file system holds up, asks for the size.
+fn size_told_meanwhile(
+    (a, b): (&mut Peer, &mut Peer),
+    (trigger, call, name): (&Trigger, &'static str, &str),
+    ask: impl Fn(&mut CompoundBuilder<'_>, &FileHandle),
+) -> crate::peer::Results {
+    let (file, delegation) = write_delegated(a, name);
+    trigger.set_stuck(Some(call));
+    let mut asking = b.begin(|c| ask(c, &file));
+    assert!((&mut asking).now_or_never().is_none());
+    let write =
+        WriteArgs { state_id: delegation, offset: 4, stable: StableHow::FileSync, data: " more".into() };
+    assert_eq!(a.on(&file, Operation::Write, &write).status, Status::Ok);
+    let back = DelegReturnArgs { state_id: delegation };
+    assert_eq!(a.on(&file, Operation::DelegReturn, &back).status, Status::Ok);
+    trigger.set_stuck(None);
+    asking.now_or_never().expect("answered at once").sequenced()
+}
+
+#[test]
+fn what_a_holder_writes_and_gives_back_while_a_file_is_looked_at_is_told() {
+    let (server, trigger) = TestServer::faulty();
+    let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let wanted = GetAttrArgs { wanted: size_only() };
+
+    let mut results = size_told_meanwhile((&mut a, &mut b), (&trigger, "attributes", "known"), |c, file| {
+        c.push(Operation::PutFh, &PutFhArgs { object: file.clone() }).push(Operation::GetAttr, &wanted);
+    });
+    results.ok(Operation::PutFh);
+    assert_eq!(attributes(&mut results).size, Some(9), "by its handle");
+
+    let mut results = size_told_meanwhile((&mut a, &mut b), (&trigger, "lookup", "found"), |c, _| {
+        let name = LookupArgs { name: "found".into() };
+        c.push(Operation::PutRootFh, &()).push(Operation::Lookup, &name).push(Operation::GetAttr, &wanted);
+    });
+    results.ok(Operation::PutRootFh);
+    results.ok(Operation::Lookup);
+    assert_eq!(attributes(&mut results).size, Some(9), "by its name");
+
+    let mut results = size_told_meanwhile((&mut a, &mut b), (&trigger, "read_dir", "listed"), |c, _| {
+        let list = ReadDirArgs {
+            cookie: 0,
+            verifier: Verifier([0; 8]),
+            directory_count: 0,
+            count_max: 60_000,
+            wanted: size_only(),
+        };
+        c.push(Operation::PutRootFh, &()).push(Operation::ReadDir, &list);
+    });
+    results.ok(Operation::PutRootFh);
+    let page: ReadDirResult = results.body(Operation::ReadDir);
+    let sizes: Vec<_> = page.entries.iter().map(|entry| entry.attributes.size).collect();
+    assert_eq!(sizes, [Some(9); 3], "in its directory");
 }
 
 #[test]

@@ -1,14 +1,9 @@
 //! Read delegations and their recall (RFC 8881 §10.4).
 
-use std::sync::Arc;
-
 use futures_util::FutureExt;
 use proto::nfs4::*;
 
-use vfs::memory::{Memory, MemoryOptions};
-
-use crate::errors::fault::{Faulty, Trigger};
-use crate::peer::{Peer, Setup, TestServer, open};
+use crate::peer::{Peer, TestServer, open};
 
 fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
     let arguments = open(name, share::READ | share::WANT_ANY_DELEGATION, None);
@@ -158,10 +153,7 @@ fn the_stateid_of_a_delegation_reads_and_does_not_write() {
 
 #[test]
 fn a_delegation_is_not_revoked_while_its_holder_writes_to_a_slow_disk_but_not_for_ever() {
-    let trigger = Arc::new(Trigger::default());
-    let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
-    let faulty = Faulty { memory: Arc::new(memory), trigger: Arc::clone(&trigger) };
-    let server = Arc::new(TestServer::over(faulty, Setup::default()));
+    let (server, trigger) = TestServer::faulty();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let how = CreateHow::Guarded(attributes::AttributeValues::default());
     let making = open("f", share::BOTH | share::WANT_WRITE_DELEGATION, Some(how));
@@ -181,7 +173,7 @@ fn a_delegation_is_not_revoked_while_its_holder_writes_to_a_slow_disk_but_not_fo
     assert!((&mut held).now_or_never().is_none());
     let recall_ms = server.state.limits().recall_ms;
     server.at(recall_ms / 2);
-    trigger.set_stuck(true);
+    trigger.set_stuck(Some("write"));
     let state_id = granted.state_id;
     let write = WriteArgs { state_id, offset: 0, stable: StableHow::FileSync, data: "x".into() };
     let mut writing = a.begin(|c| {
@@ -205,7 +197,7 @@ fn a_delegation_is_not_revoked_while_its_holder_writes_to_a_slow_disk_but_not_fo
     server.at(4 * recall_ms);
     assert_eq!(server.state.delegation_count(), 0, "it is not waited for without end");
     assert_eq!(held.now_or_never().expect("nothing is in the way").status, Status::Ok);
-    trigger.set_stuck(false);
+    trigger.set_stuck(None);
     assert_eq!(writing.now_or_never().expect("the disk has it").status, Status::Ok);
     let read = ReadArgs { state_id, offset: 0, count: 1 };
     assert_eq!(a.on(&object, Operation::Read, &read).status, Status::DelegationRevoked);

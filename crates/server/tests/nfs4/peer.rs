@@ -25,6 +25,8 @@ use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
 use xdr::{Decoder, Encode, Encoder};
 
+use crate::errors::fault::{Faulty, Trigger};
+
 /// A clock that is set by hand; tasks run when they are polled by [`World::run`].
 #[derive(Default)]
 pub struct World {
@@ -295,6 +297,14 @@ impl TestServer {
         let local = Local::open(directory, &options).unwrap();
         let tells = local.unwatched().is_none();
         tells.then(|| Arc::new(Self { waits: true, ..Self::over(local, setup) }))
+    }
+
+    /// One whose files can be made to fail, or to keep whoever looks at them waiting.
+    pub fn faulty() -> (Arc<Self>, Arc<Trigger>) {
+        let memory = Memory::new(MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() }).unwrap();
+        let trigger = Arc::new(Trigger::default());
+        let faulty = Faulty { memory: Arc::new(memory), trigger: Arc::clone(&trigger) };
+        (Arc::new(Self::over(faulty, Setup::default())), trigger)
     }
 
     pub fn over<F: FileSystem>(fs: F, setup: Setup) -> Self {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proto::nfs4::{ChannelAttributes, SequenceId, SessionId, SlotId, Status};
-use state::{Begin, ConnectionId, CreateSession, Limits, SequenceRequest, Session, State};
+use state::{Begin, Completed, ConnectionId, CreateSession, Limits, SequenceRequest, Session, State};
 
 use crate::fixture::*;
 
@@ -21,7 +21,7 @@ fn begin(session: &Arc<Session>, slot: u32, sequence: u32, digest: u64) -> Resul
 
 fn complete(begun: Begin, reply: Option<&'static [u8]>) {
     match begun {
-        Begin::New(ticket) => ticket.complete(reply),
+        Begin::New(ticket) => drop(ticket.complete(reply)),
         other => panic!("not new: {other:?}"),
     }
 }
@@ -53,6 +53,19 @@ fn sequences_out_of_order_are_misordered() {
     complete(begin(&session, 0, 1, 5).unwrap(), None);
     assert_eq!(begin(&session, 0, 3, 5).unwrap_err(), Status::SequenceMisordered);
     complete(begin(&session, 1, 1, 5).unwrap(), None);
+}
+
+#[test]
+fn who_ends_a_request_hears_of_those_who_wait_for_that_and_of_no_others() {
+    let session = session(&state(), "a");
+    assert!(!session.await_end(SlotId(0)), "nothing is under way");
+    for (sequence, is_awaited) in [(1, false), (2, true), (3, false)] {
+        let Ok(Begin::New(ticket)) = begin(&session, 0, sequence, 5) else { panic!("not new") };
+        assert!(!is_awaited || (session.await_end(SlotId(0)) && session.await_end(SlotId(0))));
+        assert!(!session.await_end(SlotId(1)), "another slot");
+        assert_eq!(ticket.complete(None), Completed { is_awaited, is_client_gone: false });
+        assert!(!session.await_end(SlotId(0)), "it has ended");
+    }
 }
 
 #[test]

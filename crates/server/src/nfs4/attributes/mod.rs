@@ -23,7 +23,7 @@ use plain::Plain;
 /// Appends the values of the `wanted` attributes of `object`, of which the file system has found these.
 pub(crate) async fn encode<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     found: &Attributes,
     wanted: Bitmap,
     reply: &mut Encoder,

@@ -47,7 +47,7 @@ impl<'a> Plain<'a> {
     /// Of the `wanted` attributes, if all of them that are `supported` are plain.
     pub(super) async fn of<F: FileSystem>(
         context: &Context<'_, F>,
-        object: &Object<F>,
+        object: &Object<'_, F>,
         found: &'a Attributes,
         (wanted, supported): (Bitmap, Bitmap),
     ) -> Option<Self> {

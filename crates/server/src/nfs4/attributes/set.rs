@@ -19,7 +19,7 @@ const MODE_BITS: u32 = 0o7777;
 /// without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
 pub(crate) async fn to_set<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     values: &AttributeValues,
     allowed: Bitmap,
 ) -> Result<SetAttributes, Status> {

@@ -37,7 +37,7 @@ pub(crate) fn of_error(status: Status) -> AttributeValues {
 /// The values of the `wanted` attributes of `object`.
 pub(crate) async fn of<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<F>,
+    object: &Object<'_, F>,
     attributes: &Attributes,
     wanted: Bitmap,
 ) -> Result<AttributeValues, Status> {
@@ -82,7 +82,7 @@ pub(crate) async fn of<F: FileSystem>(
 }
 
 /// The directory that the root of an export covers in another (RFC 8881 §5.8.2.23), where that is wanted.
-pub(super) fn mounted_on<F: FileSystem>(object: &Object<F>, wanted: Bitmap) -> Option<u64> {
+pub(super) fn mounted_on<F: FileSystem>(object: &Object<'_, F>, wanted: Bitmap) -> Option<u64> {
     let covered = object.export.mounted_on().filter(|_| wanted.contains(AttributeId::MountedOnFileId))?;
     (object.id() == object.fs().object_id(&object.fs().root())).then_some(covered)
 }

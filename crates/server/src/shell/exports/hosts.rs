@@ -14,8 +14,10 @@ use std::{collections::HashSet, ffi::CString};
 use lru::LruCache;
 use nix::unistd::{Uid, User, getgrouplist};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 
+use super::super::own_work::spawn_blocking;
 use crate::exports::{HostDirectory, NamePattern, Question};
 use crate::runtime::BoxFuture;
 
@@ -161,7 +163,7 @@ struct Shared {
 #[derive(Clone)]
 pub(super) struct SystemDirectory {
     shared: Arc<Shared>,
-    handle: tokio::runtime::Handle,
+    handle: Handle,
 }
 
 impl fmt::Debug for SystemDirectory {
@@ -185,7 +187,7 @@ impl SystemDirectory {
             places: Semaphore::new(QUESTIONS_MAX),
             answered: Notify::new(),
         };
-        Self { shared: Arc::new(shared), handle: tokio::runtime::Handle::current() }
+        Self { shared: Arc::new(shared), handle: Handle::current() }
     }
 
     /// What is known, be it old; what is not, or is old, is asked for.
@@ -243,7 +245,7 @@ impl Shared {
     async fn answer(self: Arc<Self>, key: Key) {
         let place = self.places.acquire().await;
         let (shared, asked) = (Arc::clone(&self), key.clone());
-        let answer = tokio::task::spawn_blocking(move || asked.ask(&*shared.service)).await;
+        let answer = spawn_blocking(&Handle::current(), move || asked.ask(&*shared.service)).await;
         drop(place);
         let mut inner = self.inner.lock();
         inner.asking.remove(&key);

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Mutex;
+use tokio::task::block_in_place;
 use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions};
 
@@ -235,6 +237,7 @@ fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Loc
         durability: if spec.asynchronous { Durability::Async } else { Durability::Sync },
         read_only: spec.is_read_only(),
         name_space: id.0,
+        wait_in_place: Some(wait_in_place),
         ..LocalOptions::default()
     };
     let local = Local::open(&spec.directory, &options)?;
@@ -245,6 +248,16 @@ fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Loc
         );
     }
     Ok(local)
+}
+
+/// Runs `job`, which waits for the disk, while another thread takes over what this one has to do; false where there is none.
+fn wait_in_place(job: &mut dyn FnMut()) -> bool {
+    let is_of_several =
+        Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if is_of_several {
+        block_in_place(job);
+    }
+    is_of_several
 }
 
 /// The directory without symbolic links, and its device and inode.

@@ -25,8 +25,8 @@ struct Plan {
     armed: Option<(&'static Kind, usize)>,
     /// The calls so far.
     calls: Vec<&'static str>,
-    /// Writes do not end.
-    stuck: bool,
+    /// These calls do not end.
+    stuck: Option<&'static str>,
     without_xattrs: bool,
 }
 
@@ -55,9 +55,14 @@ impl Trigger {
         std::mem::take(&mut self.0.lock().calls)
     }
 
-    /// Whether writes end. Whoever waits for one must look again by itself.
-    pub fn set_stuck(&self, stuck: bool) {
-        self.0.lock().stuck = stuck;
+    /// Which calls do not end: of `write` before it has written, of those that look after the look. Whoever waits for one
+    /// must look again by itself.
+    pub fn set_stuck(&self, call: Option<&'static str>) {
+        self.0.lock().stuck = call;
+    }
+
+    async fn end_of(&self, call: &'static str) {
+        poll_fn(|_| if self.0.lock().stuck == Some(call) { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 
     fn check(&self, call: &'static str) -> Result<()> {
@@ -106,7 +111,9 @@ impl FileSystem for Faulty {
 
     async fn attributes(&self, node: &Node) -> Result<Attributes> {
         self.trigger.check("attributes")?;
-        self.memory.attributes(node).await
+        let found = self.memory.attributes(node).await;
+        self.trigger.end_of("attributes").await;
+        found
     }
 
     async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
@@ -121,7 +128,9 @@ impl FileSystem for Faulty {
 
     async fn lookup(&self, who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
         self.trigger.check("lookup")?;
-        self.memory.lookup(who, dir, name).await
+        let found = self.memory.lookup(who, dir, name).await;
+        self.trigger.end_of("lookup").await;
+        found
     }
 
     async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
@@ -155,7 +164,7 @@ impl FileSystem for Faulty {
         stability: Stability,
     ) -> Result<Written> {
         self.trigger.check("write")?;
-        poll_fn(|_| if self.trigger.0.lock().stuck { Poll::Pending } else { Poll::Ready(()) }).await;
+        self.trigger.end_of("write").await;
         self.memory.write(who, node, offset, data, stability).await
     }
 
@@ -245,7 +254,9 @@ impl FileSystem for Faulty {
         objects: bool,
     ) -> Result<DirPage<Node>> {
         self.trigger.check("read_dir")?;
-        self.memory.read_dir(who, dir, cookie, entries_max, objects).await
+        let page = self.memory.read_dir(who, dir, cookie, entries_max, objects).await;
+        self.trigger.end_of("read_dir").await;
+        page
     }
 
     async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Content) -> Result<Option<u64>> {

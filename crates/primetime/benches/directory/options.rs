@@ -1,7 +1,7 @@
 //! What is asked of a run.
 
 /// What Linux asks for: over NFSv3 what our server prefers, over NFSv4.1 as much as in a READ.
-const LINUX_REPLY_BYTES: [u32; 2] = [64 << 10, 1 << 20];
+const LINUX_REPLY_BYTES: [u32; 2] = [1 << 20; 2];
 
 pub struct Options {
     pub entries: usize,

@@ -53,6 +53,8 @@ const ONE: (usize, usize) = (1, 1);
 const STREAM: (usize, usize) = (1, 8);
 const STREAMS: &[Limit] = &[Limit::MemoryStream, Limit::FileStream];
 
+const SYNCED_WRITES: &[Limit] = &[Limit::LocalWriteSync, Limit::ReceivedWriteSync];
+
 pub const ROWS: &[Row] = &[
     row("getattr", Ask::GetAttr, MANY, &[Limit::Echo]),
     row("getattr-one", Ask::GetAttr, ONE, &[Limit::Echo]),
@@ -62,7 +64,7 @@ pub const ROWS: &[Row] = &[
     row("read1m", Ask::Read { bytes: MIB }, STREAM, STREAMS),
     row("write1m", unstable(MIB), STREAM, &[Limit::MemoryStream, Limit::StreamToFile]),
     row("write4k", unstable(KIB_4), MANY, &[Limit::Echo]),
-    row("write64k-stable", Ask::Write { bytes: KIB_64, stable: true }, ONE, &[Limit::LocalWriteSync]),
+    row("write64k-stable", Ask::Write { bytes: KIB_64, stable: true }, ONE, SYNCED_WRITES),
     Row { durability: Durability::None, ..row("create", Ask::Create, MANY, &[Limit::LocalCreate]) },
     Row {
         durability: Durability::OursSynced,

@@ -1,6 +1,6 @@
 //! The local file system.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,16 +22,33 @@ pub fn creates_per_second(directory: &Path, synced: bool, duration: Duration) ->
 }
 
 pub fn synced_writes_per_second(directory: &Path, duration: Duration) -> f64 {
-    let path = directory.join("file");
-    fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
-    let o_sync = rustix::fs::OFlags::SYNC.bits() as i32;
-    let file = OpenOptions::new().write(true).custom_flags(o_sync).open(path).expect("file");
+    let mut writer = SyncedWriter::new(directory);
     let block = vec![2; KIB_64 as usize];
-    let (start, mut writes) = (Instant::now(), 0u64);
+    let start = Instant::now();
     while start.elapsed() < duration {
-        let offset = writes * u64::from(KIB_64) % u64::from(FILE_BYTES);
-        file.write_all_at(&block, offset).expect("written");
-        writes += 1;
+        writer.write(&block);
     }
-    writes as f64 / start.elapsed().as_secs_f64()
+    writer.writes as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Writes blocks that follow on each other, again from the start at the end of the file, each on the disk before the next.
+pub struct SyncedWriter {
+    file: File,
+    pub writes: u64,
+}
+
+impl SyncedWriter {
+    pub fn new(directory: &Path) -> Self {
+        let path = directory.join("file");
+        fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
+        let o_sync = rustix::fs::OFlags::SYNC.bits() as i32;
+        let file = OpenOptions::new().write(true).custom_flags(o_sync).open(path).expect("file");
+        Self { file, writes: 0 }
+    }
+
+    pub fn write(&mut self, block: &[u8]) {
+        let offset = self.writes * block.len() as u64 % u64::from(FILE_BYTES);
+        self.file.write_all_at(block, offset).expect("written");
+        self.writes += 1;
+    }
 }

@@ -2,6 +2,7 @@
 
 mod echo;
 mod local;
+mod receiver;
 mod stream;
 
 use std::path::Path;
@@ -28,6 +29,8 @@ pub enum Limit {
     LocalCreateSync,
     /// 64 KiB at places of a local file that follow on each other, each on the disk before the next.
     LocalWriteSync,
+    /// The same blocks received over loopback, each answered when it is on the disk: what a server can do at most.
+    ReceivedWriteSync,
 }
 
 impl Limit {
@@ -40,6 +43,7 @@ impl Limit {
             Self::LocalCreate => "local create",
             Self::LocalCreateSync => "local create and fsync",
             Self::LocalWriteSync => "local write with O_SYNC",
+            Self::ReceivedWriteSync => "the same of what came over TCP",
         }
     }
 
@@ -58,6 +62,7 @@ impl Limit {
             Self::LocalCreate => local::creates_per_second(&place, false, duration),
             Self::LocalCreateSync => local::creates_per_second(&place, true, duration),
             Self::LocalWriteSync => local::synced_writes_per_second(&place, duration),
+            Self::ReceivedWriteSync => receiver::synced_writes_per_second(&place, duration),
         }
     }
 }

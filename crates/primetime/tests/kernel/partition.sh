@@ -6,7 +6,22 @@ connect() { ip link set vec0 up || fail "connect"; }
 # the other, while programs go on reading what it has: that it stops doing so is what the server can bring about.
 await_content() { # FILE CONTENT
     echo "waiting for $NAME to see '$2' in $1"
-    until [ "$(cat "$1")" = "$2" ]; do busybox usleep 10000; done
+    { sleep 60; tell_client; fail "$1: still '$(cat "$1")'"; } &
+    watch=$!
+    until [ "$(cat "$1")" = "$2" ]; do
+        [ ! -d "$SHARED/failed" ] || exit 1
+        busybox usleep 10000
+    done
+    kill $watch
+}
+# What the kernel's client waits for, and what it has asked so far.
+tell_client() {
+    for task in /proc/[0-9]*; do
+        case "$(cat "$task/comm")" in
+            *manager*|nfs*|rpc*|cat) echo "$(cat "$task/comm"): $(tr '\n' ' ' <"$task/stack")";;
+        esac
+    done
+    cat /proc/self/mountstats
 }
 
 if [ "$NAME" = ann ]; then
@@ -20,10 +35,15 @@ if [ "$NAME" = ann ]; then
     tell back; await written
     cat delegated* >/dev/null
     tell kept; await refused
-    cut_off; tell away; await taken; connect
+    cut_off; tell away; await taken
+    # So the recall that was sent meanwhile, and is sent again, comes before what she has to say gets there: Linux then returns a
+    # delegation that she has lost already.
+    tc qdisc add dev vec0 root netem delay 200ms limit 100000 || fail "delay"
+    connect
     tell back-again
     wait $holder || fail "the holder"
     expect "what ann sees" "$(cat locked)" "bob's"
+    tc qdisc del dev vec0 root || fail "no delay"
     for file in $(seq "$DELEGATED"); do await_content "delegated$file" "bob's $file"; done
 else
     await kept

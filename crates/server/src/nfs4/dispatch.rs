@@ -84,7 +84,10 @@ async fn body<F: FileSystem>(
         O::GetFh => Ok(handles::get(context, reply)?),
         O::SaveFh => Ok(handles::save(context)?),
         O::RestoreFh => Ok(handles::restore(context, arguments)?),
-        O::GetAttr => Ok(get_attr::run(context, decode(arguments)?, reply).await?),
+        O::GetAttr => {
+            let asked = decode(arguments)?;
+            Ok(get_attr::run(context, asked, arguments, reply).await?)
+        }
         O::Access => put(reply, &access::run(context, decode(arguments)?).await?),
         O::Lookup => Ok(lookup::run(context, decode(arguments)?).await?),
         O::LookupParent => Ok(lookup_parent::run(context).await?),

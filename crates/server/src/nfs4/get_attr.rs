@@ -1,9 +1,9 @@
 //! GETATTR (RFC 8881 §18.7).
 
 use proto::nfs4::attributes::{AttributeId, Bitmap};
-use proto::nfs4::{GetAttrArgs, Status};
+use proto::nfs4::{DelegReturnArgs, GetAttrArgs, Operation, Status};
 use vfs::{Attributes, FileSystem, Identity, SetAttributes, SetTime, Timestamp};
-use xdr::Encoder;
+use xdr::{Decoder, Encoder};
 
 use super::context::{Context, Fresh, Object};
 use super::{attributes, status};
@@ -18,10 +18,11 @@ pub(crate) const OF_DATA: Bitmap = Bitmap::of(&[
     AttributeId::TimeModify,
 ]);
 
-/// Appends the result's body.
+/// Appends the result's body; `rest` stands at the next operation.
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: GetAttrArgs,
+    rest: &Decoder,
     reply: &mut Encoder,
 ) -> Result<(), Status> {
     let object = context.object()?;
@@ -31,13 +32,38 @@ pub(crate) async fn run<F: FileSystem>(
     let wanted = arguments.wanted;
     match &context.fresh {
         Some(fresh) if is_newest(context, object, fresh, wanted) => {
-            attributes::encode(context, object, &fresh.attributes, wanted, reply).await
+            attributes::encode(context, object, &fresh.attributes, wanted, reply).await?;
         }
         _ => {
             let found = newest(context, object, wanted).await?;
-            attributes::encode(context, object, &found, wanted, reply).await
+            attributes::encode(context, object, &found, wanted, reply).await?;
         }
     }
+    // After the look: who holds a delegation here has held it then.
+    if gives_back_what_is_lost(context, object, rest) { Err(Status::AccessDenied) } else { Ok(()) }
+}
+
+/// True when the next operation returns a delegation that the client has lost. Linux takes the attributes that come along with its DELEGRETURN
+/// for what its own changes have left, whatever becomes of that: it would keep what it has cached of a file that others have changed since.
+/// Refused them (RFC 8881 §15.2 lists ACCESS), it returns the delegation without asking, learns of the loss, and looks at the file anew.
+fn gives_back_what_is_lost<F: FileSystem>(
+    context: &Context<'_, F>,
+    object: &Object<'_, F>,
+    rest: &Decoder,
+) -> bool {
+    if context.index + 1 >= context.operations {
+        return false;
+    }
+    let mut rest = rest.clone();
+    if rest.u32().ok().and_then(Operation::from_number) != Some(Operation::DelegReturn) {
+        return false;
+    }
+    let asked = rest.get::<DelegReturnArgs>().map_err(|_| Status::BadXdr);
+    let held = asked.and_then(|asked| {
+        let id = context.resolve_state(asked.state_id)?;
+        context.server.state().check_file(context.client()?, object.file(), &id)
+    });
+    held.is_err()
 }
 
 /// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).

@@ -3,7 +3,7 @@
 use futures_util::FutureExt;
 use proto::nfs4::*;
 
-use crate::peer::{Peer, TestServer, open};
+use crate::peer::{Peer, TestServer, open, size_only};
 
 fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
     let arguments = open(name, share::READ | share::WANT_ANY_DELEGATION, None);
@@ -149,6 +149,33 @@ fn the_stateid_of_a_delegation_reads_and_does_not_write() {
     let claim = OpenClaim::DelegateCurrentHandle(opened.state_id);
     let no_delegation = OpenArgs { claim, ..open("", share::READ, None) };
     assert_eq!(a.on(&file, Operation::Open, &no_delegation).status, Status::BadStateId, "an open is none");
+}
+
+#[test]
+fn who_gives_back_what_it_has_lost_is_told_no_attributes_of_what_others_have_made_of_the_file() {
+    let server = TestServer::new();
+    let (mut a, mut b, object) = two(&server);
+    let state_id = delegated(&mut a, "f").expect("delegated");
+    let give_back = |peer: &mut Peer, state_id| {
+        peer.compound(|c| {
+            c.push(Operation::PutFh, &PutFhArgs { object: object.clone() });
+            c.push(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
+            c.push(Operation::DelegReturn, &DelegReturnArgs { state_id });
+        })
+        .sequenced()
+    };
+    let mut refused = give_back(&mut b, state_id);
+    refused.ok(Operation::PutFh);
+    assert_eq!((refused.status, refused.count), (Status::AccessDenied, 3), "another's");
+    let mut given = give_back(&mut a, state_id);
+    given.ok(Operation::PutFh);
+    assert_eq!(attributes::AttributeValues::decode(given.ok(Operation::GetAttr)).unwrap().size, Some(0));
+    given.ok(Operation::DelegReturn);
+    let mut lost = give_back(&mut a, state_id);
+    lost.ok(Operation::PutFh);
+    assert_eq!((lost.status, lost.count), (Status::AccessDenied, 3), "not held any more");
+    let alone = a.on(&object, Operation::DelegReturn, &DelegReturnArgs { state_id });
+    assert_eq!(alone.status, Status::BadStateId, "and so it learns of the loss");
 }
 
 #[test]

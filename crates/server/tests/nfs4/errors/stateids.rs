@@ -8,7 +8,7 @@ use state::Limits;
 use super::arguments::{lock, put, root, set, test_lock, unlock, write};
 use super::lab::{Lab, Options};
 use super::ledger::{Ledger, Step, step};
-use crate::peer::{Peer, open};
+use crate::peer::{Peer, open, size_only};
 
 /// A stateid that nobody was given.
 const FOREIGN: StateId = StateId { sequence: 1, other: [5; 12] };
@@ -76,6 +76,10 @@ fn wrong_stateids(ledger: &Ledger) {
     let mut lab = Lab::new(ledger);
     let scene = lab.scene.clone();
     for id in [FOREIGN, StateId::CURRENT, StateId::INVALID] {
+        let looks = step(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
+        let gives_back = step(Operation::DelegReturn, &DelegReturnArgs { state_id: id });
+        let results = lab.run(&[put(&scene.file), looks, gives_back]);
+        assert_eq!((results.count, results.status), (3, Status::AccessDenied), "GETATTR is refused");
         for steps in under(&scene.file, id) {
             lab.expect(&steps, Status::BadStateId);
         }

@@ -45,7 +45,7 @@ impl RecordReader {
 
     /// The buffer to read into, with room. Memory is reserved in proportion to what has arrived.
     pub fn buffer(&mut self) -> &mut BytesMut {
-        let wanted = self.missing().unwrap_or(0).max(READ_BYTES);
+        let wanted = self.missing().max(READ_BYTES);
         let trusted = TRUSTED_BYTES.max(self.buffer.len().saturating_mul(16));
         let free = self.buffer.capacity() - self.buffer.len();
         if free < wanted.min(READ_BYTES) || (wanted > free && wanted <= trusted) {
@@ -96,9 +96,9 @@ impl RecordReader {
         Some(((mark & !LAST) as usize, mark & LAST != 0))
     }
 
-    fn missing(&self) -> Option<usize> {
-        let (length, _) = self.fragment()?;
-        Some((4 + length).saturating_sub(self.buffer.len()))
+    /// Bytes that the fragment which has begun lacks.
+    pub(crate) fn missing(&self) -> usize {
+        self.fragment().map_or(0, |(length, _)| (4 + length).saturating_sub(self.buffer.len()))
     }
 }
 

@@ -183,6 +183,69 @@ async fn half_a_record_is_not_waited_for_without_end() {
     fixture.stop().await;
 }
 
+/// An ECHO of `value` with so many bytes behind it that nobody reads.
+fn large_call(value: u32, bytes: usize) -> Vec<u8> {
+    let mut call = rpc::mark(44 + bytes).to_vec();
+    call.extend(words(&[77, 0, 2, PROGRAM, 1, ECHO, 0, 0, 0, 0, value]));
+    call.resize(call.len() + bytes, 0);
+    call
+}
+
+#[tokio::test]
+async fn a_large_record_is_answered_whatever_the_pieces_that_it_comes_in() {
+    let fixture = start(ServerOptions::default()).await;
+    let mut stream = TcpStream::connect(fixture.address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let length = large_call(0, 1 << 20).len();
+    let pieces: [&[usize]; 5] = [
+        &[1, 4, length - 1],
+        &[1000, 600_000, length - 200_000, length - 100],
+        &[300_000],
+        &[length - 1],
+        &[5, 500_000, 524_288 + 500_000],
+    ];
+    for (value, cuts) in (1..).zip(pieces) {
+        let call = large_call(value, 1 << 20);
+        let mut from = 0;
+        for &until in cuts {
+            stream.write_all(&call[from..until]).await.unwrap();
+            // The server has read this when it gets the next.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            from = until;
+        }
+        // A small one comes along with the end, and another behind.
+        let small = |value| large_call(value, 0);
+        stream.write_all(&[&call[from..], &small(100 + value)].concat()).await.unwrap();
+        let mut answers = vec![0; 2 * 32];
+        stream.read_exact(&mut answers).await.unwrap();
+        let answer = |value| record(&[77, 1, 0, 0, 0, 0, value]);
+        assert_eq!(answers, [answer(value), answer(100 + value)].concat());
+        stream.write_all(&small(200 + value)).await.unwrap();
+        stream.read_exact(&mut answers[..32]).await.unwrap();
+        assert_eq!(answers[..32], answer(200 + value));
+    }
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn who_leaves_in_the_middle_of_a_large_record_is_noticed() {
+    let fixture = start(ServerOptions::default()).await;
+    let mut stream = TcpStream::connect(fixture.address).await.unwrap();
+    stream.write_all(&large_call(1, 1 << 20)[..300_000]).await.unwrap();
+    drop(stream);
+    while fixture.service.gone.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    fixture.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_large_record_is_not_waited_for_without_end() {
+    let fixture = start(ServerOptions::default()).await;
+    assert_eq!(raw(fixture.address, &large_call(1, 1 << 20)[..300_000], 4).await, Vec::<u8>::new());
+    fixture.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_interleaved_calls_get_their_own_answers() {
     let fixture = start(ServerOptions::default()).await;

@@ -15,7 +15,7 @@ const ALONE: Duration = Duration::from_secs(1);
 /// Names that are asked for in turns, spread over the directory.
 const NAMES: usize = 1000;
 
-/// Of all LOOKUPs of a time.
+/// Of all requests of a time.
 pub struct Waits {
     pub median_us: f64,
     pub percentile_99_us: f64,
@@ -29,6 +29,14 @@ pub fn time(version: usize, place: &Place, options: &Options, work: Option<&(dyn
     let names: Vec<_> = (0..options.entries).step_by(step).map(name).collect();
     // Each once before: here it is not the first look that is of interest.
     names.iter().for_each(|name| client.look_up(name.as_bytes()));
+    let mut next = names.iter().cycle();
+    let waits = time_each(work, || client.look_up(next.next().expect("a name").as_bytes()));
+    client.finish();
+    waits
+}
+
+/// Asks, one time after the other, while `work` runs.
+pub fn time_each(work: Option<&(dyn Fn() + Sync)>, mut ask: impl FnMut()) -> Waits {
     let (is_over, start) = (AtomicBool::new(false), Instant::now());
     let mut waits_us = Vec::new();
     thread::scope(|scope| {
@@ -42,13 +50,12 @@ pub fn time(version: usize, place: &Place, options: &Options, work: Option<&(dyn
             Some(_) => !is_over.load(Ordering::Relaxed),
             None => start.elapsed() < ALONE,
         };
-        for name in names.iter().cycle().take_while(|_| goes_on()) {
+        while goes_on() {
             let begun = Instant::now();
-            client.look_up(name.as_bytes());
+            ask();
             waits_us.push(begun.elapsed().as_secs_f64() * 1e6);
         }
     });
-    client.finish();
-    let of = |percent| percentile(&waits_us, percent).expect("some LOOKUPs");
+    let of = |percent| percentile(&waits_us, percent).expect("some requests");
     Waits { median_us: of(50.0), percentile_99_us: of(99.0), count: waits_us.len() }
 }

@@ -7,11 +7,12 @@
 //! kernel's caches are warm always. NFS-Ganesha, where it is installed, serves a second directory with links to the same files.
 //!
 //! A LOOKUP of one name after the other, by a connection of its own, is timed alone, beside a listing on this machine, and beside
-//! one through the server. Ratios are of the same round, with 95 % intervals. The generator is raw sockets.
+//! one through the server, and so is an echo of a thread of the bench, which tells what of that is the machine's. Ratios are of the same round, with 95 % intervals. The generator is raw sockets.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
 mod connection;
+mod echo;
 mod entries;
 #[allow(dead_code, reason = "a part is for the tests")]
 #[path = "../../tests/support/foreign/mod.rs"]
@@ -80,6 +81,8 @@ pub struct Lookups {
     pub alone: Vec<Waits>,
     pub beside_local: Vec<Waits>,
     pub beside_listing: Vec<Waits>,
+    pub echo_alone: Vec<Waits>,
+    pub echo_beside_listing: Vec<Waits>,
 }
 
 /// What a server has before, and after two listings.
@@ -136,5 +139,8 @@ fn measure_version(version: usize, options: &Options, folder: &Folder, measured:
     let time = |work: Option<&(dyn Fn() + Sync)>| lookups::time(version, &place, options, work);
     lookups.alone.push(time(None));
     lookups.beside_local.push(time(Some(&|| _ = local::list(folder.path(), options.entries))));
-    lookups.beside_listing.push(time(Some(&|| _ = listing::list(version, &place, options))));
+    let list: &(dyn Fn() + Sync) = &|| _ = listing::list(version, &place, options);
+    lookups.beside_listing.push(time(Some(list)));
+    lookups.echo_alone.push(echo::time(folder.path(), None));
+    lookups.echo_beside_listing.push(echo::time(folder.path(), Some(list)));
 }

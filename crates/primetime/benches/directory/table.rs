@@ -42,14 +42,18 @@ fn print_listings(options: &Options, measured: &Measured) {
 }
 
 fn print_lookups(measured: &Measured) {
-    println!("\n| LOOKUP | version | median | 99th percentile | 99th ÷ alone | LOOKUPs of a round |");
+    println!("\n| LOOKUP | version | median | 99th percentile | 99th ÷ alone | in a round |");
     println!("|---|---|---|---|---|---|");
     for (lookups, version) in measured.lookups.iter().zip(VERSIONS) {
-        let Lookups { alone, beside_local, beside_listing } = lookups;
+        let Lookups { alone, beside_local, beside_listing, echo_alone, echo_beside_listing } = lookups;
         let slowest = |runs: &[Waits]| runs.iter().map(|run| run.percentile_99_us).collect::<Vec<_>>();
-        for (title, runs) in
-            [("alone", alone), ("beside a local listing", beside_local), ("beside a listing", beside_listing)]
-        {
+        for (title, alone, runs) in [
+            ("alone", alone, alone),
+            ("beside a local listing", alone, beside_local),
+            ("beside a listing", alone, beside_listing),
+            ("echo with stat(2), alone", echo_alone, echo_alone),
+            ("echo beside a listing", echo_alone, echo_beside_listing),
+        ] {
             println!(
                 "| {title} | {version} | {:.0} µs | {:.0} µs | {} | {} |",
                 mean(runs.iter().map(|run| run.median_us)),

@@ -89,8 +89,10 @@ impl<R: Requests> Pipeline<R> {
         stream.write_all(&out).expect("first requests");
         let mut input = vec![0u8; INPUT_BYTES];
         let (mut filled, mut skip, mut under_way) = (0, 0, in_flight);
+        let mut low_water = LowWater::default();
         // What is under way at the end is waited for: sessions are to end in order.
         while under_way > 0 || filled > 0 || skip > 0 {
+            low_water.set(&stream, skip);
             let count = match stream.read(&mut input[filled..]) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -129,10 +131,31 @@ impl<R: Requests> Pipeline<R> {
                 stream.write_all(&out).expect("requests");
             }
         }
+        low_water.set(&stream, 0);
         self.requests.finish(stream);
     }
 }
 
+/// How much a read waits for: of the data of a large reply as much as is worth it. Who reads each piece as it comes contends with the
+/// sender for the socket, and would itself be what is measured.
+#[derive(Default)]
+struct LowWater {
+    set: Option<usize>,
+}
+
+impl LowWater {
+    fn set(&mut self, stream: &TcpStream, missing: usize) {
+        let wanted = missing.clamp(1, LOW_WATER_BYTES);
+        let wanted = if wanted < LOW_WATER_BYTES / 4 { 1 } else { wanted };
+        if self.set.unwrap_or(1) != wanted {
+            rpc::net::set_receive_low_water(stream, wanted).expect("low water");
+            self.set = Some(wanted);
+        }
+    }
+}
+
+/// The most that a read waits for, in bytes.
+pub const LOW_WATER_BYTES: usize = 512 << 10;
 /// As much as the plain stream reads at a time.
 const INPUT_BYTES: usize = 1 << 20;
 /// Bytes of a record, its mark included, that tell which request it answers and how that ended.

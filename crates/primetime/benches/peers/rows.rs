@@ -51,7 +51,8 @@ const fn unstable(bytes: u32) -> Ask {
 const MANY: (usize, usize) = (5, 16);
 const ONE: (usize, usize) = (1, 1);
 const STREAM: (usize, usize) = (1, 8);
-const STREAMS: &[Limit] = &[Limit::MemoryStream, Limit::FileStream];
+const STREAMS_OUT: &[Limit] = &[Limit::MemoryStream, Limit::MemoryStreamInPieces, Limit::FileStream];
+const STREAMS_IN: &[Limit] = &[Limit::MemoryStream, Limit::MemoryStreamInPieces, Limit::StreamToFile];
 
 const SYNCED_WRITES: &[Limit] = &[Limit::LocalWriteSync, Limit::ReceivedWriteSync];
 
@@ -61,8 +62,8 @@ pub const ROWS: &[Row] = &[
     row("lookup", Ask::Lookup, MANY, &[Limit::Echo]),
     row("read4k", Ask::Read { bytes: KIB_4 }, MANY, &[Limit::Echo]),
     row("read4k-one", Ask::Read { bytes: KIB_4 }, ONE, &[Limit::Echo]),
-    row("read1m", Ask::Read { bytes: MIB }, STREAM, STREAMS),
-    row("write1m", unstable(MIB), STREAM, &[Limit::MemoryStream, Limit::StreamToFile]),
+    row("read1m", Ask::Read { bytes: MIB }, STREAM, STREAMS_OUT),
+    row("write1m", unstable(MIB), STREAM, STREAMS_IN),
     row("write4k", unstable(KIB_4), MANY, &[Limit::Echo]),
     row("write64k-stable", Ask::Write { bytes: KIB_64, stable: true }, ONE, SYNCED_WRITES),
     Row { durability: Durability::None, ..row("create", Ask::Create, MANY, &[Limit::LocalCreate]) },

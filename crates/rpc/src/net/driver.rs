@@ -17,6 +17,7 @@ use xdr::{Decoder, Encoder};
 
 use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
+use super::sys;
 use crate::message::{self, Message};
 use crate::record::{self, RecordError, RecordLimits, RecordReader};
 use crate::service::{Call, Connection, Disposition, Service};
@@ -62,6 +63,10 @@ const TURN_COST_MAX: usize = 64;
 const LONE_CALLS_MIN: usize = 16;
 /// Bytes of a call or a reply that cost as much as a small call does.
 const BYTES_PER_COST: usize = 16 << 10;
+/// A record that misses less is waited for as it comes, in bytes.
+const LOW_WATER_BYTES_MIN: usize = 128 << 10;
+/// No more is waited for at once, in bytes: the rest is read while its sender goes on.
+const LOW_WATER_BYTES_MAX: usize = 512 << 10;
 /// Reply buffers above this size are not kept for the next request, in bytes.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
@@ -106,6 +111,7 @@ async fn run<S: Service>(
         turn_cost: 0,
         corked: false,
         lone_calls: 0,
+        low_water: 1,
         stopping: false,
         make,
     };
@@ -215,6 +221,8 @@ struct Driver<'a, S, H, M> {
     corked: bool,
     /// Calls in a row that were the only one under way.
     lone_calls: usize,
+    /// Bytes that the socket waits for before it says that there are any.
+    low_water: usize,
     stopping: bool,
     make: M,
 }
@@ -291,11 +299,24 @@ where
         match self.link.stream.try_read_buf(self.reader.buffer()) {
             Ok(0) => return Err(Ended::ByPeer),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.set_low_water();
+                return Ok(true);
+            }
             Err(error) => return Err(error.into()),
         }
         self.handle_records(context)?;
         Ok(true)
+    }
+
+    /// Has the system wake this task for as much of a large record as is worth it: who is woken for each segment contends with its sender
+    /// for the socket. An end of the connection wakes it at once.
+    fn set_low_water(&mut self) {
+        let missing = self.reader.missing();
+        let wanted = if missing < LOW_WATER_BYTES_MIN { 1 } else { missing.min(LOW_WATER_BYTES_MAX) };
+        if wanted != self.low_water && sys::set_receive_low_water(&self.link.stream, wanted).is_ok() {
+            self.low_water = wanted;
+        }
     }
 
     /// Handles the records that are there, until the turn is over.

@@ -12,8 +12,10 @@ mod one_call;
 mod outgoing;
 mod recent_replies;
 mod server;
+mod sys;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};
 pub use one_call::{Destination, OneCall, call_once};
 pub use server::{ServerOptions, serve};
+pub use sys::set_receive_low_water;

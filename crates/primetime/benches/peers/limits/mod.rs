@@ -15,8 +15,10 @@ use crate::rows::Row;
 
 #[derive(Clone, Copy)]
 pub enum Limit {
-    /// One TCP stream over loopback from memory.
+    /// One TCP stream over loopback from memory, read as it comes.
     MemoryStream,
+    /// The same, read in pieces as large as the generator of load reads them.
+    MemoryStreamInPieces,
     /// One TCP stream of a cached file that is read before it is sent: what a server that copies can do at most.
     FileStream,
     /// One TCP stream that is written to a cached file as it comes: what a server that copies can do at most.
@@ -37,6 +39,7 @@ impl Limit {
     pub fn name(self) -> &'static str {
         match self {
             Self::MemoryStream => "one TCP stream",
+            Self::MemoryStreamInPieces => "one read in large pieces",
             Self::FileStream => "one of a cached file",
             Self::StreamToFile => "one into a cached file",
             Self::Echo => "echo with stat(2)",
@@ -53,6 +56,7 @@ impl Limit {
         let place = tempfile::tempdir_in(folder).expect("temporary directory").keep();
         match self {
             Self::MemoryStream => stream::of_memory(duration),
+            Self::MemoryStreamInPieces => stream::of_memory_in_pieces(duration),
             Self::FileStream => stream::of_file(&place, duration),
             Self::StreamToFile => stream::to_file(&place, duration),
             Self::Echo => {

@@ -8,16 +8,22 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::load::LOW_WATER_BYTES;
 use crate::target::FILE_BYTES;
 
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// One block of memory, sent again and again.
+/// One block of memory, sent again and again, and read as it comes.
 pub fn of_memory(duration: Duration) -> f64 {
-    megabytes_per_second(duration, |_| {}, |_| {})
+    megabytes_per_second(duration, 1, |_| {}, |_| {})
 }
 
-/// One block after the other of a file as large as that of the servers is read before it is sent.
+/// The same, read in large pieces.
+pub fn of_memory_in_pieces(duration: Duration) -> f64 {
+    megabytes_per_second(duration, LOW_WATER_BYTES, |_| {}, |_| {})
+}
+
+/// One block after the other of a file as large as that of the servers is read before it is sent, and received in large pieces.
 pub fn of_file(directory: &Path, duration: Duration) -> f64 {
     let path = directory.join("file");
     fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
@@ -27,10 +33,10 @@ pub fn of_file(directory: &Path, duration: Duration) -> f64 {
         file.read_exact_at(block, offset).expect("block");
         offset = (offset + BLOCK_BYTES as u64) % u64::from(FILE_BYTES);
     };
-    megabytes_per_second(duration, fill, |_| {})
+    megabytes_per_second(duration, LOW_WATER_BYTES, fill, |_| {})
 }
 
-/// What has come is written to a file as large as that of the servers, over what it holds.
+/// What has come in large pieces is written to a file as large as that of the servers, over what it holds.
 pub fn to_file(directory: &Path, duration: Duration) -> f64 {
     let path = directory.join("file");
     fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");
@@ -40,11 +46,12 @@ pub fn to_file(directory: &Path, duration: Duration) -> f64 {
         file.write_all_at(bytes, offset).expect("bytes");
         offset = (offset + bytes.len() as u64) % u64::from(FILE_BYTES);
     };
-    megabytes_per_second(duration, |_| {}, take)
+    megabytes_per_second(duration, LOW_WATER_BYTES, |_| {}, take)
 }
 
 fn megabytes_per_second(
     duration: Duration,
+    low_water_bytes: usize,
     mut fill: impl FnMut(&mut [u8]) + Send + 'static,
     mut take: impl FnMut(&[u8]),
 ) -> f64 {
@@ -58,6 +65,7 @@ fn megabytes_per_second(
         }
     });
     let mut stream = TcpStream::connect(address).expect("connect");
+    rpc::net::set_receive_low_water(&stream, low_water_bytes).expect("low water");
     let mut buffer = vec![0u8; BLOCK_BYTES];
     let mut bytes = 0usize;
     let start = Instant::now();

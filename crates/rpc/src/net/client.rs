@@ -17,6 +17,7 @@ use xdr::{Decoder, Encoder};
 
 use super::driver::{DriverLimits, drive};
 use super::link::{Link, RawReply, frame_call};
+use super::own_host;
 use crate::message::{self, CallHeader};
 use crate::service::{CallError, Connection, NoService, Service};
 use crate::{Credential, RecordLimits};
@@ -260,7 +261,7 @@ impl Inner {
 
     async fn reach(&self) -> io::Result<TcpStream> {
         let address = *self.address.lock();
-        tokio::time::timeout(self.options.connect_timeout, TcpStream::connect(address))
+        tokio::time::timeout(self.options.connect_timeout, own_host::connect(address))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }

@@ -10,6 +10,7 @@ mod driver;
 mod link;
 mod one_call;
 mod outgoing;
+mod own_host;
 mod recent_replies;
 mod server;
 mod sys;

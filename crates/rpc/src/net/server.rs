@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::driver::{DriverLimits, Ended, drive};
 use super::link::Link;
+use super::own_host;
 use crate::{RecordLimits, Service};
 
 /// Bounds of a server.
@@ -60,6 +61,7 @@ pub async fn serve<S: Service>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(options.connections_max));
+    let usual = own_host::unpace_listener(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);
@@ -83,6 +85,9 @@ pub async fn serve<S: Service>(
             service.refused();
             continue;
         };
+        if let Some(usual) = &usual {
+            usual.restore(&stream);
+        }
         let Ok(link) = Link::new(stream) else { continue };
         let mut stopped = stopped.clone();
         let stop = async move {

@@ -17,7 +17,7 @@ use crate::rows::Row;
 pub enum Limit {
     /// One TCP stream over loopback from memory, read as it comes.
     MemoryStream,
-    /// The same, read in pieces as large as the generator of load reads them.
+    /// The same, not paced, and read in pieces as large as the generator of load reads them.
     MemoryStreamInPieces,
     /// One TCP stream of a cached file that is read before it is sent: what a server that copies can do at most.
     FileStream,
@@ -39,7 +39,7 @@ impl Limit {
     pub fn name(self) -> &'static str {
         match self {
             Self::MemoryStream => "one TCP stream",
-            Self::MemoryStreamInPieces => "one read in large pieces",
+            Self::MemoryStreamInPieces => "one unpaced in large pieces",
             Self::FileStream => "one of a cached file",
             Self::StreamToFile => "one into a cached file",
             Self::Echo => "echo with stat(2)",

@@ -8,19 +8,31 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::set_tcp_congestion;
+
 use crate::load::LOW_WATER_BYTES;
+use crate::requests::UNPACED;
 use crate::target::FILE_BYTES;
 
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// One block of memory, sent again and again, and read as it comes.
-pub fn of_memory(duration: Duration) -> f64 {
-    megabytes_per_second(duration, 1, |_| {}, |_| {})
+/// How a stream is sent and received.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// As the system has it, which may pace, and read as it comes.
+    AsItComes,
+    /// Not paced, and read in large pieces, as the generator of load does.
+    InPieces,
 }
 
-/// The same, read in large pieces.
+/// One block of memory, sent again and again, and read as it comes.
+pub fn of_memory(duration: Duration) -> f64 {
+    megabytes_per_second(duration, How::AsItComes, |_| {}, |_| {})
+}
+
+/// The same, not paced and read in large pieces.
 pub fn of_memory_in_pieces(duration: Duration) -> f64 {
-    megabytes_per_second(duration, LOW_WATER_BYTES, |_| {}, |_| {})
+    megabytes_per_second(duration, How::InPieces, |_| {}, |_| {})
 }
 
 /// One block after the other of a file as large as that of the servers is read before it is sent, and received in large pieces.
@@ -33,7 +45,7 @@ pub fn of_file(directory: &Path, duration: Duration) -> f64 {
         file.read_exact_at(block, offset).expect("block");
         offset = (offset + BLOCK_BYTES as u64) % u64::from(FILE_BYTES);
     };
-    megabytes_per_second(duration, LOW_WATER_BYTES, fill, |_| {})
+    megabytes_per_second(duration, How::InPieces, fill, |_| {})
 }
 
 /// What has come in large pieces is written to a file as large as that of the servers, over what it holds.
@@ -46,16 +58,19 @@ pub fn to_file(directory: &Path, duration: Duration) -> f64 {
         file.write_all_at(bytes, offset).expect("bytes");
         offset = (offset + bytes.len() as u64) % u64::from(FILE_BYTES);
     };
-    megabytes_per_second(duration, LOW_WATER_BYTES, |_| {}, take)
+    megabytes_per_second(duration, How::InPieces, |_| {}, take)
 }
 
 fn megabytes_per_second(
     duration: Duration,
-    low_water_bytes: usize,
+    how: How,
     mut fill: impl FnMut(&mut [u8]) + Send + 'static,
     mut take: impl FnMut(&[u8]),
 ) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+    if how == How::InPieces {
+        set_tcp_congestion(&listener, UNPACED).expect("congestion control");
+    }
     let address = listener.local_addr().expect("address");
     let sender = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accept");
@@ -65,7 +80,9 @@ fn megabytes_per_second(
         }
     });
     let mut stream = TcpStream::connect(address).expect("connect");
-    rpc::net::set_receive_low_water(&stream, low_water_bytes).expect("low water");
+    if how == How::InPieces {
+        rpc::net::set_receive_low_water(&stream, LOW_WATER_BYTES).expect("low water");
+    }
     let mut buffer = vec![0u8; BLOCK_BYTES];
     let mut bytes = 0usize;
     let start = Instant::now();

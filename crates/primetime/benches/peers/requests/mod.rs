@@ -14,7 +14,7 @@ pub use crowd::Crowd;
 pub use nfs3::V3;
 pub use nfs4::V4;
 pub use timed::{Timed, Times};
-pub use wire::{connect, word};
+pub use wire::{UNPACED, connect, word};
 
 use crate::target::Target;
 

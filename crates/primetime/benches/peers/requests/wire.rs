@@ -4,8 +4,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use rustix::net::sockopt::set_tcp_congestion;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use xdr::{Decoder, Encoder};
 
+/// Every Linux has it, and lets everybody use it.
+pub const UNPACED: &str = "reno";
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 pub const NFS: u32 = 100_003;
 pub const MOUNT: u32 = 100_005;
@@ -27,8 +31,13 @@ pub fn call(program: u32, version: u32, procedure: u32, arguments: impl FnOnce(&
     e.into_inner()
 }
 
+/// Not paced, whatever the system's congestion control does: servers are measured, and not timers.
 pub fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).expect("connect");
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).expect("socket");
+    set_tcp_congestion(&socket, UNPACED).expect("congestion control");
+    rustix::net::connect(&socket, &address).expect("connect");
+    let stream = TcpStream::from(socket);
     stream.set_nodelay(true).expect("nodelay");
     // A server that has stopped to answer is told of, and not waited for.
     stream.set_read_timeout(Some(ANSWER_LIMIT)).expect("limit");

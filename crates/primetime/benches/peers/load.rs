@@ -89,7 +89,7 @@ impl<R: Requests> Pipeline<R> {
         stream.write_all(&out).expect("first requests");
         let mut input = vec![0u8; INPUT_BYTES];
         let (mut filled, mut skip, mut under_way) = (0, 0, in_flight);
-        let mut low_water = LowWater::default();
+        let mut low_water = LowWater(1);
         // What is under way at the end is waited for: sessions are to end in order.
         while under_way > 0 || filled > 0 || skip > 0 {
             low_water.set(&stream, skip);
@@ -138,18 +138,14 @@ impl<R: Requests> Pipeline<R> {
 
 /// How much a read waits for: of the data of a large reply as much as is worth it. Who reads each piece as it comes contends with the
 /// sender for the socket, and would itself be what is measured.
-#[derive(Default)]
-struct LowWater {
-    set: Option<usize>,
-}
+struct LowWater(usize);
 
 impl LowWater {
     fn set(&mut self, stream: &TcpStream, missing: usize) {
-        let wanted = missing.clamp(1, LOW_WATER_BYTES);
-        let wanted = if wanted < LOW_WATER_BYTES / 4 { 1 } else { wanted };
-        if self.set.unwrap_or(1) != wanted {
+        let wanted = if missing < LOW_WATER_BYTES / 4 { 1 } else { missing.min(LOW_WATER_BYTES) };
+        if self.0 != wanted {
             rpc::net::set_receive_low_water(stream, wanted).expect("low water");
-            self.set = Some(wanted);
+            self.0 = wanted;
         }
     }
 }

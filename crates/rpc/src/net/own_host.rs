@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 
 /// What paces by itself begins with this.
 const PACING: &str = "bbr";
@@ -19,7 +19,9 @@ pub(super) struct Usual(String);
 /// Connections get it from their listener: one that has begun to pace would go on.
 pub(super) fn unpace(socket: impl AsFd) -> Option<Usual> {
     let usual = tcp_congestion(&socket).ok().filter(|usual| usual.starts_with(PACING))?;
-    UNPACED.iter().any(|name| set_tcp_congestion(&socket, name).is_ok()).then_some(Usual(usual))
+    let is_unpaced = UNPACED.iter().any(|name| set_tcp_congestion(&socket, name).is_ok());
+    tracing::debug!(usual, is_unpaced, "connections that stay on the machine need not be paced");
+    is_unpaced.then_some(Usual(usual))
 }
 
 /// Connects; a connection that stays on the machine is not paced.
@@ -49,33 +51,30 @@ fn stays_here((peer, local): (IpAddr, IpAddr)) -> bool {
     peer.to_canonical().is_loopback() || peer == local
 }
 
-/// As [`unpace`], and says what was done.
-pub(super) fn unpace_listener(listener: &TcpListener) -> Option<Usual> {
-    let usual = unpace(listener);
-    if let Some(Usual(name)) = &usual {
-        tracing::debug!(usual = name, "connections of this machine are not paced");
-    }
-    usual
-}
-
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
 
     #[tokio::test]
-    async fn what_stays_on_the_machine_is_not_paced_and_what_leaves_it_is_as_usual() {
+    async fn what_stays_on_the_machine_is_not_paced() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         if set_tcp_congestion(&listener, PACING).is_err() {
             // A system that has nothing that paces.
-            assert!(unpace_listener(&listener).is_none());
+            assert!(unpace(&listener).is_none());
             return;
         }
-        let usual = unpace_listener(&listener).expect("it paces");
+        let usual = unpace(&listener).expect("it paces");
         let _client = connect(listener.local_addr().unwrap()).await.unwrap();
         let (accepted, _) = listener.accept().await.unwrap();
         usual.restore(&accepted);
         assert!(UNPACED.contains(&tcp_congestion(&accepted).unwrap().as_str()));
-        assert!(unpace_listener(&listener).is_none(), "nothing is left to be done");
+        assert!(unpace(&listener).is_none(), "nothing is left to be done");
+    }
+
+    #[test]
+    fn what_has_one_end_elsewhere_leaves_the_machine() {
         for (peer, local, here) in [
             ("127.0.0.1", "127.0.0.1", true),
             ("::ffff:127.0.0.2", "::ffff:127.0.0.1", true),

@@ -61,7 +61,7 @@ pub async fn serve<S: Service>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(options.connections_max));
-    let usual = own_host::unpace_listener(&listener);
+    let usual = own_host::unpace(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);

@@ -58,12 +58,13 @@ fn gives_back_what_is_lost<F: FileSystem>(
     if rest.u32().ok().and_then(Operation::from_number) != Some(Operation::DelegReturn) {
         return false;
     }
-    let asked = rest.get::<DelegReturnArgs>().map_err(|_| Status::BadXdr);
-    let held = asked.and_then(|asked| {
+    // What cannot be decoded it says itself.
+    let Ok(asked) = rest.get::<DelegReturnArgs>() else { return false };
+    let check = || {
         let id = context.resolve_state(asked.state_id)?;
         context.server.state().check_file(context.client()?, object.file(), &id)
-    });
-    held.is_err()
+    };
+    check().is_err()
 }
 
 /// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
+use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, drive};
 use super::link::{Link, RawReply, frame_call};
 use super::own_host;
@@ -143,7 +144,8 @@ impl Client {
             partial_record_timeout: options.call_timeout,
         };
         let start = Box::new(move |link: Arc<Link>| {
-            let driver = drive(link, Arc::clone(&service), limits, std::future::pending());
+            let busy_polls = Arc::new(BusyPolls::never());
+            let driver = drive(link, Arc::clone(&service), limits, busy_polls, std::future::pending());
             tokio::spawn(async move {
                 let ended = driver.await;
                 tracing::debug!(%ended, "connection to the server ended");

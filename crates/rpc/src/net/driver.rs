@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{self, Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
+use super::busy_poll::{BusyPolls, Habit};
 use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
 use super::sys;
@@ -61,6 +62,9 @@ const TURN_COST_MAX: usize = 64;
 /// So many calls that were alone on their connection make it likely that the next is as well: a client that has several under way has that
 /// seldom. One that begins to waits for the disk once, together with the calls behind it.
 const LONE_CALLS_MIN: usize = 16;
+/// A thread that looks for the next call of a caller with one at a time goes back to the runtime after so long, if only to be told whether it is to
+/// stop.
+const BUSY_POLL_TURN: Duration = Duration::from_millis(10);
 /// Bytes of a call or a reply that cost as much as a small call does.
 const BYTES_PER_COST: usize = 16 << 10;
 /// A record that misses less is waited for as it comes, in bytes.
@@ -78,18 +82,20 @@ pub(super) fn drive<S: Service>(
     link: Arc<Link>,
     service: Arc<S>,
     limits: DriverLimits,
+    busy_polls: Arc<BusyPolls>,
     stop: impl Future<Output = ()> + Send,
 ) -> impl Future<Output = Ended> + Send {
     // Before the first poll, which may never come.
     service.connected();
     let end = End { link: Arc::clone(&link), service: Arc::clone(&service) };
-    run(link, service, limits, stop, end)
+    run(link, service, limits, busy_polls, stop, end)
 }
 
 async fn run<S: Service>(
     link: Arc<Link>,
     service: Arc<S>,
     limits: DriverLimits,
+    busy_polls: Arc<BusyPolls>,
     stop: impl Future<Output = ()> + Send,
     end: End<S>,
 ) -> Ended {
@@ -111,6 +117,8 @@ async fn run<S: Service>(
         turn_cost: 0,
         corked: false,
         lone_calls: 0,
+        habit: Habit::new(),
+        busy_polls: &busy_polls,
         low_water: 1,
         stopping: false,
         make,
@@ -221,6 +229,8 @@ struct Driver<'a, S, H, M> {
     corked: bool,
     /// Calls in a row that were the only one under way.
     lone_calls: usize,
+    habit: Habit,
+    busy_polls: &'a BusyPolls,
     /// Bytes that the socket waits for before it says that there are any.
     low_water: usize,
     stopping: bool,
@@ -265,7 +275,11 @@ where
                 return Ok(Poll::Ready(Ended::ByUs));
             }
             if !progressed {
-                return Ok(Poll::Pending);
+                if !self.is_idle() || self.lone_calls == 0 {
+                    return Ok(Poll::Pending);
+                }
+                self.habit.note_rest(time::Instant::now());
+                return self.rest(context);
             }
             if self.is_turn_over() {
                 break;
@@ -273,6 +287,67 @@ where
         }
         context.waker().wake_by_ref();
         Ok(Poll::Pending)
+    }
+
+    /// All is answered, and the socket has nothing more: looks for the next call if it is likely to come soon.
+    fn rest(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
+        if !self.habit.is_quick() {
+            return Ok(Poll::Pending);
+        }
+        let busy_polls = self.busy_polls;
+        let Some(_place) = busy_polls.enter() else { return Ok(Poll::Pending) };
+        tokio::task::block_in_place(|| {
+            // What comes wakes nobody meanwhile.
+            self.want(LOW_WATER_BYTES_MAX)?;
+            self.poll_busily(context)?;
+            self.want(1)?;
+            Ok(Poll::Pending)
+        })
+    }
+
+    /// Serves a caller who has one call at a time, as long as the next one comes soon.
+    fn poll_busily(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        let began = time::Instant::now();
+        self.habit.begin_try();
+        while self.look()? {
+            self.turn_cost = 0;
+            self.handle_records(context)?;
+            self.flush(context)?;
+            let now = time::Instant::now();
+            self.habit.note_rest(now);
+            if !self.is_idle() || !self.habit.is_quick() || self.reader.missing() >= LOW_WATER_BYTES_MIN {
+                context.waker().wake_by_ref();
+                break;
+            }
+            if now - began > BUSY_POLL_TURN {
+                context.waker().wake_by_ref();
+                return Ok(());
+            }
+        }
+        self.habit.end_try();
+        Ok(())
+    }
+
+    /// True when something has come, which was read.
+    fn look(&mut self) -> Result<bool, Ended> {
+        let found = self.busy_polls.look(|| {
+            if self.link.outgoing.is_closed() || self.link.outgoing.bytes() > 0 {
+                // Somebody else's doing, for which this task is woken.
+                return Ok(Some(false));
+            }
+            match sys::receive_now(&self.link.stream, self.reader.buffer()) {
+                Ok(0) => Err(Ended::ByPeer),
+                Ok(_) => Ok(Some(true)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        })?;
+        Ok(found == Some(true))
+    }
+
+    /// True when nothing is under way.
+    fn is_idle(&self) -> bool {
+        self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0 && !self.stopping
     }
 
     fn finish_parked(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
@@ -300,7 +375,7 @@ where
             Ok(0) => return Err(Ended::ByPeer),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.set_low_water();
+                self.set_low_water()?;
                 return Ok(true);
             }
             Err(error) => return Err(error.into()),
@@ -311,12 +386,23 @@ where
 
     /// Has the system wake this task for as much of a large record as is worth it: who is woken for each segment contends with its sender
     /// for the socket. An end of the connection wakes it at once.
-    fn set_low_water(&mut self) {
+    fn set_low_water(&mut self) -> io::Result<()> {
         let missing = self.reader.missing();
-        let wanted = if missing < LOW_WATER_BYTES_MIN { 1 } else { missing.min(LOW_WATER_BYTES_MAX) };
-        if wanted != self.low_water && sys::set_receive_low_water(&self.link.stream, wanted).is_ok() {
-            self.low_water = wanted;
+        self.want(if missing < LOW_WATER_BYTES_MIN { 1 } else { missing.min(LOW_WATER_BYTES_MAX) })
+    }
+
+    /// Has the system wake this task for no less than so many bytes.
+    fn want(&mut self, bytes: usize) -> io::Result<()> {
+        if bytes == self.low_water {
+            return Ok(());
         }
+        match sys::set_receive_low_water(&self.link.stream, bytes) {
+            Ok(()) => self.low_water = bytes,
+            // It is woken too often.
+            Err(_) if bytes > self.low_water => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Handles the records that are there, until the turn is over.
@@ -401,7 +487,13 @@ where
     /// Polls the handler of a call that has just come.
     fn poll_first(&mut self, handler: Pin<&mut H>, context: &mut Context<'_>) -> Poll<Outcome> {
         let is_lone = self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0;
-        self.lone_calls = if is_lone { self.lone_calls.saturating_add(1) } else { 0 };
+        if is_lone {
+            self.lone_calls = self.lone_calls.saturating_add(1);
+            self.habit.note_lone_call(time::Instant::now(), self.busy_polls);
+        } else {
+            self.lone_calls = 0;
+            self.habit.note_others();
+        }
         if self.lone_calls <= LONE_CALLS_MIN {
             return handler.poll(context);
         }

@@ -4,6 +4,7 @@
 //! must wait, and writes all replies of a pass together. Calls of our own go out from the calling task when nobody
 //! else is writing, and with the next write otherwise: a lone request is never held back.
 
+mod busy_poll;
 mod client;
 mod datagrams;
 mod driver;

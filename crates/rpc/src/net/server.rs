@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, Ended, drive};
 use super::link::Link;
 use super::own_host;
@@ -29,6 +30,9 @@ pub struct ServerOptions {
     pub replies_pending_bytes_max: usize,
     /// How long a peer may keep a part of a record to itself.
     pub partial_record_timeout: Duration,
+    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
+    /// comes. At most half the cores look at the same time. Zero is never.
+    pub busy_poll_limit: Duration,
     /// How long calls may take to end after the server was told to stop.
     pub stop_timeout: Duration,
 }
@@ -42,6 +46,7 @@ impl Default for ServerOptions {
             requests_in_flight_max: 4096,
             replies_pending_bytes_max: 16 << 20,
             partial_record_timeout: Duration::from_secs(60),
+            busy_poll_limit: Duration::from_micros(100),
             stop_timeout: Duration::from_secs(10),
         }
     }
@@ -61,6 +66,7 @@ pub async fn serve<S: Service>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(options.connections_max));
+    let busy_polls = Arc::new(BusyPolls::new(options.busy_poll_limit));
     let usual = own_host::unpace(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -95,7 +101,7 @@ pub async fn serve<S: Service>(
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
         let peer = crate::Connection::peer(&*link);
-        let driver = drive(link, Arc::clone(&service), limits(&options), stop);
+        let driver = drive(link, Arc::clone(&service), limits(&options), Arc::clone(&busy_polls), stop);
         connections.spawn(async move {
             log(peer, &driver.await);
             drop(place);

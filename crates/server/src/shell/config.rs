@@ -79,6 +79,9 @@ pub struct ConfigLimits {
     pub replies_pending_bytes_max: usize,
     /// How long a peer may take to send the rest of a request, in seconds; then its connection is closed.
     pub partial_request_seconds: u32,
+    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
+    /// comes, in microseconds; at 0 it sleeps at once. At most half the cores look.
+    pub busy_poll_us: u32,
     /// Longest request and reply of a session, in bytes: less is granted than asked for.
     pub message_bytes_max: u32,
     /// Operations in a COMPOUND: fewer are granted than asked for; more get NFS4ERR_TOO_MANY_OPS.
@@ -202,6 +205,7 @@ impl Default for ConfigLimits {
             requests_in_flight_max: net.requests_in_flight_max,
             replies_pending_bytes_max: net.replies_pending_bytes_max,
             partial_request_seconds: whole_seconds(net.partial_record_timeout.as_millis() as u64),
+            busy_poll_us: net.busy_poll_limit.as_micros() as u32,
             message_bytes_max: state.message_bytes_max,
             operations_max: state.operations_max,
             clients_max: state.clients_max,
@@ -369,6 +373,7 @@ impl ConfigLimits {
             ("requests_in_flight_max", self.requests_in_flight_max as u64, 1, 1 << 20),
             ("replies_pending_bytes_max", self.replies_pending_bytes_max as u64, 1 << 20, 1 << 32),
             ("partial_request_seconds", seconds(self.partial_request_seconds), 1, 3600),
+            ("busy_poll_us", u64::from(self.busy_poll_us), 0, 1000),
             ("message_bytes_max", u64::from(self.message_bytes_max), 8 << 10, (1 << 20) + (16 << 10)),
             ("operations_max", u64::from(self.operations_max), 16, 1024),
             ("clients_max", self.clients_max as u64, 1, ANY),
@@ -428,6 +433,7 @@ impl ConfigLimits {
             requests_in_flight_max: self.requests_in_flight_max,
             replies_pending_bytes_max: self.replies_pending_bytes_max,
             partial_record_timeout: Duration::from_secs(self.partial_request_seconds.into()),
+            busy_poll_limit: Duration::from_micros(self.busy_poll_us.into()),
             ..ServerOptions::default()
         }
     }

@@ -1,0 +1,229 @@
+//! Looking for the next call instead of sleeping until it comes.
+//!
+//! Who has one call at a time waits for two threads to be woken in each: the server's, and its own. On idle cores either takes longer than most
+//! calls do. Where calls come soon after the replies to those before, the thread that serves the connection therefore goes on looking
+//! for a while, out of the runtime's way: another thread takes over everything else. It gives up when nothing comes, and when somebody
+//! else wants its core.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::{available_parallelism, yield_now};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+/// So many calls in a row that were alone and came soon make it likely that the next one does as well.
+const QUICK_CALLS_MIN: u32 = 16;
+/// After vain tries, no more than so many are asked for.
+const QUICK_CALLS_MAX: u32 = 1024;
+/// A try with so many calls was worth it.
+const CALLS_WORTH_A_TRY: u32 = 64;
+/// A thread that was away from its core for longer has it taken by somebody else.
+const AWAY_MAX: Duration = Duration::from_micros(50);
+
+/// What the connections of a server share: how long they look, and how many threads may.
+#[derive(Debug)]
+pub(super) struct BusyPolls {
+    limit: Duration,
+    threads: AtomicUsize,
+    threads_max: usize,
+}
+
+impl BusyPolls {
+    /// For connections on this runtime. Half the cores may look at the same time, each for up to `limit`; zero is never.
+    pub(super) fn new(limit: Duration) -> Self {
+        // Elsewhere there is no other thread to take over.
+        let has_threads =
+            Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        let threads_max = if has_threads && !limit.is_zero() { cores / 2 } else { 0 };
+        Self { limit, threads: AtomicUsize::new(0), threads_max }
+    }
+
+    /// Nobody looks.
+    pub(super) const fn never() -> Self {
+        Self { limit: Duration::ZERO, threads: AtomicUsize::new(0), threads_max: 0 }
+    }
+
+    /// A place among those who look; none if there are enough of them.
+    pub(super) fn enter(&self) -> Option<Place<'_>> {
+        let is_free = |threads| (threads < self.threads_max).then_some(threads + 1);
+        self.threads.fetch_update(Relaxed, Relaxed, is_free).is_ok().then(|| Place(&self.threads))
+    }
+
+    /// Asks `poll` again and again until it gives something.
+    ///
+    /// # Errors
+    /// Those of `poll`.
+    pub(super) fn look<T, E>(&self, mut poll: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+        let began = Instant::now();
+        let (mut last, mut was_away) = (began, false);
+        loop {
+            if let Some(found) = poll()? {
+                return Ok(Some(found));
+            }
+            if was_away || last - began >= self.limit {
+                return Ok(None);
+            }
+            // Who waits for this core gets it.
+            yield_now();
+            let now = Instant::now();
+            was_away = now - last > AWAY_MAX;
+            last = now;
+        }
+    }
+}
+
+/// Held by who looks.
+#[derive(Debug)]
+pub(super) struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// How soon the calls of a connection come, and whether looking for them was worth it. Pure.
+#[derive(Debug)]
+pub(super) struct Habit {
+    /// When the last reply left, if nothing was under way then.
+    rested: Option<Instant>,
+    quick_calls: u32,
+    /// How many make it worth to look for the next.
+    wanted: u32,
+    /// How many came in the try that is under way.
+    found: Option<u32>,
+}
+
+impl Habit {
+    pub(super) const fn new() -> Self {
+        Self { rested: None, quick_calls: 0, wanted: QUICK_CALLS_MIN, found: None }
+    }
+
+    /// A call that is alone has come.
+    pub(super) fn note_lone_call(&mut self, now: Instant, polls: &BusyPolls) {
+        let is_quick =
+            self.rested.take().is_some_and(|rested| now.saturating_duration_since(rested) <= polls.limit);
+        self.quick_calls = if is_quick { self.quick_calls.saturating_add(1) } else { 0 };
+        self.found = self.found.map(|found| found.saturating_add(1));
+    }
+
+    /// Calls come together.
+    pub(super) fn note_others(&mut self) {
+        (self.rested, self.quick_calls) = (None, 0);
+    }
+
+    /// All that has come is answered.
+    pub(super) fn note_rest(&mut self, now: Instant) {
+        self.rested.get_or_insert(now);
+    }
+
+    /// True when the next call is likely to come soon.
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick_calls >= self.wanted
+    }
+
+    /// Begins a try to find calls by looking for them, or goes on with it.
+    pub(super) fn begin_try(&mut self) {
+        self.found.get_or_insert(0);
+    }
+
+    /// Ends it; if few calls came, the next is put off.
+    pub(super) fn end_try(&mut self) {
+        let found = self.found.take().unwrap_or_default();
+        self.wanted =
+            if found < CALLS_WORTH_A_TRY { (self.wanted * 2).min(QUICK_CALLS_MAX) } else { QUICK_CALLS_MIN };
+        (self.rested, self.quick_calls) = (None, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_micros(100);
+
+    fn polls(limit: Duration) -> BusyPolls {
+        BusyPolls { limit, threads: AtomicUsize::new(0), threads_max: 1 }
+    }
+
+    fn quick(habit: &mut Habit, calls: u32, now: Instant) {
+        for _ in 0..calls {
+            habit.note_rest(now);
+            habit.note_lone_call(now + LIMIT, &polls(LIMIT));
+        }
+    }
+
+    #[test]
+    fn calls_that_come_soon_and_alone_make_a_habit() {
+        let (mut habit, now) = (Habit::new(), Instant::now());
+        quick(&mut habit, QUICK_CALLS_MIN - 1, now);
+        assert!(!habit.is_quick());
+        quick(&mut habit, 1, now);
+        assert!(habit.is_quick());
+        habit.note_others();
+        assert!(!habit.is_quick(), "together with others");
+        quick(&mut habit, QUICK_CALLS_MIN, now);
+        habit.note_rest(now);
+        habit.note_lone_call(now + LIMIT + LIMIT, &polls(LIMIT));
+        assert!(!habit.is_quick(), "late");
+        quick(&mut habit, QUICK_CALLS_MIN, now);
+        habit.note_lone_call(now, &polls(LIMIT));
+        assert!(!habit.is_quick(), "while another was under way");
+    }
+
+    #[test]
+    fn vain_tries_ask_for_more_up_to_a_bound_until_one_is_worth_it() {
+        let (mut habit, now) = (Habit::new(), Instant::now());
+        let calls_to_habit = |habit: &mut Habit| {
+            (0..=QUICK_CALLS_MAX).find(|_| {
+                quick(habit, 1, now);
+                habit.is_quick()
+            })
+        };
+        let mut asked = Vec::new();
+        for _ in 0..8 {
+            asked.push(calls_to_habit(&mut habit).unwrap() + 1);
+            habit.begin_try();
+            quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
+            habit.end_try();
+        }
+        assert_eq!(asked, [16, 32, 64, 128, 256, 512, 1024, 1024]);
+        assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MAX - 1));
+        habit.begin_try();
+        quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
+        // The same, after others had their turn.
+        habit.begin_try();
+        quick(&mut habit, 1, now);
+        habit.end_try();
+        assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MIN - 1));
+    }
+
+    #[test]
+    fn no_more_than_the_most_look() {
+        let polls = polls(LIMIT);
+        let place = polls.enter();
+        assert!(place.is_some() && polls.enter().is_none());
+        drop(place);
+        assert!(polls.enter().is_some());
+        assert!(BusyPolls::never().enter().is_none());
+        assert!(BusyPolls::new(LIMIT).enter().is_none(), "there is no runtime");
+    }
+
+    #[test]
+    fn who_looks_finds_what_comes_gives_up_and_fails() {
+        let patient = polls(Duration::from_secs(3600));
+        let mut polled = 0;
+        let found = patient.look(|| {
+            polled += 1;
+            Ok::<_, Infallible>((polled == 2).then_some("it"))
+        });
+        // The thread may have been away after the first time, and looks once more then.
+        assert_eq!((found, polled), (Ok(Some("it")), 2));
+        assert_eq!(patient.look(|| Err::<Option<()>, _>("broken")), Err("broken"));
+        assert_eq!(polls(LIMIT).look(|| Ok::<Option<()>, Infallible>(None)), Ok(None));
+    }
+}

@@ -15,9 +15,11 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 /// So many calls in a row that were alone and came soon make it likely that the next one does as well.
 const QUICK_CALLS_MIN: u32 = 16;
 /// After vain tries, no more than so many are asked for.
-const QUICK_CALLS_MAX: u32 = 1024;
-/// A try with so many calls was worth it.
+const QUICK_CALLS_MAX: u32 = 16 << 10;
+/// A try with so many calls was worth it, if it ended since no more came.
 const CALLS_WORTH_A_TRY: u32 = 64;
+/// And with so many if it ended since somebody else took the core: where several want it, who sleeps gets it sooner than who looks.
+const CALLS_WORTH_A_CORE: u32 = 4096;
 /// A thread that was away from its core for longer has it taken by somebody else.
 const AWAY_MAX: Duration = Duration::from_micros(50);
 
@@ -55,23 +57,29 @@ impl BusyPolls {
     ///
     /// # Errors
     /// Those of `poll`.
-    pub(super) fn look<T, E>(&self, mut poll: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    pub(super) fn look<T, E>(&self, mut poll: impl FnMut() -> Result<Option<T>, E>) -> Result<Looked<T>, E> {
         let began = Instant::now();
-        let (mut last, mut was_away) = (began, false);
+        let (mut last, mut was_displaced) = (began, false);
         loop {
-            if let Some(found) = poll()? {
-                return Ok(Some(found));
-            }
-            if was_away || last - began >= self.limit {
-                return Ok(None);
+            let found = poll()?;
+            if found.is_some() || was_displaced || last - began >= self.limit {
+                return Ok(Looked { found, was_displaced });
             }
             // Who waits for this core gets it.
             yield_now();
             let now = Instant::now();
-            was_away = now - last > AWAY_MAX;
+            was_displaced = now - last > AWAY_MAX;
             last = now;
         }
     }
+}
+
+/// What looking has brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Looked<T> {
+    pub(super) found: Option<T>,
+    /// Somebody else took the core.
+    pub(super) was_displaced: bool,
 }
 
 /// Held by who looks.
@@ -130,10 +138,10 @@ impl Habit {
     }
 
     /// Ends it; if few calls came, the next is put off.
-    pub(super) fn end_try(&mut self) {
+    pub(super) fn end_try(&mut self, was_displaced: bool) {
         let found = self.found.take().unwrap_or_default();
-        self.wanted =
-            if found < CALLS_WORTH_A_TRY { (self.wanted * 2).min(QUICK_CALLS_MAX) } else { QUICK_CALLS_MIN };
+        let worth = if was_displaced { CALLS_WORTH_A_CORE } else { CALLS_WORTH_A_TRY };
+        self.wanted = if found < worth { (self.wanted * 2).min(QUICK_CALLS_MAX) } else { QUICK_CALLS_MIN };
         (self.rested, self.quick_calls) = (None, 0);
     }
 }
@@ -185,21 +193,28 @@ mod tests {
             })
         };
         let mut asked = Vec::new();
-        for _ in 0..8 {
+        for _ in 0..11 {
             asked.push(calls_to_habit(&mut habit).unwrap() + 1);
             habit.begin_try();
             quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
-            habit.end_try();
+            habit.end_try(false);
         }
-        assert_eq!(asked, [16, 32, 64, 128, 256, 512, 1024, 1024]);
+        assert_eq!(asked[..3], [16, 32, 64]);
+        assert_eq!(asked[9..], [8192, 16_384]);
         assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MAX - 1));
         habit.begin_try();
         quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
         // The same, after others had their turn.
         habit.begin_try();
         quick(&mut habit, 1, now);
-        habit.end_try();
+        habit.end_try(false);
         assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MIN - 1));
+        for (calls, asked) in [(CALLS_WORTH_A_CORE - 1, 32), (CALLS_WORTH_A_CORE, 16)] {
+            habit.begin_try();
+            quick(&mut habit, calls, now);
+            habit.end_try(true);
+            assert_eq!(calls_to_habit(&mut habit), Some(asked - 1), "it was displaced after {calls}");
+        }
     }
 
     #[test]
@@ -222,8 +237,18 @@ mod tests {
             Ok::<_, Infallible>((polled == 2).then_some("it"))
         });
         // The thread may have been away after the first time, and looks once more then.
-        assert_eq!((found, polled), (Ok(Some("it")), 2));
+        assert_eq!((found.map(|looked| looked.found), polled), (Ok(Some("it")), 2));
         assert_eq!(patient.look(|| Err::<Option<()>, _>("broken")), Err("broken"));
-        assert_eq!(polls(LIMIT).look(|| Ok::<Option<()>, Infallible>(None)), Ok(None));
+        let nothing = polls(LIMIT).look(|| Ok::<Option<()>, Infallible>(None));
+        assert_eq!(nothing.map(|looked| looked.found), Ok(None));
+        for late in [None, Some("late")] {
+            let mut polled = 0;
+            let looked = patient.look(|| {
+                polled += 1;
+                std::thread::sleep(AWAY_MAX * 2);
+                Ok::<_, Infallible>(late.filter(|_| polled == 2))
+            });
+            assert_eq!(looked, Ok(Looked { found: late, was_displaced: true }));
+        }
     }
 }

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
-use super::busy_poll::{BusyPolls, Habit};
+use super::busy_poll::{BusyPolls, Habit, Looked};
 use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
 use super::sys;
@@ -309,40 +309,39 @@ where
     fn poll_busily(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         let began = time::Instant::now();
         self.habit.begin_try();
-        while self.look()? {
+        let was_displaced = loop {
+            let Looked { found, was_displaced } = self.look()?;
+            if found.is_none() {
+                break was_displaced;
+            }
             self.turn_cost = 0;
             self.handle_records(context)?;
             self.flush(context)?;
             let now = time::Instant::now();
             self.habit.note_rest(now);
-            if !self.is_idle() || !self.habit.is_quick() || self.reader.missing() >= LOW_WATER_BYTES_MIN {
+            let is_habit =
+                self.is_idle() && self.habit.is_quick() && self.reader.missing() < LOW_WATER_BYTES_MIN;
+            if was_displaced || !is_habit {
                 context.waker().wake_by_ref();
-                break;
+                break was_displaced;
             }
             if now - began > BUSY_POLL_TURN {
                 context.waker().wake_by_ref();
                 return Ok(());
             }
-        }
-        self.habit.end_try();
+        };
+        self.habit.end_try(was_displaced);
         Ok(())
     }
 
-    /// True when something has come, which was read.
-    fn look(&mut self) -> Result<bool, Ended> {
-        let found = self.busy_polls.look(|| {
-            if self.link.outgoing.is_closed() || self.link.outgoing.bytes() > 0 {
-                // Somebody else's doing, for which this task is woken.
-                return Ok(Some(false));
-            }
-            match sys::receive_now(&self.link.stream, self.reader.buffer()) {
-                Ok(0) => Err(Ended::ByPeer),
-                Ok(_) => Ok(Some(true)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-                Err(error) => Err(error.into()),
-            }
-        })?;
-        Ok(found == Some(true))
+    /// Reads what comes.
+    fn look(&mut self) -> Result<Looked<()>, Ended> {
+        self.busy_polls.look(|| match sys::receive_now(&self.link.stream, self.reader.buffer()) {
+            Ok(0) => Err(Ended::ByPeer),
+            Ok(_) => Ok(Some(())),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error.into()),
+        })
     }
 
     /// True when nothing is under way.

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::glance::Moment;
 use super::object::{Descriptors, Node, Object, Purpose};
 use super::open::{Place, open_contained};
+use super::pool::Task;
 use super::{Export, stat, sys};
 use crate::permissions::READ;
 use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Result};
@@ -26,6 +27,9 @@ const OBJECTS_SHARED_MIN: usize = 64;
 
 /// Objects that are looked up before other threads get their turn: who lists has time, who waits for one answer has not.
 const TURN_OBJECTS: usize = 16;
+
+/// The entries of a page that another thread looks for the objects of.
+type Rest = Option<Task<Vec<DirEntry<Node>>>>;
 
 /// What an entry with a name of so many bytes takes of a buffer (`struct linux_dirent64`).
 const fn entry_bytes(name_bytes: usize) -> usize {
@@ -63,7 +67,8 @@ impl Export {
         Ok(readlinkat(&fd, c"", Vec::new())?.into_bytes().into())
     }
 
-    /// One buffer of the directory at a time, and the objects of many entries on the pool: each may wait for the disk.
+    /// One buffer of the directory at a time. The first is read here, as most directories have no more; what follows, and the objects of
+    /// many entries, are the pool's: each may wait for the disk, and all take longer than others should be kept waiting.
     pub(super) async fn read_dir(
         self: &Arc<Self>,
         who: &Identity,
@@ -72,25 +77,48 @@ impl Export {
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        let DirPage { mut entries, eof } = self.list_for(who, dir, cookie, entries_max)?;
-        if !objects {
-            return Ok(DirPage { entries, eof });
-        }
-        if self.all_in_memory || entries.len() <= OBJECTS_IN_PLACE_MAX {
-            return Ok(DirPage { entries: self.with_objects(who, dir, entries)?, eof });
-        }
-        let is_shared = entries.len() >= OBJECTS_SHARED_MIN;
-        let others = if is_shared { entries.split_off(entries.len() / 2) } else { Vec::new() };
-        let look = |entries| {
-            let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
-            self.pool.run(move || export.with_objects(&who, &dir, entries))
+        let is_here = cookie == 0 || self.all_in_memory;
+        let read = is_here.then(|| self.list_for(who, dir, cookie, entries_max)).transpose()?;
+        let is_small =
+            |page: &DirPage<Node>| self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX;
+        let read = match read {
+            Some(page) if !objects => return Ok(page),
+            Some(page) if is_small(&page) => {
+                return Ok(DirPage { entries: self.with_objects(who, dir, page.entries)?, ..page });
+            }
+            read => read,
         };
-        let (first, second) = (look(entries), is_shared.then(|| look(others)));
-        let mut entries = first.await?;
-        if let Some(second) = second {
-            entries.extend(second.await?);
+        let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
+        let (mut page, rest) = self
+            .pool
+            .run(move || {
+                let page = match read {
+                    Some(page) => page,
+                    None => export.list_for(&who, &dir, cookie, entries_max)?,
+                };
+                if objects { export.share_objects(&who, &dir, page) } else { Ok((page, None)) }
+            })
+            .await?;
+        if let Some(rest) = rest {
+            page.entries.extend(rest.await?);
         }
-        Ok(DirPage { entries, eof })
+        Ok(page)
+    }
+
+    /// Finds the objects of a page, half of them on another thread if they are many.
+    fn share_objects(
+        self: &Arc<Self>,
+        who: &Identity,
+        dir: &Arc<Object>,
+        page: DirPage<Node>,
+    ) -> Result<(DirPage<Node>, Rest)> {
+        let DirPage { mut entries, eof } = page;
+        let rest = (entries.len() >= OBJECTS_SHARED_MIN).then(|| {
+            let rest = entries.split_off(entries.len() / 2);
+            let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
+            self.pool.run(move || export.with_objects(&who, &dir, rest))
+        });
+        Ok((DirPage { entries: self.with_objects(who, dir, entries)?, eof }, rest))
     }
 
     fn list_for(

@@ -62,8 +62,8 @@ impl Lines {
         self.count += 1;
     }
 
-    /// The first of the line whose turn it is.
-    fn pop(&mut self) -> Option<Job> {
+    /// The first of the line whose turn it is, and which that is.
+    fn pop(&mut self) -> Option<(u64, Job)> {
         let line = self.turns.pop_front()?;
         let jobs = self.jobs.get_mut(&line)?;
         let job = jobs.pop_front()?;
@@ -73,7 +73,7 @@ impl Lines {
         } else {
             self.turns.push_back(line);
         }
-        Some(job)
+        Some((line, job))
     }
 }
 
@@ -153,8 +153,10 @@ impl Drop for Pool {
 fn work(shared: &Shared) {
     let mut queue = shared.queue.lock();
     loop {
-        if let Some(job) = queue.lines.pop() {
+        if let Some((line, job)) = queue.lines.pop() {
             drop(queue);
+            // What it has others do is for the same.
+            line::work_for(line);
             // A job that panics loses its answer, which its task notices; the thread goes on.
             drop(catch_unwind(AssertUnwindSafe(job)));
             queue = shared.queue.lock();

@@ -471,12 +471,13 @@ mod tests {
     #[test]
     fn what_is_said_is_used() {
         let config =
-            parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = 99\n")
+            parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = 99\nbusy_poll_us = 0\n")
                 .unwrap();
         let options = Config { directory: Some("/srv".into()), ..config }.options(None);
         assert!(options.exports[0].asynchronous);
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
         assert_eq!(options.retries.replies_max, 99);
+        assert_eq!(options.net.busy_poll_limit, Duration::ZERO);
     }
 
     fn wrong(text: &str) -> String {

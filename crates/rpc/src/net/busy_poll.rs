@@ -14,12 +14,15 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// So many calls in a row that were alone and came soon make it likely that the next one does as well.
 const QUICK_CALLS_MIN: u32 = 16;
-/// After vain tries, no more than so many are asked for.
-const QUICK_CALLS_MAX: u32 = 16 << 10;
 /// A try with so many calls was worth it, if it ended since no more came.
-const CALLS_WORTH_A_TRY: u32 = 64;
-/// And with so many if it ended since somebody else took the core: where several want it, who sleeps gets it sooner than who looks.
+const CALLS_WORTH_A_TRY: u32 = 16;
+/// After tries that were not, no more than so many are asked for.
+const QUICK_CALLS_MAX: u32 = 1024;
+/// A try with so many calls was worth it, if it ended since somebody else took the core: where several want it, who sleeps gets it sooner
+/// than who looks.
 const CALLS_WORTH_A_CORE: u32 = 4096;
+/// After tries that were not, no more than so many are asked for.
+const QUICK_CALLS_MAX_DISPLACED: u32 = 16 << 10;
 /// A thread that was away from its core for longer has it taken by somebody else.
 const AWAY_MAX: Duration = Duration::from_micros(50);
 
@@ -140,8 +143,11 @@ impl Habit {
     /// Ends it; if few calls came, the next is put off.
     pub(super) fn end_try(&mut self, was_displaced: bool) {
         let found = self.found.take().unwrap_or_default();
-        let worth = if was_displaced { CALLS_WORTH_A_CORE } else { CALLS_WORTH_A_TRY };
-        self.wanted = if found < worth { (self.wanted * 2).min(QUICK_CALLS_MAX) } else { QUICK_CALLS_MIN };
+        let (worth, wanted_max) = match was_displaced {
+            false => (CALLS_WORTH_A_TRY, QUICK_CALLS_MAX),
+            true => (CALLS_WORTH_A_CORE, QUICK_CALLS_MAX_DISPLACED),
+        };
+        self.wanted = if found < worth { (self.wanted * 2).min(wanted_max) } else { QUICK_CALLS_MIN };
         (self.rested, self.quick_calls) = (None, 0);
     }
 }
@@ -183,37 +189,37 @@ mod tests {
         assert!(!habit.is_quick(), "while another was under way");
     }
 
+    /// Lets calls come until the next is looked for, and so many more; tells how many it took.
+    fn habit_after(habit: &mut Habit, now: Instant, found: u32) -> u32 {
+        let mut asked = 0;
+        while !habit.is_quick() {
+            quick(habit, 1, now);
+            asked += 1;
+        }
+        habit.begin_try();
+        quick(habit, found, now);
+        asked
+    }
+
     #[test]
     fn vain_tries_ask_for_more_up_to_a_bound_until_one_is_worth_it() {
-        let (mut habit, now) = (Habit::new(), Instant::now());
-        let calls_to_habit = |habit: &mut Habit| {
-            (0..=QUICK_CALLS_MAX).find(|_| {
-                quick(habit, 1, now);
-                habit.is_quick()
-            })
-        };
-        let mut asked = Vec::new();
-        for _ in 0..11 {
-            asked.push(calls_to_habit(&mut habit).unwrap() + 1);
+        for (was_displaced, worth, most) in [
+            (false, CALLS_WORTH_A_TRY, QUICK_CALLS_MAX),
+            (true, CALLS_WORTH_A_CORE, QUICK_CALLS_MAX_DISPLACED),
+        ] {
+            let (mut habit, now) = (Habit::new(), Instant::now());
+            let mut wanted = QUICK_CALLS_MIN;
+            for _ in 0..12 {
+                assert_eq!(habit_after(&mut habit, now, worth - 1), wanted);
+                habit.end_try(was_displaced);
+                wanted = (wanted * 2).min(most);
+            }
+            assert_eq!(habit_after(&mut habit, now, worth - 1), most);
+            // The same try, after others had their turn.
             habit.begin_try();
-            quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
-            habit.end_try(false);
-        }
-        assert_eq!(asked[..3], [16, 32, 64]);
-        assert_eq!(asked[9..], [8192, 16_384]);
-        assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MAX - 1));
-        habit.begin_try();
-        quick(&mut habit, CALLS_WORTH_A_TRY - 1, now);
-        // The same, after others had their turn.
-        habit.begin_try();
-        quick(&mut habit, 1, now);
-        habit.end_try(false);
-        assert_eq!(calls_to_habit(&mut habit), Some(QUICK_CALLS_MIN - 1));
-        for (calls, asked) in [(CALLS_WORTH_A_CORE - 1, 32), (CALLS_WORTH_A_CORE, 16)] {
-            habit.begin_try();
-            quick(&mut habit, calls, now);
-            habit.end_try(true);
-            assert_eq!(calls_to_habit(&mut habit), Some(asked - 1), "it was displaced after {calls}");
+            quick(&mut habit, 1, now);
+            habit.end_try(was_displaced);
+            assert_eq!(habit_after(&mut habit, now, 0), QUICK_CALLS_MIN);
         }
     }
 

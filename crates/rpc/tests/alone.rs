@@ -1,6 +1,8 @@
 //! The server tells which calls are alone on their connection, so that a thread may wait for a disk in them.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod support;
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -10,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
+use support::call;
 use tokio::net::TcpListener;
 use xdr::Encoder;
 
@@ -137,12 +140,4 @@ async fn a_call_that_came_while_another_was_waited_for_ends_the_waiting() {
     scene.ask(LONE_CALLS);
     let expected = [vec![false; LONE_CALLS], vec![true], vec![false; LONE_CALLS], vec![true]].concat();
     assert_eq!(scene.alone(), expected);
-}
-
-fn call(xid: u32) -> Vec<u8> {
-    // CALL, RPC version, program, version, procedure, credential, verifier.
-    let words = [xid, 0, 2, 400_000, 1, 0, 0, 0, 0, 0];
-    let mut bytes = rpc::mark(words.len() * 4).to_vec();
-    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-    bytes
 }

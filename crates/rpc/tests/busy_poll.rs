@@ -1,6 +1,8 @@
 //! A caller who has one call at a time, each soon after the last, is looked for, and nobody else is kept waiting by it.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,6 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
+use support::call;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -70,14 +73,6 @@ impl Scene {
 
 /// Longer than it should be used with, so that calls are soon on a slow machine as well.
 const LIMIT: Duration = Duration::from_millis(20);
-
-fn call(xid: u32) -> [u8; CALL_BYTES] {
-    // CALL, RPC version, program, version, procedure, credential, verifier.
-    let words = [xid, 0, 2, 400_000, 1, 0, 0, 0, 0, 0];
-    let mut bytes = rpc::mark(words.len() * 4).to_vec();
-    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-    bytes.try_into().unwrap()
-}
 
 /// Takes the reply to `xid`; true when the call was looked for.
 fn take(client: &mut TcpStream, xid: u32) -> bool {

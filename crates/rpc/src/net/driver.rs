@@ -275,10 +275,6 @@ where
                 return Ok(Poll::Ready(Ended::ByUs));
             }
             if !progressed {
-                if !self.is_idle() || self.lone_calls == 0 {
-                    return Ok(Poll::Pending);
-                }
-                self.habit.note_rest(time::Instant::now());
                 return self.rest(context);
             }
             if self.is_turn_over() {
@@ -289,8 +285,12 @@ where
         Ok(Poll::Pending)
     }
 
-    /// All is answered, and the socket has nothing more: looks for the next call if it is likely to come soon.
+    /// The socket has nothing more: looks for the next call if it is likely to come soon.
     fn rest(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
+        if !self.is_idle() || self.lone_calls == 0 {
+            return Ok(Poll::Pending);
+        }
+        self.habit.note_rest(time::Instant::now());
         if !self.habit.is_quick() {
             return Ok(Poll::Pending);
         }
@@ -344,9 +344,9 @@ where
         })
     }
 
-    /// True when nothing is under way.
+    /// True when no call is under way.
     fn is_idle(&self) -> bool {
-        self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0 && !self.stopping
+        self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0
     }
 
     fn finish_parked(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
@@ -485,8 +485,7 @@ where
 
     /// Polls the handler of a call that has just come.
     fn poll_first(&mut self, handler: Pin<&mut H>, context: &mut Context<'_>) -> Poll<Outcome> {
-        let is_lone = self.parked.is_empty() && self.buffer.is_empty() && self.link.outgoing.bytes() == 0;
-        if is_lone {
+        if self.is_idle() {
             self.lone_calls = self.lone_calls.saturating_add(1);
             self.habit.note_lone_call(time::Instant::now(), self.busy_polls);
         } else {

@@ -77,22 +77,22 @@ impl Export {
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        let is_here = cookie == 0 || self.all_in_memory;
-        let read = is_here.then(|| self.list_for(who, dir, cookie, entries_max)).transpose()?;
-        let is_small =
-            |page: &DirPage<Node>| self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX;
-        let read = match read {
-            Some(page) if !objects => return Ok(page),
-            Some(page) if is_small(&page) => {
+        let mut first = None;
+        if cookie == 0 || self.all_in_memory {
+            let page = self.list_for(who, dir, cookie, entries_max)?;
+            if !objects {
+                return Ok(page);
+            }
+            if self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX {
                 return Ok(DirPage { entries: self.with_objects(who, dir, page.entries)?, ..page });
             }
-            read => read,
-        };
+            first = Some(page);
+        }
         let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
         let (mut page, rest) = self
             .pool
             .run(move || {
-                let page = match read {
+                let page = match first {
                     Some(page) => page,
                     None => export.list_for(&who, &dir, cookie, entries_max)?,
                 };

@@ -1,9 +1,11 @@
 //! The same work with other clients: through a mount of our own, and in a directory without NFS.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bench::results::{Cell, Results};
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::Pid;
 
 use crate::leftovers::{SCAN, has_ended, measuring};
@@ -143,6 +145,26 @@ fn until(what: &str, mut happens: impl FnMut() -> bool) {
     }
 }
 
+/// What a killed benchmark has mounted below a directory. Where the test fails it is taken off: nobody answers for it, and
+/// whoever removed the directory would wait for good.
+struct Left(PathBuf);
+
+impl Left {
+    fn mounted(&self) -> Vec<PathBuf> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let points = mounts.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from);
+        points.filter(|point| point.starts_with(&self.0)).collect()
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        for point in self.mounted() {
+            let _ = unmount(&point, UnmountFlags::FORCE | UnmountFlags::DETACH);
+        }
+    }
+}
+
 #[test]
 fn mounts_of_a_killed_benchmark_are_taken_off_by_the_next() {
     if !can_mount() {
@@ -151,12 +173,9 @@ fn mounts_of_a_killed_benchmark_are_taken_off_by_the_next() {
     let place = Place::new();
     let server = place.serve();
     let fuse = ["--client", "fuse", "--server", &server.url];
+    let left = Left(place.path("temporary"));
     let (mut child, _lines) = measuring(&place, "killed", &fuse);
-    let mounted = || {
-        let temporary = place.path("temporary");
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        mounts.lines().filter(|line| line.contains(temporary.to_str().unwrap())).count()
-    };
+    let mounted = || left.mounted().len();
     until("it has mounted", || mounted() == 2);
     child.kill().unwrap();
     // Not waited for: it cannot end before its mounts are taken off, as its own threads wait in them.

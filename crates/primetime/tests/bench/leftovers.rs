@@ -137,8 +137,13 @@ fn the_own_server_of_a_killed_benchmark_is_stopped_by_the_next() {
     assert!(has_ended(server));
 }
 
-/// Whether a process is gone, or waits for nothing but to be waited for.
+/// Whether a process is gone, waits for nothing but to be waited for, or is being ended (PF_EXITING of its flags, the ninth
+/// field): whoever serves a mount that it also uses may then wait for itself.
 pub(crate) fn has_ended(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z "))
+    const PF_EXITING: u32 = 4;
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) else {
+        return true;
+    };
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[0] == "Z" || fields[6].parse::<u32>().unwrap() & PF_EXITING != 0
 }

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Of the ninth field of /proc/PID/stat: the process runs nothing of its own any more (Linux, `include/linux/sched.h`).
+const PF_EXITING: u32 = 0x4;
+
 /// A process, as it is written into what it makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Owner {
@@ -58,16 +61,22 @@ fn pid_namespace() -> Option<String> {
     std::fs::read_link("/proc/self/ns/pid").ok().map(|link| link.display().to_string())
 }
 
-/// The 22nd field of /proc/PID/stat (proc(5)); a process that has ended and was not waited for counts as gone.
+/// When the process began; none when there is none, or it is past its end.
 fn started_ticks(pid: u32) -> Option<u64> {
-    let stat = read(&format!("/proc/{pid}/stat"))?;
+    running_since(&read(&format!("/proc/{pid}/stat"))?)
+}
+
+/// The 22nd field of /proc/PID/stat (proc_pid_stat(5)). A process that has ended and was not waited for counts as gone, and so
+/// does one that is being ended: it may wait for good in a mount that it served itself, until somebody takes that off.
+fn running_since(stat: &str) -> Option<u64> {
     // The second field is a name in parentheses that may hold anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
+    let flags: u32 = fields.nth(5)?.parse().ok()?;
+    if matches!(state, "Z" | "X") || flags & PF_EXITING != 0 {
         return None;
     }
-    fields.nth(18)?.parse().ok()
+    fields.nth(12)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -84,6 +93,20 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(other.life(), Life::Dead);
+    }
+
+    #[test]
+    fn who_is_being_ended_is_past_its_end_whatever_it_waits_for() {
+        let stat = |state: &str, flags: u32| {
+            format!(
+                "7 (a) D (b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 1 2 0 0 20 0 1 0 4711 0 0 18446744073709551615"
+            )
+        };
+        assert_eq!(running_since(&stat("S", 0x0040_0000)), Some(4711));
+        assert_eq!(running_since(&stat("D", 0x0040_0000)), Some(4711), "it waits, and goes on");
+        assert_eq!(running_since(&stat("D", 0x0040_0000 | PF_EXITING)), None);
+        assert_eq!(running_since(&stat("Z", 0x0040_0000 | PF_EXITING)), None);
+        assert_eq!(running_since("7 (a"), None);
     }
 
     #[test]

@@ -11,18 +11,23 @@ pub struct Folder {
     path: PathBuf,
     entries: usize,
     // Removed at the end alone: ext4 makes files slowly for minutes after others were removed.
-    _below: TempDir,
+    _below: Option<TempDir>,
 }
 
 impl Folder {
-    pub fn make(entries: usize) -> Self {
+    /// Makes what is not there yet, in `kept`, or in a directory that is removed at the end.
+    pub fn make(entries: usize, kept: Option<&Path>) -> Self {
         // Where the other server's directory is, too.
-        let below = tempfile::tempdir_in("/var/tmp").expect("temporary directory");
-        let path = below.path().join("export");
-        fs::create_dir(&path).expect("directory");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("directory");
-        for number in 0..entries {
-            fs::write(path.join(name(number)), "").expect("file");
+        let below = kept.is_none().then(|| tempfile::tempdir_in("/var/tmp").expect("temporary directory"));
+        let path = below.as_ref().map_or(kept.unwrap_or(Path::new("/")), TempDir::path).join("export");
+        if !path.is_dir() {
+            fs::create_dir_all(&path).expect("directory");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("directory");
+        }
+        for file in (0..entries).map(|number| path.join(name(number))) {
+            if !file.exists() {
+                fs::write(file, "").expect("file");
+            }
         }
         Self { path, entries, _below: below }
     }

@@ -1,4 +1,4 @@
-//! A large directory: `cargo bench -p primetime --bench directory [-- [--entries N] [--rounds N] [--reply-bytes N] [--without-ganesha]]`.
+//! A large directory: `cargo bench -p primetime --bench directory [-- [--entries N] [--rounds N] [--reply-bytes N] [--without-ganesha] [--directory DIR]]`.
 //!
 //! Empty files are made on this machine in a directory that primetime serves, and then listed with their attributes: here, with
 //! getdents64(2) and a statx(2) by name relative to the directory for each entry, and through the server, with READDIRPLUS and
@@ -94,7 +94,7 @@ pub struct Memory {
 
 /// Runs in the network of the lab, if there is one.
 fn measure(options: &Options, ganesha: Option<&Ganesha>) {
-    let folder = Folder::make(options.entries);
+    let folder = Folder::make(options.entries, options.directory.as_deref());
     let ganesha = ganesha.map(|ganesha| {
         folder.link_into(&ganesha.export());
         Place::of_ganesha(ganesha)

@@ -32,15 +32,18 @@ pub(crate) struct InSession {
     ticket: SlotTicket,
     sequence: SequenceId,
     cache_this: bool,
+    limits: ReplyLimits,
     digest: u64,
     /// What is on stable storage that it is about to do, on a persistent session.
     intents: Mutex<Vec<Intent>>,
 }
 
 /// How long the reply may be in bytes, without the RPC head.
+#[derive(Clone, Copy)]
 pub(crate) struct ReplyLimits {
     reply_bytes_max: usize,
-    cached_bytes_max: Option<usize>,
+    /// Without a bound where it is not kept.
+    cached_bytes_max: usize,
 }
 
 impl ReplyLimits {
@@ -48,7 +51,7 @@ impl ReplyLimits {
         let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
         Self {
             reply_bytes_max: without_head(fore.response_bytes_max),
-            cached_bytes_max: cache_this.then(|| without_head(fore.cached_response_bytes_max)),
+            cached_bytes_max: if cache_this { without_head(fore.cached_response_bytes_max) } else { usize::MAX },
         }
     }
 
@@ -60,7 +63,7 @@ impl ReplyLimits {
         if bytes > self.reply_bytes_max {
             return Err(Status::ReplyTooBig);
         }
-        if self.cached_bytes_max.is_some_and(|max| bytes > max) {
+        if bytes > self.cached_bytes_max {
             return Err(Status::ReplyTooBigToCache);
         }
         Ok(())
@@ -68,8 +71,7 @@ impl ReplyLimits {
 
     /// What is left after `used` bytes.
     pub(crate) fn room(&self, used: usize) -> usize {
-        let max = self.cached_bytes_max.map_or(self.reply_bytes_max, |max| max.min(self.reply_bytes_max));
-        max.saturating_sub(used)
+        self.cached_bytes_max.min(self.reply_bytes_max).saturating_sub(used)
     }
 }
 
@@ -102,7 +104,7 @@ impl InSession {
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {
-        ReplyLimits::new(self.session().fore_channel(), self.cache_this)
+        self.limits
     }
 
     /// True when a crash of the server must not make it run again.
@@ -154,20 +156,21 @@ pub(crate) async fn begin<F: FileSystem>(
     let Ok(asked) = arguments.get::<SequenceArgs>() else {
         return Begun::New(answer(reply, number, Status::BadXdr));
     };
-    let session = match find(context, &asked, reply.len() - start) {
-        Ok(session) => session,
+    let (session, limits) = match find(context, &asked, reply.len() - start) {
+        Ok(found) => found,
         Err(Status::DeadSession) => return begin_dead(context, &asked, arguments, reply),
         Err(status) => return Begun::New(answer(reply, number, status)),
     };
-    let request = SequenceRequest {
+    let mut request = SequenceRequest {
         slot: asked.slot,
         sequence: asked.sequence,
         highest_slot: asked.highest_slot,
         cache_this: asked.cache_this,
-        digest: digest(context, asked.session, arguments),
+        digest: digest(context, &asked, arguments, asked.cache_this),
         connection: ConnectionId(context.call.connection.id()),
     };
-    let outcome = match begin_or_wait(context, &session, &request).await {
+    let other_digest = || digest(context, &asked, arguments, !asked.cache_this);
+    let outcome = match begin_or_wait(context, &session, &mut request, other_digest).await {
         Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
@@ -175,6 +178,7 @@ pub(crate) async fn begin<F: FileSystem>(
                 ticket,
                 sequence: asked.sequence,
                 cache_this: asked.cache_this,
+                limits,
                 digest: request.digest,
                 intents: Mutex::default(),
             });
@@ -203,7 +207,8 @@ fn begin_dead<F: FileSystem>(
     reply: &mut Encoder,
 ) -> Begun {
     let number = Operation::Sequence.number();
-    let digest = digest(context, asked.session, arguments);
+    // Replies that were kept are all that is left of it.
+    let digest = digest(context, asked, arguments, true);
     let Some(dead) = context.server.state().dead_session(asked.session) else {
         return Begun::New(answer(reply, number, Status::BadSession));
     };
@@ -226,14 +231,20 @@ fn begin_dead<F: FileSystem>(
 }
 
 /// Begins a request; the retry of one that is still under way is held until that one has ended. DELAY at once would do
-/// (RFC 8881 §2.10.6.2), but Linux comes again only 15 seconds later, with the directory locked.
+/// (RFC 8881 §2.10.6.2), but Linux comes again only 15 seconds later, with the directory locked. A retry may want its reply kept where
+/// the request did not, or the other way round: then it has the other digest.
 async fn begin_or_wait<F: FileSystem>(
     context: &Context<'_, F>,
     session: &Arc<Session>,
-    request: &SequenceRequest,
+    request: &mut SequenceRequest,
+    other_digest: impl FnOnce() -> u64,
 ) -> Result<Begin, Status> {
     let recaller = context.server.recaller();
-    let begun = session.begin(request, recaller.now());
+    let mut begun = session.begin(request, recaller.now());
+    if matches!(begun, Err(Status::SequenceFalseRetry)) {
+        request.digest = other_digest();
+        begun = session.begin(request, recaller.now());
+    }
     if !matches!(begun, Err(Status::Delay)) {
         return begun;
     }
@@ -251,12 +262,13 @@ async fn begin_or_wait<F: FileSystem>(
     }
 }
 
-/// The session, if the request is within its limits, and the result of SEQUENCE after `used` bytes (RFC 8881 §2.10.6.4).
+/// The session, and its limits of the reply, if the request is within its limits, and the result of SEQUENCE after `used` bytes
+/// (RFC 8881 §2.10.6.4).
 fn find<F: FileSystem>(
     context: &Context<'_, F>,
     asked: &SequenceArgs,
     used: usize,
-) -> Result<Arc<Session>, Status> {
+) -> Result<(Arc<Session>, ReplyLimits), Status> {
     let session = context.server.state().session(asked.session)?;
     context.check_minor_version(session.client().minor_version())?;
     let fore = session.fore_channel();
@@ -266,15 +278,25 @@ fn find<F: FileSystem>(
     if context.request_bytes > fore.request_bytes_max as usize {
         return Err(Status::RequestTooBig);
     }
-    ReplyLimits::new(fore, asked.cache_this).check(used + SEQUENCED)?;
-    Ok(session)
+    let limits = ReplyLimits::new(fore, asked.cache_this);
+    limits.check(used + SEQUENCED)?;
+    Ok((session, limits))
 }
 
-/// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change.
-fn digest<F: FileSystem>(context: &Context<'_, F>, session: SessionId, rest: &Decoder) -> u64 {
-    let mut digest = Digest::new(session.0);
+/// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change. Where the reply is not kept no
+/// retry gets it, and nothing depends on what was asked for: a pass over all data of a WRITE is left out (RFC 8881
+/// §2.10.6.1.3). Who asks must be told even so (§2.10.6.1.3.1).
+fn digest<F: FileSystem>(
+    context: &Context<'_, F>,
+    asked: &SequenceArgs,
+    rest: &Decoder,
+    is_kept: bool,
+) -> u64 {
+    let mut digest = Digest::new(asked.session.0);
     digest.number(u64::from(context.minor_version) << 32 | u64::from(context.operations));
-    digest.bytes(rest.rest_ref());
+    if is_kept {
+        digest.bytes(rest.rest_ref());
+    }
     digest.credential(&context.call.header.credential);
     digest.finish()
 }

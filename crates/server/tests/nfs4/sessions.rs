@@ -94,6 +94,45 @@ fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence()
 }
 
 #[test]
+fn of_a_request_whose_reply_was_not_kept_only_the_user_and_the_length_tell_a_false_retry() {
+    let peer = Peer::new(&TestServer::new(), 1);
+    let root_and = |operation: Operation| {
+        move |c: &mut CompoundBuilder<'_>| {
+            c.push(Operation::PutRootFh, &()).push(operation, &());
+        }
+    };
+    assert_eq!(peer.with_sequence(1, false, root_and(Operation::GetFh)).status, Status::Ok);
+    // There is nothing to give back wrongly (RFC 8881 §2.10.6.1.3).
+    let other = peer.with_sequence(1, false, root_and(Operation::SaveFh));
+    assert_eq!((other.status, other.count), (Status::RetryUncachedReply, 2));
+    let longer = peer.with_sequence(1, false, |c| {
+        root_and(Operation::GetFh)(c);
+        c.push(Operation::SaveFh, &());
+    });
+    assert_eq!((longer.status, longer.count), (Status::SequenceFalseRetry, 1));
+    let another = peer.over(1, 1000).with_sequence(1, false, root_and(Operation::GetFh));
+    assert_eq!((another.status, another.count), (Status::SequenceFalseRetry, 1));
+    assert_eq!(peer.with_sequence(2, false, root_and(Operation::GetFh)).status, Status::Ok);
+}
+
+#[test]
+fn a_retry_may_differ_in_whether_it_wants_its_reply_kept() {
+    let peer = Peer::new(&TestServer::new(), 1);
+    let create = |name: &'static str| {
+        move |c: &mut CompoundBuilder<'_>| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &create_args(name));
+        }
+    };
+    let kept = peer.with_sequence(1, true, create("f"));
+    assert_eq!(kept.status, Status::Ok);
+    assert_eq!(peer.with_sequence(1, false, create("f")).bytes, kept.bytes);
+    assert_eq!(peer.with_sequence(1, false, create("g")).status, Status::SequenceFalseRetry);
+    assert_eq!(peer.with_sequence(2, false, create("h")).status, Status::Ok);
+    let again = peer.with_sequence(2, true, create("h"));
+    assert_eq!((again.status, again.count), (Status::RetryUncachedReply, 2));
+}
+
+#[test]
 fn sequences_and_slots_out_of_bounds_are_refused() {
     let peer = Peer::new(&TestServer::new(), 1);
     assert_eq!(peer.with_sequence(2, false, |_| {}).status, Status::SequenceMisordered);

@@ -67,6 +67,14 @@ impl Digest {
         }
     }
 
+    /// The user and nothing else: less than [`Digest::credential`] where that has a digest of its own.
+    pub(crate) fn user(&mut self, credential: &Credential) {
+        match credential {
+            Credential::Sys(sys) => self.number(1 << 32 | u64::from(sys.uid)),
+            other => self.credential(other),
+        }
+    }
+
     pub(crate) fn finish(self) -> u64 {
         self.lanes.iter().fold(0, |all: u64, lane| fold(all.rotate_left(23) ^ lane, LANES[0]))
     }

@@ -30,15 +30,11 @@ pub(crate) async fn run<F: FileSystem>(
         return Err(Status::Invalid);
     }
     let wanted = arguments.wanted;
-    match &context.fresh {
-        Some(fresh) if is_newest(context, object, fresh, wanted) => {
-            attributes::encode(context, object, &fresh.attributes, wanted, reply).await?;
-        }
-        _ => {
-            let found = newest(context, object, wanted).await?;
-            attributes::encode(context, object, &found, wanted, reply).await?;
-        }
-    }
+    let found = match &context.fresh {
+        Some(fresh) if is_newest(context, object, fresh, wanted) => fresh.attributes,
+        _ => newest(context, object, wanted).await?,
+    };
+    attributes::encode(context, object, &found, wanted, reply).await?;
     // After the look: who holds a delegation here has held it then.
     if gives_back_what_is_lost(context, object, rest) { Err(Status::AccessDenied) } else { Ok(()) }
 }

@@ -51,7 +51,11 @@ impl ReplyLimits {
         let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
         Self {
             reply_bytes_max: without_head(fore.response_bytes_max),
-            cached_bytes_max: if cache_this { without_head(fore.cached_response_bytes_max) } else { usize::MAX },
+            cached_bytes_max: if cache_this {
+                without_head(fore.cached_response_bytes_max)
+            } else {
+                usize::MAX
+            },
         }
     }
 
@@ -294,9 +298,12 @@ fn digest<F: FileSystem>(
 ) -> u64 {
     let mut digest = Digest::new(asked.session.0);
     digest.number(u64::from(context.minor_version) << 32 | u64::from(context.operations));
+    let credential = &context.call.header.credential;
     if is_kept {
         digest.bytes(rest.rest_ref());
+        digest.credential(credential);
+    } else {
+        digest.user(credential);
     }
-    digest.credential(&context.call.header.credential);
     digest.finish()
 }

@@ -28,11 +28,14 @@ pub(crate) async fn encode<F: FileSystem>(
     wanted: Bitmap,
     reply: &mut Encoder,
 ) -> Result<(), Status> {
-    let supported = sets::supported(object.fs(), context.minor_version);
-    match Plain::of(context, object, found, (wanted, supported)).await {
-        Some(plain) => plain.encode(reply),
-        // In a box, as it is large and seldom needed.
-        None => Box::pin(of(context, object, found, wanted)).await?.encode_wanted(wanted, reply),
+    if !plain::are_plain(wanted, sets::supported(object.fs(), context.minor_version)) {
+        // In a box, as it is large and seldom needed; so are names, below.
+        Box::pin(of(context, object, found, wanted)).await?.encode_wanted(wanted, reply);
+    } else if context.server.owners().are_numbers() {
+        Plain::numbered(object, found, wanted).encode(reply);
+    } else {
+        let plain = Plain::numbered(object, found, wanted);
+        Box::pin(plain.named(context.server.owners())).await.encode(reply);
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use vfs::{Attributes, FileSystem, Handle};
 use xdr::Encoder;
 
 use super::values::{file_type, mounted_on, time};
-use crate::nfs4::context::{Context, Object};
-use crate::nfs4::owners::PrincipalKind;
+use crate::nfs4::context::Object;
+use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// What is written here.
 const PLAIN: Bitmap = Bitmap::of(&ALL);
@@ -43,29 +43,38 @@ pub(super) struct Plain<'a> {
     mounted_on: u64,
 }
 
+/// True where all of the `wanted` attributes that are `supported` are plain.
+pub(super) fn are_plain(wanted: Bitmap, supported: Bitmap) -> bool {
+    !wanted.without(PLAIN).intersects(supported)
+}
+
 impl<'a> Plain<'a> {
-    /// Of the `wanted` attributes, if all of them that are `supported` are plain.
-    pub(super) async fn of<F: FileSystem>(
-        context: &Context<'_, F>,
+    /// Of `wanted` attributes that are plain, with owners as numbers.
+    pub(super) fn numbered<F: FileSystem>(
         object: &Object<'_, F>,
         found: &'a Attributes,
-        (wanted, supported): (Bitmap, Bitmap),
-    ) -> Option<Self> {
-        if wanted.without(PLAIN).intersects(supported) {
-            return None;
+        wanted: Bitmap,
+    ) -> Self {
+        Self {
+            given: given(wanted, found),
+            found,
+            handle: wanted.contains(Id::FileHandle).then(|| object.fs().handle(&object.node)),
+            owner: wanted.contains(Id::Owner).then_some(Principal::Number(found.uid)),
+            group: wanted.contains(Id::OwnerGroup).then_some(Principal::Number(found.gid)),
+            mounted_on: mounted_on(object, wanted).unwrap_or(found.fileid),
         }
-        let owners = context.server.owners();
-        let owner = match wanted.contains(Id::Owner) {
-            true => Some(owners.principal(PrincipalKind::User, found.uid).await),
-            false => None,
-        };
-        let group = match wanted.contains(Id::OwnerGroup) {
-            true => Some(owners.principal(PrincipalKind::Group, found.gid).await),
-            false => None,
-        };
-        let handle = wanted.contains(Id::FileHandle).then(|| object.fs().handle(&object.node));
-        let mounted_on = mounted_on(object, wanted).unwrap_or(found.fileid);
-        Some(Self { given: given(wanted, found), found, handle, owner, group, mounted_on })
+    }
+
+    /// With owners by their names, where they have such.
+    pub(super) async fn named(self, owners: &Owners) -> Self {
+        let (mut owner, mut group) = (self.owner, self.group);
+        if let Some(owner) = &mut owner {
+            *owner = owners.principal(PrincipalKind::User, self.found.uid).await;
+        }
+        if let Some(group) = &mut group {
+            *group = owners.principal(PrincipalKind::Group, self.found.gid).await;
+        }
+        Self { owner, group, ..self }
     }
 
     /// Writes them as a `fattr4`: in the order of their numbers.

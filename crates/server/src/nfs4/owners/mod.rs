@@ -79,6 +79,11 @@ impl Owners {
         Self { domain: Some(Domain { name, service, world, cache: Mutex::default() }) }
     }
 
+    /// True where nobody is asked for names.
+    pub(crate) fn are_numbers(&self) -> bool {
+        self.domain.is_none()
+    }
+
     /// What a client is told of `id`: its number where it has no name or none can be had now.
     pub(crate) async fn principal(&self, kind: PrincipalKind, id: u32) -> Principal {
         match &self.domain {

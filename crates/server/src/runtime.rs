@@ -56,6 +56,8 @@ pub(crate) async fn give_way() {
         if std::mem::replace(&mut given, true) {
             return Poll::Ready(());
         }
+        // Whoever else has been woken on this core, too.
+        std::thread::yield_now();
         context.waker().wake_by_ref();
         Poll::Pending
     })

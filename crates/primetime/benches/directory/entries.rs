@@ -19,7 +19,7 @@ impl Folder {
     pub fn make(entries: usize, kept: Option<&Path>) -> Self {
         // Where the other server's directory is, too.
         let below = kept.is_none().then(|| tempfile::tempdir_in("/var/tmp").expect("temporary directory"));
-        let path = below.as_ref().map_or(kept.unwrap_or(Path::new("/")), TempDir::path).join("export");
+        let path = kept.or(below.as_ref().map(TempDir::path)).expect("one of the two").join("export");
         if !path.is_dir() {
             fs::create_dir_all(&path).expect("directory");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("directory");

@@ -46,6 +46,12 @@ impl<'a> EntryListWriter<'a> {
         self.append(entry, entry.name.len())
     }
 
+    /// Makes room for as much as may be written: as a buffer grows it is copied again and again.
+    pub fn reserve(&mut self) {
+        let bytes = self.body_bytes_left() + TRAILER_BYTES;
+        self.to.buffer_mut().reserve(bytes);
+    }
+
     /// Entries written.
     pub fn entries(&self) -> usize {
         self.entries

@@ -14,7 +14,7 @@ const PAGE_ENTRIES_MAX: usize = 256;
 /// The most that are asked for first, which tell how large entries are: what does not fit would be looked at in vain.
 const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 64;
+const TURN_ENTRIES: usize = 16;
 /// What an entry with a name of 16 bytes takes without attributes and handle.
 pub(super) const NAME_ENTRY_BYTES: usize = 40;
 
@@ -65,6 +65,7 @@ pub(super) async fn fill<F: FileSystem>(
         // The next are looked for while these are written, if there will be room for some.
         let count = page_entries(&writer, page.entries.len(), entry_bytes).min(PAGE_ENTRIES_MAX);
         if let Some(last) = page.entries.last().filter(|_| !ended && count > 0 && writer.entries() > 0) {
+            writer.reserve();
             begun = Some(begin(read(last.cookie, count)).await);
         }
         for entry in page.entries {

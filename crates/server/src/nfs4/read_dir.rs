@@ -24,7 +24,7 @@ const PAGE_ENTRIES_MAX: usize = 256;
 /// The most that are taken first, which tell how large entries are: what does not fit would be looked at in vain.
 const FIRST_ENTRIES_MAX: usize = 16;
 /// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 64;
+const TURN_ENTRIES: usize = 16;
 /// The most holders of write delegations that are asked for one reply.
 const ASKED_MAX: usize = 32;
 /// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
@@ -207,6 +207,9 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             let count =
                 self.room.fitting_entries(reply.len()).unwrap_or(0).saturating_sub(page.entries.len());
             if let Some(last) = page.entries.last().filter(|_| !ended && count > 0) {
+                // As a buffer grows it is copied, and its new memory cleared, while nobody else has the core.
+                let bytes_left = self.room.bytes_left(reply.len());
+                reply.buffer_mut().reserve(bytes_left + TAIL_BYTES);
                 begun = Some(begin(read(last.cookie, count.min(PAGE_ENTRIES_MAX))).await);
             }
             let mut known = self.ask_holders(&page.entries, ended_before).await;

@@ -131,7 +131,7 @@ fn a_long_listing_gives_way_to_others() {
             None => turns += 1,
         }
     };
-    assert_eq!(turns, 1500 / 64, "after each 64 entries");
+    assert_eq!(turns, 1500 / 16, "after each 16 entries");
     results.ok(Operation::PutFh);
     let page: ReadDirResult = results.body(Operation::ReadDir);
     assert_eq!((page.entries.len(), page.eof), (1500, true));

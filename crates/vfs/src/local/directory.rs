@@ -16,8 +16,8 @@ use super::{Export, stat, sys};
 use crate::permissions::READ;
 use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Result};
 
-/// The most of a directory that is read at a time, in bytes.
-const BUFFER_BYTES_MAX: usize = 32 * 1024;
+/// The most of a directory that is read at a time, in bytes. Nobody else has the core until the kernel has read them.
+const BUFFER_BYTES_MAX: usize = 4 * 1024;
 /// The least: room for the longest name.
 const BUFFER_BYTES_MIN: usize = entry_bytes(Name::MAX);
 /// Objects of a page that are looked up in place.
@@ -177,8 +177,11 @@ impl Export {
             let usual_bytes = used_bytes.checked_div(entries.len()).unwrap_or(entry_bytes(1));
             let bytes = (entries_max - entries.len()).saturating_mul(usual_bytes);
             let bytes = bytes.clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX);
-            let mut listing = RawDir::new(fd, &mut buffer[..bytes]);
             let before = entries.len();
+            if before > 0 {
+                std::thread::yield_now();
+            }
+            let mut listing = RawDir::new(fd, &mut buffer[..bytes]);
             while let Some(entry) = listing.next() {
                 let entry = match entry {
                     // A removed directory has no entries any more.

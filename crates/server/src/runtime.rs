@@ -49,14 +49,13 @@ impl<F: Future> Begun<F> {
     }
 }
 
-/// Lets others have their turn: is ready at the second poll, which it asks for.
+/// Lets others have their turn, tasks of the thread and threads of its core: is ready at the second poll, which it asks for.
 pub(crate) async fn give_way() {
     let mut given = false;
     poll_fn(|context| {
         if std::mem::replace(&mut given, true) {
             return Poll::Ready(());
         }
-        // Whoever else has been woken on this core, too.
         std::thread::yield_now();
         context.waker().wake_by_ref();
         Poll::Pending

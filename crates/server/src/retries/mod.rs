@@ -38,7 +38,7 @@ pub struct RetryLimits {
 
 impl Default for RetryLimits {
     fn default() -> Self {
-        Self { replies_max: 1 << 16, bytes_max: 32 << 20, seconds: 900 }
+        Self { replies_max: 1 << 15, bytes_max: 16 << 20, seconds: 900 }
     }
 }
 

@@ -16,9 +16,10 @@ use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::busy_poll::BusyPolls;
-use super::driver::{DriverLimits, drive};
+use super::driver::{DriverLimits, Neighbours, drive};
 use super::link::{Link, RawReply, frame_call};
 use super::own_host;
+use super::turns::Crowd;
 use crate::message::{self, CallHeader};
 use crate::service::{CallError, Connection, NoService, Service};
 use crate::{Credential, RecordLimits};
@@ -144,8 +145,8 @@ impl Client {
             partial_record_timeout: options.call_timeout,
         };
         let start = Box::new(move |link: Arc<Link>| {
-            let busy_polls = Arc::new(BusyPolls::never());
-            let driver = drive(link, Arc::clone(&service), limits, busy_polls, std::future::pending());
+            let neighbours = Arc::new(Neighbours { busy_polls: BusyPolls::never(), crowd: Crowd::never() });
+            let driver = drive(link, Arc::clone(&service), limits, neighbours, std::future::pending());
             tokio::spawn(async move {
                 let ended = driver.await;
                 tracing::debug!(%ended, "connection to the server ended");

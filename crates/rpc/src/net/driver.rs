@@ -19,6 +19,7 @@ use super::busy_poll::{BusyPolls, Habit, Looked};
 use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
 use super::sys;
+use super::turns::{Crowd, Turns};
 use crate::message::{self, Message};
 use crate::record::{self, RecordError, RecordLimits, RecordReader};
 use crate::service::{Call, Connection, Disposition, Service};
@@ -33,6 +34,13 @@ pub(super) struct DriverLimits {
     pub(super) outgoing_bytes_max: usize,
     /// How long a part of a record may wait for the rest.
     pub(super) partial_record_timeout: Duration,
+}
+
+/// What the connections of a server share.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    pub(super) busy_polls: BusyPolls,
+    pub(super) crowd: Crowd,
 }
 
 /// Why a connection ended.
@@ -56,9 +64,6 @@ pub(super) enum Ended {
 
 /// Passes over the socket before other tasks get their turn.
 const PASSES_MAX: usize = 16;
-/// What a connection may do before others get their turn, however much of it is under way: so many small calls, about a tenth of a
-/// millisecond, or one large one.
-const TURN_COST_MAX: usize = 64;
 /// So many calls that were alone on their connection make it likely that the next is as well: a client that has several under way has that
 /// seldom. One that begins to waits for the disk once, together with the calls behind it.
 const LONE_CALLS_MIN: usize = 16;
@@ -82,20 +87,20 @@ pub(super) fn drive<S: Service>(
     link: Arc<Link>,
     service: Arc<S>,
     limits: DriverLimits,
-    busy_polls: Arc<BusyPolls>,
+    neighbours: Arc<Neighbours>,
     stop: impl Future<Output = ()> + Send,
 ) -> impl Future<Output = Ended> + Send {
     // Before the first poll, which may never come.
     service.connected();
     let end = End { link: Arc::clone(&link), service: Arc::clone(&service) };
-    run(link, service, limits, busy_polls, stop, end)
+    run(link, service, limits, neighbours, stop, end)
 }
 
 async fn run<S: Service>(
     link: Arc<Link>,
     service: Arc<S>,
     limits: DriverLimits,
-    busy_polls: Arc<BusyPolls>,
+    neighbours: Arc<Neighbours>,
     stop: impl Future<Output = ()> + Send,
     end: End<S>,
 ) -> Ended {
@@ -114,11 +119,12 @@ async fn run<S: Service>(
         buffer: Vec::new(),
         buffered_bytes: 0,
         partial_since: None,
-        turn_cost: 0,
+        turns: Turns::new(&neighbours.crowd),
+        has_left: false,
         corked: false,
         lone_calls: 0,
         habit: Habit::new(),
-        busy_polls: &busy_polls,
+        busy_polls: &neighbours.busy_polls,
         low_water: 1,
         stopping: false,
         make,
@@ -223,8 +229,9 @@ struct Driver<'a, S, H, M> {
     /// How long those of the last pass were together, for the next: the buffer need not grow step by step.
     buffered_bytes: usize,
     partial_since: Option<Instant>,
-    /// What was done since others had their turn.
-    turn_cost: usize,
+    turns: Turns<'a>,
+    /// The turn before was over before all records were handled that are there.
+    has_left: bool,
     /// Several callers of ours were answered at once and have not had their turn yet.
     corked: bool,
     /// Calls in a row that were the only one under way.
@@ -252,7 +259,7 @@ where
 
     fn passes(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
         self.link.outgoing.register(context.waker());
-        self.turn_cost = 0;
+        self.turns.begin();
         if std::mem::take(&mut self.corked) {
             self.link.outgoing.uncork();
             self.flush(context)?;
@@ -264,6 +271,10 @@ where
             self.finish_parked(context)?;
             let was_full = self.is_full();
             let progressed = self.read(context)?;
+            if self.has_left && self.turns.holds_replies() {
+                break;
+            }
+            let is_turn_over = self.turns.is_over();
             self.flush(context)?;
             if self.corked {
                 // Behind the callers that were answered, which are to make their next calls first.
@@ -275,13 +286,18 @@ where
                 return Ok(Poll::Ready(Ended::ByUs));
             }
             if !progressed {
+                self.turns.rest();
                 return self.rest(context);
             }
-            if self.is_turn_over() {
+            if is_turn_over {
                 break;
             }
         }
-        context.waker().wake_by_ref();
+        if self.turns.are_shared() {
+            give_way(context);
+        } else {
+            context.waker().wake_by_ref();
+        }
         Ok(Poll::Pending)
     }
 
@@ -314,9 +330,10 @@ where
             if found.is_none() {
                 break was_displaced;
             }
-            self.turn_cost = 0;
+            self.turns.begin();
             self.handle_records(context)?;
             self.flush(context)?;
+            self.turns.rest();
             let now = time::Instant::now();
             self.habit.note_rest(now);
             let is_habit =
@@ -363,7 +380,7 @@ where
         }
         // What the turn before left.
         self.handle_records(context)?;
-        if self.is_turn_over() {
+        if self.turns.is_over() {
             return Ok(true);
         }
         match self.link.stream.poll_read_ready(context) {
@@ -406,7 +423,8 @@ where
 
     /// Handles the records that are there, until the turn is over.
     fn handle_records(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
-        while !self.is_turn_over() {
+        self.has_left = false;
+        while !self.turns.is_over() {
             let Some(record) = self.reader.next_record()? else {
                 let is_partial = self.reader.is_partial();
                 self.partial_since = is_partial.then(|| self.partial_since.unwrap_or_else(Instant::now));
@@ -416,11 +434,8 @@ where
         }
         // What is left may be whole: nobody is waited for.
         self.partial_since = None;
+        self.has_left = true;
         Ok(())
-    }
-
-    fn is_turn_over(&self) -> bool {
-        self.turn_cost >= TURN_COST_MAX
     }
 
     fn is_full(&self) -> bool {
@@ -448,7 +463,7 @@ where
                 self.buffer.extend_from_slice(&framed(reply));
             }
             Message::Call(header) => {
-                self.turn_cost += 1 + bytes / BYTES_PER_COST;
+                self.turns.charge(1 + bytes / BYTES_PER_COST);
                 self.run(header, decoder, context)?;
             }
         }
@@ -507,7 +522,7 @@ where
     fn finish(&mut self, outcome: Outcome) -> Result<(), Ended> {
         let Ok(reply) = outcome else { return Err(Ended::Panicked) };
         let Some(frame) = reply else { return Ok(()) };
-        self.turn_cost += frame.len() / BYTES_PER_COST;
+        self.turns.charge(frame.len() / BYTES_PER_COST);
         if frame.len() > KEPT_BUFFER_BYTES {
             self.queue_buffer();
             self.link.outgoing.push(frame.into());
@@ -534,6 +549,7 @@ where
 
     fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         self.queue_buffer();
+        self.turns.replied();
         loop {
             if self.link.outgoing.is_blocked() {
                 match self.link.stream.poll_write_ready(context) {
@@ -548,6 +564,13 @@ where
             }
         }
     }
+}
+
+/// Has the task polled again when all others of this thread have been that can go on, those included that a look at the sockets finds: a
+/// task that wakes itself goes before them.
+fn give_way(context: &mut Context<'_>) {
+    let again = std::pin::pin!(tokio::task::yield_now()).poll(context);
+    debug_assert!(again.is_pending(), "it is woken later");
 }
 
 /// True when something has come that was not read, by the system's own account: the runtime may not have looked since.

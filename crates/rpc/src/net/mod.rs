@@ -15,6 +15,7 @@ mod own_host;
 mod recent_replies;
 mod server;
 mod sys;
+mod turns;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};

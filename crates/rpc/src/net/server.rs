@@ -10,9 +10,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::busy_poll::BusyPolls;
-use super::driver::{DriverLimits, Ended, drive};
+use super::driver::{DriverLimits, Ended, Neighbours, drive};
 use super::link::Link;
 use super::own_host;
+use super::turns::Crowd;
 use crate::{RecordLimits, Service};
 
 /// Bounds of a server.
@@ -66,7 +67,8 @@ pub async fn serve<S: Service>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(options.connections_max));
-    let busy_polls = Arc::new(BusyPolls::new(options.busy_poll_limit));
+    let busy_polls = BusyPolls::new(options.busy_poll_limit);
+    let neighbours = Arc::new(Neighbours { busy_polls, crowd: Crowd::new() });
     let usual = own_host::unpace(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -101,7 +103,7 @@ pub async fn serve<S: Service>(
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
         let peer = crate::Connection::peer(&*link);
-        let driver = drive(link, Arc::clone(&service), limits(&options), Arc::clone(&busy_polls), stop);
+        let driver = drive(link, Arc::clone(&service), limits(&options), Arc::clone(&neighbours), stop);
         connections.spawn(async move {
             log(peer, &driver.await);
             drop(place);

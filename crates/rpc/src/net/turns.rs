@@ -41,46 +41,48 @@ pub(super) struct Turns<'a> {
     crowd: &'a Crowd,
     /// It is counted among those that have much to do.
     is_busy: bool,
+    /// When others last had the thread, each of the threads had a connection with much to do.
+    are_shared: bool,
     /// What was done since others had the thread.
     turn_cost: usize,
-    /// What was done since others had the thread, or replies left.
-    share_cost: usize,
-    share_cost_max: usize,
     /// What was done since replies left.
     held_cost: usize,
 }
 
 impl<'a> Turns<'a> {
     pub(super) const fn new(crowd: &'a Crowd) -> Self {
-        let share_cost_max = TURN_COST_MAX;
-        Self { crowd, is_busy: false, turn_cost: 0, share_cost: 0, share_cost_max, held_cost: 0 }
+        Self { crowd, is_busy: false, are_shared: false, turn_cost: 0, held_cost: 0 }
     }
 
     /// Others have had the thread.
     pub(super) fn begin(&mut self) {
-        (self.turn_cost, self.share_cost) = (0, 0);
-        self.share_cost_max = if self.crowd.is_crowded() { SHARE_COST_MAX } else { TURN_COST_MAX };
+        self.turn_cost = 0;
+        self.are_shared = self.crowd.is_crowded();
     }
 
     /// Something was done.
     pub(super) fn charge(&mut self, cost: usize) {
         self.turn_cost += cost;
-        self.share_cost += cost;
         self.held_cost += cost;
-        if self.share_cost >= SHARE_COST_MAX && !self.is_busy {
+        if self.share_cost() >= SHARE_COST_MAX && !self.is_busy {
             self.is_busy = true;
             self.crowd.busy.fetch_add(1, Relaxed);
         }
     }
 
+    /// What was done since others had the thread, or replies left.
+    fn share_cost(&self) -> usize {
+        self.turn_cost.min(self.held_cost)
+    }
+
     /// True where every thread has a connection with much to do.
     pub(super) fn are_shared(&self) -> bool {
-        self.share_cost_max < TURN_COST_MAX
+        self.are_shared
     }
 
     /// True when it is the others' turn.
     pub(super) fn is_over(&self) -> bool {
-        self.turn_cost >= TURN_COST_MAX || self.share_cost >= self.share_cost_max
+        self.turn_cost >= TURN_COST_MAX || (self.are_shared && self.share_cost() >= SHARE_COST_MAX)
     }
 
     /// True when replies that could leave are to wait for those to what comes behind it.
@@ -90,7 +92,7 @@ impl<'a> Turns<'a> {
 
     /// The replies leave.
     pub(super) fn replied(&mut self) {
-        (self.share_cost, self.held_cost) = (0, 0);
+        self.held_cost = 0;
     }
 
     /// There is nothing more to do for now.

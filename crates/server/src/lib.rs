@@ -18,6 +18,7 @@ pub mod nfs3;
 pub mod nfs4;
 pub mod nlm4;
 pub mod nsm1;
+mod pages;
 mod persistent;
 pub mod portmap;
 pub mod recall;

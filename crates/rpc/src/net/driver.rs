@@ -230,7 +230,7 @@ struct Driver<'a, S, H, M> {
     buffered_bytes: usize,
     partial_since: Option<Instant>,
     turns: Turns<'a>,
-    /// The turn before was over before all records were handled that are there.
+    /// The turn was over before all records were handled that are there.
     has_left: bool,
     /// Several callers of ours were answered at once and have not had their turn yet.
     corked: bool,

@@ -5,16 +5,11 @@ use vfs::{DirEntry, FileSystem};
 
 use super::object::Object;
 use super::status;
+use crate::pages::{FIRST_ENTRIES_MAX, PAGE_ENTRIES_MAX, TURN_ENTRIES};
 use crate::runtime::{Begun, begin, give_way};
 
 /// Back ends keep cookies valid while entries come and go, so one verifier serves always (RFC 1813 §3.3.16).
 pub(super) const VERIFIER: CookieVerifier = CookieVerifier([0; 8]);
-/// The most entries asked of the back end at once.
-const PAGE_ENTRIES_MAX: usize = 256;
-/// The most that are asked for first, which tell how large entries are: what does not fit would be looked at in vain.
-const FIRST_ENTRIES_MAX: usize = 16;
-/// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 16;
 /// What an entry with a name of 16 bytes takes without attributes and handle.
 pub(super) const NAME_ENTRY_BYTES: usize = 40;
 

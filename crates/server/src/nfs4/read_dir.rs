@@ -17,14 +17,9 @@ use xdr::Encoder;
 use super::context::{Context, Object, refused};
 use super::{attributes, get_attr, status};
 use crate::exports::{Denied, Leads};
+use crate::pages::{FIRST_ENTRIES_MAX, PAGE_ENTRIES_MAX, TURN_ENTRIES};
 use crate::runtime::{Begun, begin, give_way};
 
-/// The most entries taken from the back end at a time.
-const PAGE_ENTRIES_MAX: usize = 256;
-/// The most that are taken first, which tell how large entries are: what does not fit would be looked at in vain.
-const FIRST_ENTRIES_MAX: usize = 16;
-/// Entries that are written in one go, before others get their turn.
-const TURN_ENTRIES: usize = 16;
 /// The most holders of write delegations that are asked for one reply.
 const ASKED_MAX: usize = 32;
 /// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.

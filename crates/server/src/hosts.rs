@@ -1,6 +1,6 @@
 //! Calling client hosts: their lock managers, about locks that they wait for, and their status monitors, about restarts.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,6 +28,14 @@ impl HostRoute {
             transport: call.connection.transport(),
         }
     }
+}
+
+/// The last port that only the superuser of most hosts may use.
+const PRIVILEGED_PORT_MAX: u16 = 1023;
+
+/// True for a call that only the superuser of a host can have made, as far as ports tell.
+pub(crate) fn is_privileged(peer: SocketAddr) -> bool {
+    peer.port() <= PRIVILEGED_PORT_MAX
 }
 
 /// Program, version and procedure.

@@ -7,9 +7,57 @@ use crate::file::FileState;
 use crate::locks::unlock_range;
 use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
 
-/// What an owner held of a range before it was given more.
+/// What an owner held of a range before a lock that can still be undone, less what it has unlocked since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldBefore(Vec<(Range, bool)>);
+
+impl HeldBefore {
+    /// Notes that the owner has locked a range since: undoing the earlier lock keeps it.
+    pub fn lock(&mut self, range: Range, exclusive: bool) {
+        self.unlock(range);
+        self.0.push((range, exclusive));
+    }
+
+    /// Notes that a later lock of the owner has been undone: of its range, the owner holds what it held before that.
+    pub fn undo(&mut self, range: Range, before: &Self) {
+        self.unlock(range);
+        self.0.extend_from_slice(&before.0);
+    }
+
+    /// Notes that the owner has unlocked a range since: undoing the earlier lock does not lock it again.
+    pub fn unlock(&mut self, range: Range) {
+        let rests =
+            |(held, exclusive): (Range, bool)| without(held, range).map(move |rest| (rest, exclusive));
+        self.0 = std::mem::take(&mut self.0).into_iter().flat_map(rests).collect();
+    }
+}
+
+impl Range {
+    /// True when every byte of another range is in this one.
+    pub fn contains(&self, other: &Self) -> bool {
+        without(*other, *self).next().is_none()
+    }
+}
+
+/// The parts of a range that are not in another.
+fn without(held: Range, gone: Range) -> impl Iterator<Item = Range> {
+    let last = |range: Range| match range.length() {
+        u64::MAX => u64::MAX,
+        length => range.offset() + (length - 1),
+    };
+    let part = |from: u64, to: u64| {
+        let length = if to == u64::MAX { u64::MAX } else { to - from + 1 };
+        Range::new(from, length).ok()
+    };
+    let (whole, before, after) = if held.overlaps(&gone) {
+        let before = (held.offset() < gone.offset()).then(|| part(held.offset(), gone.offset() - 1));
+        let after = (last(held) > last(gone)).then(|| part(last(gone) + 1, last(held)));
+        (None, before.flatten(), after.flatten())
+    } else {
+        (Some(held), None, None)
+    };
+    whole.into_iter().chain(before).chain(after)
+}
 
 impl State {
     /// Locks a range for an NLM caller, and says what the caller held of it before.
@@ -48,25 +96,13 @@ impl State {
         });
     }
 
-    /// Unlocks a range for an NLM caller, all but `kept`; what was not locked is no error.
+    /// Unlocks a range for an NLM caller; a range that is not locked is no error.
     ///
     /// # Errors
     /// DELAY when splitting a lock would go beyond the bound.
-    pub fn nlm_unlock(
-        &self,
-        file: FileId,
-        owner: &LockOwner,
-        range: Range,
-        kept: &[(Range, bool)],
-    ) -> Result<(), Status> {
+    pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) -> Result<(), Status> {
         let ranges_max = self.limits.ranges_per_file_max;
-        self.nlm_change(file, owner, |state| {
-            unlock_range(&mut state.ranges, owner, range, ranges_max)?;
-            for (range, exclusive) in kept {
-                state.ranges.lock(owner, *range, *exclusive);
-            }
-            Ok(())
-        })
+        self.nlm_change(file, owner, |state| unlock_range(&mut state.ranges, owner, range, ranges_max))
     }
 
     /// Removes all locks and shares of a host (FREE_ALL, or it has restarted).

@@ -597,8 +597,8 @@ fn a_file_has_a_bounded_number_of_ranges() {
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let (whole, middle) = (Range::new(10, 10).unwrap(), Range::new(15, 1).unwrap());
     state.nlm_lock(FILE, &nlm, (whole, true), T0).unwrap();
-    assert_eq!(state.nlm_unlock(FILE, &nlm, middle, &[]), Err(Status::Delay));
-    assert_eq!(state.nlm_unlock(FILE, &nlm, whole, &[]), Ok(()));
+    assert_eq!(state.nlm_unlock(FILE, &nlm, middle), Err(Status::Delay));
+    assert_eq!(state.nlm_unlock(FILE, &nlm, whole), Ok(()));
 }
 
 #[test]
@@ -616,14 +616,33 @@ fn a_lock_that_is_undone_leaves_what_was_held_before() {
     assert!(free(&bob, range(0, 10), false) && !free(&bob, range(5, 1), true), "shared again");
     assert!(free(&bob, range(10, 10), true), "not held before");
     assert!(!free(&bob, range(20, 1), false) && !free(&bob, range(29, 1), false), "exclusive as before");
-    // An unlock of everything, but for what is being given.
-    state.nlm_unlock(FILE, &ann, Range::ALL, &[(range(3, 1), true)]).unwrap();
-    assert!(
-        !free(&bob, range(3, 1), false) && free(&bob, range(4, 100), true) && free(&bob, range(0, 3), true)
-    );
-    assert!(state.nlm_holds(&"h".into()));
-    state.nlm_unlock(FILE, &ann, range(3, 1), &[]).unwrap();
+    state.nlm_unlock(FILE, &ann, Range::ALL).unwrap();
     assert!(!state.nlm_holds(&"h".into()) && state.nlm_hosts(b"").is_empty());
+}
+
+#[test]
+fn an_undone_lock_keeps_later_locks_and_brings_back_nothing_unlocked() {
+    let state = state();
+    let owner = |process| LockOwner::Nlm { host: "h".into(), process, handle: "x".into() };
+    let (ann, bob) = (owner(1), owner(2));
+    let range = |offset, length| Range::new(offset, length).unwrap();
+    let free = |at, exclusive| state.test_lock(FILE, &bob, (at, exclusive), T0).is_ok();
+    state.nlm_lock(FILE, &ann, (Range::ALL, false), T0).unwrap();
+    let mut before = state.nlm_lock(FILE, &ann, (Range::ALL, true), T0).unwrap();
+    for (at, is_lock) in [(range(10, 10), false), (range(12, 2), true), (range(30, u64::MAX), false)] {
+        if is_lock {
+            state.nlm_lock(FILE, &ann, (at, true), T0).unwrap();
+            before.lock(at, true);
+        } else {
+            state.nlm_unlock(FILE, &ann, at).unwrap();
+            before.unlock(at);
+        }
+    }
+    state.nlm_undo(FILE, &ann, Range::ALL, &before);
+    assert!(free(range(0, 10), false) && !free(range(0, 1), true) && !free(range(9, 1), true), "shared");
+    assert!(!free(range(12, 1), false) && !free(range(13, 1), false), "locked since");
+    assert!(free(range(10, 2), true) && free(range(14, 6), true), "unlocked since");
+    assert!(!free(range(29, 1), true) && free(range(30, u64::MAX), true));
 }
 
 #[test]
@@ -646,7 +665,7 @@ fn what_a_host_holds_is_found_by_its_address_and_goes_with_it() {
     state.unshare(ANOTHER, &share);
     let range = Range::new(2, 1).unwrap();
     let ann = LockOwner::Nlm { host: "10.0.0.10 ann".into(), process: 1, handle: "x".into() };
-    state.nlm_unlock(FILE, &ann, range, &[]).unwrap();
+    state.nlm_unlock(FILE, &ann, range).unwrap();
     assert_eq!(state.nlm_hosts(b"10."), ["10.0.0.1 bob"]);
 }
 

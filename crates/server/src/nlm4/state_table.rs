@@ -41,6 +41,11 @@ fn share_owner(owner: &Owner) -> ShareOwner {
     ShareOwner { host: host(owner.client, &owner.host), handle: Bytes::copy_from_slice(&owner.owner) }
 }
 
+/// The owner of a share reservation as attempts know it: SHARE names no process.
+fn share_caller(asking: &Owner) -> LockOwner {
+    owner(&Owner { process: 0, ..asking.clone() })
+}
+
 fn held(denied: Denied, asking: &Owner) -> Held {
     let (name, process) = match denied.owner {
         LockOwner::Nlm { handle, process, .. } => (handle, process),
@@ -115,32 +120,24 @@ impl LockTable for Recaller {
     ) -> Result<(), LockDenied> {
         let (file, owner, asked) = (file(key), owner(asking), (range(bytes), exclusive));
         let host = host(asking.client, &asking.host);
+        // Registered before the host is looked up, so that its record stays until the call has ended.
+        let attempt = self.begin_nlm_attempt(file, owner.clone(), Some(asked));
         self.may_be_given(&host, &call).await?;
-        let attempt = || outcome(self.state().nlm_lock(file, &owner, asked, self.now()));
-        let mut locked = self.hold(attempt).await.map_err(refused)?;
+        let mut locked = self.hold(|| attempt.lock(asked)).await.map_err(refused)?;
         if locked.is_err()
             && let Some(lock) = &call.waits_for
             && self.can_call_hosts()
         {
-            let waiter = NlmWaiter::new(owner.clone(), call.route, lock.clone());
-            self.wait_for_nlm_lock(file, waiter, asked).map_err(|TooMany| LockDenied::Full)?;
-            // What was in the way may have gone before the waiter was noted.
-            locked = match attempt() {
-                Ok(locked) => locked,
-                Err(_) => return Err(LockDenied::Waits),
+            let waiter = NlmWaiter::new(owner, call.route, lock.clone());
+            attempt.wait(waiter, asked)?.map_err(|TooMany| LockDenied::Full)?;
+            // The conflicting lock may have gone before the waiter was noted.
+            locked = match attempt.lock(asked) {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(_)) | Err(_) => return Err(LockDenied::Waits),
             };
-            if locked.is_err() {
-                return Err(LockDenied::Waits);
-            }
         }
-        let before = locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
-        self.nlm_waits_no_more(file, &owner, asked);
-        if call.is_monitored && self.record_host(&host, call.route).await.is_err() {
-            // It was forgotten in between, and cannot be recorded again.
-            self.state().nlm_undo(file, &owner, asked.0, &before);
-            return Err(LockDenied::Full);
-        }
-        // It may be less than what was held before.
+        locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
+        // It may be less than the owner held before.
         self.locks_released(file);
         Ok(())
     }
@@ -160,11 +157,12 @@ impl LockTable for Recaller {
         shares: Shares,
         call: LockCall,
     ) -> Result<(), LockDenied> {
+        let attempt = self.begin_nlm_attempt(file(key), share_caller(asking), None);
         self.may_be_given(&host(asking.client, &asking.host), &call).await?;
         let bits = |read: bool, write: bool| u32::from(read) * share::READ + u32::from(write) * share::WRITE;
         let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
-        let attempt = || self.state().share(file(key), share_owner(asking), asked, self.now());
-        self.hold(attempt).await.map_err(|status| match status {
+        let share = || self.state().share(file(key), share_owner(asking), asked, self.now());
+        self.hold(|| attempt.share(share)).await.map_err(|status| match status {
             Status::ShareDenied => LockDenied::Conflict(Box::new(Held {
                 owner: asking.clone(),
                 range: ByteRange { start: 0, end: u64::MAX },
@@ -175,14 +173,16 @@ impl LockTable for Recaller {
     }
 
     fn unshare(&self, key: FileKey, asking: &Owner) {
-        self.state().unshare(file(key), &share_owner(asking));
+        self.nlm_unshare(file(key), &share_caller(asking), || {
+            self.state().unshare(file(key), &share_owner(asking));
+        });
     }
 
     fn free_all(&self, client: IpAddr, name: &[u8]) {
         self.nlm_free_all(&host(client, name));
     }
 
-    fn host_restarted(&self, client: IpAddr, name: &[u8]) {
+    fn host_restarted(&self, client: IpAddr, name: &[u8], state_number: i32) {
         let prefix = host(client, b"");
         let mut hosts = self.state().nlm_hosts(&prefix);
         hosts.extend(self.waiting_hosts().into_iter().filter(|host| host.starts_with(&prefix)));
@@ -194,7 +194,7 @@ impl LockTable for Recaller {
             none if none.is_empty() && hosts.len() == 1 => hosts,
             named => named,
         };
-        for host in &restarted {
+        for host in restarted.iter().filter(|host| self.is_new_restart(host, state_number)) {
             tracing::info!(host = %String::from_utf8_lossy(host), "a host has restarted: its locks are free");
             self.nlm_free_all(host);
         }

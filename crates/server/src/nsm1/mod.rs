@@ -16,10 +16,8 @@ use proto::nsm1::{
 use rpc::{Call, Disposition, Refusal};
 use xdr::{Decode, Encoder};
 
+use crate::hosts::is_privileged;
 use crate::nlm4::LockTable;
-
-/// The last port that only the superuser may use.
-const PRIVILEGED_PORT_MAX: u16 = 1023;
 
 /// The program.
 #[derive(Debug)]
@@ -68,11 +66,11 @@ impl<L: LockTable> Nsm1<L> {
 
     fn notify(&self, call: &Call<'_>, change: &StatChange) {
         let client = call.peer.ip().to_canonical();
-        if call.peer.port() > PRIVILEGED_PORT_MAX {
-            tracing::debug!(%client, "a restart was told from an unprivileged port, and not believed");
+        if !is_privileged(call.peer) {
+            tracing::debug!(%client, "NOTIFY came from an unprivileged port and is ignored");
             return;
         }
-        self.locks.host_restarted(client, &change.name);
+        self.locks.host_restarted(client, &change.name, change.state);
     }
 }
 

@@ -20,6 +20,8 @@ const HOSTS_MAX: usize = 16_384;
 const HOSTS_PER_ADDRESS_MAX: usize = 64;
 /// Addresses of which it is known that nobody answers there.
 const SILENT_MAX: usize = 4096;
+/// Hosts whose last NOTIFY is remembered.
+const RESTARTED_MAX: usize = 4096;
 /// How long a host holds nothing before it is forgotten.
 const IDLE_MS: u64 = 30_000;
 
@@ -36,6 +38,8 @@ struct Inner {
     /// Those that held locks before the restart.
     may_reclaim: BTreeSet<Bytes>,
     silent: BTreeSet<IpAddr>,
+    /// The state numbers of the last NOTIFY.
+    restarted: BTreeMap<Bytes, i32>,
     looked: Now,
 }
 
@@ -109,6 +113,15 @@ impl Recaller {
         self.inner.hosts.inner.lock().may_reclaim.extend(hosts);
     }
 
+    /// True for a restart of a host that no NOTIFY has told of before.
+    pub(crate) fn is_new_restart(&self, host: &Bytes, state_number: i32) -> bool {
+        let mut inner = self.inner.hosts.inner.lock();
+        if inner.restarted.len() >= RESTARTED_MAX && !inner.restarted.contains_key(host) {
+            inner.restarted.clear();
+        }
+        inner.restarted.insert(host.clone(), state_number) != Some(state_number)
+    }
+
     /// True for a host that held locks before the restart, as far as that is known.
     pub(crate) fn may_host_reclaim(&self, host: &Bytes) -> bool {
         !self.inner.stable.keeps_hosts() || self.inner.hosts.inner.lock().may_reclaim.contains(host)
@@ -157,8 +170,9 @@ impl Recaller {
             }
             inner.looked = now;
         }
-        let waiting = self.waiting_hosts();
         let mut inner = self.inner.hosts.inner.lock();
+        // Under the mutex: a call that begins now finds its host recorded, or records it again.
+        let waiting = self.waiting_hosts();
         let mut removals = Vec::new();
         inner.known.retain(|host, known| {
             if self.state().nlm_holds(host) || waiting.binary_search(host).is_ok() {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use state::{FileId, LockError, LockOwner, Now, Range};
 use vfs::Handle;
 
 use super::Recaller;
+use super::nlm_attempts::Attempts;
 use super::nlm_grants::NlmWaiter;
 
 /// Waiters of one file. More NFSv4 clients find out by polling; more hosts are refused.
@@ -83,26 +85,89 @@ impl Waiter {
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
-/// In the order in which they came.
-#[derive(Debug, Default)]
+/// The waiters of all files.
+#[derive(Debug)]
 pub(super) struct LockWaiters {
-    count: AtomicUsize,
+    /// As in the queues, to be read without their mutex.
+    count: Arc<AtomicUsize>,
     queues: Mutex<Queues>,
 }
 
+/// Waiters by file, in the order of their first LOCK; and the LOCK calls of hosts that are being carried out.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     pub(super) by_file: BTreeMap<FileId, Vec<Waiter>>,
+    pub(super) attempts: Attempts,
     by_address: BTreeMap<IpAddr, usize>,
+    count: Arc<AtomicUsize>,
 }
 
 impl Queues {
     pub(super) fn of(&mut self, file: FileId) -> &mut [Waiter] {
         self.by_file.get_mut(&file).map_or(&mut [], Vec::as_mut_slice)
     }
+
+    pub(super) fn files(&self) -> Vec<FileId> {
+        self.by_file.keys().copied().collect()
+    }
+
+    /// Notes a waiter, or that a known one, of which `is_same` says so, has asked again: it keeps its place.
+    pub(super) fn add(
+        &mut self,
+        file: FileId,
+        waiter: Waiter,
+        is_same: impl Fn(&Waiter) -> bool,
+    ) -> Result<(), TooMany> {
+        let waiters = self.by_file.entry(file).or_default();
+        if let Some(known) = waiters.iter_mut().find(|known| is_same(known)) {
+            known.ask_again(waiter);
+            return Ok(());
+        }
+        let address = address_of(&waiter);
+        let of_address = address.map_or(0, |address| self.by_address.get(&address).copied().unwrap_or(0));
+        let full = waiters.len() >= WAITERS_PER_FILE_MAX
+            || of_address >= WAITERS_PER_ADDRESS_MAX
+            || self.count.load(Ordering::Relaxed) >= WAITERS_MAX;
+        if full {
+            if waiters.is_empty() {
+                self.by_file.remove(&file);
+            }
+            return Err(TooMany);
+        }
+        waiters.push(waiter);
+        if let Some(address) = address {
+            self.by_address.insert(address, of_address + 1);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes waiters, and yields them.
+    pub(super) fn remove(&mut self, file: FileId, gone: impl FnMut(&mut Waiter) -> bool) -> Vec<Waiter> {
+        let Some(waiters) = self.by_file.get_mut(&file) else { return Vec::new() };
+        let removed: Vec<_> = waiters.extract_if(.., gone).collect();
+        if waiters.is_empty() {
+            self.by_file.remove(&file);
+        }
+        for address in removed.iter().filter_map(address_of) {
+            let left = self.by_address.get(&address).map_or(0, |count| count - 1);
+            if left == 0 {
+                self.by_address.remove(&address);
+            } else {
+                self.by_address.insert(address, left);
+            }
+        }
+        self.count.fetch_sub(removed.len(), Ordering::Relaxed);
+        removed
+    }
 }
 
 impl LockWaiters {
+    pub(super) fn new() -> Self {
+        let count = Arc::default();
+        Self { count: Arc::clone(&count), queues: Mutex::new(Queues { count, ..Queues::default() }) }
+    }
+
     fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }
@@ -111,58 +176,9 @@ impl LockWaiters {
         self.queues.lock()
     }
 
-    /// Notes a waiter, or that a known one, of which `is_same` says so, has asked again: it keeps its place.
-    pub(super) fn add(
-        &self,
-        file: FileId,
-        waiter: Waiter,
-        is_same: impl Fn(&Waiter) -> bool,
-    ) -> Result<(), TooMany> {
-        let mut queues = self.queues.lock();
-        let queues = &mut *queues;
-        let waiters = queues.by_file.entry(file).or_default();
-        if let Some(known) = waiters.iter_mut().find(|known| is_same(known)) {
-            known.ask_again(waiter);
-            return Ok(());
-        }
-        let address = address_of(&waiter);
-        let of_address = address.map_or(0, |address| queues.by_address.get(&address).copied().unwrap_or(0));
-        let full = waiters.len() >= WAITERS_PER_FILE_MAX
-            || of_address >= WAITERS_PER_ADDRESS_MAX
-            || self.count.load(Ordering::Relaxed) >= WAITERS_MAX;
-        if full {
-            if waiters.is_empty() {
-                queues.by_file.remove(&file);
-            }
-            return Err(TooMany);
-        }
-        waiters.push(waiter);
-        if let Some(address) = address {
-            queues.by_address.insert(address, of_address + 1);
-        }
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-
     /// Removes waiters, and yields them.
     pub(super) fn remove(&self, file: FileId, gone: impl FnMut(&mut Waiter) -> bool) -> Vec<Waiter> {
-        let mut queues = self.queues.lock();
-        let queues = &mut *queues;
-        let Some(waiters) = queues.by_file.get_mut(&file) else { return Vec::new() };
-        let removed: Vec<_> = waiters.extract_if(.., gone).collect();
-        if waiters.is_empty() {
-            queues.by_file.remove(&file);
-        }
-        for address in removed.iter().filter_map(address_of) {
-            let left = queues.by_address.get(&address).map_or(0, |count| count - 1);
-            if left == 0 {
-                queues.by_address.remove(&address);
-            } else {
-                queues.by_address.insert(address, left);
-            }
-        }
-        self.count.fetch_sub(removed.len(), Ordering::Relaxed);
-        removed
+        self.queues.lock().remove(file, gone)
     }
 
     fn of(&self, file: FileId) -> Vec<Waiter> {
@@ -170,7 +186,7 @@ impl LockWaiters {
     }
 
     pub(super) fn files(&self) -> Vec<FileId> {
-        self.queues.lock().by_file.keys().copied().collect()
+        self.queues.lock().files()
     }
 }
 
@@ -187,7 +203,7 @@ impl Recaller {
         if let Who::Nfs4 { client, owner, .. } = &waiter.who {
             let (client, owner) = (*client, owner.clone());
             // One more than is noted polls as well.
-            let _ = self.inner.lock_waiters.add(file, waiter, |known| known.is(client, &owner));
+            let _ = self.inner.lock_waiters.queues().add(file, waiter, |known| known.is(client, &owner));
         }
         // What was in the way may have gone before the waiter was noted.
         self.locks_released(file);
@@ -283,8 +299,8 @@ mod tests {
 
     #[test]
     fn waiters_have_a_bound_for_each_file_and_each_address_and_leave_nothing_behind() {
-        let waiters = LockWaiters::default();
-        let add = |file: u64, waiter| waiters.add(FileId(file, 0), waiter, |_| false);
+        let waiters = LockWaiters::new();
+        let add = |file: u64, waiter| waiters.queues().add(FileId(file, 0), waiter, |_| false);
         for number in 0..WAITERS_PER_ADDRESS_MAX as u64 {
             add(number, host([10, 0, 0, 1], 1)).unwrap();
         }

@@ -13,6 +13,7 @@ mod hosts;
 mod lock_waiters;
 mod nameless;
 mod names;
+mod nlm_attempts;
 mod nlm_grants;
 mod recall_any;
 mod records;
@@ -106,7 +107,7 @@ impl Recaller {
             backchannels: Backchannels::default(),
             granted: Mutex::default(),
             tell: OnceLock::new(),
-            lock_waiters: LockWaiters::default(),
+            lock_waiters: LockWaiters::new(),
             hosts: Hosts::default(),
             names: Arc::default(),
             undone: Mutex::default(),

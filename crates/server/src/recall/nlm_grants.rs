@@ -1,14 +1,17 @@
-//! Locks for hosts that wait for them through NLM.
+//! Grants locks to hosts that wait for them through NLM.
 //!
 //! ```text
-//!                  lock free: taken in its name          GRANTED answered, or it asks again
-//!   waiting ───────────────────────────────▶ granting ───────────────────────────────────▶ it has the lock
-//!      ▲ it asks again                          │ no answer in time        │ it answers that it does not want it
-//!      └────────────── silent ◀──────────────────┘                          ▼
+//!                  lock free: taken in its name          GRANTED accepted, or LOCK again
+//!   waiting ───────────────────────────────▶ granting ───────────────────────────────────▶ held
+//!      ▲ LOCK again                             │ no answer in time        │ GRANTED denied, CANCEL, UNLOCK
+//!      └────────────── silent ◀─────────────────┘                          ▼
 //!                                                                      forgotten
 //! ```
-//! Whoever does not answer loses what was taken for it to the next in the queue. What it held before, it keeps: the lock that it
-//! waited for may have been more of what it had.
+//! A host that does not answer loses the lock to the next waiter. The owner keeps what it held before: the lock that it waited
+//! for may include a range that it already held.
+//!
+//! GRANTED and its answer cross other messages of the owner. Each of them proves that the host knows the outcome, so it ends the
+//! grant: UNLOCK and CANCEL free the lock, LOCK confirms it. `docs/locking.md` has the table.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,7 +22,7 @@ use rpc::{CallError, Refusal};
 use state::{Blocked, FileId, HeldBefore, LockError, LockOwner, Range};
 
 use super::Recaller;
-use super::lock_waiters::{TooMany, Waiter, Who};
+use super::lock_waiters::{Queues, TooMany, Waiter, Who};
 use crate::hosts::HostRoute;
 
 /// How long one call may take.
@@ -44,8 +47,17 @@ pub(crate) struct NlmWaiter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
     Waiting,
-    Granting { cookie: [u8; 8], before: HeldBefore },
+    Granting(Grant),
     Silent,
+}
+
+/// A lock that is taken, while its host is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Grant {
+    cookie: [u8; 8],
+    before: HeldBefore,
+    /// Copies of GRANTED that the host may have processed.
+    copies: u32,
 }
 
 impl NlmWaiter {
@@ -59,15 +71,29 @@ impl NlmWaiter {
     }
 
     pub(super) fn is_being_granted(&self) -> bool {
-        matches!(self.phase, Phase::Granting { .. })
+        self.grant().is_some()
     }
 
     pub(super) fn address(&self) -> IpAddr {
         self.route.address
     }
 
-    fn is_granting(&self, wanted: &[u8]) -> bool {
-        matches!(&self.phase, Phase::Granting { cookie, .. } if cookie == wanted)
+    fn grant(&self) -> Option<&Grant> {
+        match &self.phase {
+            Phase::Granting(grant) => Some(grant),
+            Phase::Waiting | Phase::Silent => None,
+        }
+    }
+
+    fn grant_mut(&mut self) -> Option<&mut Grant> {
+        match &mut self.phase {
+            Phase::Granting(grant) => Some(grant),
+            Phase::Waiting | Phase::Silent => None,
+        }
+    }
+
+    fn is_granting(&self, cookie: &[u8]) -> bool {
+        self.grant().is_some_and(|grant| grant.cookie == cookie)
     }
 }
 
@@ -94,8 +120,9 @@ impl Waiter {
 
 impl Recaller {
     /// Notes who waits for a lock, or that it has asked again.
-    pub(crate) fn wait_for_nlm_lock(
+    pub(super) fn wait_for_nlm_lock(
         &self,
+        queues: &mut Queues,
         file: FileId,
         waiter: NlmWaiter,
         asked: (Range, bool),
@@ -103,26 +130,35 @@ impl Recaller {
         let owner = waiter.owner.clone();
         let (range, exclusive) = asked;
         let waiter = Waiter { who: Who::Nlm(waiter), range, exclusive, asked: self.now() };
-        self.inner.lock_waiters.add(file, waiter, |known| known.is_request(&owner, asked))
+        queues.add(file, waiter, |known| known.is_request(&owner, asked))
     }
 
-    /// An owner has been told that it has a lock: it waits no more, and an answer to GRANTED says nothing new.
-    pub(crate) fn nlm_waits_no_more(&self, file: FileId, owner: &LockOwner, asked: (Range, bool)) {
-        if self.has_lock_waiters() {
-            self.inner.lock_waiters.remove(file, |waiter| waiter.is_request(owner, asked));
-        }
+    /// Ends the wait of an owner whose LOCK has taken the lock: an answer to GRANTED changes nothing from now on.
+    pub(super) fn nlm_locked(queues: &mut Queues, file: FileId, owner: &LockOwner, asked: (Range, bool)) {
+        queues.remove(file, |waiter| waiter.is_request(owner, asked));
+        queues.note(file, owner, asked.0, |before| before.lock(asked.0, asked.1));
     }
 
-    /// Takes back a request to wait; false when there is none. What was taken for it is free again.
+    /// Ends a request that waits or is being carried out; false when there is none. A lock that was taken for it is free again.
     pub(crate) fn nlm_cancel(&self, file: FileId, owner: &LockOwner, asked: (Range, bool)) -> bool {
-        let removed = self.inner.lock_waiters.remove(file, |waiter| waiter.is_request(owner, asked));
-        for waiter in &removed {
-            self.give_up(file, waiter);
+        let is_ended = {
+            let mut queues = self.inner.lock_waiters.queues();
+            let was_running = queues.attempts.end_locks(file, owner, |of| of == asked);
+            let removed = queues.remove(file, |waiter| waiter.is_request(owner, asked));
+            removed.iter().for_each(|waiter| self.undo(&mut queues, file, waiter));
+            was_running || !removed.is_empty()
+        };
+        if is_ended {
+            self.locks_released(file);
         }
-        !removed.is_empty()
+        is_ended
     }
 
-    /// Unlocks for an owner, but for what is just being granted to it: its host knows nothing of that yet.
+    /// Unlocks a range for an owner, and ends what the owner cannot want any more: its LOCK calls and grants within the range, and
+    /// requests that wait for exactly this range.
+    ///
+    /// UNLOCK can overtake the answer to GRANTED, so a grant is unlocked like a lock. A request that waits for another range stays:
+    /// another thread of the process may wait for it.
     pub(crate) fn nlm_unlock(
         &self,
         file: FileId,
@@ -131,32 +167,40 @@ impl Recaller {
     ) -> Result<(), proto::nfs4::Status> {
         {
             let mut queues = self.inner.lock_waiters.queues();
-            let granting = queues.of(file).iter().filter(|waiter| {
-                waiter.range.overlaps(&range)
-                    && waiter.nlm().is_some_and(|nlm| nlm.owner == *owner && nlm.is_being_granted())
+            self.state().nlm_unlock(file, owner, range)?;
+            queues.attempts.end_locks(file, owner, |(of, _)| range.contains(&of));
+            queues.remove(file, |waiter| {
+                let of = waiter.range;
+                waiter.nlm().is_some_and(|nlm| {
+                    nlm.owner == *owner && (of == range || nlm.is_being_granted() && range.contains(&of))
+                })
             });
-            let kept: Vec<_> = granting.map(|waiter| (waiter.range, waiter.exclusive)).collect();
-            self.state().nlm_unlock(file, owner, range, &kept)?;
+            queues.note(file, owner, range, |before| before.unlock(range));
         }
         self.locks_released(file);
         Ok(())
     }
 
-    /// Removes everything of a host: its locks, shares, and requests that wait.
+    /// Removes everything of a host: its locks and shares, the requests that wait, and the calls that are being carried out.
     pub(crate) fn nlm_free_all(&self, host: &Bytes) {
         let is_its = |owner: &LockOwner| matches!(owner, LockOwner::Nlm { host: its, .. } if its == host);
-        for file in self.inner.lock_waiters.files() {
-            self.inner.lock_waiters.remove(file, |waiter| waiter.nlm().is_some_and(|nlm| is_its(&nlm.owner)));
+        {
+            let mut queues = self.inner.lock_waiters.queues();
+            queues.attempts.end_all(is_its);
+            for file in queues.files() {
+                queues.remove(file, |waiter| waiter.nlm().is_some_and(|nlm| is_its(&nlm.owner)));
+            }
         }
         self.state().nlm_free_all(host);
         self.notify_lock_waiters(self.now());
     }
 
-    /// The hosts of which somebody waits, as the table of locks knows them.
+    /// The hosts, as the table of locks names them, that wait for a lock or have a call under way.
     pub(crate) fn waiting_hosts(&self) -> Vec<Bytes> {
         let queues = self.inner.lock_waiters.queues();
         let owners = queues.by_file.values().flatten().filter_map(|waiter| Some(&waiter.nlm()?.owner));
         let mut hosts: Vec<_> = owners
+            .chain(queues.attempts.owners())
             .filter_map(|owner| match owner {
                 LockOwner::Nlm { host, .. } => Some(host.clone()),
                 LockOwner::Nfs4 { .. } => None,
@@ -167,7 +211,7 @@ impl Recaller {
         hosts
     }
 
-    /// Takes a lock for who waits for it, and begins to tell it so; false when the lock is not free.
+    /// Takes a lock for a waiter and starts to call its host; false when the lock is not free.
     pub(super) fn grant(&self, file: FileId, waiter: &Waiter) -> bool {
         let Some(nlm) = waiter.nlm() else { return false };
         let (owner, asked) = (nlm.owner.clone(), (waiter.range, waiter.exclusive));
@@ -188,10 +232,12 @@ impl Recaller {
 
     fn begin_grant(&self, file: FileId, owner: &LockOwner, asked: (Range, bool)) -> Result<bool, Blocked> {
         let mut queues = self.inner.lock_waiters.queues();
-        let Some(waiter) = queues.of(file).iter_mut().find(|waiter| waiter.is_request(owner, asked)) else {
+        let Some(waiter) = queues.of(file).iter().find(|waiter| waiter.is_request(owner, asked)) else {
             return Ok(false);
         };
-        let Some(nlm) = waiter.nlm_mut().filter(|nlm| nlm.phase == Phase::Waiting) else { return Ok(false) };
+        if waiter.nlm().is_none_or(|nlm| nlm.phase != Phase::Waiting) {
+            return Ok(false);
+        }
         let before = match self.state().nlm_lock(file, owner, asked, self.now()) {
             Ok(before) => before,
             Err(LockError::Denied(_)) => return Ok(false),
@@ -199,7 +245,11 @@ impl Recaller {
         };
         let mut cookie = [0; 8];
         self.world().random(&mut cookie);
-        nlm.phase = Phase::Granting { cookie, before };
+        // Other grants of the owner first, without this one.
+        queues.note(file, owner, asked.0, |known| known.lock(asked.0, asked.1));
+        let waiter = queues.of(file).iter_mut().find(|waiter| waiter.is_request(owner, asked));
+        let Some(nlm) = waiter.and_then(Waiter::nlm_mut) else { return Ok(false) };
+        nlm.phase = Phase::Granting(Grant { cookie, before, copies: 0 });
         let (route, lock) = (nlm.route, nlm.lock.clone());
         drop(queues);
         let arguments = TestArgs { cookie: own_cookie(cookie), exclusive: asked.1, lock };
@@ -210,16 +260,16 @@ impl Recaller {
         Ok(true)
     }
 
-    /// Sends GRANTED until it is answered or the time for it is over.
+    /// Sends GRANTED until the grant ends: by its answer, by a message of the owner, or after `KEPT_MS` without an answer.
     async fn tell_granted(&self, file: FileId, route: HostRoute, cookie: [u8; 8], arguments: Vec<u8>) {
         let begun = self.now();
-        while self.is_granting(file, &cookie) {
+        while self.count_copy(file, &cookie) {
             let outcome = self.call_lock_manager(route, Procedure::Granted, arguments.clone()).await;
             let answer = outcome.map(xdr::from_bytes::<Response>);
             match answer {
                 Ok(Ok(response)) => self.granted_answer(file, &cookie, response.status),
                 // The host only speaks in messages: its answer comes as a call, see `granted_message`.
-                Err(CallError::Refused(Refusal::ProcedureUnavailable)) => {
+                Err(CallError::Refused(Refusal::ProcedureUnavailable)) if self.is_granting(file, &cookie) => {
                     // What matters is the answer.
                     let _ = self.call_lock_manager(route, Procedure::GrantedMsg, arguments.clone()).await;
                     self.world().sleep(MESSAGE).await;
@@ -228,6 +278,9 @@ impl Recaller {
                     tracing::debug!(%error, address = %route.address, "an answer to GRANTED cannot be decoded");
                 }
                 Err(error) => {
+                    if matches!(error, CallError::Connect(_) | CallError::TooLarge(_) | CallError::Busy) {
+                        self.uncount_copy(file, &cookie);
+                    }
                     tracing::debug!(%error, address = %route.address, "GRANTED did not get through");
                 }
             }
@@ -241,6 +294,23 @@ impl Recaller {
             }
             self.world().sleep(RESEND).await;
         }
+    }
+
+    /// Counts a copy of GRANTED that is about to be sent; false when the grant has ended.
+    fn count_copy(&self, file: FileId, cookie: &[u8]) -> bool {
+        self.change_grant(file, cookie, |grant| grant.copies += 1)
+    }
+
+    /// Takes back the count of a copy that was not sent.
+    fn uncount_copy(&self, file: FileId, cookie: &[u8]) {
+        self.change_grant(file, cookie, |grant| grant.copies = grant.copies.saturating_sub(1));
+    }
+
+    fn change_grant(&self, file: FileId, cookie: &[u8], change: impl FnOnce(&mut Grant)) -> bool {
+        let mut queues = self.inner.lock_waiters.queues();
+        let mut waiters = queues.of(file).iter_mut().filter_map(Waiter::nlm_mut);
+        let Some(waiter) = waiters.find(|waiter| waiter.is_granting(cookie)) else { return false };
+        waiter.grant_mut().map(change).is_some()
     }
 
     async fn call_lock_manager(
@@ -278,19 +348,28 @@ impl Recaller {
         }
     }
 
+    /// Ends a grant by its answer.
+    ///
+    /// A denial frees the lock only if the host has processed one copy of GRANTED at most. A host that has accepted a copy, and
+    /// whose answer was lost, denies the next one because no process waits any more: Linux does. The lock stays then. A host whose
+    /// process has really given up sends CANCEL or UNLOCK, and either of them ends the grant or frees the lock.
     fn granted_answer(&self, file: FileId, cookie: &[u8], status: nlm4::Status) {
         if status == nlm4::Status::DeniedGracePeriod {
-            // The host is taking back locks of its own: it is told again.
+            // The host reclaims its own locks: it is called again.
             return;
         }
-        let removed = self
-            .inner
-            .lock_waiters
-            .remove(file, |waiter| waiter.nlm().is_some_and(|nlm| nlm.is_granting(cookie)));
-        if status != nlm4::Status::Granted {
-            for waiter in &removed {
-                self.give_up(file, waiter);
+        {
+            let mut queues = self.inner.lock_waiters.queues();
+            let is_its = |waiter: &mut Waiter| waiter.nlm().is_some_and(|nlm| nlm.is_granting(cookie));
+            for waiter in queues.remove(file, is_its) {
+                let is_sure = waiter.nlm().and_then(NlmWaiter::grant).is_some_and(|grant| grant.copies <= 1);
+                if status != nlm4::Status::Granted && is_sure {
+                    self.undo(&mut queues, file, &waiter);
+                }
             }
+        }
+        if status != nlm4::Status::Granted {
+            self.locks_released(file);
         }
     }
 
@@ -299,7 +378,7 @@ impl Recaller {
         queues.of(file).iter().any(|waiter| waiter.nlm().is_some_and(|nlm| nlm.is_granting(cookie)))
     }
 
-    /// A host does not answer: nothing is kept for any of its waiters until they ask again.
+    /// Ends a grant whose host does not answer: none of its waiters is granted a lock until it sends LOCK again.
     fn no_answer(&self, file: FileId, address: IpAddr, cookie: &[u8]) {
         if self.inner.hosts.does_not_answer(address) {
             tracing::warn!(
@@ -308,32 +387,45 @@ impl Recaller {
                  through its firewall"
             );
         }
-        let mut given_back = None;
         {
             let mut queues = self.inner.lock_waiters.queues();
-            for waiter in queues.by_file.values_mut().flatten() {
-                let asked = (waiter.range, waiter.exclusive);
-                let Some(nlm) = waiter.nlm_mut().filter(|nlm| nlm.route.address == address) else { continue };
+            let of_host = |waiter: &&mut Waiter| waiter.nlm().is_some_and(|nlm| nlm.address() == address);
+            let mut silent = None;
+            for waiter in queues.by_file.values_mut().flatten().filter(of_host) {
+                let grantee = waiter.clone();
+                let Some(nlm) = waiter.nlm_mut() else { continue };
                 if nlm.is_granting(cookie) {
-                    given_back =
-                        Some((nlm.owner.clone(), asked, std::mem::replace(&mut nlm.phase, Phase::Silent)));
-                } else if nlm.phase == Phase::Waiting {
-                    nlm.phase = Phase::Silent;
+                    silent = Some(grantee);
+                } else if nlm.phase != Phase::Waiting {
+                    continue;
                 }
+                nlm.phase = Phase::Silent;
             }
-            // While nobody else can look at the queues: a request that comes now must find the lock free.
-            if let Some((owner, (range, _), Phase::Granting { before, .. })) = &given_back {
-                self.state().nlm_undo(file, owner, *range, before);
+            // Under the same mutex: a LOCK that comes now must find the lock free.
+            if let Some(grantee) = silent {
+                self.undo(&mut queues, file, &grantee);
             }
         }
         self.locks_released(file);
     }
 
-    /// Gives back what was taken for a waiter that does not want it.
-    fn give_up(&self, file: FileId, waiter: &Waiter) {
-        if let Some(NlmWaiter { owner, phase: Phase::Granting { before, .. }, .. }) = waiter.nlm() {
-            self.state().nlm_undo(file, owner, waiter.range, before);
-            self.locks_released(file);
+    /// Frees the lock of a grant, once its waiter is out of the queues or silent.
+    fn undo(&self, queues: &mut Queues, file: FileId, waiter: &Waiter) {
+        if let Some((nlm, grant)) = waiter.nlm().and_then(|nlm| Some((nlm, nlm.grant()?))) {
+            self.state().nlm_undo(file, &nlm.owner, waiter.range, &grant.before);
+            queues.note(file, &nlm.owner, waiter.range, |before| before.undo(waiter.range, &grant.before));
+        }
+    }
+}
+
+impl Queues {
+    /// Notes a change of what an owner holds of a range in its other grants that can still be undone.
+    fn note(&mut self, file: FileId, owner: &LockOwner, range: Range, change: impl Fn(&mut HeldBefore)) {
+        for waiter in self.of(file).iter_mut().filter(|waiter| waiter.range.overlaps(&range)) {
+            let nlm = waiter.nlm_mut().filter(|nlm| nlm.owner == *owner);
+            if let Some(grant) = nlm.and_then(NlmWaiter::grant_mut) {
+                change(&mut grant.before);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -127,6 +127,8 @@ pub(super) struct Disk {
     pub(super) hosts: Mutex<Vec<StoredHost>>,
     pub(super) told: Mutex<Vec<Bytes>>,
     pub(super) broken: Mutex<bool>,
+    /// Adding a host waits while this is set.
+    pub(super) is_stalled: Arc<AtomicBool>,
 }
 
 fn now(outcome: io::Result<()>) -> BoxFuture<io::Result<()>> {
@@ -155,7 +157,12 @@ impl StableRecords for Disk {
             return now(Err(io::Error::other("broken on purpose")));
         }
         self.hosts.lock().push(host);
-        now(Ok(()))
+        let is_stalled = Arc::clone(&self.is_stalled);
+        Box::pin(poll_fn(
+            move |_| {
+                if is_stalled.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(Ok(())) }
+            },
+        ))
     }
 
     fn remove_host(&self, name: Bytes) -> BoxFuture<io::Result<()>> {
@@ -246,7 +253,11 @@ impl Lab {
     }
 
     pub(super) fn give_back(&self, from: &str, process: i32) {
-        let args = UnlockArgs { cookie: super::cookie(), lock: self.lock(from, process, (0, 0)) };
+        self.give_back_range(from, process, (0, 0));
+    }
+
+    pub(super) fn give_back_range(&self, from: &str, process: i32, bytes: (u64, u64)) {
+        let args = UnlockArgs { cookie: super::cookie(), lock: self.lock(from, process, bytes) };
         assert_eq!(self.call::<Response>(from, Procedure::Unlock, &args).status, Status::Granted);
     }
 
@@ -278,7 +289,12 @@ impl Lab {
 
     /// NOTIFY of a restart.
     pub(super) fn notify(&self, from: &str, port: u16, name: &str) {
-        let change = proto::nsm1::StatChange { name: Bytes::copy_from_slice(name.as_bytes()), state: 3 };
+        self.notify_state(from, port, name, 3);
+    }
+
+    /// NOTIFY with a state number.
+    pub(super) fn notify_state(&self, from: &str, port: u16, name: &str, state: i32) {
+        let change = proto::nsm1::StatChange { name: Bytes::copy_from_slice(name.as_bytes()), state };
         let peer = SocketAddr::new(from.parse().unwrap(), port);
         let number = (proto::nsm1::PROGRAM, proto::nsm1::VERSION, proto::nsm1::Procedure::Notify.number());
         let results = self.server.raw_from(number, rpc::Credential::None, peer, xdr::to_bytes(&change));

@@ -1,8 +1,11 @@
 //! The rules of the lock manager, each through the whole path of a call.
 
+mod crossing;
 mod hosts;
 mod lab;
 mod waiting;
+
+use std::net::SocketAddr;
 
 use bytes::Bytes;
 use proto::nfs3::{self, FileHandle, RemoveArgs};
@@ -200,6 +203,8 @@ fn nobody_gives_back_the_locks_of_another_address() {
     let unlock = xdr::to_bytes(&UnlockArgs { cookie: cookie(), lock: lock(file, 1, 0, 0) });
     server.raw(number(Procedure::Unlock), user(0), "10.0.0.9", unlock).unwrap();
     let notify = Notify { name: Bytes::from_static(b"host"), state: 3 };
+    let unprivileged = SocketAddr::from(([127, 0, 0, 1], 1024));
+    server.raw_from(number(Procedure::FreeAll), user(0), unprivileged, xdr::to_bytes(&notify)).unwrap();
     server.raw(number(Procedure::FreeAll), user(0), "10.0.0.9", xdr::to_bytes(&notify)).unwrap();
     assert_eq!(take(&server, lock(file, 2, 0, 0), true), Status::Denied);
     call::<()>(&server, Procedure::FreeAll, &notify);

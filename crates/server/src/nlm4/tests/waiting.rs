@@ -198,24 +198,6 @@ fn a_host_in_its_own_grace_period_is_told_again() {
 }
 
 #[test]
-fn an_unlock_does_not_take_what_is_just_being_given() {
-    let lab = Lab::new();
-    assert_eq!(lab.take_range(ANN, 1, (5, 1), true), Status::Granted);
-    assert_eq!(lab.take_range(BOB, 2, (0, 5), true), Status::Granted);
-    assert_eq!(lab.take_range(BOB, 2, (0, 10), true), Status::Blocked);
-    lab.set_answer(Answer::Later);
-    lab.give_back(ANN, 1);
-    lab.run();
-    // One thread of the process unlocks while another waits.
-    lab.give_back(BOB, 2);
-    lab.set_answer(Answer::Status(Status::Granted));
-    lab.run();
-    assert_eq!(lab.holder(), Some(2));
-    lab.give_back(BOB, 2);
-    assert_eq!(lab.holder(), None);
-}
-
-#[test]
 fn a_host_that_only_speaks_in_messages_answers_by_a_message() {
     let lab = Lab::new();
     lab.take(ANN, 1);

@@ -40,17 +40,83 @@ pub struct Client {
     /// Requests under way.
     requests: AtomicUsize,
     flags: AtomicU32,
-    states: Mutex<BTreeMap<[u8; 12], (FileId, StateKind)>>,
+    states: Mutex<States>,
     /// Places for state that are promised; changes with `states` locked.
     reserved: AtomicUsize,
     /// Revocations by an administrator under way.
     losing: AtomicUsize,
     /// Stateids that were revoked and wait for FREE_STATEID.
-    revoked: Mutex<BTreeMap<[u8; 12], (FileId, Status)>>,
-    /// Files of which a delegation is about to be revoked. A list: it may be revoked twice.
-    losing_files: Mutex<Vec<FileId>>,
+    revoked: Mutex<RevokedStates>,
+    /// Files of which a delegation is about to be revoked, and how often: it may be revoked twice.
+    losing_files: Mutex<BTreeMap<FileId, usize>>,
     /// What it has lost was written to its record, or is being written: there is one that may have to be changed.
     kept: AtomicBool,
+}
+
+/// An index of what a client holds.
+#[derive(Debug, Default)]
+struct States {
+    by_other: BTreeMap<[u8; 12], (FileId, StateKind)>,
+    delegations: usize,
+}
+
+impl States {
+    fn insert(&mut self, other: [u8; 12], file: FileId, kind: StateKind) {
+        self.by_other.insert(other, (file, kind));
+        self.delegations += usize::from(kind == StateKind::Delegation);
+    }
+
+    fn remove(&mut self, other: &[u8; 12]) {
+        if let Some((_, kind)) = self.by_other.remove(other) {
+            self.delegations -= usize::from(kind == StateKind::Delegation);
+        }
+    }
+}
+
+/// Revoked stateids.
+#[derive(Debug, Default)]
+struct RevokedStates {
+    by_other: BTreeMap<[u8; 12], (FileId, Status)>,
+    /// Those that an administrator has revoked.
+    by_order: usize,
+    /// The files of the others, and how many of each: what the client may have lost without knowing it.
+    files: BTreeMap<FileId, usize>,
+}
+
+impl RevokedStates {
+    fn insert(&mut self, other: [u8; 12], file: FileId, status: Status) {
+        self.remove(&other);
+        self.by_other.insert(other, (file, status));
+        match status {
+            Status::AdminRevoked => self.by_order += 1,
+            _ => *self.files.entry(file).or_default() += 1,
+        }
+    }
+
+    fn remove(&mut self, other: &[u8; 12]) -> Option<Status> {
+        let (file, status) = self.by_other.remove(other)?;
+        match status {
+            Status::AdminRevoked => self.by_order -= 1,
+            _ => count_down(&mut self.files, file),
+        }
+        Some(status)
+    }
+
+    fn has(&self, status: Status) -> bool {
+        match status {
+            Status::AdminRevoked => self.by_order > 0,
+            _ => !self.files.is_empty(),
+        }
+    }
+}
+
+fn count_down(files: &mut BTreeMap<FileId, usize>, file: FileId) {
+    if let Some(count) = files.get_mut(&file) {
+        *count -= 1;
+        if *count == 0 {
+            files.remove(&file);
+        }
+    }
 }
 
 impl Client {
@@ -146,7 +212,7 @@ impl Client {
     /// storage, for it has nothing to reclaim.
     pub(crate) fn is_long_idle(&self) -> bool {
         let states = self.states.lock();
-        let holds = !states.is_empty() || self.reserved.load(Ordering::SeqCst) > 0;
+        let holds = !states.by_other.is_empty() || self.reserved.load(Ordering::SeqCst) > 0;
         if holds || !self.is_recorded() {
             self.idle_ticks.store(0, Ordering::Relaxed);
             return false;
@@ -217,24 +283,24 @@ impl Client {
 
     /// True while it holds an open, a lock stateid or a delegation.
     pub fn has_state(&self) -> bool {
-        !self.states.lock().is_empty()
+        !self.states.lock().by_other.is_empty()
     }
 
     pub(crate) fn delegation_count(&self) -> usize {
-        self.states.lock().values().filter(|(_, kind)| *kind == StateKind::Delegation).count()
+        self.states.lock().delegations
     }
 
     /// What is kept for it, with what was revoked and not freed yet, and what is promised.
     pub fn state_count(&self) -> usize {
         let states = self.states.lock();
-        states.len() + self.reserved.load(Ordering::SeqCst) + self.revoked.lock().len()
+        states.by_other.len() + self.reserved.load(Ordering::SeqCst) + self.revoked.lock().by_other.len()
     }
 
     /// Promises a place for state, if it has fewer than `max`.
     pub(crate) fn reserve(&self, max: usize) -> bool {
         let states = self.states.lock();
         let reserved = self.reserved.load(Ordering::SeqCst);
-        let has_room = states.len() + reserved + self.revoked.lock().len() < max;
+        let has_room = states.by_other.len() + reserved + self.revoked.lock().by_other.len() < max;
         if has_room {
             self.reserved.store(reserved + 1, Ordering::SeqCst);
         }
@@ -249,7 +315,7 @@ impl Client {
 
     /// The files that it holds something of, each once.
     pub(crate) fn files(&self) -> BTreeSet<FileId> {
-        self.states.lock().values().map(|(file, _)| *file).collect()
+        self.states.lock().by_other.values().map(|(file, _)| *file).collect()
     }
 
     /// Adds to the index.
@@ -263,7 +329,7 @@ impl Client {
         if self.is_gone() || !self.is_recorded() {
             return Err(Status::Delay);
         }
-        states.insert(other, (file, kind));
+        states.insert(other, file, kind);
         Ok(())
     }
 
@@ -272,35 +338,32 @@ impl Client {
     }
 
     pub(crate) fn take_states(&self) -> BTreeMap<[u8; 12], (FileId, StateKind)> {
-        self.revoked.lock().clear();
-        std::mem::take(&mut *self.states.lock())
+        *self.revoked.lock() = RevokedStates::default();
+        std::mem::take(&mut *self.states.lock()).by_other
     }
 
     /// True while it has not freed something that was revoked.
     pub fn has_revoked(&self) -> bool {
-        !self.revoked.lock().is_empty()
+        !self.revoked.lock().by_other.is_empty()
     }
 
     /// The files of which a delegation was revoked, or is about to be, and which it may not know of.
     pub fn lost(&self) -> Lost {
         let revoked = self.revoked.lock();
-        let delegations = revoked.values().filter(|(_, status)| *status == Status::DelegationRevoked);
-        let mut lost: Lost = delegations.map(|(file, _)| *file).collect();
-        lost.extend(self.losing_files.lock().iter().copied());
+        let mut lost = Lost::default();
+        // A few more than can be told apart are as good as all.
+        lost.extend(revoked.files.keys().take(Lost::ENOUGH).copied());
+        lost.extend(self.losing_files.lock().keys().take(Lost::ENOUGH).copied());
         lost
     }
 
     pub(crate) fn begin_losing(&self, file: FileId) {
-        self.losing_files.lock().push(file);
+        *self.losing_files.lock().entry(file).or_default() += 1;
     }
 
     pub(crate) fn end_losing(&self, files: impl Iterator<Item = FileId>) {
         let mut losing = self.losing_files.lock();
-        for file in files {
-            if let Some(index) = losing.iter().position(|known| *known == file) {
-                losing.swap_remove(index);
-            }
-        }
+        files.for_each(|file| count_down(&mut losing, file));
     }
 
     /// True once a record of its own was asked for, beside the one by which it may reclaim.
@@ -326,14 +389,13 @@ impl Client {
     /// True while it has not freed something that an administrator has revoked, or is about to. It may not know of its loss,
     /// so until then nothing is on stable storage by which it could reclaim.
     pub fn has_lost_by_order(&self) -> bool {
-        self.losing.load(Ordering::SeqCst) > 0
-            || self.revoked.lock().values().any(|(_, status)| *status == Status::AdminRevoked)
+        self.losing.load(Ordering::SeqCst) > 0 || self.revoked.lock().has(Status::AdminRevoked)
     }
 
     /// Makes a stateid worth this status until it is freed: DELEG_REVOKED or ADMIN_REVOKED.
     pub(crate) fn revoke(&self, other: [u8; 12], file: FileId, status: Status) {
         let mut revoked = self.revoked.lock();
-        revoked.insert(other, (file, status));
+        revoked.insert(other, file, status);
         self.flags.fetch_or(flag_of(status), Ordering::Relaxed);
         drop(revoked);
         self.remove_state(&other);
@@ -342,9 +404,9 @@ impl Client {
     /// Forgets a revoked stateid; false when there is none.
     pub(crate) fn free_revoked(&self, other: &[u8; 12]) -> bool {
         let mut revoked = self.revoked.lock();
-        let Some((_, status)) = revoked.remove(other) else { return false };
+        let Some(status) = revoked.remove(other) else { return false };
         // RFC 8881 §18.46.3: the bit remains until the loss of all of its kind has been acknowledged.
-        if !revoked.values().any(|(_, left)| *left == status) {
+        if !revoked.has(status) {
             self.flags.fetch_and(!flag_of(status), Ordering::Relaxed);
         }
         true
@@ -356,10 +418,10 @@ impl Client {
     /// DELEG_REVOKED, or BAD_STATEID: also for one of another client or of an earlier incarnation of the server, for which
     /// NFSv4.1 has no status of its own any more (RFC 8881 §15.1.16).
     pub(crate) fn find(&self, id: &StateId) -> Result<(FileId, StateKind), Status> {
-        if let Some(found) = self.states.lock().get(&id.other) {
+        if let Some(found) = self.states.lock().by_other.get(&id.other) {
             return Ok(*found);
         }
-        if let Some((_, status)) = self.revoked.lock().get(&id.other) {
+        if let Some((_, status)) = self.revoked.lock().by_other.get(&id.other) {
             return Err(*status);
         }
         Err(Status::BadStateId)

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proto::nfs4::{ClientId, StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
-use crate::file::{Deadline, Delegation, FileState};
+use crate::delegation_table::{Deadline, Delegation};
+use crate::file::FileState;
 use crate::files::Shard;
 use crate::{Blocked, DelegationKind, FileId, Now, Obstacles, Recall, State};
 
@@ -115,7 +116,7 @@ impl State {
         now: Now,
     ) -> Option<StateId> {
         let contended = state.recalled.is_some_and(|at| now.since_ms(at) <= self.limits.recall_pause_ms);
-        let has_one = state.delegations.iter().any(|d| d.client.id() == client.id());
+        let has_one = state.delegations.of_client(client.id()).is_some();
         let full = self.files.delegations.load(Ordering::Relaxed) >= self.limits.delegations_max;
         if contended || has_one || full || state.is_used_against(client, kind) {
             return None;
@@ -130,7 +131,7 @@ impl State {
         }
         self.files.delegations.fetch_add(1, Ordering::Relaxed);
         let (client, uses) = (Arc::clone(client), Arc::default());
-        state.delegations.push(Delegation { other, client, kind, timestamps, recall: None, uses });
+        state.delegations.insert(Delegation { other, client, kind, timestamps, recall: None, uses });
         Some(StateId { sequence: 1, other })
     }
 
@@ -153,7 +154,7 @@ impl State {
     pub fn is_delegated(&self, file: FileId, other: &[u8; 12]) -> bool {
         let shard = self.files.shard(file);
         shard.delegated.load(Ordering::SeqCst) > 0
-            && shard.files.lock().get(&file).is_some_and(|f| f.delegations.iter().any(|d| d.other == *other))
+            && shard.files.lock().get(&file).is_some_and(|f| f.delegations.get(other).is_some())
     }
 
     /// Begins a change of a directory's entries by `client`, or by somebody who is none. As [`State::begin_change`], but a grace
@@ -227,7 +228,7 @@ impl State {
         };
         self.files.with(file, |state, shard| {
             // What the holder may open on its own must be nobody's to deny.
-            let is_denied = self.check_shares(state, None, (access, 0), now).is_err();
+            let is_denied = self.check_shares(state, (access, 0), None, now).is_err();
             if reclaim && (is_denied || state.is_used_against(client, kind)) {
                 return Err(Status::ReclaimConflict);
             }
@@ -252,7 +253,7 @@ impl State {
             return None;
         }
         let files = shard.files.lock();
-        let held = files.get(&file)?.delegations.iter().find(|d| d.kind == DelegationKind::Write)?;
+        let held = files.get(&file)?.delegations.write()?;
         (Some(held.client.id()) != client).then(|| WriteHeld {
             client: held.client.id(),
             state_id: StateId { sequence: 1, other: held.other },
@@ -301,7 +302,7 @@ impl State {
 
     /// A client was seen to flush what it has of a file. If its delegation is recalled, it gets the time for that again.
     pub(crate) fn give_time(&self, state: &mut FileState, client: ClientId, now: Now) {
-        if let Some(held) = state.delegations.iter_mut().find(|d| d.client.id() == client) {
+        if let Some(held) = state.delegations.of_client_mut(client) {
             held.give_time(now, self.limits.recall_ms);
         }
     }
@@ -318,9 +319,8 @@ impl State {
         now: Now,
     ) -> Result<(), Status> {
         self.check_delegation(client, file, id, now)?;
-        let keeps = |state: &mut FileState| {
-            state.delegations.iter().any(|held| held.other == id.other && held.timestamps)
-        };
+        let keeps =
+            |state: &mut FileState| state.delegations.get(&id.other).is_some_and(|held| held.timestamps);
         if self.files.with(file, |state, _| keeps(state)) { Ok(()) } else { Err(Status::BadStateId) }
     }
 }
@@ -364,17 +364,17 @@ impl FileState {
         match kind {
             // One's own writing counts as well: its changes would have to be told apart from those of others.
             DelegationKind::Read => {
-                self.opens.iter().any(|open| open.access & share::WRITE != 0)
-                    || self.delegations.iter().any(|d| d.kind == DelegationKind::Write)
+                self.opens.any_writes()
+                    || self.delegations.write().is_some()
                     // NLM's users have nothing open. The holder would grant locks for reading without asking.
-                    || self.shares.iter().any(|share| share.access & share::WRITE != 0)
-                    || self.ranges.any_exclusive()
+                    || self.shares.any_writes()
+                    || self.locks.ranges().any_exclusive()
             }
             DelegationKind::Write => {
-                self.opens.iter().any(|open| open.client.id() != client.id())
+                self.opens.any_of_other(client.id())
                     || !self.delegations.is_empty()
                     || !self.shares.is_empty()
-                    || self.ranges.any_of_other(client.id())
+                    || self.locks.ranges().any_of_other(client.id())
             }
         }
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use crate::client::{Client, StateKind};
-use crate::file::{Delegation, FileState};
+use crate::file::FileState;
+use crate::lock_table::Other;
 use crate::{DelegationKind, FileId, Now};
 
 const SHARDS: usize = 64;
@@ -86,27 +87,36 @@ impl Files {
         result
     }
 
-    /// Removes everything that a client holds.
+    /// Removes everything that a client holds: the shard of a file is locked for a piece at a time.
     pub(crate) fn discard_states(&self, client: &Client) {
         for (other, (file, kind)) in client.take_states() {
-            self.with(file, |state, shard| match kind {
-                StateKind::Open => state.opens.retain(|open| open.other != other),
-                StateKind::Lock => state.remove_lock_state(&other),
-                StateKind::Delegation => self.drop_delegation(state, shard, &other),
-            });
+            while !self.discard_some(file, kind, &other) {}
         }
     }
 
-    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &[u8; 12]) {
-        let is_it = |delegation: &Delegation| delegation.other == *other;
-        if state.delegations.iter().any(|held| is_it(held) && held.kind == DelegationKind::Write) {
+    /// Removes a piece of some state; true when nothing of it is left.
+    pub(crate) fn discard_some(&self, file: FileId, kind: StateKind, other: &Other) -> bool {
+        self.with(file, |state, shard| match kind {
+            StateKind::Open => {
+                state.opens.remove(other);
+                true
+            }
+            StateKind::Lock => state.locks.remove_some(other),
+            StateKind::Delegation => {
+                self.drop_delegation(state, shard, other);
+                true
+            }
+        })
+    }
+
+    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &Other) {
+        if state.delegations.get(other).is_some_and(|held| held.kind == DelegationKind::Write) {
             self.write_delegations_ended.fetch_add(1, Ordering::SeqCst);
         }
-        let before = state.delegations.len();
-        state.delegations.retain(|held| !is_it(held));
-        let dropped = before - state.delegations.len();
-        shard.delegated.fetch_sub(dropped, Ordering::SeqCst);
-        self.delegations.fetch_sub(dropped, Ordering::SeqCst);
+        if state.delegations.remove(other).is_some() {
+            shard.delegated.fetch_sub(1, Ordering::SeqCst);
+            self.delegations.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 
     /// Forgets recalls that are longer ago than `pause_ms`.

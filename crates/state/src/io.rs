@@ -72,7 +72,7 @@ impl State {
             if kind != StateKind::Delegation && io == Io::Read {
                 return Ok(None);
             }
-            let held = state.delegations.iter_mut().find(|d| d.client.id() == client.id());
+            let held = state.delegations.of_client_mut(client.id());
             Ok(held.map(|held| held.begin_use(now, self.limits.recall_ms)))
         })
     }
@@ -82,7 +82,7 @@ impl State {
     /// # Errors
     /// LOCKED when somebody denies it.
     pub fn check_anonymous_io(&self, file: FileId, io: Io, now: Now) -> Result<(), Blocked> {
-        self.files.with(file, |state, _| match self.check_shares(state, None, (io.access(), 0), now) {
+        self.files.with(file, |state, _| match self.check_shares(state, (io.access(), 0), None, now) {
             Err(Blocked::Status(_)) => Err(Status::Locked.into()),
             checked => checked,
         })
@@ -94,7 +94,7 @@ impl FileState {
         match kind {
             StateKind::Open => self.check_open(id, io),
             StateKind::Lock => {
-                let lock = self.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+                let lock = self.locks.get(&id.other).ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, lock.sequence)?;
                 self.check_open(&StateId { sequence: 0, other: lock.open }, io)
             }
@@ -104,7 +104,7 @@ impl FileState {
 
     fn check_delegation(&self, id: &StateId, io: Io) -> Result<(), Status> {
         check_sequence(id.sequence, 1)?;
-        let held = self.delegations.iter().find(|d| d.other == id.other).ok_or(Status::BadStateId)?;
+        let held = self.delegations.get(&id.other).ok_or(Status::BadStateId)?;
         match (io, held.kind) {
             (Io::Write, DelegationKind::Read) => Err(Status::OpenMode),
             _ => Ok(()),
@@ -112,7 +112,7 @@ impl FileState {
     }
 
     fn check_open(&self, id: &StateId, io: Io) -> Result<(), Status> {
-        let open = self.opens.iter().find(|o| o.other == id.other).ok_or(Status::BadStateId)?;
+        let open = self.opens.get(&id.other).ok_or(Status::BadStateId)?;
         check_sequence(id.sequence, open.sequence)?;
         // RFC 8881 §9.1.2 lets a server allow READ on an open for writing; clients read around partial writes.
         if io == Io::Write && open.access & share::WRITE == 0 { Err(Status::OpenMode) } else { Ok(()) }

@@ -10,6 +10,9 @@ use bytes::Bytes;
 use proto::nfs4::{ClientId, SessionId};
 
 use crate::file::FileState;
+use crate::lock_table::Other;
+use crate::range_table::{Held, RangeCursor};
+use crate::span_tree::OwnerId;
 use crate::{Client, DelegationKind, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
 
 /// A client in a list.
@@ -72,8 +75,21 @@ pub enum Holding {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HoldingsAfter {
     shard: usize,
-    /// The file that the last piece ended in, and how many of its holdings were listed.
-    file: Option<(FileId, usize)>,
+    /// The file and the holding to go on with.
+    file: Option<(FileId, Cursor)>,
+}
+
+/// A holding of a file, in the order in which they are listed. One that is gone stands for the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cursor {
+    Open(Other),
+    Lock(RangeCursor),
+    Delegation(ClientId),
+    Share(usize),
+}
+
+impl Cursor {
+    const FIRST: Self = Self::Open([0; 12]);
 }
 
 /// How much is held of all files.
@@ -131,20 +147,18 @@ impl State {
         let mut listed = Vec::new();
         let Some(shard) = self.files.shards().nth(after.shard) else { return (listed, None) };
         let files = shard.files.lock();
-        let first = after.file.map(|(file, _)| file);
-        for (index, (file, state)) in files.range(first.unwrap_or(FileId(0, 0))..).enumerate() {
-            let done = after.file.filter(|(begun, _)| begun == file).map_or(0, |(_, done)| done);
-            let room = most.saturating_sub(listed.len());
+        let first = after.file.map_or(FileId(0, 0), |(file, _)| file);
+        for (index, (file, state)) in files.range(first..).enumerate() {
+            let begun = after.file.filter(|(begun, _)| begun == file).map_or(Cursor::FIRST, |(_, next)| next);
             // Of some files nothing is held: those count as well.
-            if room == 0 || index >= most {
-                return (listed, Some(HoldingsAfter { shard: after.shard, file: Some((*file, 0)) }));
+            if index >= most {
+                return (listed, Some(HoldingsAfter { shard: after.shard, file: Some((*file, begun)) }));
             }
-            let before = listed.len();
-            listed.extend(state.holdings().skip(done).take(room).map(|holding| (*file, holding)));
-            let taken = listed.len() - before;
-            if taken == room {
-                let file = Some((*file, done + taken));
-                return (listed, Some(HoldingsAfter { shard: after.shard, file }));
+            for (cursor, holding) in state.holdings(begun) {
+                if listed.len() >= most {
+                    return (listed, Some(HoldingsAfter { shard: after.shard, file: Some((*file, cursor)) }));
+                }
+                listed.push((*file, holding));
             }
         }
         (listed, self.next_shard(after))
@@ -157,10 +171,10 @@ impl State {
         let first = after.file.map_or(FileId(0, 0), |(file, _)| file);
         for (index, (file, state)) in files.range(first..).enumerate() {
             if index >= most {
-                return Some(HoldingsAfter { shard: after.shard, file: Some((*file, 0)) });
+                return Some(HoldingsAfter { shard: after.shard, file: Some((*file, Cursor::FIRST)) });
             }
             totals.opens += state.opens.len();
-            totals.locks += state.ranges.len();
+            totals.locks += state.locks.ranges().len();
             totals.delegations += state.delegations.len();
             totals.shares += state.shares.len();
         }
@@ -174,28 +188,37 @@ impl State {
 }
 
 impl FileState {
-    fn holdings(&self) -> impl Iterator<Item = Holding> {
-        let opens = self.opens.iter().map(|open| Holding::Open {
-            client: open.client.id(),
-            owner: open.owner.clone(),
-            access: open.access,
-            deny: open.deny,
+    /// What is held, from a holding on.
+    fn holdings(&self, from: Cursor) -> impl Iterator<Item = (Cursor, Holding)> {
+        let opens = if let Cursor::Open(other) = from { Some(other) } else { None };
+        let locks = match from {
+            Cursor::Open(_) => Some((OwnerId(0), 0)),
+            Cursor::Lock(cursor) => Some(cursor),
+            Cursor::Delegation(_) | Cursor::Share(_) => None,
+        };
+        let delegations = match from {
+            Cursor::Open(_) | Cursor::Lock(_) => Some(ClientId(0)),
+            Cursor::Delegation(client) => Some(client),
+            Cursor::Share(_) => None,
+        };
+        let shares_listed = if let Cursor::Share(index) = from { index } else { 0 };
+        let opens = opens.into_iter().flat_map(|from| self.opens.list(from)).map(|open| {
+            let (client, owner) = (open.client.id(), open.owner.clone());
+            (Cursor::Open(open.other), Holding::Open { client, owner, access: open.access, deny: open.deny })
         });
-        let locks = self.ranges.iter().map(|held| Holding::Lock {
-            owner: held.owner.clone(),
-            range: held.range,
-            exclusive: held.exclusive,
+        let locks = locks.into_iter().flat_map(|from| self.locks.ranges().list(from));
+        let locks = locks.map(|(cursor, Held { owner, range, exclusive })| {
+            (Cursor::Lock(cursor), Holding::Lock { owner, range, exclusive })
         });
-        let delegations = self.delegations.iter().map(|delegation| Holding::Delegation {
-            client: delegation.client.id(),
-            kind: delegation.kind,
-            recalled: delegation.recall.is_some(),
+        let delegations = delegations.into_iter().flat_map(|from| self.delegations.list(from)).map(|held| {
+            let (client, kind, recalled) = (held.client.id(), held.kind, held.recall.is_some());
+            (Cursor::Delegation(client), Holding::Delegation { client, kind, recalled })
         });
-        let shares = self.shares.iter().map(|share| Holding::Share {
-            owner: share.owner.clone(),
-            access: share.access,
-            deny: share.deny,
-        });
+        let shares =
+            self.shares.iter().enumerate().skip(shares_listed).map(|(index, (owner, (access, deny)))| {
+                let share = Holding::Share { owner: owner.clone(), access: *access, deny: *deny };
+                (Cursor::Share(index), share)
+            });
         opens.chain(locks).chain(delegations).chain(shares)
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{StateId, Status, share};
 
-use crate::client::{Client, StateKind, check_sequence, next_sequence};
-use crate::file::{FileState, LockState};
+use crate::client::{Client, StateKind, check_sequence};
+use crate::file::FileState;
 use crate::kept::own;
-use crate::ranges::{Held, RangeTable};
+use crate::lock_table::{LockState, LockTable, Other, PIECE};
+use crate::obstacles::CONFLICTS_MAX;
+use crate::range_table::Held;
 use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
 
 /// Who locks, as LOCK says it.
@@ -108,7 +110,7 @@ impl State {
         match &request.locker {
             Locker::New { owner, .. } => Some(own(owner)),
             Locker::Existing(id) => self.files.with(request.file, |state, _| {
-                let lock = state.locks.iter().find(|l| l.other == id.other && l.client.id() == client.id());
+                let lock = state.locks.get(&id.other).filter(|lock| lock.client.id() == client.id());
                 lock.map(|lock| lock.owner.clone())
             }),
         }
@@ -143,15 +145,40 @@ impl State {
         if kind != StateKind::Lock || found != file {
             return Err(Status::BadStateId);
         }
-        let ranges_max = self.limits.ranges_per_file_max;
-        self.files.with(file, |state, _| {
-            let lock = state.locks.iter_mut().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
-            check_sequence(id.sequence, lock.sequence)?;
-            let owner = LockOwner::Nfs4 { client: client.id(), owner: lock.owner.clone() };
-            unlock_range(&mut state.ranges, &owner, range, ranges_max)?;
-            lock.sequence = next_sequence(lock.sequence);
-            Ok(StateId { sequence: lock.sequence, other: id.other })
-        })
+        loop {
+            let unlocked = self.files.with(file, |state, _| {
+                let lock = state.locks.get(&id.other).ok_or(Status::BadStateId)?;
+                check_sequence(id.sequence, lock.sequence)?;
+                let owner = lock.lock_owner();
+                if !self.unlock_piece(&mut state.locks, &owner, range)? {
+                    return Ok(None);
+                }
+                let sequence = state.locks.advance(&id.other)?;
+                Ok(Some(StateId { sequence, other: id.other }))
+            });
+            if let Some(unlocked) = unlocked.transpose() {
+                return unlocked;
+            }
+        }
+    }
+
+    /// Unlocks a piece of a range, for the shard of a file is not locked for as long as an owner with very many locks takes; true
+    /// when the owner has none left there. A lock is not split that the full table has no room for. Whole locks can always be
+    /// given up.
+    ///
+    /// # Errors
+    /// DELAY when splitting a lock would go beyond the bound.
+    pub(crate) fn unlock_piece(
+        &self,
+        locks: &mut LockTable,
+        owner: &LockOwner,
+        range: Range,
+    ) -> Result<bool, Status> {
+        let ranges = locks.ranges();
+        if ranges.len() >= self.limits.ranges_per_file_max && ranges.would_split(owner, &range) {
+            return Err(Status::Delay);
+        }
+        Ok(locks.unlock_some(owner, range, PIECE))
     }
 
     pub(crate) fn lock_range(
@@ -162,10 +189,10 @@ impl State {
         now: Now,
     ) -> Result<(), LockError> {
         self.check_range(state, owner, (&range, exclusive), now)?;
-        if state.ranges.len() >= self.limits.ranges_per_file_max {
+        if state.locks.ranges().len() >= self.limits.ranges_per_file_max {
             return Err(Status::Delay.into());
         }
-        state.ranges.lock(owner, range, exclusive);
+        state.locks.lock(owner, range, exclusive);
         Ok(())
     }
 
@@ -177,15 +204,12 @@ impl State {
         now: Now,
     ) -> Result<(), LockError> {
         let mut obstacles = Obstacles::default();
-        for held in state.ranges.conflicts(owner, range, exclusive) {
-            match state.holder(held) {
+        for held in state.locks.ranges().conflicts(owner, range, exclusive, CONFLICTS_MAX) {
+            match state.holder(&held) {
                 Some(client) if self.has_lapsed(client, now) => obstacles.add_lapsed(client),
                 _ => {
-                    return Err(LockError::Denied(Denied {
-                        owner: held.owner.clone(),
-                        range: held.range,
-                        exclusive: held.exclusive,
-                    }));
+                    let Held { owner, range, exclusive } = held;
+                    return Err(LockError::Denied(Denied { owner, range, exclusive }));
                 }
             }
         }
@@ -197,58 +221,41 @@ impl State {
         state: &mut FileState,
         client: &Arc<Client>,
         file: FileId,
-        open: [u8; 12],
+        open: Other,
         name: Bytes,
     ) -> Result<StateId, Status> {
-        let is_mine = |l: &&mut LockState| l.client.id() == client.id() && l.owner == name && l.open == open;
-        if let Some(mine) = state.locks.iter_mut().find(is_mine) {
-            mine.sequence = next_sequence(mine.sequence);
-            return Ok(StateId { sequence: mine.sequence, other: mine.other });
+        if let Some(other) = state.locks.of_owner(client.id(), &name, open) {
+            return Ok(StateId { sequence: state.locks.advance(&other)?, other });
         }
         let other = self.files.next_other();
         if let Err(status) = client.add_state(other, file, StateKind::Lock) {
             // The client is gone, and with it the range that was just locked.
-            state
-                .ranges
-                .remove(|owner| *owner == LockOwner::Nfs4 { client: client.id(), owner: name.clone() });
+            let owner = LockOwner::Nfs4 { client: client.id(), owner: name };
+            state.locks.unlock(&owner, Range::ALL);
             return Err(status);
         }
-        state.locks.push(LockState { other, sequence: 1, client: Arc::clone(client), owner: name, open });
+        state.locks.insert(LockState { other, sequence: 1, client: Arc::clone(client), owner: name, open });
         Ok(StateId { sequence: 1, other })
     }
-}
-
-/// Unlocks, unless a lock would be split that the full table has no room for. Whole locks can always be given up.
-pub(crate) fn unlock_range(
-    ranges: &mut RangeTable,
-    owner: &LockOwner,
-    range: Range,
-    ranges_max: usize,
-) -> Result<(), Status> {
-    if ranges.len() >= ranges_max && ranges.would_split(owner, &range) {
-        return Err(Status::Delay);
-    }
-    ranges.unlock(owner, range);
-    Ok(())
 }
 
 impl FileState {
     /// The NFSv4 client that holds a range.
     fn holder(&self, held: &Held) -> Option<&Arc<Client>> {
         let LockOwner::Nfs4 { client, .. } = &held.owner else { return None };
-        self.locks.iter().map(|lock| &lock.client).find(|holder| holder.id() == *client)
+        self.locks.of_client(*client).map(|lock| &lock.client)
     }
 
     /// The open and the name that a request to lock stands for.
-    fn locker(&self, client: &Client, locker: &Locker) -> Result<([u8; 12], Bytes), Status> {
+    fn locker(&self, client: &Client, locker: &Locker) -> Result<(Other, Bytes), Status> {
         match locker {
             Locker::Existing(id) => {
-                let lock = self.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+                let lock = self.locks.get(&id.other).ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, lock.sequence)?;
                 Ok((lock.open, lock.owner.clone()))
             }
             Locker::New { open: id, owner } => {
-                let open = self.opens.iter().find(|o| o.other == id.other && o.client.id() == client.id());
+                let open = self.opens.get(&id.other).filter(|open| open.client.id() == client.id());
                 let open = open.ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, open.sequence)?;
                 Ok((open.other, own(owner)))
@@ -257,50 +264,9 @@ impl FileState {
     }
 
     /// RFC 8881 §18.10.3: a lock needs the open mode of what it protects.
-    fn check_lock_mode(&self, open: &[u8; 12], exclusive: bool) -> Result<(), Status> {
-        let open = self.opens.iter().find(|o| o.other == *open).ok_or(Status::BadStateId)?;
+    fn check_lock_mode(&self, open: &Other, exclusive: bool) -> Result<(), Status> {
+        let open = self.opens.get(open).ok_or(Status::BadStateId)?;
         let needed = if exclusive { share::WRITE } else { share::READ };
         if open.access & needed == 0 { Err(Status::OpenMode) } else { Ok(()) }
-    }
-
-    fn owner_of(lock: &LockState) -> LockOwner {
-        LockOwner::Nfs4 { client: lock.client.id(), owner: lock.owner.clone() }
-    }
-
-    /// True while a range is locked under an open, and under no other open of the same lock-owner.
-    pub(crate) fn open_has_ranges(&self, open: &[u8; 12]) -> bool {
-        self.locks.iter().filter(|l| l.open == *open).any(|lock| {
-            let elsewhere = self
-                .locks
-                .iter()
-                .any(|l| l.open != *open && l.client.id() == lock.client.id() && l.owner == lock.owner);
-            !elsewhere && self.ranges.holds(&Self::owner_of(lock))
-        })
-    }
-
-    pub(crate) fn drop_locks_of_open(&mut self, client: &Client, open: &[u8; 12]) {
-        self.locks.retain(|lock| {
-            let gone = lock.open == *open;
-            if gone {
-                client.remove_state(&lock.other);
-            }
-            !gone
-        });
-    }
-
-    /// Removes a lock stateid with its ranges.
-    pub(crate) fn remove_lock_state(&mut self, other: &[u8; 12]) {
-        let Some(index) = self.locks.iter().position(|l| l.other == *other) else { return };
-        let owner = Self::owner_of(&self.locks.swap_remove(index));
-        let shared = self.locks.iter().any(|l| Self::owner_of(l) == owner);
-        if !shared {
-            self.ranges.remove(|o| *o == owner);
-        }
-    }
-
-    /// True when the locks of this stateid's owner cover any range.
-    pub(crate) fn lock_has_ranges(&self, other: &[u8; 12]) -> bool {
-        let lock = self.locks.iter().find(|l| l.other == *other);
-        lock.is_some_and(|lock| self.ranges.holds(&Self::owner_of(lock)))
     }
 }

@@ -19,6 +19,9 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// So many files count as everything.
+    pub(crate) const ENOUGH: usize = FILES_MAX + 1;
+
     /// All that it had.
     pub fn everything() -> Self {
         Self { files: BTreeSet::new(), everything: true }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proto::nfs4::Status;
 
 use crate::file::FileState;
-use crate::locks::unlock_range;
+use crate::lock_table::PIECE;
 use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
 
 /// What an owner held of a range before a lock that can still be undone, less what it has unlocked since.
@@ -80,7 +80,7 @@ impl State {
             if !obstacles.is_empty() {
                 return Err(LockError::Blocked(Blocked::By(obstacles)));
             }
-            let before = state.ranges.held_within(owner, &range);
+            let before = state.locks.ranges().held_within(owner, &range);
             self.lock_range(state, owner, (range, exclusive), now)?;
             Ok(HeldBefore(before))
         })
@@ -89,9 +89,9 @@ impl State {
     /// Undoes a lock that its owner does not want after all, or cannot be told of: what it held before, it has again.
     pub fn nlm_undo(&self, file: FileId, owner: &LockOwner, range: Range, before: &HeldBefore) {
         self.nlm_change(file, owner, |state| {
-            state.ranges.unlock(owner, range);
+            state.locks.unlock(owner, range);
             for (range, exclusive) in &before.0 {
-                state.ranges.lock(owner, *range, *exclusive);
+                state.locks.lock(owner, *range, *exclusive);
             }
         });
     }
@@ -101,25 +101,36 @@ impl State {
     /// # Errors
     /// DELAY when splitting a lock would go beyond the bound.
     pub fn nlm_unlock(&self, file: FileId, owner: &LockOwner, range: Range) -> Result<(), Status> {
-        let ranges_max = self.limits.ranges_per_file_max;
-        self.nlm_change(file, owner, |state| unlock_range(&mut state.ranges, owner, range, ranges_max))
+        while !self.nlm_change(file, owner, |state| self.unlock_piece(&mut state.locks, owner, range))? {}
+        Ok(())
     }
 
-    /// Removes all locks and shares of a host (FREE_ALL, or it has restarted).
+    /// Removes all locks and shares of a host (FREE_ALL, or it has restarted). Only its own files are visited, and the shard of a
+    /// file is locked for a piece at a time.
     pub fn nlm_free_all(&self, gone: &Bytes) {
-        // Nothing of it is anywhere: the table need not be looked through.
-        if !self.holdings.holds(gone) {
-            return;
+        let mut next = self.holdings.next_file(gone, None);
+        while let Some(file) = next {
+            while self.nlm_free_some(file, Some(gone)) > 0 {}
+            next = self.holdings.next_file(gone, Some(file));
         }
-        for shard in self.files.shards() {
-            shard.files.lock().retain(|_, state| {
-                let before = state.ranges.len() + state.shares.len();
-                state.ranges.remove(|owner| matches!(owner, LockOwner::Nlm { host, .. } if host == gone));
-                state.shares.retain(|share| share.owner.host != gone);
-                self.holdings.change(gone, before - state.ranges.len() - state.shares.len(), 0);
-                !state.is_idle() || state.recalled.is_some()
-            });
-        }
+    }
+
+    /// Removes a piece of what a host, or every host, holds of a file; returns how much.
+    pub(crate) fn nlm_free_some(&self, file: FileId, host: Option<&Bytes>) -> usize {
+        self.files.with(file, |state, _| {
+            if let Some(owner) = state.locks.ranges().an_nlm_owner(host) {
+                let before = state.locks.ranges().len();
+                state.locks.unlock_some(&owner, Range::ALL, PIECE);
+                let freed = before - state.locks.ranges().len();
+                self.holdings.change(host_of(&owner), file, freed, 0);
+                return freed;
+            }
+            let shares = state.shares.remove_of_host(host);
+            for owner in &shares {
+                self.holdings.change(&owner.host, file, 1, 0);
+            }
+            shares.len()
+        })
     }
 
     /// True when a host holds a lock or a share.
@@ -135,12 +146,12 @@ impl State {
     /// Changes the ranges of one owner, and counts them.
     fn nlm_change<R>(&self, file: FileId, owner: &LockOwner, work: impl FnOnce(&mut FileState) -> R) -> R {
         self.files.with(file, |state, _| {
-            let before = state.ranges.len();
+            let before = state.locks.ranges().len();
             let result = work(state);
             // Nobody else's are touched: the difference is the owner's.
-            let (more, fewer) =
-                (state.ranges.len().saturating_sub(before), before.saturating_sub(state.ranges.len()));
-            self.holdings.change(host_of(owner), fewer, more);
+            let after = state.locks.ranges().len();
+            let (more, fewer) = (after.saturating_sub(before), before.saturating_sub(after));
+            self.holdings.change(host_of(owner), file, fewer, more);
             result
         })
     }

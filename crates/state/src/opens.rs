@@ -6,8 +6,9 @@ use bytes::Bytes;
 use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence, next_sequence};
-use crate::file::{FileState, OpenState};
+use crate::file::FileState;
 use crate::kept::own;
+use crate::open_table::OpenState;
 use crate::{Blocked, DelegationKind, FileId, Now, State};
 
 /// By what right a file is opened.
@@ -105,8 +106,12 @@ impl State {
             OpenClaim::Reclaim(kind) => kind,
         };
         self.files.with(open.file, |state, shard| {
-            let mine = Some((client.id(), &open.owner[..]));
-            self.check_shares(state, mine, (open.access, open.deny), now)
+            // A reclaim of what its owner has reclaimed already is a repetition, by a client that lost its session meanwhile.
+            let repeated = match open.claim {
+                OpenClaim::New => None,
+                OpenClaim::Reclaim(_) => state.opens.of_owner(client.id(), &open.owner),
+            };
+            self.check_shares(state, (open.access, open.deny), repeated, now)
                 .map_err(|b| of_claim(b, open.claim))?;
             let writes = open.access & share::WRITE != 0 || open.deny & share::READ != 0;
             let obstacles = self.recall_conflicts((open.file, state), Some(client.id()), writes, now);
@@ -131,19 +136,21 @@ impl State {
     }
 
     fn add_open(&self, state: &mut FileState, client: &Arc<Client>, open: &Open) -> Result<StateId, Status> {
-        let mine = state.opens.iter_mut().find(|o| o.client.id() == client.id() && o.owner == open.owner);
-        if let Some(mine) = mine {
-            mine.access |= open.access;
-            mine.deny |= open.deny;
-            if !mine.history.contains(&(open.access, open.deny)) {
-                mine.history.push((open.access, open.deny));
-            }
-            mine.sequence = next_sequence(mine.sequence);
-            return Ok(StateId { sequence: mine.sequence, other: mine.other });
+        if let Some(other) = state.opens.of_owner(client.id(), &open.owner) {
+            let sequence = state.opens.change(&other, |mine| {
+                mine.access |= open.access;
+                mine.deny |= open.deny;
+                if !mine.history.contains(&(open.access, open.deny)) {
+                    mine.history.push((open.access, open.deny));
+                }
+                mine.sequence = next_sequence(mine.sequence);
+                Ok(mine.sequence)
+            })?;
+            return Ok(StateId { sequence, other });
         }
         let other = self.files.next_other();
         client.add_state(other, open.file, StateKind::Open)?;
-        state.opens.push(OpenState {
+        state.opens.insert(OpenState {
             other,
             sequence: 1,
             client: Arc::clone(client),
@@ -211,14 +218,16 @@ impl State {
             return Err(Status::BadStateId);
         }
         self.files.with(file, |state, _| {
-            let index = state.opens.iter().position(|o| o.other == id.other).ok_or(Status::BadStateId)?;
-            check_sequence(id.sequence, state.opens[index].sequence)?;
-            if state.open_has_ranges(&id.other) {
+            let open = state.opens.get(&id.other).ok_or(Status::BadStateId)?;
+            check_sequence(id.sequence, open.sequence)?;
+            if state.locks.is_pinned(&id.other) {
                 return Err(Status::LocksHeld);
             }
-            state.opens.swap_remove(index);
+            state.opens.remove(&id.other);
             client.remove_state(&id.other);
-            state.drop_locks_of_open(client, &id.other);
+            for lock in state.locks.remove_of_open(&id.other) {
+                client.remove_state(&lock);
+            }
             Ok(())
         })
     }
@@ -234,9 +243,10 @@ impl State {
             return Err(Status::BadStateId);
         }
         self.files.with(file, |state, _| {
-            let open = state.opens.iter_mut().find(|o| o.other == id.other).ok_or(Status::BadStateId)?;
-            check_sequence(id.sequence, open.sequence)?;
-            work(open, file)
+            state.opens.change(&id.other, |open| {
+                check_sequence(id.sequence, open.sequence)?;
+                work(open, file)
+            })
         })
     }
 }
@@ -244,7 +254,7 @@ impl State {
 /// True when a delegation may take the place of the open. One that denies others something would deny nobody anything, and an
 /// open-owner's stateid that is there already has to be told (RFC 9754).
 fn stands_alone(state: &FileState, client: &Client, open: &Open) -> bool {
-    let is_open = state.opens.iter().any(|o| o.client.id() == client.id() && o.owner == open.owner);
+    let is_open = state.opens.of_owner(client.id(), &open.owner).is_some();
     open.delegation_alone && open.claim == OpenClaim::New && open.deny == 0 && !is_open
 }
 

@@ -51,7 +51,7 @@ impl State {
                 continue;
             }
             for (file, state) in shard.files.lock().iter_mut() {
-                for held in &mut state.delegations {
+                for held in state.delegations.iter_mut() {
                     if held.is_overdue(now, self.limits.recall_ms) {
                         let of_client = found.entry(held.client.id()).or_insert_with(|| Overdue {
                             client: Arc::clone(&held.client),
@@ -71,8 +71,8 @@ impl State {
     pub fn revoke_overdue(&self, overdue: &Overdue, now: Now) -> usize {
         let revoke = |(file, other): &(FileId, [u8; 12])| {
             self.files.with(*file, |state, shard| {
-                let mut held = state.delegations.iter_mut().filter(|held| held.other == *other);
-                let is_overdue = held.any(|held| held.is_overdue(now, self.limits.recall_ms));
+                let held = state.delegations.get_mut(other);
+                let is_overdue = held.is_some_and(|held| held.is_overdue(now, self.limits.recall_ms));
                 if is_overdue {
                     self.files.drop_delegation(state, shard, other);
                     overdue.client.revoke(*other, *file, Status::DelegationRevoked);

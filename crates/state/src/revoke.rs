@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use proto::nfs4::{ClientId, Status};
 
-use crate::{Client, FileId, LockOwner, State};
+use crate::client::StateKind;
+use crate::file::FileState;
+use crate::lock_table::Other;
+use crate::{Client, FileId, State};
 
 /// How much was revoked.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +42,8 @@ impl State {
     /// The clients that hold something of a file, in the order of their numbers.
     pub fn holders(&self, file: FileId) -> Vec<Arc<Client>> {
         let mut holders: Vec<Arc<Client>> = self.files.with(file, |state, _| {
-            let opens = state.opens.iter().map(|open| &open.client);
-            let delegations = state.delegations.iter().map(|delegation| &delegation.client);
-            opens.chain(state.locks.iter().map(|lock| &lock.client)).chain(delegations).cloned().collect()
+            let delegations = state.delegations.list(ClientId(0)).map(|delegation| &delegation.client);
+            state.opens.clients().chain(state.locks.clients()).chain(delegations).cloned().collect()
         });
         holders.sort_by_key(|client| client.id());
         holders.dedup_by_key(|client| client.id());
@@ -58,50 +60,50 @@ impl State {
         self.clients.table.lock().records.get(&id).map(|record| Arc::clone(&record.client))
     }
 
-    /// Revokes what a client holds of a file. Before, it must be written down that the client may not reclaim it; what it was
-    /// let begin under it still ends.
+    /// Revokes what a client holds of a file, a piece at a time: the locks first, then the opens that they are under. Before, it
+    /// must be written down that the client may not reclaim it; what it was let begin under it still ends.
     pub fn revoke(&self, client: &Client, file: FileId) -> Revoked {
-        self.files.with(file, |state, shard| {
-            let mine = |holder: &Arc<Client>| holder.id() == client.id();
-            let locks: Vec<_> = state.locks.iter().filter(|l| mine(&l.client)).map(|l| l.other).collect();
-            for other in &locks {
-                state.remove_lock_state(other);
+        let mut revoked = Revoked::default();
+        while let Some((kind, other)) = self.files.with(file, |state, _| state.held_by(client)) {
+            if !self.files.discard_some(file, kind, &other) {
+                continue;
             }
-            let opens: Vec<_> = state.opens.iter().filter(|o| mine(&o.client)).map(|o| o.other).collect();
-            state.opens.retain(|open| !mine(&open.client));
-            let held = state.delegations.iter().filter(|d| mine(&d.client));
-            let delegations: Vec<_> = held.map(|delegation| delegation.other).collect();
-            for other in &delegations {
-                self.files.drop_delegation(state, shard, other);
-            }
-            for other in locks.iter().chain(&opens).chain(&delegations) {
-                client.revoke(*other, file, Status::AdminRevoked);
-            }
-            let (opens, locks, delegations) = (opens.len(), locks.len(), delegations.len());
-            Revoked { opens, locks, delegations, nlm: 0 }
-        })
+            client.revoke(other, file, Status::AdminRevoked);
+            let count = match kind {
+                StateKind::Open => &mut revoked.opens,
+                StateKind::Lock => &mut revoked.locks,
+                StateKind::Delegation => &mut revoked.delegations,
+            };
+            *count += 1;
+        }
+        revoked
     }
 
     /// Ends the locks and shares of all NLM callers on a file.
     pub fn revoke_nlm(&self, file: FileId) -> Revoked {
-        self.files.with(file, |state, _| {
-            let before = state.ranges.len() + state.shares.len();
-            let of_ranges = state.ranges.iter().filter_map(|held| match &held.owner {
-                LockOwner::Nlm { host, .. } => Some(host),
-                LockOwner::Nfs4 { .. } => None,
-            });
-            for host in of_ranges.chain(state.shares.iter().map(|share| &share.owner.host)) {
-                self.holdings.change(host, 1, 0);
+        let mut nlm = 0;
+        loop {
+            let freed = self.nlm_free_some(file, None);
+            if freed == 0 {
+                return Revoked { nlm, ..Revoked::default() };
             }
-            state.ranges.remove(|owner| matches!(owner, LockOwner::Nlm { .. }));
-            state.shares.clear();
-            Revoked { nlm: before - state.ranges.len(), ..Revoked::default() }
-        })
+            nlm += freed;
+        }
     }
 
     /// Takes a client's sessions and number away, whatever its lease; what it held stands until [`State::finish_expel`], which
     /// is due when it is written down that nobody may reclaim it. `None` when there is no such client.
     pub fn evict(&self, id: ClientId) -> Option<Arc<Client>> {
         self.replace(&mut self.clients.table.lock(), id)
+    }
+}
+
+impl FileState {
+    /// Some state of a client: locks before opens.
+    fn held_by(&self, client: &Client) -> Option<(StateKind, Other)> {
+        let lock = self.locks.of_client(client.id()).map(|lock| (StateKind::Lock, lock.other));
+        let open = self.opens.of_client(client.id()).map(|open| (StateKind::Open, open.other));
+        let delegation = self.delegations.of_client(client.id());
+        lock.or(open).or(delegation.map(|held| (StateKind::Delegation, held.other)))
     }
 }

@@ -1,13 +1,18 @@
 //! Share reservations (RFC 8881 §9.7), NFSv4's and NLM's in one place.
 
-use bytes::Bytes;
-use proto::nfs4::{ClientId, Status, share};
+use std::collections::BTreeMap;
 
-use crate::file::{FileState, OpenState};
+use bytes::Bytes;
+use proto::nfs4::{Status, share};
+
+use crate::file::FileState;
+use crate::lock_table::Other;
+use crate::obstacles::CONFLICTS_MAX;
+use crate::share_counts::ShareCounts;
 use crate::{Blocked, FileId, Now, Obstacles, State};
 
 /// An NLM share and its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShareOwner {
     /// The caller's host.
     pub host: Bytes,
@@ -15,38 +20,78 @@ pub struct ShareOwner {
     pub handle: Bytes,
 }
 
-#[derive(Debug)]
-pub(crate) struct Share {
-    pub(crate) owner: ShareOwner,
-    pub(crate) access: u32,
-    pub(crate) deny: u32,
+/// The NLM shares of one file.
+#[derive(Debug, Default)]
+pub(crate) struct ShareTable {
+    /// Access and denial. All of one host are neighbours.
+    by_owner: BTreeMap<ShareOwner, (u32, u32)>,
+    counts: ShareCounts,
+}
+
+impl ShareTable {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_owner.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_owner.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ShareOwner, &(u32, u32))> {
+        self.by_owner.iter()
+    }
+
+    /// True when one of the shares has access to write.
+    pub(crate) fn any_writes(&self) -> bool {
+        self.counts.any_writes()
+    }
+
+    fn insert(&mut self, owner: ShareOwner, shares: (u32, u32)) {
+        self.counts.add(shares);
+        self.by_owner.insert(owner, shares);
+    }
+
+    fn remove(&mut self, owner: &ShareOwner) -> Option<(u32, u32)> {
+        let shares = self.by_owner.remove(owner)?;
+        self.counts.remove(shares);
+        Some(shares)
+    }
+
+    /// Removes the shares of a host, or, with `None`, of all. There are at most [`SHARES_MAX`].
+    pub(crate) fn remove_of_host(&mut self, host: Option<&Bytes>) -> Vec<ShareOwner> {
+        let first = ShareOwner { host: host.cloned().unwrap_or_default(), handle: Bytes::new() };
+        let from = self.by_owner.range(first..).map(|(owner, _)| owner);
+        let owners = from.take_while(|owner| host.is_none_or(|host| owner.host == *host)).cloned();
+        let owners: Vec<_> = owners.collect();
+        for owner in &owners {
+            self.remove(owner);
+        }
+        owners
+    }
 }
 
 impl State {
-    /// Checks access and denial against those of everybody but the open-owner.
+    /// Checks access and denial against those of all opens and shares but `except`. Those of the same open-owner count: a share
+    /// reservation excludes its owner's later opens as well (RFC 8881 §9.7).
     ///
     /// # Errors
     /// SHARE_DENIED; clients in the way whose lease is over.
     pub(crate) fn check_shares(
         &self,
         state: &FileState,
-        except: Option<(ClientId, &[u8])>,
-        (access, deny): (u32, u32),
+        wanted: (u32, u32),
+        except: Option<Other>,
         now: Now,
     ) -> Result<(), Blocked> {
-        let conflicts = |theirs: (u32, u32)| theirs.1 & access != 0 || theirs.0 & deny != 0;
-        if state.shares.iter().any(|share| conflicts((share.access, share.deny))) {
+        if state.shares.counts.conflict(wanted) {
             return Err(Status::ShareDenied.into());
         }
         let mut obstacles = Obstacles::default();
-        let is_other = |open: &&OpenState| {
-            except.is_none_or(|(client, owner)| open.client.id() != client || open.owner != owner)
-        };
-        for open in state.opens.iter().filter(is_other).filter(|open| conflicts((open.access, open.deny))) {
-            if !self.has_lapsed(&open.client, now) {
+        for client in state.opens.conflicts(wanted, except, CONFLICTS_MAX) {
+            if !self.has_lapsed(client, now) {
                 return Err(Status::ShareDenied.into());
             }
-            obstacles.add_lapsed(&open.client);
+            obstacles.add_lapsed(client);
         }
         if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }
     }
@@ -58,7 +103,7 @@ impl State {
     /// # Errors
     /// FILE_OPEN; clients in the way whose lease is over.
     pub fn check_removal(&self, file: FileId, now: Now) -> Result<(), Blocked> {
-        self.files.with(file, |state, _| match self.check_shares(state, None, (share::WRITE, 0), now) {
+        self.files.with(file, |state, _| match self.check_shares(state, (share::WRITE, 0), None, now) {
             Err(Blocked::Status(_)) => Err(Status::FileOpen.into()),
             checked => checked,
         })
@@ -86,18 +131,19 @@ impl State {
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }
-            let mine = state.shares.iter().position(|share| share.owner == owner);
-            let before = mine.map(|index| state.shares.swap_remove(index));
-            if let Err(blocked) = self.check_shares(state, None, (access, deny), now) {
-                state.shares.extend(before);
+            let before = state.shares.remove(&owner);
+            if let Err(blocked) = self.check_shares(state, (access, deny), None, now) {
+                if let Some(before) = before {
+                    state.shares.insert(owner, before);
+                }
                 return Err(blocked);
             }
             let is_new = before.is_none();
             if is_new && (state.shares.len() >= SHARES_MAX || !self.holdings.has_room(&owner.host)) {
                 return Err(Status::Delay.into());
             }
-            self.holdings.change(&owner.host, usize::from(!is_new), 1);
-            state.shares.push(Share { owner, access, deny });
+            self.holdings.change(&owner.host, file, usize::from(!is_new), 1);
+            state.shares.insert(owner, (access, deny));
             Ok(())
         })
     }
@@ -105,9 +151,9 @@ impl State {
     /// Gives up an NLM caller's share; without one nothing happens.
     pub fn unshare(&self, file: FileId, owner: &ShareOwner) {
         self.files.with(file, |state, _| {
-            let before = state.shares.len();
-            state.shares.retain(|share| share.owner != *owner);
-            self.holdings.change(&owner.host, before - state.shares.len(), 0);
+            if state.shares.remove(owner).is_some() {
+                self.holdings.change(&owner.host, file, 1, 0);
+            }
         });
     }
 }

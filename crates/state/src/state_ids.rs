@@ -10,8 +10,8 @@ impl State {
     pub fn test_state_id(&self, client: &Client, id: &StateId) -> Status {
         let checked = client.find(id).and_then(|(file, kind)| {
             let current = self.files.with(file, |state, _| match kind {
-                StateKind::Open => state.opens.iter().find(|o| o.other == id.other).map(|o| o.sequence),
-                StateKind::Lock => state.locks.iter().find(|l| l.other == id.other).map(|l| l.sequence),
+                StateKind::Open => state.opens.get(&id.other).map(|open| open.sequence),
+                StateKind::Lock => state.locks.get(&id.other).map(|lock| lock.sequence),
                 StateKind::Delegation => Some(1),
             });
             check_sequence(id.sequence, current.ok_or(Status::BadStateId)?)
@@ -41,12 +41,12 @@ impl State {
             return Err(Status::LocksHeld);
         }
         self.files.with(file, |state, _| {
-            let lock = state.locks.iter().find(|l| l.other == id.other).ok_or(Status::BadStateId)?;
+            let lock = state.locks.get(&id.other).ok_or(Status::BadStateId)?;
             check_sequence(id.sequence, lock.sequence)?;
-            if state.lock_has_ranges(&id.other) {
+            if state.locks.has_ranges(&id.other) {
                 return Err(Status::LocksHeld);
             }
-            state.remove_lock_state(&id.other);
+            state.locks.remove_some(&id.other);
             client.remove_state(&id.other);
             Ok(())
         })

@@ -374,6 +374,20 @@ fn nobody_to_wait_for_is_no_grace_period() {
 }
 
 #[test]
+fn a_reclaim_may_be_repeated_by_its_open_owner_and_conflicts_with_others() {
+    let state = state();
+    state.begin_grace([recorded("a"), recorded("b")], T0);
+    let (a, b) = (fresh(&state, "a"), fresh(&state, "b"));
+    let reclaim = reclaimed(share::READ, share::READ, None);
+    let first = state.open(&a, &reclaim, T0).unwrap().state_id;
+    // The client has lost its session, and with it the reply.
+    let again = state.open(&a, &reclaim, T0).unwrap().state_id;
+    assert_eq!((again.other, again.sequence), (first.other, first.sequence + 1));
+    let conflict = state.open(&b, &reclaim, T0).map_err(|blocked| status(&blocked));
+    assert_eq!(conflict, Err(Status::ReclaimConflict));
+}
+
+#[test]
 fn in_grace_what_was_held_may_be_had_and_nothing_else() {
     let state = state();
     state.begin_grace([recorded("a")], T0);

@@ -3,6 +3,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod fixture;
+mod many;
 mod nameless;
 mod reserved;
 mod revoked;
+mod shares;

@@ -91,6 +91,24 @@ pub fn gained(action: &Action, done: &Done) -> Vec<(StateId, Holding)> {
     gained
 }
 
+fn shares_conflict((a_access, a_deny): (u32, u32), (b_access, b_deny): (u32, u32)) -> bool {
+    a_access & b_deny != 0 || b_access & a_deny != 0
+}
+
+/// RFC 8881 §9.7: a new OPEN is denied by what its own open-owner has open.
+pub fn excludes_own((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) -> bool {
+    use Holding::Share;
+    let (
+        Share { file: a_file, owner: a_owner, access: a_access, deny: a_deny },
+        Share { file: b_file, owner: b_owner, access: b_access, deny: b_deny },
+    ) = (a, b)
+    else {
+        return false;
+    };
+    (a_life, a_file, a_owner) == (b_life, b_file, b_owner)
+        && shares_conflict((*a_access, *a_deny), (*b_access, *b_deny))
+}
+
 /// RFC 8881 §9.1, §9.7 and §10.4: what two cannot have together.
 pub fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) -> bool {
     use Holding::{Attributes, Delegation, Lock, Share};
@@ -102,7 +120,7 @@ pub fn conflict((a_life, a): (Life, &Holding), (b_life, b): (Life, &Holding)) ->
         ) => {
             a_file == b_file
                 && (other_machine || a_owner != b_owner)
-                && (a_access & b_deny != 0 || b_access & a_deny != 0)
+                && shares_conflict((*a_access, *a_deny), (*b_access, *b_deny))
         }
         (
             Lock { file: a_file, owner: a_owner, offset: a_start, length: a_length, exclusive: a_exclusive },

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proto::nfs4::Status;
 
 use super::Executions;
-use super::conflict::{conflict, ended, gained};
+use super::conflict::{conflict, ended, excludes_own, gained};
 use crate::action::{Done, Life, Outcome, Request};
 use crate::history::{History, Holding, Violation, What};
 
@@ -55,9 +55,11 @@ pub fn check(history: &History) -> Result<(), Violation> {
             ) => {
                 let wanted = gained(action, &granted());
                 let is_denied = |(_, wanted): &(_, Holding)| {
-                    let stands = |(other, has): &(Life, Holding)| conflict((life, wanted), (*other, has));
-                    given.values().any(stands)
-                        || under_way.iter().any(|tag| wants(history, *tag).iter().any(stands))
+                    let stands = |(other, has): &(Life, Holding)| {
+                        conflict((life, wanted), (*other, has)) || excludes_own((life, wanted), (*other, has))
+                    };
+                    let mut others = under_way.iter().filter(|tag| **tag != executed.tag);
+                    given.values().any(stands) || others.any(|tag| wants(history, *tag).iter().any(stands))
                 };
                 // What is left over of a life before may meet what the same machine has now.
                 let is_alive = lives.get(&life.machine) == Some(&life);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proto::nfs4::{ClientId, SessionId, StateId, Status};
 
-use super::conflict::{conflict, ended, gained, reclaims, state_id, uses, wants};
+use super::conflict::{conflict, ended, excludes_own, gained, reclaims, state_id, uses, wants};
 use super::{Executed, Executions};
 use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
@@ -198,6 +198,9 @@ impl<'a> Checker<'a> {
                 return Err(format!("{life:?} takes back {holding:?}, which somebody else was given"));
             }
             self.exclude((life, &holding), "is given", (self.position, now))?;
+            if matches!(action, Action::Open { .. }) {
+                self.exclude_own((life, &holding), arrived.unwrap_or(self.position), now)?;
+            }
             for given in self.given.values_mut() {
                 if conflict((life, &holding), (given.life, &given.holding)) {
                     given.void_from.get_or_insert(self.position);
@@ -225,6 +228,18 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// An open-owner opens again: what it has known to have since before the request arrived must not conflict.
+    fn exclude_own(&self, gets: (Life, &Holding), position: usize, now: u64) -> Result<(), String> {
+        let is_void = |held: &Held<'_>| {
+            self.given.get(&held.state_id.other).is_none_or(|given| given.void_from.is_some())
+        };
+        let mut mine = self.held.values().filter(|held| excludes_own(gets, (held.life, held.holding)));
+        match mine.find(|held| held.from < position && !is_void(held) && self.has_lease(held.client, now)) {
+            Some(held) => Err(format!("{:?} is given {:?}, which its own {held:?} excludes", gets.0, gets.1)),
+            None => Ok(()),
+        }
     }
 
     /// A client has lost something, and was not told.

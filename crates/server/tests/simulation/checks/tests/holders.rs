@@ -87,6 +87,22 @@ fn an_open_that_somebody_else_denies_must_not_be_given() {
 }
 
 #[test]
+fn an_open_that_its_own_owner_denies_must_not_be_given() {
+    let opens = |access, deny| {
+        told(holders::check, |s| {
+            let holding =
+                Holding::Share { file: "f".into(), owner: 0, access: share::READ, deny: share::WRITE };
+            s.done(0, open(share::READ, share::WRITE), gives(id(1)));
+            s.held(0, 1, id(1), holding);
+            s.done(0, open(access, deny), gives(id(1)));
+        })
+    };
+    assert_eq!(opens(share::READ, share::WRITE), "fine");
+    assert_told(&opens(share::WRITE, 0), "excludes");
+    assert_told(&opens(share::READ, share::READ), "excludes");
+}
+
+#[test]
 fn what_was_given_to_somebody_else_must_not_work_any_more() {
     let late = |action: Action, outcome: Outcome| {
         told(holders::check, |s| {

@@ -257,6 +257,7 @@ fn environment() -> Environment {
     let link = |rtt_ms: f64| Link {
         rtt_ms,
         measured_ms: rtt_ms + 0.08,
+        minimum_ms: rtt_ms + 0.06,
         calls: 200,
         kind: if rtt_ms > 0.0 { "relay".to_owned() } else { "none".to_owned() },
     };

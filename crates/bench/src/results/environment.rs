@@ -77,6 +77,8 @@ pub struct Link {
     pub rtt_ms: f64,
     /// The median round trip of NULL calls through it, in milliseconds.
     pub measured_ms: f64,
+    /// The shortest of these round trips, in milliseconds; 0 in documents of before it was recorded.
+    pub minimum_ms: f64,
     /// How many NULL calls that was.
     pub calls: u32,
     /// How the delay was made: "none", "relay", "netem".

@@ -57,19 +57,6 @@ pub enum Error {
         /// Why.
         cause: String,
     },
-    /// The link is not what was asked for.
-    #[error(
-        "the link with a delay of {rtt_ms} ms has {measured_ms:.2} ms instead of {expected_ms:.2} ms, which is off by more \
-         than 2 % and 0.2 ms; run it on a machine that does less besides"
-    )]
-    Link {
-        /// The delay asked for.
-        rtt_ms: f64,
-        /// The delay with what the way to the server takes anyway.
-        expected_ms: f64,
-        /// The median of the NULL calls.
-        measured_ms: f64,
-    },
     /// A workload could not be carried out.
     #[error("{experiment} over {arm}: {cause}")]
     Workload {
@@ -158,8 +145,7 @@ impl Error {
     pub fn is_invalid_run(&self) -> bool {
         matches!(
             self,
-            Self::Link { .. }
-                | Self::Workload { .. }
+            Self::Workload { .. }
                 | Self::WrongData { .. }
                 | Self::LostHost { .. }
                 | Self::Nothing { .. }

@@ -46,7 +46,7 @@ pub use crate::workload::ClientKind;
 use crate::agents::{Access, Hosts, Secret, ServerHost};
 use crate::experiment::{Experiment, Plan, Point};
 use crate::explain::Profile;
-use crate::results::{Asked, Environment, Results, named, write_csv};
+use crate::results::{self, Asked, Environment, Results, named, write_csv};
 use crate::terminal::{Progress, Watched};
 use crate::workload::{self, Place};
 use crate::{compare, report};
@@ -270,7 +270,7 @@ async fn measure_all(
     let notes = stop.or(server.sweep(options.clean)).await?;
     server.check_space(plan.space(options.clients).bytes()).await?;
     server.make_directory().await?;
-    let (links, direct_ms) =
+    let (links, direct) =
         stop.or(open_links(&mut environment, options, &server.witness_arm(), server)).await?;
     environment.doubts.extend(doubts_about_clients(options, arms, clients));
     let points_total: usize = plan.experiments.iter().map(|one| points(one, options).len()).sum();
@@ -314,7 +314,7 @@ async fn measure_all(
             cells.extend(blocks.measure(&trial, &links, journal, &mut progress).await?);
         }
     }
-    stop.or(check_links_again(&mut environment, links, direct_ms, &server.witness_arm(), server)).await?;
+    stop.or(check_links_again(&mut environment, links, &direct, &server.witness_arm(), server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
     agents.describe(&mut environment).await;
     floors::set(&mut cells, &environment, options);
@@ -398,40 +398,40 @@ async fn negotiate(
     Ok(offered)
 }
 
-/// The links, calibrated, and the time that the way to the server takes without any.
+/// The links, calibrated, and the path to the server without any. A link that is off is a doubt.
 async fn open_links(
     environment: &mut Environment,
     options: &Options,
     arm: &Arm,
     server: &Server,
-) -> Result<(Vec<Link>, f64), Error> {
+) -> Result<(Vec<Link>, results::Link), Error> {
     let (_, direct) = Link::direct(&server.address, arm, &server.name).await?;
     let mut links = Vec::new();
     for rtt_ms in &options.plan.delays_ms {
         let (link, measured) = if *rtt_ms == 0.0 {
             Link::direct(&server.address, arm, &server.name).await?
         } else {
-            Link::delayed(&server.address, *rtt_ms, direct.measured_ms, arm, &server.name).await?
+            Link::delayed(&server.address, *rtt_ms, &direct, arm, &server.name).await?
         };
+        environment.doubts.extend(link::doubt(&measured, &direct));
         environment.links.push(measured);
         links.push(link);
     }
-    Ok((links, direct.measured_ms))
+    Ok((links, direct))
 }
 
 /// Calibrates the links once more at the end: the machine may have become busier meanwhile.
 async fn check_links_again(
     environment: &mut Environment,
     links: Vec<Link>,
-    direct_ms: f64,
+    direct: &results::Link,
     arm: &Arm,
     server: &Server,
 ) -> Result<(), Error> {
     for link in links {
         let measured = link.calibrate(arm, &server.name).await?;
-        if let Err(error) = link::check(&measured, direct_ms) {
-            environment.doubts.push(format!("At the end, {error}."));
-        }
+        let doubt = link::doubt(&measured, direct);
+        environment.doubts.extend(doubt.map(|doubt| format!("At the end of the runs: {doubt}")));
         link.close().await;
     }
     Ok(())

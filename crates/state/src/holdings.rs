@@ -1,6 +1,7 @@
 //! How much hosts hold that lock through NLM: no lease ends what they hold, so it is counted and bounded.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -23,14 +24,29 @@ pub(crate) struct Holdings {
 #[derive(Debug, Default)]
 struct Inner {
     hosts: BTreeMap<Bytes, BTreeMap<FileId, usize>>,
-    addresses: BTreeMap<Bytes, usize>,
+    addresses: BTreeMap<IpAddr, usize>,
     total: usize,
 }
 
-/// What stands before the first space.
-fn address_of(host: &Bytes) -> Bytes {
-    let end = host.iter().position(|byte| *byte == b' ').unwrap_or(host.len());
-    host.slice(..end)
+/// The address by which the shares of tables are counted. Of an IPv6 address it has the first 64 bits: a host may choose the others.
+pub fn share_address(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        address => address,
+    }
+}
+
+/// True when one more entry fits a share: an address has at most as much as it leaves free for all others, and at most `share_max`.
+/// So no number of addresses fills a table for the next one, short of as many as it has entries.
+pub fn fits_share(of_address: usize, share_max: usize, total: usize, total_max: usize) -> bool {
+    of_address < share_max.min(total_max.saturating_sub(total))
+}
+
+/// The address before the first space, as shares are counted.
+fn address_of(host: &[u8]) -> IpAddr {
+    let text = host.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let address = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    address.map_or(Ipv4Addr::UNSPECIFIED.into(), share_address)
 }
 
 fn set<K: Ord>(map: &mut BTreeMap<K, usize>, key: K, before: usize, after: usize) {
@@ -47,7 +63,7 @@ impl Holdings {
     pub(crate) fn has_room(&self, host: &Bytes) -> bool {
         let inner = self.inner.lock();
         let of_address = inner.addresses.get(&address_of(host)).copied().unwrap_or(0);
-        of_address < PER_ADDRESS_MAX && inner.total < TOTAL_MAX
+        fits_share(of_address, PER_ADDRESS_MAX, inner.total, TOTAL_MAX)
     }
 
     /// What a host holds of one file has changed from so many things to so many.
@@ -62,7 +78,7 @@ impl Holdings {
         if files.is_empty() {
             inner.hosts.remove(host);
         }
-        set(&mut inner.addresses, own(&address_of(host)), before, after);
+        set(&mut inner.addresses, address_of(host), before, after);
         inner.total = inner.total + after - before;
     }
 
@@ -109,12 +125,29 @@ mod tests {
     }
 
     #[test]
-    fn all_hosts_together_have_a_bound() {
+    fn an_address_leaves_as_much_free_as_it_holds() {
         let holdings = Holdings::default();
-        for number in 0..TOTAL_MAX / PER_ADDRESS_MAX {
-            assert!(holdings.has_room(&Bytes::from_static(b"new")));
-            holdings.change(&Bytes::from(format!("{number} host")), FILE, 0, PER_ADDRESS_MAX);
+        let fill = |host: &'static str, step: usize| {
+            let host = Bytes::from_static(host.as_bytes());
+            while holdings.has_room(&host) {
+                holdings.change(&host, FILE, 0, step);
+            }
+            holdings.inner.lock().addresses[&address_of(&host)]
+        };
+        for host in ["10.0.0.1 h", "10.0.0.2 h", "10.0.0.3 h"] {
+            assert!(fill(host, 1 << 12) >= PER_ADDRESS_MAX / 2);
         }
-        assert!(!holdings.has_room(&Bytes::from_static(b"new")));
+        let left = TOTAL_MAX - holdings.inner.lock().total;
+        assert_eq!(fill("10.0.0.4 h", 1), left / 2);
+        assert_eq!(fill("10.0.0.5 h", 1), left / 4);
+        assert!(holdings.has_room(&Bytes::from_static(b"10.0.0.6 h")));
+    }
+
+    #[test]
+    fn the_addresses_of_one_ipv6_network_have_one_share() {
+        let holdings = Holdings::default();
+        holdings.change(&Bytes::from_static(b"2001:db8::1 h"), FILE, 0, PER_ADDRESS_MAX);
+        assert!(!holdings.has_room(&Bytes::from_static(b"2001:db8::2:1 h")));
+        assert!(holdings.has_room(&Bytes::from_static(b"2001:db8:0:1::1 h")));
     }
 }

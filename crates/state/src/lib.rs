@@ -56,6 +56,7 @@ pub use dead::{DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Kept};
 pub use delegations::{Changing, Using, WriteHeld};
 pub use exchange_id::{ExchangeId, ExchangedId, Principal};
 pub use file::{DelegationKind, FileId};
+pub use holdings::{fits_share, share_address};
 pub use io::Io;
 pub use limits::Limits;
 pub use listing::{Holding, HoldingsAfter, ListedClient, Totals};

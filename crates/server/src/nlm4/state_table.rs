@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use proto::nfs4::{Status, share};
 use proto::nlm4;
-use state::{Denied, FileId, LockOwner, Range, ShareOwner};
+use state::{Denied, FileId, LockError, LockOwner, Range, ShareOwner};
 
 use super::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
 use crate::hosts::HostRoute;
@@ -122,6 +122,14 @@ impl LockTable for Recaller {
         let host = host(asking.client, &asking.host);
         // Registered before the host is looked up, so that its record stays until the call has ended.
         let attempt = self.begin_nlm_attempt(file, owner.clone(), Some(asked));
+        let waits = call.waits_for.is_some() && self.can_call_hosts();
+        if !waits && !call.reclaim && !self.is_host_recorded(&host) {
+            // A lock that is denied leaves no record.
+            let tested = self.state().test_lock(file, &owner, asked, self.now());
+            if let Err(LockError::Denied(denied)) = tested {
+                return Err(LockDenied::Conflict(Box::new(held(denied, asking))));
+            }
+        }
         self.may_be_given(&host, &call).await?;
         let mut locked = self.hold(|| attempt.lock(asked)).await.map_err(refused)?;
         if locked.is_err()

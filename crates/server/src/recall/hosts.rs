@@ -8,10 +8,11 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::Status;
-use state::Now;
+use state::{Now, fits_share, share_address};
 
 use super::Recaller;
 use crate::hosts::{CallHosts, HostRoute, NoHosts};
+use crate::runtime::BoxFuture;
 use crate::stable::StoredHost;
 
 /// Hosts that are recorded.
@@ -22,6 +23,8 @@ const HOSTS_PER_ADDRESS_MAX: usize = 64;
 const SILENT_MAX: usize = 4096;
 /// Hosts whose last NOTIFY is remembered.
 const RESTARTED_MAX: usize = 4096;
+/// Pause between two searches of the full table for idle hosts.
+const EVICT_PAUSE_MS: u64 = 1000;
 /// How long a host holds nothing before it is forgotten.
 const IDLE_MS: u64 = 30_000;
 
@@ -35,6 +38,9 @@ pub(super) struct Hosts {
 #[derive(Default)]
 struct Inner {
     known: BTreeMap<Bytes, Known>,
+    /// Of each address.
+    counts: BTreeMap<IpAddr, usize>,
+    evicted: Option<Now>,
     /// Those that held locks before the restart.
     may_reclaim: BTreeSet<Bytes>,
     silent: BTreeSet<IpAddr>,
@@ -44,6 +50,8 @@ struct Inner {
 }
 
 struct Known {
+    /// As shares are counted.
+    address: IpAddr,
     recorded: bool,
     /// Since when it has been seen without locks.
     idle_since: Option<Now>,
@@ -72,20 +80,19 @@ impl Hosts {
         self.inner.lock().known.get(host).is_some_and(|known| known.recorded)
     }
 
-    /// Makes room for a host; false when there is none.
-    fn reserve(&self, host: &Bytes) -> bool {
+    /// Takes a place for a host; false when its address has its share already or the table is full.
+    fn reserve(&self, host: &Bytes, address: IpAddr) -> bool {
         let mut inner = self.inner.lock();
         if inner.known.contains_key(host) {
             return true;
         }
-        let end = host.iter().position(|byte| *byte == b' ').map_or(host.len(), |space| space + 1);
-        let address = host.slice(..end);
-        let of_address =
-            inner.known.range(address.clone()..).take_while(|(name, _)| name.starts_with(&address));
-        if inner.known.len() >= HOSTS_MAX || of_address.count() >= HOSTS_PER_ADDRESS_MAX {
+        let address = share_address(address);
+        let of_address = inner.counts.get(&address).copied().unwrap_or(0);
+        if !fits_share(of_address, HOSTS_PER_ADDRESS_MAX, inner.known.len(), HOSTS_MAX) {
             return false;
         }
-        inner.known.insert(host.clone(), Known { recorded: false, idle_since: None });
+        inner.counts.insert(address, of_address + 1);
+        inner.known.insert(host.clone(), Known { address, recorded: false, idle_since: None });
         true
     }
 
@@ -127,16 +134,29 @@ impl Recaller {
         !self.inner.stable.keeps_hosts() || self.inner.hosts.inner.lock().may_reclaim.contains(host)
     }
 
+    /// True for a host whose record need not be written before a lock.
+    pub(crate) fn is_host_recorded(&self, host: &Bytes) -> bool {
+        !self.inner.stable.keeps_hosts() || self.inner.hosts.is_recorded(host)
+    }
+
     /// Makes sure that a host is on stable storage, so that it is told of a restart and may take back what it is about to be
     /// given.
     ///
     /// # Errors
     /// DELAY when there are too many, or when it cannot be written.
     pub(crate) async fn record_host(&self, host: &Bytes, route: HostRoute) -> Result<(), Status> {
-        if !self.inner.stable.keeps_hosts() || self.inner.hosts.is_recorded(host) {
+        if self.is_host_recorded(host) {
             return Ok(());
         }
-        if !self.inner.hosts.reserve(host) {
+        if !self.inner.hosts.reserve(host, route.address) {
+            // Idle hosts give way. Their records go first: a host is never told of a restart for a place that another has.
+            for removal in self.begin_evicting(route.address) {
+                if let Err(error) = removal.await {
+                    tracing::error!(%error, "the record of an idle host could not be removed");
+                }
+            }
+        }
+        if !self.inner.hosts.reserve(host, route.address) {
             tracing::debug!(host = %String::from_utf8_lossy(host), "too many hosts hold locks");
             return Err(Status::Delay);
         }
@@ -162,30 +182,55 @@ impl Recaller {
         }
     }
 
-    fn begin_forgetting(&self, now: Now) -> Vec<crate::runtime::BoxFuture<std::io::Result<()>>> {
-        {
-            let mut inner = self.inner.hosts.inner.lock();
-            if inner.known.is_empty() || now.since_ms(inner.looked) < IDLE_MS / 3 {
-                return Vec::new();
-            }
-            inner.looked = now;
-        }
+    fn begin_forgetting(&self, now: Now) -> Vec<BoxFuture<std::io::Result<()>>> {
         let mut inner = self.inner.hosts.inner.lock();
+        if inner.known.is_empty() || now.since_ms(inner.looked) < IDLE_MS / 3 {
+            return Vec::new();
+        }
+        inner.looked = now;
+        self.remove_idle(&mut inner, now, |_, idle_ms| idle_ms >= IDLE_MS)
+    }
+
+    /// Removes the idle hosts of an address that has its share, and of a full table all idle hosts.
+    fn begin_evicting(&self, address: IpAddr) -> Vec<BoxFuture<std::io::Result<()>>> {
+        let mut inner = self.inner.hosts.inner.lock();
+        let now = self.now();
+        if inner.evicted.is_some_and(|evicted| now.since_ms(evicted) < EVICT_PAUSE_MS) {
+            return Vec::new();
+        }
+        inner.evicted = Some(now);
+        let (address, is_full) = (share_address(address), inner.known.len() >= HOSTS_MAX / 2);
+        self.remove_idle(&mut inner, now, |known, _| is_full || known.address == address)
+    }
+
+    /// Removes the hosts that hold nothing, wait for nothing and have no call under way, where `gone` says so of one and the time
+    /// since it was first seen idle.
+    fn remove_idle(
+        &self,
+        inner: &mut Inner,
+        now: Now,
+        gone: impl Fn(&Known, u64) -> bool,
+    ) -> Vec<BoxFuture<std::io::Result<()>>> {
         // Under the mutex: a call that begins now finds its host recorded, or records it again.
         let waiting = self.waiting_hosts();
         let mut removals = Vec::new();
-        inner.known.retain(|host, known| {
+        let Inner { known, counts, .. } = inner;
+        known.retain(|host, known| {
             if self.state().nlm_holds(host) || waiting.binary_search(host).is_ok() {
                 known.idle_since = None;
                 return true;
             }
             let since = *known.idle_since.get_or_insert(now);
-            let is_idle = now.since_ms(since) >= IDLE_MS;
-            if is_idle {
-                // Asked for before anybody can find that the host is not recorded, and records it again.
-                removals.push(self.inner.stable.remove_host(host.clone()));
+            if !gone(known, now.since_ms(since)) {
+                return true;
             }
-            !is_idle
+            match counts.get_mut(&known.address) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(counts.remove(&known.address)),
+            }
+            // Asked for before the host can be found not recorded, and recorded again.
+            removals.push(self.inner.stable.remove_host(host.clone()));
+            false
         });
         removals
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::{CallbackOperation, CbNotifyLockArgs, ClientId, FileHandle, StateOwner};
-use state::{FileId, LockError, LockOwner, Now, Range};
+use state::{FileId, LockError, LockOwner, Now, Range, fits_share, share_address};
 use vfs::Handle;
 
 use super::Recaller;
@@ -20,8 +20,8 @@ use super::nlm_grants::NlmWaiter;
 const WAITERS_PER_FILE_MAX: usize = 1024;
 /// Waiters of all files.
 const WAITERS_MAX: usize = 65_536;
-/// Waiters of all hosts of one address.
-const WAITERS_PER_ADDRESS_MAX: usize = 1024;
+/// Waiters of one NFSv4 client, or of all hosts of one address.
+const WAITERS_PER_SOURCE_MAX: usize = 1024;
 /// How long who polls may not have asked again before it is taken to have given up: Linux polls every 30 s.
 const PATIENCE_MS: u64 = 60_000;
 
@@ -72,6 +72,13 @@ impl Waiter {
         !(self.exclusive || other.exclusive) || !self.range.overlaps(&other.range)
     }
 
+    fn source(&self) -> Source {
+        match &self.who {
+            Who::Nfs4 { client, .. } => Source::Client(*client),
+            Who::Nlm(waiter) => Source::Address(share_address(waiter.address())),
+        }
+    }
+
     /// True for who is forgotten when it does not ask again.
     fn polls(&self) -> bool {
         match &self.who {
@@ -79,6 +86,13 @@ impl Waiter {
             Who::Nlm(waiter) => waiter.is_silent(),
         }
     }
+}
+
+/// What a share of the queues is counted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Client(ClientId),
+    Address(IpAddr),
 }
 
 /// Why a waiter was not noted: there are too many.
@@ -98,7 +112,7 @@ pub(super) struct LockWaiters {
 pub(super) struct Queues {
     pub(super) by_file: BTreeMap<FileId, Vec<Waiter>>,
     pub(super) attempts: Attempts,
-    by_address: BTreeMap<IpAddr, usize>,
+    by_source: BTreeMap<Source, usize>,
     count: Arc<AtomicUsize>,
 }
 
@@ -123,21 +137,19 @@ impl Queues {
             known.ask_again(waiter);
             return Ok(());
         }
-        let address = address_of(&waiter);
-        let of_address = address.map_or(0, |address| self.by_address.get(&address).copied().unwrap_or(0));
-        let full = waiters.len() >= WAITERS_PER_FILE_MAX
-            || of_address >= WAITERS_PER_ADDRESS_MAX
-            || self.count.load(Ordering::Relaxed) >= WAITERS_MAX;
-        if full {
+        let source = waiter.source();
+        let of_file = waiters.iter().filter(|known| known.source() == source).count();
+        let of_source = self.by_source.get(&source).copied().unwrap_or(0);
+        let fits = fits_share(of_file, WAITERS_PER_FILE_MAX, waiters.len(), WAITERS_PER_FILE_MAX)
+            && fits_share(of_source, WAITERS_PER_SOURCE_MAX, self.count.load(Ordering::Relaxed), WAITERS_MAX);
+        if !fits {
             if waiters.is_empty() {
                 self.by_file.remove(&file);
             }
             return Err(TooMany);
         }
         waiters.push(waiter);
-        if let Some(address) = address {
-            self.by_address.insert(address, of_address + 1);
-        }
+        self.by_source.insert(source, of_source + 1);
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -149,12 +161,12 @@ impl Queues {
         if waiters.is_empty() {
             self.by_file.remove(&file);
         }
-        for address in removed.iter().filter_map(address_of) {
-            let left = self.by_address.get(&address).map_or(0, |count| count - 1);
+        for source in removed.iter().map(Waiter::source) {
+            let left = self.by_source.get(&source).map_or(0, |count| count - 1);
             if left == 0 {
-                self.by_address.remove(&address);
+                self.by_source.remove(&source);
             } else {
-                self.by_address.insert(address, left);
+                self.by_source.insert(source, left);
             }
         }
         self.count.fetch_sub(removed.len(), Ordering::Relaxed);
@@ -187,13 +199,6 @@ impl LockWaiters {
 
     pub(super) fn files(&self) -> Vec<FileId> {
         self.queues.lock().files()
-    }
-}
-
-fn address_of(waiter: &Waiter) -> Option<IpAddr> {
-    match &waiter.who {
-        Who::Nfs4 { .. } => None,
-        Who::Nlm(waiter) => Some(waiter.address()),
     }
 }
 
@@ -298,10 +303,23 @@ mod tests {
     }
 
     #[test]
+    fn a_source_leaves_half_of_a_queue_to_others() {
+        let waiters = LockWaiters::new();
+        let add = |waiter| waiters.queues().add(FileId(1, 0), waiter, |_| false).is_ok();
+        let count = |waiter: Waiter| (0..2 * WAITERS_PER_FILE_MAX).filter(|_| add(waiter.clone())).count();
+        let client =
+            Who::Nfs4 { client: ClientId(1), owner: Bytes::new(), handle: Handle::new(b"f").unwrap() };
+        let client = Waiter { who: client, ..host([10, 0, 0, 1], 1) };
+        assert_eq!(count(client), WAITERS_PER_FILE_MAX / 2);
+        assert_eq!(count(host([10, 0, 0, 1], 1)), WAITERS_PER_FILE_MAX / 4);
+        assert_eq!(count(host([10, 0, 0, 2], 1)), WAITERS_PER_FILE_MAX / 8);
+    }
+
+    #[test]
     fn waiters_have_a_bound_for_each_file_and_each_address_and_leave_nothing_behind() {
         let waiters = LockWaiters::new();
         let add = |file: u64, waiter| waiters.queues().add(FileId(file, 0), waiter, |_| false);
-        for number in 0..WAITERS_PER_ADDRESS_MAX as u64 {
+        for number in 0..WAITERS_PER_SOURCE_MAX as u64 {
             add(number, host([10, 0, 0, 1], 1)).unwrap();
         }
         add(5000, host([10, 0, 0, 1], 1)).unwrap_err();
@@ -317,7 +335,7 @@ mod tests {
         }
         let queues = waiters.queues();
         assert_eq!(
-            (waiters.count.load(Ordering::Relaxed), queues.by_file.len(), queues.by_address.len()),
+            (waiters.count.load(Ordering::Relaxed), queues.by_file.len(), queues.by_source.len()),
             (0, 0, 0)
         );
     }

@@ -111,6 +111,62 @@ fn one_address_has_only_so_many_names() {
 }
 
 #[test]
+fn idle_names_of_an_address_give_way_to_its_next_one() {
+    let lab = Lab::new();
+    let named = |number: u64| Lock {
+        caller_name: Bytes::from(format!("name{number}")),
+        ..lab.lock(ANN, 1, (number, 1))
+    };
+    let take = |number| {
+        let args = super::lock_args(named(number), true);
+        lab.call::<Response>(ANN, Procedure::Lock, &args).status
+    };
+    for number in 0..64 {
+        assert_eq!(take(number), Status::Granted);
+    }
+    for number in 0..63 {
+        let args = UnlockArgs { cookie: super::cookie(), lock: named(number) };
+        lab.call::<Response>(ANN, Procedure::Unlock, &args);
+    }
+    assert_eq!(take(64), Status::Granted);
+    assert_eq!(recorded(&lab), [format!("{ANN} name63"), format!("{ANN} name64")], "the lock of one is held");
+}
+
+#[test]
+fn a_denied_lock_leaves_no_record_of_its_host() {
+    let lab = Lab::new();
+    lab.take(ANN, 1);
+    for number in 0..100 {
+        let caller_name = Bytes::from(format!("name{number}"));
+        let lock = Lock { caller_name, ..lab.lock(BOB, 1, (0, 0)) };
+        let response = lab.call::<Response>(BOB, Procedure::Lock, &super::lock_args(lock, true));
+        assert_eq!(response.status, Status::Denied);
+    }
+    assert_eq!(recorded(&lab), [format!("{ANN} {ANN}")]);
+}
+
+#[test]
+fn locks_of_many_names_and_addresses_leave_room_for_others() {
+    let lab = Lab::new();
+    let take = |from: &str, name: u32, offset: u64| {
+        let caller_name = Bytes::from(format!("name{name}"));
+        let lock = Lock { caller_name, ..lab.lock(from, 1, (offset, 1)) };
+        lab.call::<Response>(from, Procedure::Lock, &super::lock_args(lock, true)).status
+    };
+    let mut offset = 0;
+    for address in 0..260_u32 {
+        let from = format!("10.1.{}.{}", address >> 8, address & 255);
+        for name in 0..65 {
+            offset += 1;
+            take(&from, name, offset);
+        }
+    }
+    let count = recorded(&lab).len();
+    assert!((16_000..16_384).contains(&count), "{count}");
+    assert_eq!(take(BOB, 0, 0), Status::Granted);
+}
+
+#[test]
 fn after_a_restart_hosts_take_back_their_locks_and_nobody_takes_others() {
     let lab = Lab::new();
     lab.state.begin_grace_of_hosts(Now(0));

@@ -278,8 +278,8 @@ fn a_storm_of_requests_finds_its_bound_and_others_their_locks() {
             status => panic!("{status}"),
         }
     }
-    assert_eq!(answers, [1024, 100_000 - 1024]);
-    // Another file, for the queue of this one is full.
+    assert_eq!(answers, [512, 100_000 - 512]);
+    assert_eq!(lab.take(BOB, 1), Status::Blocked, "half of the queue is left to others");
     let other = lab.server.file(lab.server.root, "other", 0o666);
     let lock = |process| Lock { caller_name: BOB.into(), ..super::lock(other, process, 0, 0) };
     let take = |process| {

@@ -5,8 +5,10 @@
 //! way, as NFSv4.1's backchannel needs.
 
 mod auth;
+pub mod memory;
 mod message;
 pub mod net;
+pub mod notes;
 mod record;
 mod service;
 

@@ -33,14 +33,31 @@ pub enum RecordError {
 pub struct RecordReader {
     limits: RecordLimits,
     buffer: BytesMut,
+    /// Counts the allocations that `buffer` had.
+    chunk: u64,
+    /// The bytes of its present allocation.
+    chunk_bytes: usize,
     assembled: BytesMut,
     fragments: usize,
+    /// Counts records in several fragments.
+    assemblies: u64,
+    /// The length of the last record, if it was such a one.
+    assembled_bytes: usize,
 }
 
 impl RecordReader {
     /// A reader at the start of a stream.
     pub fn new(limits: RecordLimits) -> Self {
-        Self { limits, buffer: BytesMut::new(), assembled: BytesMut::new(), fragments: 0 }
+        Self {
+            limits,
+            buffer: BytesMut::new(),
+            chunk: 0,
+            chunk_bytes: 0,
+            assembled: BytesMut::new(),
+            fragments: 0,
+            assemblies: 0,
+            assembled_bytes: 0,
+        }
     }
 
     /// The buffer to read into, with room. Memory is reserved in proportion to what has arrived.
@@ -49,9 +66,46 @@ impl RecordReader {
         let trusted = TRUSTED_BYTES.max(self.buffer.len().saturating_mul(16));
         let free = self.buffer.capacity() - self.buffer.len();
         if free < wanted.min(READ_BYTES) || (wanted > free && wanted <= trusted) {
-            self.buffer.reserve(wanted.min(trusted));
+            self.reserve(wanted.min(trusted));
         }
         &mut self.buffer
+    }
+
+    fn reserve(&mut self, bytes: usize) {
+        let (start, before) = (self.buffer.as_ptr(), self.buffer.capacity());
+        self.buffer.reserve(bytes);
+        if self.buffer.as_ptr() == start {
+            // It has grown where it is.
+            self.chunk_bytes += self.buffer.capacity() - before;
+        } else {
+            self.chunk += 1;
+            self.chunk_bytes = self.buffer.capacity();
+        }
+    }
+
+    /// The allocation that the last record lies in: a number of its own, and its length in bytes.
+    pub(crate) fn chunk(&self) -> (u64, u64) {
+        const ASSEMBLED: u64 = 1 << 63;
+        match self.assembled_bytes {
+            0 => (self.chunk, self.chunk_bytes as u64),
+            bytes => (ASSEMBLED | self.assemblies, bytes as u64),
+        }
+    }
+
+    /// Bytes that are reserved beyond what every connection has.
+    pub(crate) fn extra_bytes(&self) -> u64 {
+        (self.chunk_bytes.saturating_sub(READ_BYTES) + self.assembled.capacity()) as u64
+    }
+
+    /// Gives up a large buffer that nothing is in; true when there was one.
+    pub(crate) fn shrink(&mut self) -> bool {
+        let is_wasted = self.buffer.is_empty() && self.chunk_bytes > READ_BYTES;
+        if is_wasted {
+            self.buffer = BytesMut::new();
+            self.chunk += 1;
+            self.chunk_bytes = 0;
+        }
+        is_wasted
     }
 
     /// True when a part of a record waits for the rest.
@@ -79,12 +133,15 @@ impl RecordReader {
             self.buffer.advance(4);
             let data = self.buffer.split_to(length);
             if last && self.fragments == 0 {
+                self.assembled_bytes = 0;
                 return Ok(Some(data.freeze()));
             }
             self.assembled.extend_from_slice(&data);
             self.fragments += 1;
             if last {
                 self.fragments = 0;
+                self.assemblies += 1;
+                self.assembled_bytes = self.assembled.len();
                 return Ok(Some(std::mem::take(&mut self.assembled).freeze()));
             }
         }
@@ -168,6 +225,44 @@ mod tests {
         reader.buffer().extend_from_slice(&mark(1 << 29));
         assert!(reader.next_record().unwrap().is_none());
         assert!(reader.buffer().capacity() <= 2 * TRUSTED_BYTES);
+    }
+
+    /// Reads what there is room for of `bytes`, as from a socket; the rest.
+    fn read<'a>(reader: &mut RecordReader, bytes: &'a [u8]) -> &'a [u8] {
+        let buffer = reader.buffer();
+        let count = bytes.len().min(buffer.capacity() - buffer.len());
+        buffer.extend_from_slice(&bytes[..count]);
+        &bytes[count..]
+    }
+
+    #[test]
+    fn chunk_is_the_allocation_that_a_record_keeps_alive() {
+        let mut reader = RecordReader::new(RecordLimits { record_bytes_max: 2 << 20, fragments_max: 8 });
+        read(&mut reader, &[fragment(b"one", true), fragment(b"two", true)].concat());
+        let one = reader.next_record().unwrap().unwrap();
+        let first = reader.chunk();
+        assert!(first.1 >= READ_BYTES as u64);
+        reader.next_record().unwrap().unwrap();
+        assert_eq!(reader.chunk(), first, "both lie in one");
+        assert_eq!(reader.extra_bytes(), 0);
+        let large = fragment(&vec![7; 1 << 20], true);
+        let mut rest = &large[..];
+        let mut record = None;
+        while record.is_none() {
+            rest = read(&mut reader, rest);
+            record = reader.next_record().unwrap();
+        }
+        let second = reader.chunk();
+        assert!(second.0 != first.0 && (1 << 20..3 << 20).contains(&second.1), "{second:?}");
+        assert!(reader.extra_bytes() >= 960 << 10);
+        drop((one, record));
+        assert!(reader.shrink() && !reader.shrink());
+        assert_eq!(reader.extra_bytes(), 0);
+        read(&mut reader, &[fragment(b"ab", false), fragment(b"c", true)].concat());
+        reader.next_record().unwrap().unwrap();
+        let assembled = reader.chunk();
+        assert_eq!(assembled.1, 3);
+        assert!(assembled.0 != first.0 && assembled.0 != second.0);
     }
 
     proptest! {

@@ -20,6 +20,7 @@ use super::driver::{DriverLimits, Neighbours, drive};
 use super::link::{Link, RawReply, frame_call};
 use super::own_host;
 use super::turns::Crowd;
+use crate::memory::MemoryBudget;
 use crate::message::{self, CallHeader};
 use crate::service::{CallError, Connection, NoService, Service};
 use crate::{Credential, RecordLimits};
@@ -143,9 +144,15 @@ impl Client {
             in_flight_max: 1024,
             outgoing_bytes_max: usize::MAX,
             partial_record_timeout: options.call_timeout,
+            // Calls have deadlines of their own.
+            unread_timeout: None,
         };
         let start = Box::new(move |link: Arc<Link>| {
-            let neighbours = Arc::new(Neighbours { busy_polls: BusyPolls::never(), crowd: Crowd::never() });
+            let neighbours = Arc::new(Neighbours {
+                busy_polls: BusyPolls::never(),
+                crowd: Crowd::never(),
+                memory: MemoryBudget::unlimited(),
+            });
             let driver = drive(link, Arc::clone(&service), limits, neighbours, std::future::pending());
             tokio::spawn(async move {
                 let ended = driver.await;

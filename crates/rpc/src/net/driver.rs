@@ -10,7 +10,7 @@ use std::time::{self, Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
@@ -18,9 +18,13 @@ use xdr::{Decoder, Encoder};
 use super::busy_poll::{BusyPolls, Habit, Looked};
 use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
+use super::parked::Parked;
+use super::places::Activity;
 use super::sys;
 use super::turns::{Crowd, Turns};
+use crate::memory::{Charge, ClientAddress, Ledger, MemoryBudget};
 use crate::message::{self, Message};
+use crate::notes;
 use crate::record::{self, RecordError, RecordLimits, RecordReader};
 use crate::service::{Call, Connection, Disposition, Service};
 
@@ -34,6 +38,8 @@ pub(super) struct DriverLimits {
     pub(super) outgoing_bytes_max: usize,
     /// How long a part of a record may wait for the rest.
     pub(super) partial_record_timeout: Duration,
+    /// How long the other end may take nothing of the replies that wait for it, if there is a bound.
+    pub(super) unread_timeout: Option<Duration>,
 }
 
 /// What the connections of a server share.
@@ -41,6 +47,7 @@ pub(super) struct DriverLimits {
 pub(super) struct Neighbours {
     pub(super) busy_polls: BusyPolls,
     pub(super) crowd: Crowd,
+    pub(super) memory: Arc<MemoryBudget>,
 }
 
 /// Why a connection ended.
@@ -58,6 +65,8 @@ pub(super) enum Ended {
     Message(xdr::Error),
     #[error("half a record for too long")]
     PartialRecord,
+    #[error("the other end reads no replies")]
+    UnreadReplies,
     #[error("a handler panicked")]
     Panicked,
 }
@@ -76,6 +85,9 @@ const BYTES_PER_COST: usize = 16 << 10;
 const LOW_WATER_BYTES_MIN: usize = 128 << 10;
 /// No more is waited for at once, in bytes: the rest is read while its sender goes on.
 const LOW_WATER_BYTES_MAX: usize = 512 << 10;
+/// How often a connection that is not read because of the memory budget looks whether it may be again, if nothing wakes it: the shares
+/// change with other clients.
+const STOPPED_REVIEW: Duration = Duration::from_millis(100);
 /// Reply buffers above this size are not kept for the next request, in bytes.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
@@ -109,12 +121,19 @@ async fn run<S: Service>(
     let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
         AssertUnwindSafe(answer(Arc::clone(&parties), header, record, buffer)).catch_unwind()
     };
+    let account = neighbours.memory.account(ClientAddress::of(link.peer().ip()));
     let mut driver = Driver {
         link: &link,
         service: &*service,
         limits,
         reader: RecordReader::new(limits.records),
-        parked: FuturesUnordered::new(),
+        records: 0,
+        parked: Parked::new(),
+        ledger: Ledger::new(account),
+        has_budget_turn: false,
+        calls_in_turn: 0,
+        review_at: None,
+        blocked: None,
         spare: None,
         buffer: Vec::new(),
         buffered_bytes: 0,
@@ -140,27 +159,44 @@ async fn run<S: Service>(
             return Poll::Ready(ended);
         }
         loop {
-            let partial = driver.partial_since.map(|since| since + limits.partial_record_timeout);
+            let deadlines = driver.deadlines();
             let alarm = link.alarm();
-            let Some(deadline) = partial.into_iter().chain(alarm).min() else { return Poll::Pending };
+            let Some(deadline) = deadlines.first().into_iter().chain(alarm).min() else {
+                return Poll::Pending;
+            };
             if timer.deadline() != deadline {
                 timer.as_mut().reset(deadline);
             }
             if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
-            if partial.is_some_and(|partial| partial <= deadline) {
-                return Poll::Ready(Ended::PartialRecord);
+            if let Some(ended) = deadlines.passed(deadline) {
+                return Poll::Ready(ended);
+            }
+            if deadlines.review.is_some_and(|review| review <= deadline) {
+                driver.review_at = None;
+                driver.ledger.review();
+                // The end of the stream lies behind what is not read.
+                if is_closed_by_peer(&link.stream, context) {
+                    return Poll::Ready(Ended::ByPeer);
+                }
+                if let Poll::Ready(ended) = driver.poll(context) {
+                    return Poll::Ready(ended);
+                }
             }
             link.expire(deadline);
         }
     })
     .await;
-    let Driver { mut parked, .. } = driver;
+    driver.end_budget_turn();
+    let Driver { mut parked, mut ledger, .. } = driver;
     drop(end);
+    parked.cancel();
+    ledger.set_stopped(false);
+    ledger.set(Charge::Replies, 0);
     if !parked.is_empty() {
-        // What was begun is brought to its end, so that a retry finds its result.
-        tokio::spawn(async move { while parked.next().await.is_some() {} });
+        // What may have changed something is brought to its end, so that a retry finds its result.
+        tokio::spawn(parked.finish(ledger));
     }
     ended
 }
@@ -216,12 +252,54 @@ fn framed(reply: Encoder) -> Vec<u8> {
     frame
 }
 
-struct Driver<'a, S, H, M> {
+/// When a connection is to be looked at though nothing has come.
+#[derive(Debug, Clone, Copy)]
+struct Deadlines {
+    /// The rest of a record must have come.
+    partial: Option<Instant>,
+    /// Something of the replies must have been taken.
+    unread: Option<Instant>,
+    /// The memory budget is looked at again.
+    review: Option<Instant>,
+}
+
+impl Deadlines {
+    fn first(&self) -> Option<Instant> {
+        self.partial.into_iter().chain(self.unread).chain(self.review).min()
+    }
+
+    /// Why the connection ends at `now`, if it does.
+    fn passed(&self, now: Instant) -> Option<Ended> {
+        if self.partial.is_some_and(|partial| partial <= now) {
+            return Some(Ended::PartialRecord);
+        }
+        self.unread.is_some_and(|unread| unread <= now).then_some(Ended::UnreadReplies)
+    }
+}
+
+/// Since when the socket takes nothing.
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    since: Instant,
+    written: u64,
+}
+
+struct Driver<'a, S, H: Future, M> {
     link: &'a Arc<Link>,
     service: &'a S,
     limits: DriverLimits,
     reader: RecordReader,
-    parked: FuturesUnordered<Pin<Box<H>>>,
+    /// Records that have come.
+    records: u64,
+    parked: Parked<H>,
+    ledger: Ledger,
+    /// It is read although its client is over its share.
+    has_budget_turn: bool,
+    /// Records that were handled meanwhile.
+    calls_in_turn: usize,
+    /// When to look at the budget again.
+    review_at: Option<Instant>,
+    blocked: Option<Blocked>,
     /// The room of the last handler that ended at once, for the next.
     spare: Option<Pin<Box<H>>>,
     /// Small replies of a pass, one after the other: they leave in one piece.
@@ -276,6 +354,7 @@ where
             }
             let is_turn_over = self.turns.is_over();
             self.flush(context)?;
+            self.settle();
             if self.corked {
                 // Behind the callers that were answered, which are to make their next calls first.
                 context.waker().wake_by_ref();
@@ -303,7 +382,7 @@ where
 
     /// The socket has nothing more: looks for the next call if it is likely to come soon.
     fn rest(&mut self, context: &mut Context<'_>) -> Result<Poll<Ended>, Ended> {
-        if !self.is_idle() || self.lone_calls == 0 {
+        if !self.is_idle() || self.lone_calls == 0 || self.ledger.is_over() {
             return Ok(Poll::Pending);
         }
         self.habit.note_rest(time::Instant::now());
@@ -333,11 +412,14 @@ where
             self.turns.begin();
             self.handle_records(context)?;
             self.flush(context)?;
+            self.settle();
             self.turns.rest();
             let now = time::Instant::now();
             self.habit.note_rest(now);
-            let is_habit =
-                self.is_idle() && self.habit.is_quick() && self.reader.missing() < LOW_WATER_BYTES_MIN;
+            let is_habit = self.is_idle()
+                && self.habit.is_quick()
+                && self.reader.missing() < LOW_WATER_BYTES_MIN
+                && !self.ledger.is_over();
             if was_displaced || !is_habit {
                 context.waker().wake_by_ref();
                 break was_displaced;
@@ -367,7 +449,7 @@ where
     }
 
     fn finish_parked(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
-        while let Poll::Ready(Some(outcome)) = self.parked.poll_next_unpin(context) {
+        while let Poll::Ready(Some(outcome)) = self.parked.poll_next(context) {
             self.finish(outcome)?;
         }
         Ok(())
@@ -375,12 +457,12 @@ where
 
     /// Reads what the socket has and handles the records in it. True when there may be more.
     fn read(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
-        if self.is_full() || self.stopping {
+        if self.is_full() || self.stopping || !self.is_within_budget(context) {
             return Ok(false);
         }
         // What the turn before left.
         self.handle_records(context)?;
-        if self.turns.is_over() {
+        if self.turns.is_over() || self.has_left {
             return Ok(true);
         }
         match self.link.stream.poll_read_ready(context) {
@@ -424,18 +506,90 @@ where
     /// Handles the records that are there, until the turn is over.
     fn handle_records(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         self.has_left = false;
-        while !self.turns.is_over() {
+        while !self.turns.is_over() && self.may_handle() {
             let Some(record) = self.reader.next_record()? else {
                 let is_partial = self.reader.is_partial();
                 self.partial_since = is_partial.then(|| self.partial_since.unwrap_or_else(Instant::now));
                 return Ok(());
             };
+            // The time of the next begins with it.
+            self.partial_since = None;
+            self.calls_in_turn += usize::from(self.has_budget_turn);
             self.handle(record, context)?;
         }
-        // What is left may be whole: nobody is waited for.
+        // What is left may be whole: the other end is not waited for.
         self.partial_since = None;
         self.has_left = true;
         Ok(())
+    }
+
+    fn deadlines(&self) -> Deadlines {
+        Deadlines {
+            partial: self.partial_since.map(|since| since + self.limits.partial_record_timeout),
+            unread: self.blocked.zip(self.limits.unread_timeout).map(|(blocked, time)| blocked.since + time),
+            review: self.review_at,
+        }
+    }
+
+    /// Tells the ledger what the connection holds, and how active it is.
+    fn settle(&mut self) {
+        let is_busy = !self.parked.is_empty() || self.blocked.is_some();
+        self.link.set_activity(Activity { records: self.records, is_busy });
+        let waiting = if self.blocked.is_some() { self.link.outgoing.bytes() } else { 0 };
+        self.ledger.set(Charge::Replies, waiting as u64);
+        self.settle_calls();
+        if self.ledger.is_pressed() && self.reader.shrink() {
+            self.settle_calls();
+        }
+    }
+
+    fn settle_calls(&mut self) {
+        self.ledger.set(Charge::Calls, self.parked.call_bytes());
+        self.ledger.set(Charge::Requests, self.parked.request_bytes() + self.reader.extra_bytes());
+        self.ledger.settle();
+    }
+
+    /// True when the next record may be handled: always while the client is within its share, and else if nothing is under way and it is
+    /// this connection's turn.
+    fn may_handle(&self) -> bool {
+        !self.ledger.is_over() || (self.has_budget_turn && self.calls_in_turn == 0 && self.is_idle())
+    }
+
+    /// Decides whether the connection is read. If it is not, the task is woken when that may have changed.
+    fn is_within_budget(&mut self, context: &Context<'_>) -> bool {
+        if !self.ledger.is_over() {
+            self.end_budget_turn();
+            self.ledger.set_stopped(false);
+            self.review_at = None;
+            return true;
+        }
+        if self.is_idle() && self.calls_in_turn > 0 {
+            // Behind the client's other connections.
+            self.end_budget_turn();
+            context.waker().wake_by_ref();
+            return false;
+        }
+        if self.is_idle() && self.ledger.account().take_turn(self.link.id()) {
+            self.has_budget_turn = true;
+            return true;
+        }
+        self.ledger.account().wait(context.waker());
+        if !self.ledger.is_over() {
+            self.ledger.set_stopped(false);
+            return true;
+        }
+        self.ledger.set_stopped(true);
+        self.review_at.get_or_insert_with(|| Instant::now() + STOPPED_REVIEW);
+        // The rest of a record cannot come while it is not read.
+        self.partial_since = None;
+        false
+    }
+
+    fn end_budget_turn(&mut self) {
+        self.calls_in_turn = 0;
+        if std::mem::take(&mut self.has_budget_turn) {
+            self.ledger.account().end_turn(self.link.id());
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -444,6 +598,7 @@ where
     }
 
     fn handle(&mut self, record: Bytes, context: &mut Context<'_>) -> Result<(), Ended> {
+        self.records += 1;
         let bytes = record.len();
         let mut decoder = Decoder::new(record);
         match message::decode(&mut decoder).map_err(Ended::Message)? {
@@ -491,7 +646,8 @@ where
                 self.finish(outcome)
             }
             Poll::Pending => {
-                self.parked.push(room);
+                self.parked.push(room, self.reader.chunk());
+                self.settle_calls();
                 // The set must know our waker, or the handler's wake-up would be lost.
                 self.finish_parked(context)
             }
@@ -500,6 +656,7 @@ where
 
     /// Polls the handler of a call that has just come.
     fn poll_first(&mut self, handler: Pin<&mut H>, context: &mut Context<'_>) -> Poll<Outcome> {
+        notes::begin();
         if self.is_idle() {
             self.lone_calls = self.lone_calls.saturating_add(1);
             self.habit.note_lone_call(time::Instant::now(), self.busy_polls);
@@ -530,6 +687,8 @@ where
             if !self.link.outgoing.is_blocked() {
                 self.link.outgoing.flush(&self.link.stream)?;
             }
+            self.ledger.set(Charge::Replies, self.link.outgoing.bytes() as u64);
+            self.ledger.settle();
         } else {
             if self.buffer.is_empty() {
                 self.buffer.reserve(frame.len().max(self.buffered_bytes));
@@ -553,15 +712,27 @@ where
         loop {
             if self.link.outgoing.is_blocked() {
                 match self.link.stream.poll_write_ready(context) {
-                    Poll::Pending => return Ok(()),
+                    Poll::Pending => {
+                        self.note_blocked();
+                        return Ok(());
+                    }
                     Poll::Ready(ready) => ready?,
                 }
             }
             if self.link.outgoing.bytes() == 0
                 || self.link.outgoing.flush(&self.link.stream)? == Flushed::Done
             {
+                self.blocked = None;
                 return Ok(());
             }
+        }
+    }
+
+    /// The socket takes no more: the time within which it must take something begins again when it has since it was blocked before.
+    fn note_blocked(&mut self) {
+        let written = self.link.outgoing.written();
+        if self.blocked.is_none_or(|blocked| blocked.written != written) {
+            self.blocked = Some(Blocked { since: Instant::now(), written });
         }
     }
 }
@@ -571,6 +742,12 @@ where
 fn give_way(context: &mut Context<'_>) {
     let again = std::pin::pin!(tokio::task::yield_now()).poll(context);
     debug_assert!(again.is_pending(), "it is woken later");
+}
+
+/// True when the other end sends no more, as far as the runtime knows.
+fn is_closed_by_peer(stream: &TcpStream, context: &mut Context<'_>) -> bool {
+    let ready = std::pin::pin!(stream.ready(Interest::READABLE)).poll(context);
+    matches!(ready, Poll::Ready(Ok(ready)) if ready.is_read_closed())
 }
 
 /// True when something has come that was not read, by the system's own account: the runtime may not have looked since.

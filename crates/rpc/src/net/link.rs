@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use xdr::{Decoder, Encode, Encoder};
 
 use super::outgoing::Outgoing;
+use super::places::Activity;
 use crate::message::{self, CallHeader};
 use crate::service::{BoxFuture, CallError, Connection};
 use crate::{Credential, record};
@@ -39,6 +40,8 @@ pub(super) struct Link {
     pub(super) stream: TcpStream,
     pub(super) outgoing: Outgoing,
     open: AtomicBool,
+    /// Twice the records that have come, and 1 if the connection is busy.
+    activity: AtomicU64,
     next_xid: AtomicU32,
     calls: Mutex<Calls>,
     itself: Weak<Link>,
@@ -69,10 +72,21 @@ impl Link {
             stream,
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
+            activity: AtomicU64::new(0),
             next_xid: AtomicU32::new(1),
             calls: Mutex::default(),
             itself: itself.clone(),
         }))
+    }
+
+    /// How active the connection is, by its driver's last account.
+    pub(super) fn activity(&self) -> Activity {
+        let activity = self.activity.load(Ordering::Relaxed);
+        Activity { records: activity >> 1, is_busy: activity & 1 != 0 }
+    }
+
+    pub(super) fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity.records << 1 | u64::from(activity.is_busy), Ordering::Relaxed);
     }
 
     pub(super) fn next_xid(&self) -> u32 {

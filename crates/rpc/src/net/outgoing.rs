@@ -23,6 +23,8 @@ pub(super) struct Outgoing {
 struct Queue {
     frames: VecDeque<Bytes>,
     bytes: usize,
+    /// Bytes that the socket has taken, as far as it was full afterwards.
+    written: u64,
     writing: bool,
     /// The socket took no more; the driver waits for it to.
     blocked: bool,
@@ -56,6 +58,11 @@ impl Outgoing {
     /// Bytes that wait.
     pub(super) fn bytes(&self) -> usize {
         self.queue.lock().bytes
+    }
+
+    /// Grows whenever the socket takes something and is full again.
+    pub(super) fn written(&self) -> u64 {
+        self.queue.lock().written
     }
 
     /// Whom to wake when the socket blocks or fails in another task's hands.
@@ -147,6 +154,7 @@ impl Outgoing {
 
     fn write_all(&self, stream: &TcpStream) -> io::Result<Flushed> {
         let mut batch = VecDeque::new();
+        let mut written_bytes = 0;
         loop {
             self.take(&mut batch);
             if batch.is_empty() {
@@ -158,9 +166,12 @@ impl Outgoing {
                     stream.try_write_vectored(&slices)
                 };
                 match written {
-                    Ok(count) => advance(&mut batch, count),
+                    Ok(count) => {
+                        written_bytes += count as u64;
+                        advance(&mut batch, count);
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.put_back(batch);
+                        self.put_back(batch, written_bytes);
                         return Ok(Flushed::Blocked);
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -192,8 +203,9 @@ impl Outgoing {
         queue.bytes = queue.bytes.saturating_sub(bytes);
     }
 
-    fn put_back(&self, batch: VecDeque<Bytes>) {
+    fn put_back(&self, batch: VecDeque<Bytes>, written_bytes: u64) {
         let mut queue = self.queue.lock();
+        queue.written += written_bytes;
         for frame in batch.into_iter().rev() {
             queue.bytes += frame.len();
             queue.frames.push_front(frame);

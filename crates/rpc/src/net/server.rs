@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::MissedTickBehavior;
 
 use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, Ended, Neighbours, drive};
 use super::link::Link;
 use super::own_host;
+use super::places::{Activity, Admission, Occupant, Places};
 use super::turns::Crowd;
+use crate::memory::{ClientAddress, MemoryBudget, Shared};
 use crate::{RecordLimits, Service};
 
 /// Bounds of a server.
@@ -23,14 +26,18 @@ pub struct ServerOptions {
     pub record_bytes_max: usize,
     /// The most fragments of a call.
     pub fragments_max: usize,
-    /// The most connections; one more is closed at once.
+    /// The most connections. For one more, an idle connection of the client address with the most is closed, or the new one.
     pub connections_max: usize,
+    /// How long a connection may be idle before it is closed; one that alone carries the callbacks of a client is not.
+    pub idle_timeout: Duration,
     /// The most calls under way on one connection; beyond, nothing more is read from it.
     pub requests_in_flight_max: usize,
     /// The most bytes of replies that wait for one connection; beyond, nothing more is read from it.
     pub replies_pending_bytes_max: usize,
     /// How long a peer may keep a part of a record to itself.
     pub partial_record_timeout: Duration,
+    /// How long a peer may take nothing of the replies that wait for it; then its connection is closed.
+    pub unread_timeout: Duration,
     /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
     /// comes. At most half the cores look at the same time. Zero is never.
     pub busy_poll_limit: Duration,
@@ -44,15 +51,24 @@ impl Default for ServerOptions {
             record_bytes_max: (1 << 20) + (64 << 10),
             fragments_max: 128,
             connections_max: 1024,
+            // As long as Linux's server has it; its client closes idle connections after five minutes itself.
+            idle_timeout: Duration::from_secs(360),
             requests_in_flight_max: 4096,
             replies_pending_bytes_max: 16 << 20,
             partial_record_timeout: Duration::from_secs(60),
+            unread_timeout: Duration::from_secs(60),
             busy_poll_limit: Duration::from_micros(100),
             stop_timeout: Duration::from_secs(10),
         }
     }
 }
 
+/// What an open connection takes, in bytes: its buffer, its task, and what is not settled with its client's account.
+pub const CONNECTION_BYTES: u64 = 112 << 10;
+/// A connection that was idle for so many ticks is closed.
+const IDLE_TICKS: u32 = 72;
+/// The shortest tick.
+const TICK_MIN: Duration = Duration::from_millis(10);
 /// Pause after an error of `accept` that will not go away at once, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -66,9 +82,25 @@ pub async fn serve<S: Service>(
     options: ServerOptions,
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(options.connections_max));
+    serve_within(listener, service, options, MemoryBudget::unlimited(), stop).await
+}
+
+/// Like [`serve`], within a memory budget: the connections of a client that holds more than its share are not read.
+///
+/// # Errors
+/// Those of [`serve`].
+pub async fn serve_within<S: Service>(
+    listener: TcpListener,
+    service: Arc<S>,
+    options: ServerOptions,
+    memory: Arc<MemoryBudget>,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    let mut places = Places::new(options.connections_max);
+    let mut ticks = tokio::time::interval((options.idle_timeout / IDLE_TICKS).max(TICK_MIN));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let busy_polls = BusyPolls::new(options.busy_poll_limit);
-    let neighbours = Arc::new(Neighbours { busy_polls, crowd: Crowd::new() });
+    let neighbours = Arc::new(Neighbours { busy_polls, crowd: Crowd::new(), memory });
     let usual = own_host::unpace(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -77,22 +109,39 @@ pub async fn serve<S: Service>(
         let accepted = tokio::select! {
             () = &mut stop => break,
             accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            Some(ended) = connections.join_next(), if !connections.is_empty() => {
+                forget(&mut places, ended);
+                continue;
+            }
+            _ = ticks.tick() => {
+                places.tick(IDLE_TICKS);
+                continue;
+            }
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
+                // There may be no descriptor for it.
+                places.close_one(false);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            let connections = options.connections_max;
-            tracing::warn!(peer = %peer.ip(), connections, "too many connections: one was closed");
-            service.refused();
-            continue;
-        };
+        while let Some(ended) = connections.try_join_next() {
+            forget(&mut places, ended);
+        }
+        let client = ClientAddress::of(peer.ip());
+        match places.admit(client) {
+            Admission::Free => {}
+            Admission::Instead => service.gave_way(),
+            Admission::Refused => {
+                let connections = options.connections_max;
+                tracing::warn!(peer = %peer.ip(), connections, "too many connections: one was closed");
+                service.refused();
+                continue;
+            }
+        }
         if let Some(usual) = &usual {
             usual.restore(&stream);
         }
@@ -103,12 +152,17 @@ pub async fn serve<S: Service>(
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
         let peer = crate::Connection::peer(&*link);
+        let id = crate::Connection::id(&*link);
+        places.insert(id, client, Served { link: Arc::clone(&link), service: Arc::clone(&service) });
         let driver = drive(link, Arc::clone(&service), limits(&options), Arc::clone(&neighbours), stop);
+        let cost = ConnectionCost::new(Arc::clone(&neighbours.memory));
         connections.spawn(async move {
             log(peer, &driver.await);
-            drop(place);
+            drop(cost);
+            id
         });
     }
+    drop(places);
     drop(listener);
     stop_sender.send_replace(true);
     let finish = async { while connections.join_next().await.is_some() {} };
@@ -117,6 +171,50 @@ pub async fn serve<S: Service>(
         connections.abort_all();
     }
     Ok(())
+}
+
+/// What a connection takes of the memory that all clients share.
+struct ConnectionCost(Arc<MemoryBudget>);
+
+impl ConnectionCost {
+    fn new(memory: Arc<MemoryBudget>) -> Self {
+        memory.add_shared(Shared::Connections, CONNECTION_BYTES as i64);
+        Self(memory)
+    }
+}
+
+impl Drop for ConnectionCost {
+    fn drop(&mut self) {
+        self.0.add_shared(Shared::Connections, -(CONNECTION_BYTES as i64));
+    }
+}
+
+/// A connection that takes a place.
+struct Served<S> {
+    link: Arc<Link>,
+    service: Arc<S>,
+}
+
+impl<S: Service> Occupant for Served<S> {
+    fn activity(&self) -> Activity {
+        self.link.activity()
+    }
+
+    fn is_only_backchannel(&self) -> bool {
+        self.service.is_only_backchannel(crate::Connection::id(&*self.link))
+    }
+
+    fn close(&self) {
+        self.link.close();
+    }
+}
+
+/// The task of a connection has ended. One that has panicked keeps its place until that has been idle for long enough.
+fn forget<O: Occupant>(places: &mut Places<O>, ended: Result<u64, JoinError>) {
+    match ended {
+        Ok(id) => places.forget(id),
+        Err(error) => tracing::error!(%error, "the task of a connection ended"),
+    }
 }
 
 fn limits(options: &ServerOptions) -> DriverLimits {
@@ -128,6 +226,7 @@ fn limits(options: &ServerOptions) -> DriverLimits {
         in_flight_max: options.requests_in_flight_max,
         outgoing_bytes_max: options.replies_pending_bytes_max,
         partial_record_timeout: options.partial_record_timeout,
+        unread_timeout: Some(options.unread_timeout),
     }
 }
 

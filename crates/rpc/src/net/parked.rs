@@ -1,0 +1,190 @@
+//! Calls that have to wait, and what they hold meanwhile.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::memory::{Account, Charge, Ledger};
+use crate::notes;
+
+/// What a parked call takes beside its handler and its request, in bytes: its place in the set, a small reply, and what the file system
+/// needs for it.
+const PARKED_BYTES: u64 = 4 << 10;
+
+/// A call that has to wait.
+struct ParkedCall<H> {
+    handler: Pin<Box<H>>,
+    held: Held,
+    is_cancellable: bool,
+    /// What calls of the connection hold beyond what they held when they were parked, and that was not counted yet.
+    late_bytes: Arc<AtomicU64>,
+}
+
+/// What a call holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    bytes: u64,
+    /// The buffer that its request lies in.
+    chunk: u64,
+}
+
+impl<H: Future> ParkedCall<H> {
+    fn note(&mut self, noted: notes::Notes) {
+        self.held.bytes += noted.reply_bytes;
+        self.is_cancellable = noted.is_cancellable.unwrap_or(self.is_cancellable);
+    }
+}
+
+impl<H: Future> Future for ParkedCall<H> {
+    type Output = (H::Output, Held);
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = self.get_mut();
+        notes::begin();
+        match call.handler.as_mut().poll(context) {
+            Poll::Ready(outcome) => Poll::Ready((outcome, call.held)),
+            Poll::Pending => {
+                let noted = notes::take();
+                if noted.reply_bytes > 0 {
+                    call.late_bytes.fetch_add(noted.reply_bytes, Relaxed);
+                }
+                call.note(noted);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The parked calls of a connection.
+pub(super) struct Parked<H: Future> {
+    calls: FuturesUnordered<ParkedCall<H>>,
+    call_bytes: u64,
+    /// The buffers that requests of parked calls lie in: how many calls, and bytes.
+    chunks: BTreeMap<u64, (usize, u64)>,
+    request_bytes: u64,
+    late_bytes: Arc<AtomicU64>,
+}
+
+impl<H: Future> Parked<H> {
+    pub(super) fn new() -> Self {
+        Self {
+            calls: FuturesUnordered::new(),
+            call_bytes: 0,
+            chunks: BTreeMap::new(),
+            request_bytes: 0,
+            late_bytes: Arc::default(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// What the calls take, with the replies that they may need, in bytes.
+    pub(super) fn call_bytes(&self) -> u64 {
+        self.call_bytes
+    }
+
+    /// What the buffers of their requests take, in bytes.
+    pub(super) fn request_bytes(&self) -> u64 {
+        self.request_bytes
+    }
+
+    /// Adds a call that has just had to wait, with the notes of that poll, and the buffer that its request lies in with its length.
+    pub(super) fn push(&mut self, handler: Pin<Box<H>>, (chunk, chunk_bytes): (u64, u64)) {
+        let held = Held { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk };
+        let late_bytes = Arc::clone(&self.late_bytes);
+        let mut call = ParkedCall { handler, held, is_cancellable: false, late_bytes };
+        call.note(notes::take());
+        self.call_bytes += call.held.bytes;
+        let (calls, bytes) = self.chunks.entry(chunk).or_default();
+        *calls += 1;
+        // A buffer may have grown since its first call.
+        self.request_bytes += chunk_bytes.saturating_sub(*bytes);
+        *bytes = chunk_bytes.max(*bytes);
+        self.calls.push(call);
+    }
+
+    /// The outcome of a call that has ended; `Pending` when none has.
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<H::Output>> {
+        let ended = self.calls.poll_next_unpin(context);
+        // Only this task adds to it.
+        if self.late_bytes.load(Relaxed) > 0 {
+            self.call_bytes += self.late_bytes.swap(0, Relaxed);
+        }
+        ended.map(|ended| {
+            ended.map(|(outcome, held)| {
+                self.forget(held);
+                outcome
+            })
+        })
+    }
+
+    fn forget(&mut self, held: Held) {
+        self.call_bytes = self.call_bytes.saturating_sub(held.bytes);
+        if let Some((calls, bytes)) = self.chunks.get_mut(&held.chunk) {
+            *calls -= 1;
+            if *calls == 0 {
+                self.request_bytes -= *bytes;
+                self.chunks.remove(&held.chunk);
+            }
+        }
+    }
+
+    /// Cancels the calls that may be.
+    pub(super) fn cancel(&mut self) {
+        let (cancelled, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.calls).into_iter().partition(|call| call.is_cancellable);
+        self.calls.extend(rest);
+        for call in cancelled {
+            let held = call.held;
+            drop(call);
+            self.forget(held);
+        }
+    }
+
+    /// Runs the calls to their ends without their connection; the ledger is charged for them until then.
+    pub(super) async fn finish(mut self, mut ledger: Ledger) {
+        let mut orphans = Orphans { account: Arc::clone(ledger.account()), calls: self.len() };
+        orphans.account.add_orphans(orphans.calls);
+        loop {
+            ledger.set(Charge::Calls, self.call_bytes);
+            ledger.set(Charge::Requests, self.request_bytes);
+            ledger.settle();
+            if poll_fn(|context| self.poll_next(context)).await.is_none() {
+                return;
+            }
+            orphans.end_one();
+        }
+    }
+}
+
+/// Counts calls without a connection, also when their task is dropped.
+struct Orphans {
+    account: Arc<Account>,
+    calls: usize,
+}
+
+impl Orphans {
+    fn end_one(&mut self) {
+        self.calls -= 1;
+        self.account.end_orphan();
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        while self.calls > 0 {
+            self.end_one();
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::attributes::{FileType, SetAttributes};
+use crate::attributes::{Attributes, FileType, SetAttributes};
 use crate::carried_out::carried_out;
 use crate::error::{Error, Result};
 use crate::file::{File, OpenFile};
@@ -14,13 +14,14 @@ use crate::node::Node;
 use crate::protocol::{Effect, Found, Protocol};
 use crate::shared::Shared;
 use crate::walk::SYMLINKS_MAX;
-use crate::{nfs3, nfs4};
+use crate::{nfs3, nfs4, permission};
 
 /// How to open a file, after [`std::fs::OpenOptions`]. Nothing is set to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
     pub(crate) read: bool,
     pub(crate) write: bool,
+    pub(crate) execute: bool,
     pub(crate) append: bool,
     pub(crate) create: bool,
     pub(crate) exclusive: bool,
@@ -41,6 +42,7 @@ impl OpenOptions {
         Self {
             read: false,
             write: false,
+            execute: false,
             append: false,
             create: false,
             exclusive: false,
@@ -60,6 +62,12 @@ impl OpenOptions {
     #[must_use]
     pub const fn write(self, write: bool) -> Self {
         Self { write, ..self }
+    }
+
+    /// For running: the file is opened for reading, and permission to execute takes the place of permission to read.
+    #[must_use]
+    pub const fn execute(self, execute: bool) -> Self {
+        Self { execute, ..self }
     }
 
     /// For writing at the end: see [`File::append`].
@@ -104,14 +112,18 @@ impl OpenOptions {
     /// When it makes no sense.
     pub(crate) fn checked(self) -> Result<Self> {
         let write = self.write || self.append;
+        let read = self.read || self.execute;
+        if self.execute && write {
+            return Err(Error::Usage("a file that is opened to be run is not written to"));
+        }
         let truncate = self.truncate && !self.exclusive;
-        if !self.read && !write {
+        if !read && !write {
             return Err(Error::Usage("a file is opened for reading, writing or both"));
         }
         if truncate && !write {
             return Err(Error::Usage("only a file that is opened for writing can be made empty"));
         }
-        Ok(Self { write, truncate, create: self.create || self.exclusive, ..self })
+        Ok(Self { read, write, truncate, create: self.create || self.exclusive, ..self })
     }
 
     /// True when it may change something.
@@ -212,6 +224,7 @@ impl Shared {
         };
         let Outcome::Opened(opened) = outcome else { return Ok(None) };
         let file = opened.into_file(&self, id, &options);
+        self.check_reading(&file, &options).await?;
         if options.truncate && self.has_pending(&file.inner().node) {
             // Nobody knew that this was the file. What it was given before must not come after.
             let empty = SetAttributes { size: Some(0), ..SetAttributes::default() };
@@ -227,7 +240,32 @@ impl Shared {
             Protocol::V3(_) => nfs3::open_object(&self, &node, &options).await,
             Protocol::V4(mount) => nfs4::open_object(&self, mount, &node, &options).await,
         };
-        Ok(opened?.into_file(&self, id, &options))
+        let file = opened?.into_file(&self, id, &options);
+        self.check_reading(&file, &options).await?;
+        Ok(file)
+    }
+
+    /// Closes and refuses a file that the server has opened for reading only because the caller may execute it: the
+    /// server cannot tell the two apart (RFC 8881 §6.2.1.3.1). The same for a file that is opened to be run and may only be
+    /// read. Where the mode bits permit, nothing is asked. NFSv3 has checked already.
+    async fn check_reading(&self, file: &File, options: &OpenOptions) -> Result<()> {
+        if !matches!(self.protocol(), Protocol::V4(_)) || !options.read || options.write || options.create {
+            return Ok(());
+        }
+        let node = &file.inner().node;
+        let is_permitted = |known: &Attributes| permission::mode_permits(known, &self.options, options);
+        if node.state.lock().known.last().is_some_and(is_permitted) {
+            return Ok(());
+        }
+        let needed = permission::needed(options);
+        let refused = match self.access(node, needed).await {
+            Ok(granted) if granted.contains(needed) => return Ok(()),
+            Ok(_) => Error::server("OPEN", proto::nfs4::Status::AccessDenied),
+            Err(error) => error,
+        };
+        // The refusal is what the caller needs to know.
+        let _ = file.clone().close().await;
+        Err(refused)
     }
 
     /// A file is about to be made empty by opening it: what was written before goes first.

@@ -161,6 +161,9 @@ impl Tree {
     }
 }
 
+/// The kernel's flag of a file that `execve` opens (`include/linux/fs.h`); no header for programs has it.
+const FMODE_EXEC: u32 = 0x20;
+
 fn appends(flags: OpenFlags) -> bool {
     OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::APPEND)
 }
@@ -176,6 +179,7 @@ fn options(flags: OpenFlags) -> OpenOptions {
     OpenOptions::new()
         .read(read)
         .write(write)
+        .execute(flags.bits() & FMODE_EXEC != 0 && !write)
         .truncate(flags.contains(OFlags::TRUNC))
         .sync(flags.contains(OFlags::DSYNC))
 }

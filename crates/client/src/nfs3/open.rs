@@ -140,10 +140,10 @@ async fn check_permission(
     now: &Attributes,
     options: &OpenOptions,
 ) -> Result<()> {
-    if permission::mode_permits(now, &shared.options, options.read, options.write) {
+    if permission::mode_permits(now, &shared.options, options) {
         return Ok(());
     }
-    let needed = permission::needed(options.read, options.write);
+    let needed = permission::needed(options);
     match shared.access(node, needed).await?.contains(needed) {
         true => Ok(()),
         false => Err(failure(nfs3::Procedure::Access, nfs3::Status::AccessDenied)),

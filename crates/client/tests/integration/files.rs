@@ -1,6 +1,7 @@
 //! Reading and writing.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -23,6 +24,7 @@ in_every_version! {
     creating_exclusively_fails_when_there_is_one
     opening_what_is_not_there_fails
     permissions_are_the_callers
+    a_file_that_may_only_be_executed_is_opened_to_run_it
     a_closed_file_is_of_no_use
     a_dirty_budget_smaller_than_the_data_is_no_obstacle
     what_waits_for_room_when_a_file_is_closed_is_written
@@ -248,6 +250,42 @@ async fn permissions_are_the_callers(version: Version) {
         return;
     }
     assert_eq!(user.open("/private", READ).await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+}
+
+async fn a_file_that_may_only_be_executed_is_opened_to_run_it(version: Version) {
+    let fixture = Fixture::new().await;
+    if std::fs::metadata(fixture.root()).unwrap().uid() != 0 {
+        // The server does not run with the right to act as others.
+        return;
+    }
+    for (name, mode) in [("program", 0o711), ("text", 0o744), ("both", 0o733)] {
+        std::fs::write(fixture.path(name), name).unwrap();
+        std::fs::set_permissions(fixture.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let user = fixture
+        .client_with(version, |options| {
+            options.uid = 1000;
+            options.gid = 1000;
+        })
+        .await;
+    const RUN: OpenOptions = OpenOptions::new().execute(true);
+    let refused = |opened: client::Result<client::File>| {
+        assert_eq!(opened.map(drop).unwrap_err().kind(), ErrorKind::PermissionDenied);
+    };
+    // Once more when the first file is still open, or open at the server.
+    for _ in 0..2 {
+        let program = user.open("/program", RUN).await.unwrap();
+        assert_eq!(program.read_at(0, 100).await.unwrap(), "program");
+        refused(user.open("/program", READ).await);
+        program.close().await.unwrap();
+        refused(user.open("/program", READ).await);
+        refused(user.open("/text", RUN).await);
+        assert_eq!(read_whole(&user, "/text").await, "text");
+    }
+    refused(user.open("/both", WRITE.truncate(true)).await);
+    assert_eq!(std::fs::read(fixture.path("both")).unwrap(), b"both", "as it was");
+    assert!(matches!(user.open("/both", RUN.write(true)).await, Err(Error::Usage(_))));
+    user.shutdown().await.unwrap();
 }
 
 async fn a_closed_file_is_of_no_use(version: Version) {

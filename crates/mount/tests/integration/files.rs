@@ -1,8 +1,9 @@
 //! Files and their data.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::process::Command;
 
 use client::Version;
 
@@ -12,6 +13,7 @@ use crate::fixture::{Fixture, in_both_versions};
 in_both_versions! {
     what_is_written_is_read_and_is_on_the_server
     a_file_can_be_cut_and_extended
+    a_file_that_may_only_be_executed_can_be_run
     appends_of_many_threads_do_not_overlap
     a_file_that_is_removed_while_open_stays_until_it_is_closed
     a_file_that_is_renamed_over_while_open_stays_until_it_is_closed
@@ -33,6 +35,29 @@ fn what_is_written_is_read_and_is_on_the_server(version: Version) {
     file.read_exact_at(&mut part, 1_000_001).unwrap();
     assert_eq!(part[..], data[1_000_001..1_001_001]);
     drop(file);
+    mounted.unmount().unwrap();
+}
+
+fn a_file_that_may_only_be_executed_can_be_run(version: Version) {
+    let fixture = Fixture::new();
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: the server cannot act as another user");
+        return;
+    }
+    for (name, mode) in [("program", 0o711), ("text", 0o744)] {
+        fs::copy("/bin/true", fixture.export().join(name)).unwrap();
+        fs::set_permissions(fixture.export().join(name), Permissions::from_mode(mode)).unwrap();
+    }
+    let user = |options: &mut client::Options| (options.uid, options.gid) = (1000, 1000);
+    let mounted = fixture.mount_with(version, user, |_| {});
+    let run = |name: &str| Command::new(mounted.path(name)).status().map(|status| status.success());
+    let read = |name: &str| fs::read(mounted.path(name)).map(|data| data.len());
+    for _ in 0..2 {
+        assert!(run("program").unwrap());
+        assert_eq!(read("program").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert_eq!(run("text").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert!(read("text").unwrap() > 0);
+    }
     mounted.unmount().unwrap();
 }
 

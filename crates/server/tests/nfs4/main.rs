@@ -14,6 +14,7 @@ mod delegations;
 mod directory_delegations;
 mod errors;
 mod exchange_id;
+mod executing;
 mod files;
 mod local_changes;
 mod losing;

@@ -220,6 +220,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             mode_bits_decide_by_class,
             supplementary_groups_count,
             the_owner_reads_and_writes_whatever_the_mode,
+            execute_permission_lets_files_be_read,
             access_follows_the_mode_without_the_owner_override,
             the_superuser_may_everything_but_run_plain_files,
             a_directory_without_search_hides_its_names,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::fixture::{Fixture, mode, name, size};
 use super::{Outcome, ensure, refused, same};
 use crate::{
-    Access, CreateMode, Error, FileSystem, Identity, NodeKind, RemoveKind, Result, SetAttributes, SetTime,
-    Timestamp,
+    Access, Content, CreateMode, Error, FileSystem, Identity, NodeKind, RemoveKind, Result, SetAttributes,
+    SetTime, Timestamp,
 };
 
 const SHARED: u32 = 3000;
@@ -75,6 +75,29 @@ pub(super) async fn the_owner_reads_and_writes_whatever_the_mode<F: FileSystem>(
     let common = common_dir(t, 0o777).await?;
     let own = t.file_as(&alice(), &common, "own", 0o444).await?;
     same!(t.write_as(&alice(), &own, 0, b"mine").await?, 4);
+    Ok(())
+}
+
+pub(super) async fn execute_permission_lets_files_be_read<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+    let file = alices_file(t, "file", 0o710).await?;
+    same!(t.read_as(&bob(), &file, 0, 7).await?.0, b"content");
+    refused!(t.read_as(&carol(), &file, 0, 7).await, Error::AccessDenied);
+    refused!(t.write_as(&bob(), &file, 0, b"x").await, Error::AccessDenied);
+    same!(t.fs.access(&bob(), &file, Access::ALL).await?, Access::EXECUTE);
+    t.set(&file, &mode(0o711)).await?;
+    same!(t.read_as(&carol(), &file, 2, 9).await?.0, b"ntent");
+    match t.fs.seek(&carol(), &file, 0, Content::Hole).await {
+        Ok(end) => same!(end, Some(7)),
+        Err(error) => same!(matches!(error, Error::NotSupported), true),
+    }
+    // The class that the caller is in decides.
+    t.set(&file, &mode(0o701)).await?;
+    refused!(t.read_as(&bob(), &file, 0, 7).await, Error::AccessDenied);
+    t.set(&file, &mode(0o700)).await?;
+    refused!(t.read_as(&carol(), &file, 0, 7).await, Error::AccessDenied);
+    let dir = t.dir(&t.root, "dir").await?;
+    t.set(&dir, &mode(0o711)).await?;
+    refused!(t.fs.read_dir(&carol(), &dir, 0, 10, false).await, Error::AccessDenied);
     Ok(())
 }
 

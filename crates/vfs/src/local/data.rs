@@ -12,7 +12,7 @@ use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use super::object::{Object, Purpose, Verified};
 use super::sync::Depth;
 use super::{Durability, Export, stat, sys};
-use crate::permissions::{READ, WRITE};
+use crate::permissions::{EXECUTE, READ, WRITE};
 use crate::{Error, FileKind, Identity, ReadDone, Result, Stability, Written};
 
 impl Export {
@@ -73,7 +73,8 @@ impl Export {
         }
     }
 
-    /// Checks that `who` may read or write the data, which `owner`, the file's, always may (RFC 1813 §4.4).
+    /// Checks that `who` may read or write the data. `owner`, the file's, always may, and permission to execute
+    /// includes reading, as in [`permissions::allows_data`](crate::permissions::allows_data).
     ///
     /// An answer is remembered until the file changes: its time of the last change covers access control lists
     /// as well as the mode. Where times are coarse, only once the next change is sure to show.
@@ -98,7 +99,10 @@ impl Export {
             return Ok(());
         }
         self.acting.become_caller(who)?;
-        sys::check_access(fd.as_fd(), mode)?;
+        match sys::check_access(fd.as_fd(), mode) {
+            Err(Errno::ACCESS) if mode == READ => sys::check_access(fd.as_fd(), EXECUTE)?,
+            checked => checked?,
+        }
         *verified = self.changes.is_past(change_ns).then(|| Verified { who: who.clone(), change_ns, mode });
         Ok(())
     }

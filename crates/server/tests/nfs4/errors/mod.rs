@@ -1,7 +1,7 @@
 //! Every status that RFC 8881 §15.2, RFC 7862 §11.2 or RFC 8276 §8.4.5 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
 
 mod anything;
-mod arguments;
+pub mod arguments;
 pub mod fault;
 mod general;
 mod good;
@@ -12,7 +12,7 @@ mod ledger;
 mod names;
 mod page;
 mod permits;
-mod scene;
+pub mod scene;
 mod sessions;
 mod since_2;
 mod stateids;

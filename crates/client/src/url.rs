@@ -131,7 +131,13 @@ impl Url {
     /// The same tree reached at another address, for example through a relay.
     #[must_use]
     pub fn through(&self, address: SocketAddr) -> Self {
-        Self { host: address.ip().to_string(), port: address.port(), ..self.clone() }
+        let host = match address {
+            SocketAddr::V6(address) if address.scope_id() != 0 => {
+                format!("{}%{}", address.ip(), address.scope_id())
+            }
+            _ => address.ip().to_string(),
+        };
+        Self { host, port: address.port(), ..self.clone() }
     }
 }
 
@@ -157,14 +163,14 @@ impl FromStr for Url {
             None => true,
         });
         let path = if path.is_empty() { vec![b'/'] } else { unescape(path)? };
-        Ok(Self { host: host.to_owned(), port: number.unwrap_or(DEFAULT_PORT), path, settings })
+        Ok(Self { host, port: number.unwrap_or(DEFAULT_PORT), path, settings })
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
-            true => write!(f, "nfs://[{}]", self.host)?,
+            true => write!(f, "nfs://[{}]", self.host.replacen('%', "%25", 1))?,
             false => write!(f, "nfs://{}", self.host)?,
         }
         if self.port != DEFAULT_PORT {
@@ -194,7 +200,9 @@ impl fmt::Display for Url {
     }
 }
 
-fn split_authority(authority: &str) -> Result<(&str, Option<&str>), UrlError> {
+/// Host and port. In brackets, `%25` stands for the `%` before the zone of an IPv6 address (RFC 6874), which may stand there
+/// itself as well. A port may be empty (RFC 3986 §3.2.3).
+fn split_authority(authority: &str) -> Result<(String, Option<&str>), UrlError> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or(UrlError::Host)?;
@@ -209,7 +217,10 @@ fn split_authority(authority: &str) -> Result<(&str, Option<&str>), UrlError> {
             None => (authority, None),
         },
     };
-    if host.is_empty() { Err(UrlError::Host) } else { Ok((host, port)) }
+    if host.is_empty() {
+        return Err(UrlError::Host);
+    }
+    Ok((host.replacen("%25", "%", 1), port.filter(|port| !port.is_empty())))
 }
 
 fn parse_port(text: &str) -> Result<u16, UrlError> {
@@ -251,6 +262,33 @@ mod tests {
         assert_eq!(url.to_string(), "nfs://server/");
         assert_eq!(parse("nfs://10.0.0.1:20490/x").unwrap().port(), 20490);
         assert_eq!(parse("nfs://[fe80::1]/x").unwrap().host(), "fe80::1");
+        assert_eq!(parse("nfs://h:/x").unwrap().port(), 2049);
+    }
+
+    #[test]
+    fn the_zone_of_an_address_is_kept() {
+        for text in ["nfs://[fe80::1%2]:99/x", "nfs://[fe80::1%252]:99/x"] {
+            let url = parse(text).unwrap();
+            assert_eq!((url.host(), url.port()), ("fe80::1%2", 99));
+            assert_eq!(url.to_string(), "nfs://[fe80::1%252]:99/x");
+            assert_eq!(parse(&url.to_string()), Ok(url));
+        }
+        let address = std::net::SocketAddrV6::new(std::net::Ipv6Addr::LOCALHOST, 5, 0, 3);
+        assert_eq!(parse("nfs://h/p").unwrap().through(address.into()).host(), "::1%3");
+    }
+
+    #[test]
+    fn paths_keep_their_spelling() {
+        for (text, path) in [
+            ("nfs://h", &b"/"[..]),
+            ("nfs://h/", b"/"),
+            ("nfs://h//", b"//"),
+            ("nfs://h?ro", b"/"),
+            ("nfs://h/a/", b"/a/"),
+            ("nfs://h/./a%2Fb%ff", b"/./a/b\xff"),
+        ] {
+            assert_eq!(parse(text).unwrap().path(), path, "{text}");
+        }
     }
 
     #[test]

@@ -70,11 +70,10 @@ impl Place {
     }
 
     /// As libnfs spells it: both programs on one port, without a port mapper. Some commands mount all of the path but its
-    /// last part, so that the root needs a slash of its own.
+    /// last part, which is the empty path for a file in the root.
     fn url(&self, path: &str) -> String {
         let (host, port) = (self.address.ip(), self.address.port());
-        let slash = if path.contains('/') { "" } else { "/" };
-        format!("nfs://{host}/{slash}{path}?version=3&nfsport={port}&mountport={port}")
+        format!("nfs://{host}/{path}?version=3&nfsport={port}&mountport={port}")
     }
 
     fn run(&self, command: &str, arguments: &[&str]) -> Output {
@@ -132,7 +131,15 @@ fn files_are_copied_in_and_out_and_read() {
         assert!(place.output("nfs-cat", &[&place.url(&name)]) == text, "{length} bytes were shown");
     }
     fs::write(place.exported("root"), "root\n").unwrap();
-    assert_eq!(place.output("nfs-cat", &[&place.url("root")]), b"root\n");
+    for spelling in ["root", "/root", "./root", "sub/../root"] {
+        assert_eq!(place.output("nfs-cat", &[&place.url(spelling)]), b"root\n", "{spelling}");
+    }
+    symlink("sub", place.exported("link")).unwrap();
+    place.output("nfs-cp", &[&place.url("link/file2"), "through"]);
+    assert_eq!(fs::metadata(place.beside("through")).unwrap().len(), 4096);
+    fs::write(place.beside("given"), "new").unwrap();
+    place.output("nfs-cp", &["given", &place.url("new")]);
+    assert_eq!(fs::read(place.exported("new")).unwrap(), b"new");
     // What is there is not written over: that is how the command creates.
     fs::write(place.beside("given"), "short").unwrap();
     let told = place.failure("nfs-cp", &["given", &place.url("sub/file1")]);

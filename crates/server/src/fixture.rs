@@ -268,6 +268,13 @@ impl<C: Conflicts> Server<C> {
         self.ok(&nfs3::MkDirArgs { place: place(dir, name), attributes }).object.unwrap()
     }
 
+    /// Makes a symbolic link.
+    pub(crate) fn symlink(&self, dir: FileHandle, name: &str, target: &str) {
+        let target = Bytes::copy_from_slice(target.as_bytes());
+        let attributes = nfs3::SetAttributes::default();
+        self.ok(&nfs3::SymlinkArgs { place: place(dir, name), attributes, target });
+    }
+
     /// The object called `name`, if there is one.
     pub(crate) fn find(&self, dir: FileHandle, name: &str) -> Option<FileHandle> {
         match self.reply(user(0), &nfs3::LookupArgs { what: place(dir, name) }) {

@@ -23,8 +23,22 @@ impl ExportPath {
         if path.first() != Some(&b'/') {
             return Err(Error::Invalid);
         }
-        let mut normal = Vec::with_capacity(path.len());
-        for component in path.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+        Self::normal(path.split(|byte| *byte == b'/').filter(|component| !component.is_empty()))
+    }
+
+    /// As [`ExportPath::new`], for a path as clients spell it in MNT: the slash in front may be missing, so the empty path is the
+    /// root, and components may be `.`.
+    ///
+    /// # Errors
+    /// For its components as [`Name::new`]; `..` is `InvalidName`.
+    pub(crate) fn of_client(path: &[u8]) -> Result<Self> {
+        let components = path.split(|byte| *byte == b'/');
+        Self::normal(components.filter(|component| !matches!(*component, b"" | b".")))
+    }
+
+    fn normal<'p>(components: impl Iterator<Item = &'p [u8]>) -> Result<Self> {
+        let mut normal = Vec::new();
+        for component in components {
             normal.push(b'/');
             normal.extend_from_slice(Name::new(component)?.as_bytes());
         }
@@ -80,6 +94,17 @@ mod tests {
             assert_eq!(path(given).as_bytes(), normal.as_bytes());
         }
         assert_eq!(path("/"), ExportPath::root());
+    }
+
+    #[test]
+    fn clients_leave_slashes_out_and_name_the_same_directory() {
+        for (given, normal) in [("", "/"), (".", "/"), ("//", "/"), ("a", "/a"), ("a/./b/.", "/a/b"), ("/./a/", "/a")] {
+            assert_eq!(ExportPath::of_client(given.as_bytes()).unwrap(), path(normal), "{given:?}");
+        }
+        for bad in ["..", "/a/..", "a\0"] {
+            assert!(matches!(ExportPath::of_client(bad.as_bytes()), Err(Error::InvalidName)), "{bad:?}");
+        }
+        assert_eq!(ExportPath::of_client(b"\xff").unwrap().as_bytes(), &b"/\xff"[..]);
     }
 
     #[test]

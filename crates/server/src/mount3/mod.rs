@@ -73,7 +73,7 @@ impl<F: FileSystem> Mount3<F> {
             Procedure::Umnt => {
                 let DirPath(path) = arguments(call)?;
                 // What was never mounted needs no forgetting.
-                if let Ok(path) = ExportPath::new(&path) {
+                if let Ok(path) = ExportPath::of_client(&path) {
                     self.mounts.remove(client, &path);
                 }
             }

@@ -92,6 +92,16 @@ pub struct SetAttributes {
 }
 
 impl SetAttributes {
+    /// What of it can be set on an object of this kind. A symbolic link has no mode to set: Linux fails (`EOPNOTSUPP`), and its NFS
+    /// server ignores the mode, as clients set modes before they remove a tree or when they unpack one.
+    #[must_use]
+    pub fn applicable(&self, kind: FileKind) -> Self {
+        match kind {
+            FileKind::Symlink => Self { mode: None, mode_mask: None, ..*self },
+            _ => *self,
+        }
+    }
+
     /// The mode to set where `now` is the present one.
     pub(crate) fn mode_over(&self, now: u32) -> Option<u32> {
         let mask = self.mode_mask.unwrap_or(u32::MAX);

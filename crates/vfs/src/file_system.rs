@@ -217,7 +217,7 @@ pub trait FileSystem: Send + Sync + 'static {
     }
 
     /// Sets attributes and returns the new ones. A `size` is applied first. The whole call fails or succeeds,
-    /// but for I/O errors.
+    /// but for I/O errors. The mode of a symbolic link stays as it is, see [`SetAttributes::applicable`].
     fn set_attributes(
         &self,
         who: &Identity,

@@ -27,7 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
     }
     let (fs, at) = (directory.fs(), &directory.node);
     let device = |kind| fs.make_node(&identity, at, name, kind, &set);
-    let (node, _) = match kind {
+    let (node, made) = match kind {
         CreateType::Directory => fs.make_dir(&identity, at, name, &set).await,
         CreateType::Symlink(target) if target.is_empty() => return Err(Status::Invalid),
         CreateType::Symlink(target) => fs.make_symlink(&identity, at, name, &target, &set).await,
@@ -39,7 +39,8 @@ pub(crate) async fn run<F: FileSystem>(
         CreateType::Other(_) => return Err(Status::BadType),
     }
     .map_err(status::of)?;
-    let result = CreateResult { change: change.after(directory).await?, attributes_set: values.present() };
+    let attributes_set = attributes::set_on(made.kind, values.present());
+    let result = CreateResult { change: change.after(directory).await?, attributes_set };
     drop(entry);
     let made = Object { export: directory.export, node };
     context.set_current(made);

@@ -9,7 +9,7 @@ use super::context::{Context, Object};
 use super::{attributes, conflict, get_attr, regular, status, verify};
 use crate::persistent::{Change, Setting};
 
-/// Returns the attributes that were set: all or none.
+/// Returns the attributes that were set: all or none, but for the mode of a symbolic link, which stays as it is.
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: &mut Decoder,
@@ -34,19 +34,22 @@ pub(crate) async fn run<F: FileSystem>(
     };
     let _changing = conflict::before_change(context, object).await?;
     let of_holder = values.present().intersects(attributes::DELEGATED_TIMES);
+    let mut attributes_set = values.present();
     if !of_holder || set != SetAttributes::default() {
         if context.is_persistent() {
             let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;
             context.intend(Change::SetAttributes(Setting::new(object.handle(), before, &set))).await?;
         }
-        object.fs().set_attributes(&identity, &object.node, &set).await.map_err(|error| match error {
-            // The object has no such attribute: a symbolic link has no mode.
+        let now = object.fs().set_attributes(&identity, &object.node, &set).await;
+        let now = now.map_err(|error| match error {
+            // The file system has no such attribute.
             vfs::Error::NotSupported => Status::AttributeNotSupported,
             error => status::of(error),
         })?;
+        attributes_set = attributes::set_on(now.kind, attributes_set);
     }
     set_delegated_times(context, object, &state_id, &values).await?;
-    Ok(values.present())
+    Ok(attributes_set)
 }
 
 /// Sets the time of modification that the holder of a delegation has kept (RFC 9754). Its own writes have moved it since, to when

@@ -1,5 +1,6 @@
 //! Attributes: which there are, which can be set, and what a wrong request is told (RFC 8881 §5, §18.7, §18.30).
 
+use proto::nfs3;
 use proto::nfs4::attributes::{
     AttributeId, AttributeValues, Bitmap, MaskedMode, Principal, SetTime, charset,
 };
@@ -135,9 +136,48 @@ fn a_directory_of_the_host_has_what_it_says_for_every_type() {
         assert!(READABLE.iter().all(|number| *number == 50 || supported.contains(number)));
         assert_eq!(values.file_handle.as_ref(), Some(object));
     }
-    let mode = AttributeValues { mode: Some(0o700), ..AttributeValues::default() };
-    let of_symlink = set(&mut peer, &objects[2], &mode);
-    assert_eq!(of_symlink, (Status::AttributeNotSupported, Bitmap::EMPTY), "it has no mode of its own");
+}
+
+#[test]
+fn the_mode_of_a_symlink_is_left_and_not_among_those_that_were_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let modified = Some(SetTime::Client(Time { seconds: 5, nanoseconds: 0 }));
+    let both = AttributeValues { mode: Some(0o700), time_modify_set: modified, ..AttributeValues::default() };
+    for server in [TestServer::new(), TestServer::local(directory.path())] {
+        let mut peer = Peer::new(&server, 1);
+        let mut make = |kind, name: &'static str, values: &AttributeValues| {
+            let made = CreateArgs { kind, name: name.into() };
+            let mut results = peer
+                .compound(|c| {
+                    c.push(Operation::PutRootFh, &())
+                        .push(Operation::Create, &(made, values.clone()))
+                        .push(Operation::GetFh, &());
+                })
+                .sequenced();
+            results.ok(Operation::PutRootFh);
+            let set = results.body::<CreateResult>(Operation::Create).attributes_set;
+            (results.body::<GetFhResult>(Operation::GetFh).object, set)
+        };
+        let times = Bitmap::of(&[AttributeId::TimeModifySet]);
+        let (link, set_at_creation) = make(CreateType::Symlink("target".into()), "link", &both);
+        assert_eq!(set_at_creation, times);
+        let sized = AttributeValues { size: Some(0), mode: Some(0o700), ..AttributeValues::default() };
+        let (_, set_at_creation) = make(CreateType::Directory, "directory", &sized);
+        assert_eq!(set_at_creation, Bitmap::of(&[AttributeId::Mode]), "a directory has no size to set");
+        assert_eq!(set(&mut peer, &link, &both), (Status::Ok, times));
+        let mode = AttributeValues { mode: Some(0o700), ..AttributeValues::default() };
+        let before = peer.attributes(&link, &[AttributeId::Mode, AttributeId::Change]);
+        assert_eq!(set(&mut peer, &link, &mode), (Status::Ok, Bitmap::EMPTY));
+        let masked = MaskedMode { value: 0o700, mask: 0o700 };
+        let masked = AttributeValues { mode_set_masked: Some(masked), ..AttributeValues::default() };
+        assert_eq!(set(&mut peer, &link, &masked), (Status::Ok, Bitmap::EMPTY));
+        assert_eq!(peer.attributes(&link, &[AttributeId::Mode, AttributeId::Change]), before);
+        assert_eq!(before.mode, Some(0o777));
+        let object = nfs3::FileHandle::new(&link.0).unwrap();
+        let attributes = nfs3::SetAttributes { mode: Some(0o700), ..nfs3::SetAttributes::default() };
+        let done = peer.nfs3(&nfs3::SetAttrArgs { object, attributes, guard: None });
+        assert_eq!(done.object.after.unwrap().mode, 0o777);
+    }
 }
 
 /// What it is to set or compare an attribute that is not there: one of a later minor version is not even known (RFC 8178 §8.2).

@@ -138,6 +138,16 @@ pub(super) async fn a_thousand_changes_in_a_row_give_a_thousand_values<F: FileSy
     Ok(())
 }
 
+pub(super) async fn the_mode_of_a_symlink_is_not_set<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+    let (link, made) = t.fs.make_symlink(&t.who, &t.root, name("link"), b"target", &mode(0o600)).await?;
+    let set = t.set(&link, &mode(0o600)).await?;
+    same!((set.mode, set.change), (made.mode, made.change));
+    let modified = Some(SetTime::To(Timestamp { seconds: 1_000_000, nanoseconds: 0 }));
+    let set = t.set(&link, &SetAttributes { modified, ..mode(0o600) }).await?;
+    same!((set.mode, set.modified.seconds), (made.mode, 1_000_000));
+    Ok(())
+}
+
 pub(super) async fn a_changed_directory_moves_its_change_attribute<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let dir = t.dir(&t.root, "dir").await?;
     let mut seen = vec![t.fs.attributes(&dir).await?];

@@ -193,6 +193,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             impossible_values_are_invalid,
             setting_nothing_sets_nothing,
             every_change_moves_the_change_attribute,
+            the_mode_of_a_symlink_is_not_set,
             a_changed_directory_moves_its_change_attribute,
             a_thousand_changes_in_a_row_give_a_thousand_values,
         }
@@ -229,6 +230,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             a_sticky_directory_lets_only_owners_remove,
             a_moved_directory_must_be_writable,
             only_the_owner_sets_mode_and_given_times,
+            only_the_owner_sets_the_mode_of_a_symlink,
             a_writer_sets_times_to_now,
             only_the_superuser_gives_files_away,
             the_owner_gives_a_file_to_own_groups_only,

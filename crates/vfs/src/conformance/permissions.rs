@@ -228,6 +228,15 @@ pub(super) async fn only_the_owner_sets_mode_and_given_times<F: FileSystem>(t: &
     Ok(())
 }
 
+pub(super) async fn only_the_owner_sets_the_mode_of_a_symlink<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+    let dir = common_dir(t, 0o777).await?;
+    let (link, _) =
+        t.fs.make_symlink(&alice(), &dir, name("link"), b"target", &SetAttributes::default()).await?;
+    t.fs.set_attributes(&alice(), &link, &mode(0o700)).await?;
+    refused!(t.fs.set_attributes(&bob(), &link, &mode(0o700)).await, Error::NotPermitted);
+    Ok(())
+}
+
 pub(super) async fn a_writer_sets_times_to_now<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o664).await?;
     let now =

@@ -68,6 +68,8 @@ impl Export {
         let fd = self.path(object)?;
         let before = self.attributes_of(object, &stat::stat(fd.as_fd())?);
         let set = self.without_idle_ids(&before, set);
+        permissions::check_set(self.acting.effective(who), &before, &set)?;
+        let set = set.applicable(object.kind);
         self.check_set(who, (object, &fd), &before, &set)?;
         if set != SetAttributes::default() {
             self.apply(who, object, &fd, &set)?;
@@ -127,7 +129,6 @@ impl Export {
         now: &Attributes,
         set: &SetAttributes,
     ) -> Result<()> {
-        permissions::check_set(self.acting.effective(who), now, set)?;
         if let Some(size) = set.size {
             match object.kind {
                 FileKind::Regular => {}
@@ -137,9 +138,6 @@ impl Export {
             if size > self.limits.file_bytes_max {
                 return Err(Error::FileTooBig);
             }
-        }
-        if set.mode.is_some() && object.kind == FileKind::Symlink {
-            return Err(Error::NotSupported);
         }
         let to_now = [set.accessed, set.modified].contains(&Some(SetTime::Now));
         if set.size.is_some() || to_now {

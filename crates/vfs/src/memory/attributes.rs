@@ -16,7 +16,7 @@ impl Memory {
     ) -> Result<Attributes> {
         let mut state = inode.state.write();
         check(who, &state.attributes, set)?;
-        apply(who, &mut state, set, self.now());
+        apply(who, &mut state, &set.applicable(inode.kind), self.now());
         Ok(state.attributes)
     }
 }
@@ -38,9 +38,6 @@ pub(super) fn check(who: &Identity, object: &Attributes, set: &SetAttributes) ->
         if size > super::FILE_BYTES_MAX {
             return Err(Error::FileTooBig);
         }
-    }
-    if set.mode.is_some() && object.kind == FileKind::Symlink {
-        return Err(Error::NotSupported);
     }
     let to_now = [set.accessed, set.modified].contains(&Some(SetTime::Now));
     if (set.size.is_some() || to_now) && !permissions::allows_data(who, object, WRITE) {

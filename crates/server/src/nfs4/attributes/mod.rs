@@ -8,7 +8,7 @@ mod values;
 pub(crate) use set::to_set;
 pub(crate) use sets::{
     DELEGATED_TIMES, SETTABLE, SETTABLE_BY_SETATTR, SETTABLE_EXCLUSIVELY, check_supported, not_supported,
-    write_only,
+    set_on, write_only,
 };
 pub(crate) use values::{of, of_error};
 

@@ -2,7 +2,7 @@
 
 use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
-use vfs::FileSystem;
+use vfs::{FileKind, FileSystem};
 
 /// The attributes that can be read from or set on `fs` in a minor version: what `supported_attrs` says (RFC 8881 §5.8.1.1).
 pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
@@ -118,6 +118,19 @@ pub(crate) const SETTABLE_BY_SETATTR: Bitmap = SETTABLE
     .with(AttributeId::ModeSetMasked)
     .with(AttributeId::TimeDelegAccess)
     .with(AttributeId::TimeDelegModify);
+
+/// Those of `given` that were set on an object of this kind by an operation that succeeded: a symbolic link has no mode, and only
+/// files have a size that can be set.
+pub(crate) fn set_on(kind: FileKind, given: Bitmap) -> Bitmap {
+    match kind {
+        FileKind::Regular => given,
+        FileKind::Symlink => given.without(MODES | SIZE),
+        _ => given.without(SIZE),
+    }
+}
+
+const MODES: Bitmap = Bitmap::of(&[AttributeId::Mode, AttributeId::ModeSetMasked]);
+const SIZE: Bitmap = Bitmap::of(&[AttributeId::Size]);
 
 /// The attributes that an exclusive create can set: not the times, where the back end keeps the verifier
 /// (RFC 8881 §5.8.1.14).

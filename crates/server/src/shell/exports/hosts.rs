@@ -1,7 +1,7 @@
 //! Names of hosts and groups of users, as this host's name service has them.
 //!
 //! It is asked on threads that may wait, a few at a time; what it said is kept for a while. An old answer serves until there is
-//! a new one.
+//! a new one, for an hour at most. A failure of the name service is no answer.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{collections::HashSet, ffi::CString};
 
+use dns_lookup::{LookupError, LookupErrorKind};
 use lru::LruCache;
 use nix::unistd::{Uid, User, getgrouplist};
 use parking_lot::Mutex;
@@ -19,6 +20,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::super::own_work::spawn_blocking;
 use crate::exports::{HostDirectory, NamePattern, Question};
+use crate::nfs4::Unavailable;
 use crate::runtime::BoxFuture;
 
 /// Answers that are kept. Beyond, the one that was not used for the longest time goes.
@@ -31,6 +33,10 @@ const ASKING_MAX: usize = 1024;
 const FOUND_FOR: Duration = Duration::from_secs(600);
 /// How long it is believed that there is none.
 const MISSING_FOR: Duration = Duration::from_secs(60);
+/// How long the last answer serves while there is no newer one.
+const LAST_FOR: Duration = Duration::from_secs(3600);
+/// How long after a failure the same question is asked again.
+const FAILED_FOR: Duration = Duration::from_secs(5);
 /// How long a request waits for an answer.
 const WAIT: Duration = Duration::from_secs(2);
 /// The most addresses and names that count of an answer.
@@ -61,52 +67,71 @@ enum Answer {
 /// A host of a netgroup: any, or one by its name or address.
 type Member = Option<String>;
 
-/// What is asked. Blocks.
+/// What is asked. Blocks. Answers that there is none with an empty list, and fails when it cannot tell.
 pub(super) trait NameService: Send + Sync + 'static {
     /// The name of an address, if that name has the address.
-    fn names(&self, address: IpAddr) -> Vec<String>;
+    fn names(&self, address: IpAddr) -> Told<String>;
 
     /// The addresses of a host.
-    fn addresses(&self, host: &str) -> Vec<IpAddr>;
+    fn addresses(&self, host: &str) -> Told<IpAddr>;
 
     /// The hosts of a netgroup and of those in it.
-    fn netgroup(&self, group: &str) -> Vec<Member>;
+    fn netgroup(&self, group: &str) -> Told<Member>;
 
     /// The groups of a user.
-    fn groups(&self, uid: u32) -> Vec<u32>;
+    fn groups(&self, uid: u32) -> Told<u32>;
 }
+
+type Told<T> = Result<Vec<T>, Unavailable>;
 
 /// `getnameinfo`, `getaddrinfo` and `getgrouplist`; for netgroups getent(1), since the functions for them know no threads.
 struct System;
 
 impl NameService for System {
-    fn names(&self, address: IpAddr) -> Vec<String> {
-        let name = dns_lookup::lookup_addr(&address).ok();
+    fn names(&self, address: IpAddr) -> Told<String> {
+        let Some(name) = found(dns_lookup::lookup_addr(&address))? else { return Ok(Vec::new()) };
         // Without a name there is the address in figures. Whoever owns an address can give it any name: it must lead back.
-        let name = name.filter(|name| name.parse::<IpAddr>().is_err());
-        name.filter(|name| self.addresses(name).contains(&address)).into_iter().collect()
+        let leads_back = name.parse::<IpAddr>().is_err() && self.addresses(&name)?.contains(&address);
+        Ok(leads_back.then_some(name).into_iter().collect())
     }
 
-    fn addresses(&self, host: &str) -> Vec<IpAddr> {
-        let found = dns_lookup::lookup_host(host).map(|found| found.map(|address| address.to_canonical()));
-        found.map_or_else(|_| Vec::new(), |found| found.take(LISTED_MAX).collect())
+    fn addresses(&self, host: &str) -> Told<IpAddr> {
+        let addresses = found(dns_lookup::lookup_host(host))?.into_iter().flatten();
+        Ok(addresses.map(|address| address.to_canonical()).take(LISTED_MAX).collect())
     }
 
-    fn netgroup(&self, group: &str) -> Vec<Member> {
-        match Command::new("getent").args(["netgroup", "--", group]).stdin(Stdio::null()).output() {
-            Ok(told) => members(&String::from_utf8_lossy(&told.stdout)),
-            Err(error) => {
-                tracing::warn!(%error, "getent cannot be run, so that netgroups have no hosts; install it");
-                Vec::new()
-            }
+    fn netgroup(&self, group: &str) -> Told<Member> {
+        let told = Command::new("getent").args(["netgroup", "--", group]).stdin(Stdio::null()).output();
+        let told = told.map_err(|error| {
+            tracing::warn!(%error, "getent cannot be run, so that netgroups are not known; install it");
+            Unavailable
+        })?;
+        match told.status.code() {
+            Some(GETENT_FOUND) => Ok(members(&String::from_utf8_lossy(&told.stdout))),
+            Some(GETENT_NOT_FOUND) => Ok(Vec::new()),
+            _ => Err(Unavailable),
         }
     }
 
-    fn groups(&self, uid: u32) -> Vec<u32> {
-        let Ok(Some(user)) = User::from_uid(Uid::from_raw(uid)) else { return Vec::new() };
-        let Ok(name) = CString::new(user.name) else { return Vec::new() };
-        let groups = getgrouplist(&name, user.gid).unwrap_or_default();
-        groups.into_iter().take(LISTED_MAX).map(|group| group.as_raw()).collect()
+    fn groups(&self, uid: u32) -> Told<u32> {
+        let user = User::from_uid(Uid::from_raw(uid)).map_err(|_| Unavailable)?;
+        let Some(user) = user else { return Ok(Vec::new()) };
+        let Ok(name) = CString::new(user.name) else { return Ok(Vec::new()) };
+        let groups = getgrouplist(&name, user.gid).map_err(|_| Unavailable)?;
+        Ok(groups.into_iter().take(LISTED_MAX).map(|group| group.as_raw()).collect())
+    }
+}
+
+/// Exit codes of getent(1).
+const GETENT_FOUND: i32 = 0;
+const GETENT_NOT_FOUND: i32 = 2;
+
+/// What a resolver has found; `None` where it says that there is nothing.
+fn found<T>(outcome: Result<T, LookupError>) -> Result<Option<T>, Unavailable> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), LookupErrorKind::NoName | LookupErrorKind::NoData) => Ok(None),
+        Err(_) => Err(Unavailable),
     }
 }
 
@@ -120,13 +145,13 @@ fn members(text: &str) -> Vec<Member> {
 }
 
 impl Key {
-    fn ask(&self, service: &dyn NameService) -> Answer {
-        match self {
-            Self::Names(address) => Answer::Names(service.names(*address)),
-            Self::Addresses(host) => Answer::Addresses(service.addresses(host)),
-            Self::Netgroup(group) => Answer::Netgroup(service.netgroup(group).into()),
-            Self::Groups(uid) => Answer::Groups(service.groups(*uid).into()),
-        }
+    fn ask(&self, service: &dyn NameService) -> Result<Answer, Unavailable> {
+        Ok(match self {
+            Self::Names(address) => Answer::Names(service.names(*address)?),
+            Self::Addresses(host) => Answer::Addresses(service.addresses(host)?),
+            Self::Netgroup(group) => Answer::Netgroup(service.netgroup(group)?.into()),
+            Self::Groups(uid) => Answer::Groups(service.groups(*uid)?.into()),
+        })
     }
 }
 
@@ -143,8 +168,29 @@ impl Answer {
 }
 
 struct Known {
-    answer: Answer,
+    /// The last one, and when it came; `None` when every attempt has failed.
+    answer: Option<(Answer, Instant)>,
+    /// When to ask again.
     until: Instant,
+}
+
+impl Known {
+    /// The answer, be it old.
+    fn answer(&self, now: Instant) -> Option<&Answer> {
+        let (answer, since) = self.answer.as_ref()?;
+        (now < *since + LAST_FOR).then_some(answer)
+    }
+
+    /// What is known after another attempt.
+    fn after(before: Option<Self>, outcome: Result<Answer, Unavailable>, now: Instant) -> Self {
+        match outcome {
+            Ok(answer) => Self { until: now + answer.good_for(), answer: Some((answer, now)) },
+            Err(Unavailable) => {
+                let answer = before.and_then(|before| before.answer);
+                Self { until: now + FAILED_FOR, answer }
+            }
+        }
+    }
 }
 
 struct Inner {
@@ -154,6 +200,7 @@ struct Inner {
 
 struct Shared {
     service: Box<dyn NameService>,
+    clock: Box<dyn Fn() -> Instant + Send + Sync>,
     inner: Mutex<Inner>,
     places: Semaphore,
     answered: Notify,
@@ -176,13 +223,14 @@ impl SystemDirectory {
     /// # Panics
     /// Outside a tokio runtime.
     pub(super) fn new() -> Self {
-        Self::of(System)
+        Self::of(System, Instant::now)
     }
 
-    fn of(service: impl NameService) -> Self {
+    fn of(service: impl NameService, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         let inner = Inner { known: LruCache::new(ANSWERS_MAX), asking: HashSet::new() };
         let shared = Shared {
             service: Box::new(service),
+            clock: Box::new(clock),
             inner: Mutex::new(inner),
             places: Semaphore::new(QUESTIONS_MAX),
             answered: Notify::new(),
@@ -192,8 +240,12 @@ impl SystemDirectory {
 
     /// What is known, be it old; what is not, or is old, is asked for.
     fn known<T>(&self, key: &Key, answer: impl FnOnce(&Answer) -> Option<T>) -> Option<T> {
-        let found = self.shared.inner.lock().known.get(key).map(|known| (answer(&known.answer), known.until));
-        if found.as_ref().is_none_or(|(_, until)| *until <= Instant::now()) {
+        let now = (self.shared.clock)();
+        let found = {
+            let mut inner = self.shared.inner.lock();
+            inner.known.get(key).map(|known| (known.answer(now).and_then(answer), known.until))
+        };
+        if found.as_ref().is_none_or(|(_, until)| *until <= now) {
             self.ask(std::slice::from_ref(key));
         }
         found.and_then(|(answer, _)| answer)
@@ -221,16 +273,17 @@ impl SystemDirectory {
         Some(members.iter().any(|member| member.as_deref().is_none_or(is_called)))
     }
 
-    /// Asks for what is not known or too old; true when all is known, be it old.
+    /// Asks for what is not known or too old; false when there is something to wait for: an answer that is not known and has not
+    /// just failed to come.
     fn ask(&self, keys: &[Key]) -> bool {
-        let now = Instant::now();
+        let now = (self.shared.clock)();
         let mut all = true;
         let mut inner = self.shared.inner.lock();
         for key in keys {
             match inner.known.get(key) {
                 Some(known) if known.until > now => continue,
-                Some(_) => {}
-                None => all = false,
+                Some(known) if known.answer(now).is_some() => {}
+                _ => all = false,
             }
             if inner.asking.len() < ASKING_MAX && inner.asking.insert(key.clone()) {
                 let (shared, key) = (Arc::clone(&self.shared), key.clone());
@@ -247,12 +300,14 @@ impl Shared {
         let (shared, asked) = (Arc::clone(&self), key.clone());
         let answer = spawn_blocking(&Handle::current(), move || asked.ask(&*shared.service)).await;
         drop(place);
+        let answer = answer.unwrap_or(Err(Unavailable));
+        if answer.is_err() {
+            tracing::warn!(?key, "the name service did not answer; what it said last counts for an hour");
+        }
         let mut inner = self.inner.lock();
         inner.asking.remove(&key);
-        if let Ok(answer) = answer {
-            let until = Instant::now() + answer.good_for();
-            inner.known.put(key, Known { answer, until });
-        }
+        let known = Known::after(inner.known.pop(&key), answer, (self.clock)());
+        inner.known.put(key, known);
         drop(inner);
         self.answered.notify_waiters();
     }
@@ -328,29 +383,119 @@ mod tests {
     }
 
     impl NameService for Slow {
-        fn names(&self, address: IpAddr) -> Vec<String> {
+        fn names(&self, address: IpAddr) -> Told<String> {
             self.wait();
-            if address == client() { vec!["a.example.org".to_owned()] } else { vec![] }
+            Ok(if address == client() { vec!["a.example.org".to_owned()] } else { vec![] })
         }
 
-        fn addresses(&self, host: &str) -> Vec<IpAddr> {
+        fn addresses(&self, host: &str) -> Told<IpAddr> {
             self.wait();
-            if host == "named" { vec![client()] } else { vec![] }
+            Ok(if host == "named" { vec![client()] } else { vec![] })
         }
 
-        fn netgroup(&self, group: &str) -> Vec<Member> {
+        fn netgroup(&self, group: &str) -> Told<Member> {
             self.wait();
-            match group {
+            Ok(match group {
                 "labs" => members("labs (a,,) (10.0.0.8, -, example.org) (-,ann,)"),
                 "all" => members("all (,,)"),
                 _ => vec![],
-            }
+            })
         }
 
-        fn groups(&self, uid: u32) -> Vec<u32> {
+        fn groups(&self, uid: u32) -> Told<u32> {
             self.wait();
-            vec![uid, uid + 1]
+            Ok(vec![uid, uid + 1])
         }
+    }
+
+    /// Answers at once, with what it is set to.
+    #[derive(Clone, Default)]
+    struct Settable {
+        /// The groups of every user, and the names of every address; fails without.
+        groups: Arc<Mutex<Option<Vec<u32>>>>,
+        asked: Arc<AtomicUsize>,
+        /// How far the clock has been put forward.
+        passed: Arc<Mutex<Duration>>,
+    }
+
+    impl Settable {
+        fn numbers(&self) -> Told<u32> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.groups.lock().clone().ok_or(Unavailable)
+        }
+
+        fn directory(&self) -> SystemDirectory {
+            let (start, passed) = (Instant::now(), Arc::clone(&self.passed));
+            SystemDirectory::of(self.clone(), move || start + *passed.lock())
+        }
+
+        /// What is known of user 5 once it was asked for, when some more time has passed.
+        async fn groups_after(&self, directory: &SystemDirectory, passed: Duration) -> Option<Vec<u32>> {
+            *self.passed.lock() += passed;
+            let question = Question { address: None, hosts: &[], netgroups: &[], uid: Some(5) };
+            directory.learn(&question).await;
+            // An old answer serves while it is asked for.
+            while !directory.shared.inner.lock().asking.is_empty() {
+                tokio::task::yield_now().await;
+            }
+            directory.groups(5).map(|groups| groups.to_vec())
+        }
+    }
+
+    impl NameService for Settable {
+        fn names(&self, _: IpAddr) -> Told<String> {
+            Ok(self.numbers()?.iter().map(|number| format!("host{number}")).collect())
+        }
+
+        fn addresses(&self, _: &str) -> Told<IpAddr> {
+            self.numbers().map(|_| vec![client()])
+        }
+
+        fn netgroup(&self, _: &str) -> Told<Member> {
+            self.numbers().map(|_| vec![None])
+        }
+
+        fn groups(&self, _: u32) -> Told<u32> {
+            self.numbers()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_groups_count_for_an_hour_while_the_name_service_fails() {
+        let service = Settable::default();
+        let directory = service.directory();
+        *service.groups.lock() = Some(vec![7, 8]);
+        assert_eq!(service.groups_after(&directory, Duration::ZERO).await, Some(vec![7, 8]));
+        *service.groups.lock() = None;
+        assert_eq!(service.groups_after(&directory, FOUND_FOR).await, Some(vec![7, 8]));
+        let last = LAST_FOR - FOUND_FOR - Duration::from_secs(1);
+        assert_eq!(service.groups_after(&directory, last).await, Some(vec![7, 8]));
+        assert_eq!(service.groups_after(&directory, FAILED_FOR).await, None, "not known any more");
+        *service.groups.lock() = Some(vec![9]);
+        assert_eq!(service.groups_after(&directory, FAILED_FOR).await, Some(vec![9]));
+        assert_eq!(service.asked.load(Ordering::SeqCst), 5);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_an_empty_list_and_is_soon_asked_again() {
+        let service = Settable::default();
+        let directory = service.directory();
+        assert_eq!(service.groups_after(&directory, Duration::ZERO).await, None);
+        assert_eq!(service.groups_after(&directory, FAILED_FOR / 2).await, None);
+        assert_eq!(service.asked.load(Ordering::SeqCst), 1, "not for each request");
+        let hosts = ["host".to_owned()];
+        let question =
+            Question { address: Some(client()), hosts: &hosts, netgroups: &["labs".to_owned()], uid: None };
+        directory.learn(&question).await;
+        for pattern in [
+            NamePattern::Host("host".into()),
+            NamePattern::Wildcard("*".into()),
+            NamePattern::Netgroup("labs".into()),
+        ] {
+            assert_eq!(directory.is_named(client(), &pattern), None, "{pattern:?}");
+        }
+        *service.groups.lock() = Some(vec![]);
+        assert_eq!(service.groups_after(&directory, FAILED_FOR).await, Some(vec![]), "no user");
     }
 
     fn client() -> IpAddr {
@@ -360,7 +505,8 @@ mod tests {
     fn directory() -> (SystemDirectory, Sender<()>, Arc<AtomicUsize>) {
         let (go, wait) = channel();
         let asked = Arc::new(AtomicUsize::new(0));
-        (SystemDirectory::of(Slow { go: Mutex::new(wait), asked: Arc::clone(&asked) }), go, asked)
+        let slow = Slow { go: Mutex::new(wait), asked: Arc::clone(&asked) };
+        (SystemDirectory::of(slow, Instant::now), go, asked)
     }
 
     #[tokio::test]
@@ -404,8 +550,8 @@ mod tests {
 
     #[test]
     fn this_host_has_no_netgroup_that_nobody_made() {
-        assert!(System.netgroup("primetime-has-no-such-group").is_empty());
-        assert!(System.netgroup("--help").is_empty(), "a name is never an option");
+        assert_eq!(System.netgroup("primetime-has-no-such-group"), Ok(vec![]));
+        assert_eq!(System.netgroup("--help"), Ok(vec![]), "a name is never an option");
     }
 
     #[tokio::test]

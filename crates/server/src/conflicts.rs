@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 
 use crate::recall::TakenNames;
@@ -50,14 +51,13 @@ pub trait Conflicts: Send + Sync + 'static {
         directory: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
 
-    /// Before the object gets, loses or changes a name (REMOVE, RENAME, LINK): all delegations.
-    fn before_remove(
+    /// Before names change (REMOVE, RMDIR, RENAME, LINK): all delegations of the directories and objects, and opens that deny
+    /// writing the one that loses a name. Waits once for all of them, as long as is left after the wait for `names`.
+    fn before_name_change(
         &self,
-        object: ObjectId,
-    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
-
-    /// Checks that nobody's share reservation keeps the names of the object; [`Conflict::Denied`] otherwise.
-    fn check_removal(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send;
+        names: &TakenNames,
+        change: &NameChange<ObjectId>,
+    ) -> impl Future<Output = Result<Vec<Self::Guard<'_>>, Conflict>> + Send;
 
     /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives: what was found
     /// under them stays there.
@@ -102,12 +102,12 @@ impl Conflicts for NoConflicts {
         Ok(())
     }
 
-    async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
-        Ok(())
-    }
-
-    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
-        Ok(())
+    async fn before_name_change(
+        &self,
+        _: &TakenNames,
+        _: &NameChange<ObjectId>,
+    ) -> Result<Vec<()>, Conflict> {
+        Ok(Vec::new())
     }
 
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
@@ -150,15 +150,12 @@ impl<C: Conflicts> Conflicts for Arc<C> {
         (**self).before_entry_change(directory)
     }
 
-    fn before_remove(
+    fn before_name_change(
         &self,
-        object: ObjectId,
-    ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send {
-        (**self).before_remove(object)
-    }
-
-    fn check_removal(&self, object: ObjectId) -> impl Future<Output = Result<(), Conflict>> + Send {
-        (**self).check_removal(object)
+        names: &TakenNames,
+        change: &NameChange<ObjectId>,
+    ) -> impl Future<Output = Result<Vec<Self::Guard<'_>>, Conflict>> + Send {
+        (**self).before_name_change(names, change)
     }
 
     fn take_names(

@@ -38,6 +38,22 @@ impl Obstacles {
         self.recalls.is_empty() && self.lapsed.is_empty()
     }
 
+    /// What came of one of several attempts; `None` when it was blocked, of which the obstacles are noted.
+    ///
+    /// # Errors
+    /// What the attempt fails with for good.
+    pub(crate) fn collect<T>(&mut self, attempt: Result<T, Blocked>) -> Result<Option<T>, Status> {
+        match attempt {
+            Ok(done) => Ok(Some(done)),
+            Err(Blocked::Status(status)) => Err(status),
+            Err(Blocked::By(others)) => {
+                self.recalls.extend(others.recalls);
+                others.lapsed.iter().for_each(|client| self.add_lapsed(client));
+                Ok(None)
+            }
+        }
+    }
+
     /// Notes a client once.
     pub(crate) fn add_lapsed(&mut self, client: &Arc<Client>) {
         if !self.lapsed.iter().any(|known| Arc::ptr_eq(known, client)) {

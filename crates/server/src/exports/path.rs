@@ -98,7 +98,9 @@ mod tests {
 
     #[test]
     fn clients_leave_slashes_out_and_name_the_same_directory() {
-        for (given, normal) in [("", "/"), (".", "/"), ("//", "/"), ("a", "/a"), ("a/./b/.", "/a/b"), ("/./a/", "/a")] {
+        for (given, normal) in
+            [("", "/"), (".", "/"), ("//", "/"), ("a", "/a"), ("a/./b/.", "/a/b"), ("/./a/", "/a")]
+        {
             assert_eq!(ExportPath::of_client(given.as_bytes()).unwrap(), path(normal), "{given:?}");
         }
         for bad in ["..", "/a/..", "a\0"] {

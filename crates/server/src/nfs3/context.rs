@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, PostOpAttributes, Request, Status};
 use rpc::{Call, Refusal};
+use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 use xdr::Decode;
 
@@ -104,9 +105,21 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.before_entry_change(dir.id()).await.map(Some).map_err(conflict)
     }
 
-    /// Waits until nobody's delegation stands in the way of changing the object's names.
-    pub(super) async fn before_remove(&self, object: &Object<'_, F>) -> Changing<'a, C> {
-        self.before_remove_id(object.id()).await
+    /// Waits until nothing stands in the way of changing these names, in one wait for all of it. What is not there, or was not
+    /// looked for, is `None`; `removed` loses a name, unless a share reservation keeps it.
+    pub(super) async fn before_name_change<const D: usize, const N: usize>(
+        &self,
+        names: &TakenNames,
+        directories: [&Object<'_, F>; D],
+        objects: [Option<ObjectId>; N],
+        removed: Option<ObjectId>,
+    ) -> Result<Vec<C::Guard<'a>>, Status> {
+        if !self.conflicts.any() {
+            return Ok(Vec::new());
+        }
+        let directories = directories.map(Object::id).into();
+        let change = NameChange { directories, objects: objects.into_iter().flatten().collect(), removed };
+        self.conflicts.before_name_change(names, &change).await.map_err(conflict)
     }
 
     /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
@@ -121,52 +134,32 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.take_names(names.into()).await.map_err(conflict)
     }
 
-    /// As [`Context::before_remove`] for the object called `name` in `dir`. When nobody holds anything, nothing is looked up.
+    /// The object called `name` in `dir`, whose name is about to go. `None` when nobody holds anything: nothing is looked up then.
     ///
     /// # Errors
-    /// Those of the lookup too: what comes by that name later was not asked about.
-    pub(super) async fn before_remove_name(
+    /// Those of the lookup: what comes by that name later was not asked about.
+    pub(super) async fn removed(
         &self,
         dir: &Object<'_, F>,
         name: vfs::Name<'_>,
-    ) -> Result<Removing<'a, F, C>, Status> {
+    ) -> Result<Option<F::Node>, Status> {
         if !self.conflicts.any() {
-            return Ok(Removing { guard: None, node: None });
+            return Ok(None);
         }
         let (node, _) = dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(status::of)?;
-        let guard = self.before_remove_id(dir.fs().object_id(&node)).await?;
-        Ok(Removing { guard, node: Some(node) })
+        Ok(Some(node))
     }
 
-    /// As [`Context::before_remove_name`] for a name that need not be there.
-    pub(super) async fn before_replace_name(
-        &self,
-        dir: &Object<'_, F>,
-        name: vfs::Name<'_>,
-    ) -> Result<Removing<'a, F, C>, Status> {
-        let Some(node) = self.find(dir, name).await else { return Ok(Removing { guard: None, node: None }) };
-        let guard = self.before_remove_id(dir.fs().object_id(&node)).await?;
-        Ok(Removing { guard, node: Some(node) })
-    }
-
-    /// Checks that nobody's share reservation keeps the name.
-    pub(super) async fn check_removal(
-        &self,
-        dir: &Object<'_, F>,
-        removing: &Removing<'a, F, C>,
-    ) -> Result<(), Status> {
-        match &removing.node {
-            Some(node) => self.conflicts.check_removal(dir.fs().object_id(node)).await.map_err(conflict),
-            None => Ok(()),
-        }
+    /// As [`Context::removed`] for a name that need not be there.
+    pub(super) async fn replaced(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Option<F::Node> {
+        self.find(dir, name).await
     }
 
     /// After the name was removed or replaced, or may have been: an error may be one of putting the change on the disk.
-    pub(super) async fn after_remove(&self, dir: &Object<'_, F>, removing: Removing<'a, F, C>) {
-        if let Some(node) = &removing.node {
+    pub(super) async fn after_remove(&self, dir: &Object<'_, F>, removed: Option<F::Node>) {
+        if let Some(node) = &removed {
             self.conflicts.after_remove(dir.fs(), node).await;
         }
-        drop(removing.guard);
     }
 
     /// As [`Context::before_write`] for the object called `name` in `dir`, if there is one.
@@ -196,13 +189,6 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         }
         self.conflicts.before_write(object).await.map(Some).map_err(conflict)
     }
-
-    async fn before_remove_id(&self, object: ObjectId) -> Changing<'a, C> {
-        if !self.conflicts.any() {
-            return Ok(None);
-        }
-        self.conflicts.before_remove(object).await.map(Some).map_err(conflict)
-    }
 }
 
 /// What a handle is called in an export that the caller may not use: access to it was revoked (RFC 1813 §2.6), or it is there
@@ -212,20 +198,6 @@ fn refused(denied: Denied) -> Status {
         Denied::Client => Status::Stale,
         Denied::Port | Denied::Flavor => Status::AccessDenied,
         Denied::Later => Status::Jukebox,
-    }
-}
-
-/// A name that is about to go, and the object that it is of, where somebody may hold something.
-pub(super) struct Removing<'a, F: FileSystem, C: Conflicts + 'a> {
-    guard: Option<C::Guard<'a>>,
-    node: Option<F::Node>,
-}
-
-impl<F: FileSystem, C: Conflicts> Removing<'_, F, C> {
-    /// True when both names are of one object.
-    pub(super) fn is_same(&self, other: &Self, fs: &F) -> bool {
-        let id = |removing: &Self| removing.node.as_ref().map(|node| fs.object_id(node));
-        id(self).is_some() && id(self) == id(other)
     }
 }
 

@@ -40,8 +40,9 @@ async fn link<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     dir.writable()?;
-    let _entry = context.before_entry_change(dir).await?;
-    let _changing = context.before_remove(file).await?;
+    // A RENAME that has found nobody to ask under this name must not replace the link.
+    let names = context.take_names([(dir, name)]).await?;
+    let _changing = context.before_name_change(&names, [dir], [Some(file.id())], None).await?;
     dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {
         // LINK knows neither NFS3ERR_ISDIR nor NFS3ERR_NOENT (RFC 1813 §3.3.15): one of the two is gone.
         vfs::Error::IsDirectory => Status::Invalid,

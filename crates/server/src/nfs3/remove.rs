@@ -30,11 +30,11 @@ async fn remove<F: FileSystem, C: Conflicts>(
     // REMOVE knows no NFS3ERR_INVAL (RFC 1813 §3.3.12).
     let name = names::checked(&object.name, Status::AccessDenied)?;
     dir.writable()?;
-    let _name = context.take_names([(dir, name)]).await?;
-    let _entry = context.before_entry_change(dir).await?;
-    let removing = context.before_remove_name(dir, name).await?;
-    context.check_removal(dir, &removing).await?;
+    let names = context.take_names([(dir, name)]).await?;
+    let victim = context.removed(dir, name).await?;
+    let id = victim.as_ref().map(|node| dir.fs().object_id(node));
+    let _changing = context.before_name_change(&names, [dir], [id], id).await?;
     let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;
-    context.after_remove(dir, removing).await;
+    context.after_remove(dir, victim).await;
     removed.map_err(status::of_name)
 }

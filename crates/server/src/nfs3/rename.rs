@@ -45,16 +45,15 @@ async fn rename<F: FileSystem, C: Conflicts>(
     from.writable()?;
     context.not_crossing(from, old)?;
     context.not_crossing(to, new)?;
-    let _names = context.take_names([(from, old), (to, new)]).await?;
-    let _source = context.before_entry_change(from).await?;
-    let _target = context.before_entry_change(to).await?;
-    let moving = context.before_remove_name(from, old).await?;
-    let replacing = context.before_replace_name(to, new).await?;
-    // Two names of one object: nothing will happen.
-    if !replacing.is_same(&moving, to.fs()) {
-        context.check_removal(to, &replacing).await?;
-    }
+    let names = context.take_names([(from, old), (to, new)]).await?;
+    // Where there is nothing to rename, nobody is asked for anything.
+    let moved = context.removed(from, old).await?;
+    let replaced = context.replaced(to, new).await;
+    let id = |node: &Option<F::Node>| node.as_ref().map(|node| from.fs().object_id(node));
+    // A denial of writing keeps the target also where both names are of one file, as over NFSv4.
+    let (moved, lost) = (id(&moved), id(&replaced));
+    let _changing = context.before_name_change(&names, [from, to], [moved, lost], lost).await?;
     let renamed = from.fs().rename(&from.who, &from.node, old, &to.node, new).await;
-    context.after_remove(to, replacing).await;
+    context.after_remove(to, replaced).await;
     renamed.map_err(status::of)
 }

@@ -32,8 +32,9 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let name = names::checked(&object.name, dots)?;
     dir.writable()?;
     context.not_crossing(dir, name)?;
-    let _name = context.take_names([(dir, name)]).await?;
-    let _entry = context.before_entry_change(dir).await?;
-    let _changing = context.before_remove_name(dir, name).await?;
+    let names = context.take_names([(dir, name)]).await?;
+    let victim = context.removed(dir, name).await?;
+    let id = victim.map(|node| dir.fs().object_id(&node));
+    let _changing = context.before_name_change(&names, [dir], [id], id).await?;
     dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::Directory).await.map_err(status::of)
 }

@@ -1,7 +1,7 @@
 //! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
 
 use proto::nfs4::{StateId, Status};
-use state::{Changing, FileId, Io, Using};
+use state::{Changing, FileId, Io, NameChange, Using};
 use vfs::{FileSystem, Name};
 
 use super::context::{Context, Object};
@@ -63,14 +63,22 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
 }
 
-/// Checks that nobody's denial of writing keeps the names of a file: after delegations have come back, for opens may come with
-/// them.
-pub(crate) async fn check_removal<F: FileSystem>(
-    context: &Context<'_, F>,
-    object: &Object<'_, F>,
-) -> Result<(), Status> {
-    let (file, recaller) = (object.file(), context.server.recaller());
-    recaller.hold(|| recaller.state().check_removal(file, recaller.now())).await
+/// Waits for the delegations of others before names change: those of the directories and of the objects that get, lose or change
+/// a name. Checks as well that nobody's denial of writing keeps the names of `removed`. Nothing is granted while the outcome lives.
+pub(crate) async fn before_name_change<'a, F: FileSystem>(
+    context: &'a Context<'_, F>,
+    names: &TakenNames,
+    (directories, objects): (&[&Object<'_, F>], &[&Object<'_, F>]),
+    removed: Option<&Object<'_, F>>,
+) -> Result<Vec<Changing<'a>>, Status> {
+    let client = context.client()?.id();
+    let files = |objects: &[&Object<'_, F>]| objects.iter().map(|object| object.file()).collect();
+    let change = NameChange {
+        directories: files(directories),
+        objects: files(objects),
+        removed: removed.map(Object::file),
+    };
+    context.server.recaller().begin_name_change(names, &change, Some(client)).await
 }
 
 /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.

@@ -28,8 +28,9 @@ pub(crate) async fn run<F: FileSystem>(
     if attributes.kind == FileKind::Directory {
         return Err(Status::IsDirectory);
     }
-    let _entry = conflict::before_entry_change(context, directory).await?;
-    let _changing = conflict::before_change(context, object).await?;
+    // A RENAME that has found nobody to ask under this name must not replace the link.
+    let names = conflict::take_names(context, [(directory, name)]).await?;
+    let _changing = conflict::before_name_change(context, &names, (&[directory], &[object]), None).await?;
     let change = ChangeBefore::of(directory).await?;
     if context.is_persistent() && directory.is_free(name).await {
         let linked = Named { at: directory.entry(name), object: object.handle() };

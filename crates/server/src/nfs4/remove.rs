@@ -14,14 +14,13 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<RemoveResult, Status> {
     let name = names::checked(&arguments.target)?;
     context.not_crossing(context.object()?, name)?;
-    let _name = conflict::take_names(context, [(context.object()?, name)]).await?;
+    let names = conflict::take_names(context, [(context.object()?, name)]).await?;
     // The holder of a delegation learns of the removal (RFC 8881 §10.4.4), so the object is looked up first.
     let (victim, _) = lookup::child(context, &arguments.target).await?;
     let directory = context.object()?;
     context.writable(directory)?;
-    let _entry = conflict::before_entry_change(context, directory).await?;
-    let _changing = conflict::before_change(context, &victim).await?;
-    conflict::check_removal(context, &victim).await?;
+    let _changing =
+        conflict::before_name_change(context, &names, (&[directory], &[&victim]), Some(&victim)).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;
     if context.is_persistent() {

@@ -1,7 +1,7 @@
 //! RENAME (RFC 8881 §18.26): from the saved directory to the current one.
 
 use proto::nfs4::{RenameArgs, RenameResult, Status};
-use vfs::{FileKind, FileSystem};
+use vfs::{FileKind, FileSystem, Identity, Name};
 
 use super::change::ChangeBefore;
 use super::context::{Context, Object};
@@ -27,24 +27,21 @@ pub(crate) async fn run<F: FileSystem>(
     if identity != context.identity(target)? {
         return Err(Status::AccessDenied);
     }
-    let _names = conflict::take_names(context, [(source, old), (target, new)]).await?;
-    let _source = conflict::before_entry_change(context, source).await?;
-    let _target = conflict::before_entry_change(context, target).await?;
-    let moved = named(context, source, old).await?;
-    let _moving = before_change(context, moved.as_ref()).await?;
-    let replaced = named(context, target, new).await?;
-    let _replacing = before_change(context, replaced.as_ref()).await?;
-    // Two names of one object: nothing will happen.
-    let lost = replaced.as_ref().filter(|lost| moved.as_ref().is_none_or(|moved| moved.id() != lost.id()));
-    if let Some(lost) = lost {
-        conflict::check_removal(context, lost).await?;
-    }
+    let names = conflict::take_names(context, [(source, old), (target, new)]).await?;
+    // Where there is nothing to rename, nobody is asked for anything.
+    let moved = match named(source, &identity, old).await {
+        Ok(moved) => moved,
+        Err(error) => return Err(refusal(source, target, error).await),
+    };
+    let replaced = named(target, &identity, new).await.ok();
+    // A denial of writing keeps the target also where both names are of one file (RFC 8881 §18.26.4).
+    let objects: Vec<_> = [&moved].into_iter().chain(&replaced).collect();
+    let changed = (&[source, target][..], &objects[..]);
+    let _changing = conflict::before_name_change(context, &names, changed, replaced.as_ref()).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
-    if let Some(object) = moved.filter(|_| context.is_persistent()) {
-        let (from, to) = (source.entry(old), target.entry(new));
-        if from != to {
-            context.intend(Change::Rename(Moved { from, to, object: object.handle() })).await?;
-        }
+    let (from, to) = (source.entry(old), target.entry(new));
+    if context.is_persistent() && from != to {
+        context.intend(Change::Rename(Moved { from, to, object: moved.handle() })).await?;
     }
     let renamed = source.fs().rename(&identity, &source.node, old, &target.node, new).await;
     if let Some(replaced) = replaced {
@@ -76,24 +73,12 @@ async fn is_directory<F: FileSystem>(object: &Object<'_, F>) -> bool {
     matches!(object.fs().attributes(&object.node).await, Ok(found) if found.kind == FileKind::Directory)
 }
 
-/// The object called `name`, if there is one; what is wrong with it RENAME itself finds.
+/// The object called `name`.
 async fn named<'e, F: FileSystem>(
-    context: &Context<'_, F>,
     directory: &Object<'e, F>,
-    name: vfs::Name<'_>,
-) -> Result<Option<Object<'e, F>>, Status> {
-    let identity = context.identity(directory)?;
-    let found = directory.fs().lookup(&identity, &directory.node, name).await.ok();
-    Ok(found.map(|(node, _)| Object { export: directory.export, node }))
-}
-
-/// Recalls what is delegated of an object.
-async fn before_change<'a, F: FileSystem>(
-    context: &'a Context<'_, F>,
-    object: Option<&Object<'_, F>>,
-) -> Result<Option<state::Changing<'a>>, Status> {
-    match object {
-        Some(object) => conflict::before_change(context, object).await.map(Some),
-        None => Ok(None),
-    }
+    identity: &Identity,
+    name: Name<'_>,
+) -> vfs::Result<Object<'e, F>> {
+    let (node, _) = directory.fs().lookup(identity, &directory.node, name).await?;
+    Ok(Object { export: directory.export, node })
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use proto::nfs4::Status;
-use state::{Changing, FileId, Io};
+use state::{Changing, FileId, Io, NameChange};
 use vfs::{FileSystem, ObjectId};
 
 use super::{Recaller, TakenNames};
@@ -62,13 +62,12 @@ impl Conflicts for Recaller {
         self.begin_entry_change(key(directory), None).await.map_err(conflict)
     }
 
-    async fn before_remove(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
-        self.change(object).await
-    }
-
-    async fn check_removal(&self, object: ObjectId) -> Result<(), Conflict> {
-        let removable = || self.state().check_removal(key(object), self.now());
-        self.hold(removable).await.map_err(conflict)
+    async fn before_name_change(
+        &self,
+        names: &TakenNames,
+        change: &NameChange<ObjectId>,
+    ) -> Result<Vec<Changing<'_>>, Conflict> {
+        self.begin_name_change(names, &change.map(key), None).await.map_err(conflict)
     }
 
     async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {

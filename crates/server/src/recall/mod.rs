@@ -229,13 +229,23 @@ impl Recaller {
     ///
     /// # Errors
     /// What the attempt fails with for good; DELAY when what is in the way stays there for too long.
-    pub(crate) async fn hold<T>(&self, mut attempt: impl FnMut() -> Result<T, Blocked>) -> Result<T, Status> {
+    pub(crate) async fn hold<T>(&self, attempt: impl FnMut() -> Result<T, Blocked>) -> Result<T, Status> {
+        self.hold_since(None, attempt).await
+    }
+
+    /// As [`Recaller::hold`], for an operation that has waited since then.
+    async fn hold_since<T>(
+        &self,
+        since: Option<Now>,
+        mut attempt: impl FnMut() -> Result<T, Blocked>,
+    ) -> Result<T, Status> {
         let mut obstacles = match attempt() {
             Ok(done) => return Ok(done),
             Err(Blocked::Status(status)) => return Err(status),
             Err(Blocked::By(obstacles)) => obstacles,
         };
-        let mut deadline = self.inner.world.sleep(HOLD);
+        let waited = since.map_or(0, |since| self.now().since_ms(since));
+        let mut deadline = self.inner.world.sleep(HOLD.saturating_sub(Duration::from_millis(waited)));
         loop {
             let returned = self.inner.returned.listen();
             self.remove(obstacles).await;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use proto::nfs4::Status;
-use state::FileId;
+use proto::nfs4::{ClientId, Status};
+use state::{Changing, FileId, NameChange, Now};
 
 use super::{HOLD, Recaller};
 
@@ -27,7 +27,11 @@ pub(super) struct NamesTaken {
 
 /// As long as it lives nobody else takes these names away.
 #[derive(Debug, Default)]
-pub struct TakenNames(Option<(Arc<NamesTaken>, Vec<Entry>)>);
+pub struct TakenNames {
+    taken: Option<(Arc<NamesTaken>, Vec<Entry>)>,
+    /// When the operation began to wait for them, if it did.
+    since: Option<Now>,
+}
 
 impl NamesTaken {
     /// Takes all of these names or none: so nobody waits for who waits.
@@ -43,7 +47,7 @@ impl NamesTaken {
 
 impl Drop for TakenNames {
     fn drop(&mut self) {
-        let Some((names, entries)) = self.0.take() else { return };
+        let Some((names, entries)) = self.taken.take() else { return };
         let mut taken = names.taken.lock();
         for entry in &entries {
             taken.remove(entry);
@@ -65,7 +69,7 @@ impl Recaller {
         let names = Arc::clone(&self.inner.names);
         let entries: Vec<Entry> =
             entries.into_iter().map(|(directory, name)| (directory, Arc::from(name.as_ref()))).collect();
-        let mut deadline = None;
+        let (mut deadline, mut since) = (None, None);
         // Mostly nobody else wants them, and nothing is to be listened for.
         while !names.take(&entries) {
             let freed = names.freed.listen();
@@ -73,12 +77,24 @@ impl Recaller {
             if names.take(&entries) {
                 break;
             }
+            since = since.or_else(|| Some(self.now()));
             let late = deadline.take().unwrap_or_else(|| self.world().sleep(HOLD));
             match select(freed, late).await {
                 Either::Left(((), late)) => deadline = Some(late),
                 Either::Right(_) => return Err(Status::Delay),
             }
         }
-        Ok(TakenNames(Some((names, entries))))
+        Ok(TakenNames { taken: Some((names, entries)), since })
+    }
+
+    /// Begins a change of names that are taken, when nothing is in its way any more: one wait for everything, as long as is left
+    /// after the wait for the names.
+    pub(crate) async fn begin_name_change(
+        &self,
+        names: &TakenNames,
+        change: &NameChange,
+        client: Option<ClientId>,
+    ) -> Result<Vec<Changing<'_>>, Status> {
+        self.hold_since(names.since, || self.state().begin_name_change(change, client, self.now())).await
     }
 }

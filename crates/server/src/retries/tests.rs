@@ -10,6 +10,7 @@ use event_listener::Event;
 use futures_util::FutureExt;
 use proto::nfs3::{self, *};
 use rpc::{CallHeader, Credential, Refusal};
+use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 
 use super::RetryLimits;
@@ -65,12 +66,12 @@ impl Conflicts for Gate {
         if self.open.load(Ordering::Relaxed) == u32::MAX { Err(Conflict::Later) } else { Ok(()) }
     }
 
-    async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
-        Ok(())
-    }
-
-    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
-        Ok(())
+    async fn before_name_change(
+        &self,
+        _: &TakenNames,
+        _: &NameChange<ObjectId>,
+    ) -> Result<Vec<()>, Conflict> {
+        Ok(Vec::new())
     }
 
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {

@@ -20,6 +20,7 @@ mod local_changes;
 mod losing;
 mod matrix;
 mod minor_versions;
+mod name_changes;
 mod names;
 mod owners;
 mod peer;

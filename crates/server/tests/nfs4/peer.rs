@@ -40,11 +40,17 @@ pub struct World {
     random: AtomicU64,
     /// Sleeps that begin from now on are over at once; others never end.
     pub sleeps_end: AtomicBool,
+    slept: Mutex<Vec<Duration>>,
 }
 
 impl World {
     pub fn wait(&self, ms: u64) {
         self.now_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// How long each sleep was to be.
+    pub fn slept(&self) -> Vec<Duration> {
+        self.slept.lock().clone()
     }
 
     /// Polls what was spawned until nothing moves any more.
@@ -70,7 +76,8 @@ impl Runtime for World {
         vfs::Timestamp { seconds, nanoseconds: 0 }
     }
 
-    fn sleep(&self, _: Duration) -> rpc::BoxFuture<()> {
+    fn sleep(&self, duration: Duration) -> rpc::BoxFuture<()> {
+        self.slept.lock().push(duration);
         if self.sleeps_end.load(Ordering::Relaxed) {
             return Box::pin(std::future::ready(()));
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs3::*;
+use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 
 use crate::conflicts::{Conflict, Conflicts};
@@ -59,12 +60,14 @@ impl Conflicts for Asked {
         self.ask("entry", directory)
     }
 
-    async fn before_remove(&self, object: ObjectId) -> Result<(), Conflict> {
-        self.ask("remove", object)
-    }
-
-    async fn check_removal(&self, object: ObjectId) -> Result<(), Conflict> {
-        self.ask("share", object)
+    async fn before_name_change(
+        &self,
+        _: &TakenNames,
+        change: &NameChange<ObjectId>,
+    ) -> Result<Vec<()>, Conflict> {
+        let asked = change.directories.iter().map(|directory| self.ask("entry", *directory));
+        let asked = asked.chain(change.objects.iter().map(|object| self.ask("name", *object)));
+        asked.chain(change.removed.iter().map(|object| self.ask("share", *object))).collect()
     }
 
     async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
@@ -108,7 +111,7 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     server.ok(&CreateArgs { place: place(root, "f"), how: CreateHow::Unchecked(SetAttributes::default()) });
     assert_eq!(asked.take(), [("take", r), ("entry", r)], "an open that does not");
     server.ok(&LinkArgs { file, link: place(root, "g") });
-    assert_eq!(asked.take(), [("entry", r), ("remove", f)]);
+    assert_eq!(asked.take(), [("take", r), ("entry", r), ("name", f)]);
     let h = server.attributes(server.file(root, "h", 0o644)).fileid;
     asked.take();
     server.ok(&RenameArgs { from: place(root, "f"), to: place(root, "h") });
@@ -117,8 +120,8 @@ fn every_conflicting_operation_asks_about_the_right_object() {
         ("take", r),
         ("entry", r),
         ("entry", r),
-        ("remove", f),
-        ("remove", h),
+        ("name", f),
+        ("name", h),
         ("share", h),
         ("gone", h),
     ];
@@ -126,11 +129,11 @@ fn every_conflicting_operation_asks_about_the_right_object() {
     server.ok(&RemoveArgs { object: place(root, "h") });
     assert_eq!(
         asked.take(),
-        [("take", r), ("entry", r), ("remove", f), ("share", f), ("removed", f)],
+        [("take", r), ("entry", r), ("name", f), ("share", f), ("removed", f)],
         "it has another name"
     );
     server.ok(&RemoveArgs { object: place(root, "g") });
-    assert_eq!(asked.take(), [("take", r), ("entry", r), ("remove", f), ("share", f), ("gone", f)]);
+    assert_eq!(asked.take(), [("take", r), ("entry", r), ("name", f), ("share", f), ("gone", f)]);
     let attributes = SetAttributes::default();
     server.ok(&MkDirArgs { place: place(root, "d"), attributes });
     server.ok(&SymlinkArgs { place: place(root, "s"), attributes, target: "t".into() });

@@ -14,6 +14,7 @@ use server::conflicts::{Conflict, Conflicts};
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use server::nfs3::Nfs3;
 use server::recall::TakenNames;
+use state::NameChange;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, ObjectId};
@@ -103,12 +104,12 @@ impl Conflicts for Obstacle {
         self.answer()
     }
 
-    async fn before_remove(&self, _: ObjectId) -> Result<(), Conflict> {
-        self.answer()
-    }
-
-    async fn check_removal(&self, _: ObjectId) -> Result<(), Conflict> {
-        Ok(())
+    async fn before_name_change(
+        &self,
+        _: &TakenNames,
+        _: &NameChange<ObjectId>,
+    ) -> Result<Vec<()>, Conflict> {
+        self.answer().map(|()| Vec::new())
     }
 
     async fn take_names(&self, _: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {

@@ -131,7 +131,7 @@ fn files_are_copied_in_and_out_and_read() {
         assert!(place.output("nfs-cat", &[&place.url(&name)]) == text, "{length} bytes were shown");
     }
     fs::write(place.exported("root"), "root\n").unwrap();
-    for spelling in ["root", "/root", "./root", "sub/../root"] {
+    for spelling in ["root", "/root", "./root"] {
         assert_eq!(place.output("nfs-cat", &[&place.url(spelling)]), b"root\n", "{spelling}");
     }
     symlink("sub", place.exported("link")).unwrap();

@@ -62,6 +62,8 @@ pub(crate) async fn run<F: FileSystem>(
 async fn refusal<F: FileSystem>(source: &Object<'_, F>, target: &Object<'_, F>, error: vfs::Error) -> Status {
     match error {
         vfs::Error::IsDirectory => Status::Exists,
+        // A symbolic link is no directory either, and RENAME has no status of its own for it.
+        vfs::Error::IsSymlink => Status::NotDirectory,
         vfs::Error::NotDirectory if is_directory(source).await && is_directory(target).await => {
             Status::Exists
         }

@@ -1,13 +1,15 @@
 //! A confirmed client: its lease and an index of its state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
-use crate::{FileId, Lost, Now, Principal};
+use crate::accounts::Account;
+use crate::{FileId, Limits, Lost, Now, Principal};
 
 /// What a stateid's `other` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub struct Client {
     requests: AtomicUsize,
     flags: AtomicU32,
     states: Mutex<States>,
+    /// Locked ranges.
+    ranges: AtomicUsize,
+    /// What the clients of its address hold.
+    account: Arc<Account>,
     /// Places for state that are promised; changes with `states` locked.
     reserved: AtomicUsize,
     /// Revocations by an administrator under way.
@@ -66,10 +72,10 @@ impl States {
         self.delegations += usize::from(kind == StateKind::Delegation);
     }
 
-    fn remove(&mut self, other: &[u8; 12]) {
-        if let Some((_, kind)) = self.by_other.remove(other) {
-            self.delegations -= usize::from(kind == StateKind::Delegation);
-        }
+    fn remove(&mut self, other: &[u8; 12]) -> bool {
+        let removed = self.by_other.remove(other);
+        self.delegations -= usize::from(removed.is_some_and(|(_, kind)| kind == StateKind::Delegation));
+        removed.is_some()
     }
 }
 
@@ -123,6 +129,7 @@ impl Client {
     pub(crate) fn new(
         id: ClientId,
         (owner, principal): (Bytes, Principal),
+        account: Arc<Account>,
         minor_version: u32,
         may_reclaim: bool,
         now: Now,
@@ -142,6 +149,8 @@ impl Client {
             requests: AtomicUsize::new(0),
             flags: AtomicU32::new(0),
             states: Mutex::default(),
+            ranges: AtomicUsize::new(0),
+            account,
             reserved: AtomicUsize::new(0),
             losing: AtomicUsize::new(0),
             revoked: Mutex::default(),
@@ -292,19 +301,35 @@ impl Client {
 
     /// What is kept for it, with what was revoked and not freed yet, and what is promised.
     pub fn state_count(&self) -> usize {
-        let states = self.states.lock();
-        states.by_other.len() + self.reserved.load(Ordering::SeqCst) + self.revoked.lock().by_other.len()
+        self.count(&self.states.lock())
     }
 
-    /// Promises a place for state, if it has fewer than `max`.
-    pub(crate) fn reserve(&self, max: usize) -> bool {
+    fn count(&self, states: &States) -> usize {
+        let promised = self.reserved.load(Ordering::SeqCst) + self.ranges.load(Ordering::Relaxed);
+        states.by_other.len() + promised + self.revoked.lock().by_other.len()
+    }
+
+    /// True when it may have more state: neither it nor its address is at a bound.
+    pub(crate) fn has_room(&self, limits: &Limits) -> bool {
+        self.state_count() < limits.states_per_client_max && self.account.has_room(limits.states_max)
+    }
+
+    /// Promises a place for state, if there is room.
+    pub(crate) fn reserve(&self, limits: &Limits) -> bool {
         let states = self.states.lock();
-        let reserved = self.reserved.load(Ordering::SeqCst);
-        let has_room = states.by_other.len() + reserved + self.revoked.lock().by_other.len() < max;
+        let has_room =
+            self.count(&states) < limits.states_per_client_max && self.account.has_room(limits.states_max);
         if has_room {
-            self.reserved.store(reserved + 1, Ordering::SeqCst);
+            self.reserved.fetch_add(1, Ordering::SeqCst);
         }
         has_room
+    }
+
+    /// Notes that so many ranges that it has locked in a file became so many.
+    pub(crate) fn change_ranges(&self, before: usize, after: usize) {
+        self.ranges.fetch_add(after.saturating_sub(before), Ordering::Relaxed);
+        self.ranges.fetch_sub(before.saturating_sub(after), Ordering::Relaxed);
+        self.account.change(before, after);
     }
 
     /// Takes a promise back.
@@ -330,16 +355,21 @@ impl Client {
             return Err(Status::Delay);
         }
         states.insert(other, file, kind);
+        self.account.change(0, 1);
         Ok(())
     }
 
     pub(crate) fn remove_state(&self, other: &[u8; 12]) {
-        self.states.lock().remove(other);
+        if self.states.lock().remove(other) {
+            self.account.change(1, 0);
+        }
     }
 
     pub(crate) fn take_states(&self) -> BTreeMap<[u8; 12], (FileId, StateKind)> {
         *self.revoked.lock() = RevokedStates::default();
-        std::mem::take(&mut *self.states.lock()).by_other
+        let taken = std::mem::take(&mut *self.states.lock()).by_other;
+        self.account.change(taken.len(), 0);
+        taken
     }
 
     /// True while it has not freed something that was revoked.

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, SequenceId, Status, Verifier};
 
-use crate::{Client, Principal, SessionCreated, State};
+use crate::accounts::RecordShares;
+use crate::{Client, ClientAddress, Principal, SessionCreated, State};
 
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
@@ -22,6 +23,7 @@ pub(crate) struct Clients {
 pub(crate) struct ClientTable {
     pub(crate) records: BTreeMap<ClientId, Record>,
     pub(crate) owners: BTreeMap<Bytes, Owned>,
+    pub(crate) shares: RecordShares,
     pub(crate) next: u32,
 }
 
@@ -35,6 +37,8 @@ pub(crate) struct Owned {
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) owner: Bytes,
+    /// Where the first request for it came from.
+    pub(crate) address: ClientAddress,
     pub(crate) verifier: Verifier,
     pub(crate) confirmed: bool,
     /// The next CREATE_SESSION has this number.
@@ -47,6 +51,7 @@ pub(crate) struct Record {
 impl ClientTable {
     pub(crate) fn remove(&mut self, id: ClientId) -> Option<Record> {
         let record = self.records.remove(&id)?;
+        self.shares.remove(&record.address, id);
         if let Some(owned) = self.owners.get_mut(&record.owner) {
             for slot in [&mut owned.confirmed, &mut owned.unconfirmed] {
                 if *slot == Some(id) {

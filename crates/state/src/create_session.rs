@@ -71,10 +71,12 @@ impl State {
     /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
     ///
     /// # Errors
-    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, none of which changes anything; NOSPC for too many sessions or no memory for one more, or what the
-    /// negotiation failed with: these are answers that a retry gets again.
+    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, and DELAY when the address has too many confirmed clients, none of which changes
+    /// anything; NOSPC for too many sessions or no memory for one more, or what the negotiation failed with: these are answers
+    /// that a retry gets again.
     pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<Creation, Status> {
-        let mut table = self.clients.table.lock();
+        let mut locked = self.clients.table.lock();
+        let table = &mut *locked;
         let record = table.records.get_mut(&asked.client).ok_or(Status::StaleClientId)?;
         if asked.sequence != record.next_sequence {
             return replay(record, asked).map(Creation::Replay);
@@ -83,13 +85,18 @@ impl State {
             // Somebody else's client id, confirmed or not: nothing is told or changed.
             return Err(Status::ClientIdInUse);
         }
+        let restarts = table.owners.get(&record.owner).is_some_and(|owned| owned.confirmed.is_some());
+        if !record.confirmed && !restarts && !table.shares.has_room(&record.address, self.limits.clients_max)
+        {
+            return Err(Status::Delay);
+        }
         record.next_sequence = asked.sequence.next();
         let outcome = self.make_session(record, asked, now);
         record.last_outcome = Some(outcome);
         let created = outcome?;
         self.clients.seen.store(true, Ordering::Relaxed);
         // Only a session that was made confirms its client.
-        let replaced = confirm(&mut table, asked.client).and_then(|before| self.replace(&mut table, before));
+        let replaced = confirm(table, asked.client).and_then(|before| self.replace(table, before));
         Ok(Creation::New { created, replaced })
     }
 
@@ -132,6 +139,7 @@ fn confirm(table: &mut ClientTable, id: ClientId) -> Option<ClientId> {
     if std::mem::replace(&mut record.confirmed, true) {
         return None;
     }
+    table.shares.confirm(&record.address, id);
     let owned = table.owners.entry(record.owner.clone()).or_default();
     owned.unconfirmed = None;
     owned.confirmed.replace(id)

@@ -193,7 +193,7 @@ impl State {
         now: Now,
     ) -> Result<Option<StateId>, Status> {
         self.check_new_state(client)?;
-        if client.state_count() >= self.limits.states_per_client_max {
+        if !client.has_room(&self.limits) {
             return Ok(None);
         }
         let granted = self.files.with(directory, |state, shard| {
@@ -219,7 +219,7 @@ impl State {
         } else {
             self.check_new_state(client)?;
         }
-        if client.state_count() >= self.limits.states_per_client_max {
+        if !client.has_room(&self.limits) {
             return Ok(None);
         }
         let access = match kind {

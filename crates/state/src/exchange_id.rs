@@ -7,7 +7,7 @@ use proto::nfs4::{ClientId, SequenceId, Status, Verifier, exchange_flags};
 
 use crate::clients::{ClientTable, Record};
 use crate::kept::own;
-use crate::{Client, Now, State};
+use crate::{Client, ClientAddress, Now, State};
 
 /// Who sends requests: whatever the server tells callers apart by, as bytes. Only its owner may touch a client's record; the
 /// requests inside a session may come from anybody on that client.
@@ -23,6 +23,8 @@ pub struct ExchangeId {
     pub verifier: Verifier,
     /// Who asks.
     pub principal: Principal,
+    /// Where the request came from: tables are shared by address.
+    pub address: ClientAddress,
     /// UPDATE_CONFIRMED_RECORD_A is set.
     pub update: bool,
     /// Of the COMPOUND that asks. A client keeps to one (RFC 8178 §8.1): who comes again with another has begun anew.
@@ -55,7 +57,7 @@ impl State {
     ///
     /// # Errors
     /// INVAL for an empty name: it cannot tell two clients apart (RFC 8881 §2.4). CLID_INUSE, NOENT, NOT_SAME, PERM as the
-    /// cases have it; DELAY when there are too many clients.
+    /// cases have it; DELAY when there are too many clients, in all or of the address.
     pub fn exchange_id(&self, asked: &ExchangeId, now: Now) -> Result<ExchangedId, Status> {
         if asked.owner.is_empty() {
             return Err(Status::Invalid);
@@ -85,7 +87,8 @@ impl State {
             table.remove(id);
         }
         let replaced = loser.and_then(|id| self.replace(&mut table, id));
-        let exchanged = self.add_record(&mut table, asked, now)?;
+        let restarts = loser.is_none() && owned.confirmed.is_some();
+        let exchanged = self.add_record(&mut table, asked, restarts, now)?;
         Ok(ExchangedId { replaced, ..exchanged })
     }
 
@@ -100,10 +103,18 @@ impl State {
         &self,
         table: &mut ClientTable,
         asked: &ExchangeId,
+        restarts: bool,
         now: Now,
     ) -> Result<ExchangedId, Status> {
-        if table.records.len() >= self.limits.clients_max {
+        let max = self.limits.clients_max;
+        // A client that has restarted will have one record, as before.
+        if !restarts && !table.shares.has_room(&asked.address, max) {
             return Err(Status::Delay);
+        }
+        while table.records.len() >= max {
+            // Nothing hangs on an unconfirmed record; its client is told STALE_CLIENTID and asks again.
+            let yielding = table.shares.yielding().ok_or(Status::Delay)?;
+            table.remove(yielding);
         }
         table.next = table.next.wrapping_add(1);
         let id = ClientId(u64::from(self.boot) << 32 | u64::from(table.next));
@@ -111,13 +122,22 @@ impl State {
         let may_reclaim = self.is_known(&owner, &principal);
         let record = Record {
             owner: owner.clone(),
+            address: ClientAddress(own(&asked.address.0)),
             verifier: asked.verifier,
             confirmed: false,
             next_sequence: SequenceId(1),
             last_outcome: None,
-            client: Arc::new(Client::new(id, (owner, principal), asked.minor_version, may_reclaim, now)),
+            client: Arc::new(Client::new(
+                id,
+                (owner, principal),
+                self.accounts.of(&asked.address),
+                asked.minor_version,
+                may_reclaim,
+                now,
+            )),
         };
         let answer = exchanged(&record);
+        table.shares.add_unconfirmed(&record.address, id);
         table.records.insert(id, record);
         table.owners.entry(own(&asked.owner)).or_default().unconfirmed = Some(id);
         Ok(answer)

@@ -34,7 +34,7 @@ impl State {
     }
 
     /// Lapsed clients whose time is up altogether: those without state, those silent for too long, and, of more than the
-    /// limit allows, those silent the longest.
+    /// limit allows, those silent the longest. All of them when the table of state is nearly full.
     pub fn overdue_clients(&self, now: Now) -> Vec<Arc<Client>> {
         let table = self.clients.table.lock();
         let mut lapsed: Vec<Arc<Client>> = table
@@ -47,10 +47,11 @@ impl State {
         lapsed.sort_by_key(|client| (client.renewed(), client.id()));
         let beyond = lapsed.len().saturating_sub(self.limits.lapsed_clients_max);
         let courtesy_ms = u64::from(self.limits.courtesy_seconds) * 1000 + self.limits.lease_ms();
+        let is_full = self.accounts.total() >= self.limits.states_max / 8 * 7;
         let mut index = 0;
         lapsed.retain(|client| {
             index += 1;
-            index <= beyond || !client.has_state() || now.since_ms(client.renewed()) > courtesy_ms
+            is_full || index <= beyond || !client.has_state() || now.since_ms(client.renewed()) > courtesy_ms
         });
         lapsed
     }

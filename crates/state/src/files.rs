@@ -90,18 +90,23 @@ impl Files {
     /// Removes everything that a client holds: the shard of a file is locked for a piece at a time.
     pub(crate) fn discard_states(&self, client: &Client) {
         for (other, (file, kind)) in client.take_states() {
-            while !self.discard_some(file, kind, &other) {}
+            while !self.discard_some(client, file, kind, &other) {}
         }
     }
 
     /// Removes a piece of some state; true when nothing of it is left.
-    pub(crate) fn discard_some(&self, file: FileId, kind: StateKind, other: &Other) -> bool {
+    pub(crate) fn discard_some(&self, client: &Client, file: FileId, kind: StateKind, other: &Other) -> bool {
         self.with(file, |state, shard| match kind {
             StateKind::Open => {
                 state.opens.remove(other);
                 true
             }
-            StateKind::Lock => state.locks.remove_some(other),
+            StateKind::Lock => {
+                let before = state.locks.ranges().len();
+                let is_done = state.locks.remove_some(other);
+                client.change_ranges(before, state.locks.ranges().len());
+                is_done
+            }
             StateKind::Delegation => {
                 self.drop_delegation(state, shard, other);
                 true

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod channel;
 mod client;
 mod clients;
@@ -50,6 +51,7 @@ mod steps;
 mod ticking;
 mod time;
 
+pub use accounts::ClientAddress;
 pub use channel::{ChannelLimits, negotiate_channels};
 pub use client::{Client, record_name};
 pub use create_session::{CreateSession, Creation, SessionCreated};
@@ -75,6 +77,7 @@ pub use session::{Begin, Completed, ConnectionId, SequenceRequest, Session, Slot
 pub use shares::ShareOwner;
 pub use time::Now;
 
+use accounts::Accounts;
 use clients::Clients;
 use dead::DeadSessions;
 use files::Files;
@@ -89,6 +92,7 @@ pub struct State {
     /// Tells stateids and client ids of this incarnation from those of earlier ones.
     boot: u32,
     clients: Clients,
+    accounts: Accounts,
     sessions: Sessions,
     dead: DeadSessions,
     files: Files,
@@ -104,6 +108,7 @@ impl State {
             limits,
             boot,
             clients: Clients::default(),
+            accounts: Accounts::default(),
             sessions,
             dead: DeadSessions::default(),
             files: Files::new(boot),

@@ -88,7 +88,7 @@ impl State {
         if kind != named.1 || file != request.file {
             return Err(Status::BadStateId.into());
         }
-        if client.state_count() >= self.limits.states_per_client_max {
+        if !client.has_room(&self.limits) {
             return Err(Status::Delay.into());
         }
         self.files.with(file, |state, _| {
@@ -96,12 +96,15 @@ impl State {
             let (open, name) = state.locker(client, &request.locker)?;
             state.check_lock_mode(&open, request.exclusive)?;
             let owner = LockOwner::Nfs4 { client: client.id(), owner: name.clone() };
-            match self.lock_range(state, &owner, (request.range, request.exclusive), now) {
+            let before = state.locks.ranges().len();
+            let locked = match self.lock_range(state, &owner, (request.range, request.exclusive), now) {
                 // What was held is held by somebody else (RFC 8881 §9.11).
                 Err(LockError::Denied(_)) if request.reclaim => Err(Status::ReclaimConflict.into()),
                 Err(error) => Err(error),
-                Ok(()) => Ok(self.lock_state_id(state, client, file, open, name)?),
-            }
+                Ok(()) => self.lock_state_id(state, client, file, open, name).map_err(LockError::from),
+            };
+            client.change_ranges(before, state.locks.ranges().len());
+            locked
         })
     }
 
@@ -150,7 +153,10 @@ impl State {
                 let lock = state.locks.get(&id.other).ok_or(Status::BadStateId)?;
                 check_sequence(id.sequence, lock.sequence)?;
                 let owner = lock.lock_owner();
-                if !self.unlock_piece(&mut state.locks, &owner, range)? {
+                let before = state.locks.ranges().len();
+                let is_done = self.unlock_piece(&mut state.locks, &owner, range)?;
+                client.change_ranges(before, state.locks.ranges().len());
+                if !is_done {
                     return Ok(None);
                 }
                 let sequence = state.locks.advance(&id.other)?;

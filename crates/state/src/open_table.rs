@@ -166,7 +166,7 @@ mod tests {
 
     fn client(number: u64) -> Arc<Client> {
         let names = (Bytes::new(), Principal(Bytes::new()));
-        Arc::new(Client::new(ClientId(number), names, 1, false, Now(0)))
+        Arc::new(Client::new(ClientId(number), names, Arc::default(), 1, false, Now(0)))
     }
 
     fn open(client: &Arc<Client>, number: u64, (access, deny): (u32, u32)) -> OpenState {

@@ -68,11 +68,7 @@ impl State {
     /// # Errors
     /// DELAY when the client has too much state.
     pub fn reserve(&self, client: &Arc<Client>) -> Result<Reservation, Status> {
-        if client.reserve(self.limits.states_per_client_max) {
-            Ok(Reservation(Arc::clone(client)))
-        } else {
-            Err(Status::Delay)
-        }
+        if client.reserve(&self.limits) { Ok(Reservation(Arc::clone(client))) } else { Err(Status::Delay) }
     }
 
     /// Opens a file, or adds to what the owner has opened of it.
@@ -81,7 +77,7 @@ impl State {
     /// INVAL, SHARE_DENIED; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY when the client has too
     /// much state; delegations and lapsed clients in the way.
     pub fn open(&self, client: &Arc<Client>, open: &Open, now: Now) -> Result<Opened, Blocked> {
-        if client.state_count() >= self.limits.states_per_client_max {
+        if !client.has_room(&self.limits) {
             return Err(Status::Delay.into());
         }
         self.open_with_room(client, open, now)

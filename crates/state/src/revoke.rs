@@ -65,7 +65,7 @@ impl State {
     pub fn revoke(&self, client: &Client, file: FileId) -> Revoked {
         let mut revoked = Revoked::default();
         while let Some((kind, other)) = self.files.with(file, |state, _| state.held_by(client)) {
-            if !self.files.discard_some(file, kind, &other) {
+            if !self.files.discard_some(client, file, kind, &other) {
                 continue;
             }
             client.revoke(other, file, Status::AdminRevoked);

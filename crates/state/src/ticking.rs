@@ -16,5 +16,6 @@ impl State {
     pub fn tick(&self, now: Now) {
         self.files.forget_recalls(now, self.limits.recall_pause_ms);
         self.forget_dead_sessions(now);
+        self.accounts.forget_unused();
     }
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ChannelAttributes, ClientId, SessionId, Verifier, share};
 use state::{
-    Client, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Holding, HoldingsAfter, Limits,
-    LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Principal, Range, ShareOwner, State, Totals,
+    Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Holding,
+    HoldingsAfter, Limits, LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Principal, Range,
+    ShareOwner, State, Totals,
 };
 
 const T0: Now = Now(1000);
@@ -18,7 +19,14 @@ fn client(state: &State, number: u8) -> Arc<Client> {
     let owner = Bytes::copy_from_slice(&[number]);
     let principal = Principal(Bytes::from_static(b"root"));
     let verifier = Verifier([1; 8]);
-    let asked = ExchangeId { owner, verifier, principal: principal.clone(), update: false, minor_version: 1 };
+    let asked = ExchangeId {
+        owner,
+        verifier,
+        principal: principal.clone(),
+        address: ClientAddress::default(),
+        update: false,
+        minor_version: 1,
+    };
     let exchanged = state.exchange_id(&asked, T0).unwrap();
     let channel = ChannelAttributes {
         header_pad_bytes: 0,

@@ -4,7 +4,7 @@ use proto::nfs4::{
     ExchangeIdArgs, ExchangeIdResult, ImplementationId, ServerOwner, StateProtect, StateProtectResult,
     Status, Time, exchange_flags,
 };
-use state::{ExchangeId, Principal};
+use state::{ClientAddress, ExchangeId, Principal};
 use vfs::FileSystem;
 
 use super::context::Context;
@@ -27,6 +27,7 @@ pub(crate) async fn run<F: FileSystem>(
         owner: arguments.owner.id,
         verifier: arguments.owner.verifier,
         principal: principal(context),
+        address: address(context),
         update: arguments.flags & exchange_flags::UPDATE_CONFIRMED_RECORD != 0,
         minor_version: context.minor_version,
     };
@@ -49,6 +50,15 @@ pub(crate) async fn run<F: FileSystem>(
             date: Time { seconds: 0, nanoseconds: 0 },
         }],
     })
+}
+
+/// The address that the call came from, without its port.
+fn address<F: FileSystem>(context: &Context<'_, F>) -> ClientAddress {
+    let bytes = match context.caller.peer.ip().to_canonical() {
+        std::net::IpAddr::V4(address) => address.octets().to_vec(),
+        std::net::IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    ClientAddress(bytes.into())
 }
 
 /// What tells clients apart: the flavour, the user, and the name of the machine. The network address is left out, for a client

@@ -86,7 +86,8 @@ pub struct ConfigLimits {
     pub message_bytes_max: u32,
     /// Operations in a COMPOUND: fewer are granted than asked for; more get NFS4ERR_TOO_MANY_OPS.
     pub operations_max: u32,
-    /// Clients; one more gets NFS4ERR_DELAY.
+    /// Clients; unconfirmed ones give way, and an address has at most as many as it leaves to others; one more gets
+    /// NFS4ERR_DELAY.
     pub clients_max: usize,
     /// Sessions of a client; one more gets NFS4ERR_NOSPC.
     pub sessions_per_client_max: usize,
@@ -105,6 +106,8 @@ pub struct ConfigLimits {
     pub lapsed_clients_max: usize,
     /// Opens, locks and delegations of a client together; one more gets NFS4ERR_DELAY.
     pub states_per_client_max: usize,
+    /// The same of all clients. An address has at most as many as it leaves to others; one more gets NFS4ERR_DELAY.
+    pub states_max: usize,
     /// Ranges that are locked in a file; one more gets NFS4ERR_DELAY.
     pub ranges_per_file_max: usize,
     /// Delegations of all clients; beyond, none is granted.
@@ -217,6 +220,7 @@ impl Default for ConfigLimits {
             courtesy_seconds: state.courtesy_seconds,
             lapsed_clients_max: state.lapsed_clients_max,
             states_per_client_max: state.states_per_client_max,
+            states_max: state.states_max,
             ranges_per_file_max: state.ranges_per_file_max,
             delegations_max: state.delegations_max,
             recall_seconds: whole_seconds(state.recall_ms),
@@ -385,6 +389,7 @@ impl ConfigLimits {
             ("courtesy_seconds", seconds(self.courtesy_seconds), 0, 30 * 24 * 3600),
             ("lapsed_clients_max", self.lapsed_clients_max as u64, 0, ANY),
             ("states_per_client_max", self.states_per_client_max as u64, 16, ANY),
+            ("states_max", self.states_max as u64, 32, ANY),
             ("ranges_per_file_max", self.ranges_per_file_max as u64, 16, 1 << 24),
             ("delegations_max", self.delegations_max as u64, 0, ANY),
             ("recall_seconds", seconds(self.recall_seconds), 1, 3600),
@@ -412,6 +417,7 @@ impl ConfigLimits {
             cached_reply_bytes_max: self.cached_reply_bytes_max,
             operations_max: self.operations_max,
             states_per_client_max: self.states_per_client_max,
+            states_max: self.states_max,
             ranges_per_file_max: self.ranges_per_file_max,
             delegations_max: self.delegations_max,
             recall_ms: u64::from(self.recall_seconds) * 1000,

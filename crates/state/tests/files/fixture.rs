@@ -5,19 +5,25 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ChannelAttributes, SessionId, Verifier, share};
 use state::{
-    Client, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Now, Open, OpenClaim, Opened,
-    Principal, State,
+    Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Now, Open,
+    OpenClaim, Opened, Principal, State,
 };
 
 pub const FILE: FileId = FileId(7, 1);
 pub const T0: Now = Now(1000);
 
 pub fn client(state: &State, name: &'static str) -> Arc<Client> {
+    client_at(state, name, &ClientAddress::default())
+}
+
+/// A client that comes from this address.
+pub fn client_at(state: &State, name: &'static str, address: &ClientAddress) -> Arc<Client> {
     let principal = Principal(Bytes::from_static(name.as_bytes()));
     let asked = ExchangeId {
         owner: Bytes::from_static(name.as_bytes()),
         verifier: Verifier([1; 8]),
         principal: principal.clone(),
+        address: address.clone(),
         update: false,
         minor_version: 1,
     };

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod addresses;
 mod fixture;
 mod many;
 mod nameless;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ChannelAttributes, ClientId, SequenceId, SessionId, Status, Verifier, share};
 use state::{
-    Client, ConnectionId, CreateSession, ExchangeId, ExchangedId, FileId, Limits, Now, Open, OpenClaim,
-    Opened, Principal, Session, State,
+    Client, ClientAddress, ConnectionId, CreateSession, ExchangeId, ExchangedId, FileId, Limits, Now, Open,
+    OpenClaim, Opened, Principal, Session, State,
 };
 
 pub const T0: Now = Now(1000);
@@ -22,6 +22,7 @@ pub fn asked(owner: &str, verifier: u8, who: &str) -> ExchangeId {
         owner: Bytes::copy_from_slice(owner.as_bytes()),
         verifier: Verifier([verifier; 8]),
         principal: principal(who),
+        address: ClientAddress::default(),
         update: false,
         minor_version: 1,
     }

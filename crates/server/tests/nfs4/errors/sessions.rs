@@ -104,9 +104,10 @@ fn create_session(ledger: &Ledger) {
 }
 
 fn bounds(ledger: &Ledger) {
-    // Those of the scene: two with a session, one without.
-    let limits = Limits { clients_max: 3, sessions_per_client_max: 1, ..Limits::default() };
+    // Those of the scene: two with a session, one without. An address has at most half of the table.
+    let limits = Limits { clients_max: 5, sessions_per_client_max: 1, ..Limits::default() };
     let lab = Lab::with(ledger, &Options { limits, ..Options::default() });
+    assert_eq!(make(&lab, 0, &lab.scene.create_session()).status, Status::Ok);
     assert_eq!(introduce(&lab, 0, &exchange("client 9", 1, 0)), Status::Delay);
     let again =
         CreateSessionArgs { client: lab.peer.client, sequence: SequenceId(2), ..lab.scene.create_session() };

@@ -46,6 +46,7 @@ pub const LIMITS: Limits = Limits {
     cached_reply_bytes_max: 16 << 10,
     operations_max: 16,
     states_per_client_max: 1000,
+    states_max: 100_000,
     ranges_per_file_max: 1000,
     delegations_max: 1000,
     recall_ms: 10_000,

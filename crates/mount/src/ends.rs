@@ -5,6 +5,9 @@
 //! not see what another has added, because a third opens it or writes to it, too. So where the kernel may take a file for
 //! shorter than it is, it is given the last byte of it, which it cannot pass over. That a file has become shorter it cannot be told;
 //! it finds out when it reads.
+//!
+//! Nothing is given while the file is open for reading and writing: a program may have it mapped, and its stores into that page
+//! would be lost. Reads and writes pass the kernel's cache then (`FOPEN_DIRECT_IO`), and do not depend on the end that it knows.
 
 use std::sync::Arc;
 
@@ -80,6 +83,9 @@ pub(crate) async fn tell_end(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File) 
 /// The kernel is given the last page whole, so that it does not put data of two times into one. It keeps that as if it had read it, so
 /// it must be what a reader would get: no change by this mount may come between.
 async fn tell(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File, size: u64) -> client::Result<()> {
+    if inode.state.lock().pages.may_be_dirty() {
+        return Ok(());
+    }
     let Some(last) = size.checked_sub(1) else { return Ok(()) };
     let start = last - last % rustix::param::page_size() as u64;
     for attempt in 1..=ATTEMPTS_MAX {
@@ -107,6 +113,11 @@ async fn tell(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File, size: u64) -> c
 
 fn give(tree: &Tree, inode: &Inode, (start, data): (u64, &[u8]), before: Moment) {
     let Some(notifier) = tree.notifier.get() else { return };
+    let _gate = inode.store_gate.blocking_lock();
+    // Programs may have stored into the page, and others would lose that.
+    if inode.state.lock().pages.may_be_dirty() {
+        return;
+    }
     if let Err(error) = notifier.store(INodeNo(inode.number), start, data) {
         tracing::debug!(%error, "telling the kernel of the end of a file");
         return;

@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use crate::ends::{Changing, tell_longer_end};
 use crate::errno::{self, Result};
 use crate::handles::{OpenFile, Opening};
+use crate::mapped::{Mappable, begin_page_read, change_pages, parts};
 use crate::notices::drop_what_is_old;
 use crate::tree::{Entry, Tree};
 use crate::turns::Turn;
@@ -39,7 +40,7 @@ impl Tree {
         } else if access(flags).0 {
             tell_longer_end(self, &inode, &file).await.map_err(errno::of)?;
         }
-        Ok(self.opened(file, flags, opening))
+        Ok(self.opened(file, flags, opening).await)
     }
 
     pub(crate) async fn create(
@@ -56,15 +57,19 @@ impl Tree {
         let entry = self.changed_entry(&parent, name, &object).await?;
         let inode = self.inodes.find(object.key()).ok_or(Errno::ESTALE)?;
         let opening = Opening::begin(&self.background, &inode);
-        let (handle, answer) = self.opened(file, flags, opening);
+        let (handle, answer) = self.opened(file, flags, opening).await;
         // Nobody has looked whether those that it may have are old.
         Ok((entry, handle, answer.difference(FopenFlags::FOPEN_KEEP_CACHE)))
     }
 
-    fn opened(&self, file: File, flags: OpenFlags, opening: Opening) -> (FileHandle, FopenFlags) {
+    async fn opened(&self, file: File, flags: OpenFlags, opening: Opening) -> (FileHandle, FopenFlags) {
         let (readable, writable) = access(flags);
         let answer = self.pages.of(&opening.inode.object, writable);
         let direct = answer.contains(FopenFlags::FOPEN_DIRECT_IO);
+        let mappable = match readable && writable {
+            true => Some(Mappable::begin(&opening.inode).await),
+            false => None,
+        };
         let open = OpenFile {
             file,
             readable,
@@ -72,13 +77,23 @@ impl Tree {
             appends: appends(flags),
             direct,
             closing_gate: tokio::sync::RwLock::default(),
+            _mappable: mappable,
             opening,
         };
         (self.files.insert(open), answer)
     }
 
-    pub(crate) async fn read(&self, handle: FileHandle, offset: u64, size: u32) -> Result<Bytes> {
+    /// Reads for a program, or, with `for_pages`, what the kernel keeps in its cache.
+    pub(crate) async fn read(
+        &self,
+        handle: FileHandle,
+        (offset, size): (u64, u32),
+        for_pages: bool,
+    ) -> Result<Bytes> {
         let open = self.files.get(handle)?;
+        if for_pages {
+            begin_page_read(&open.opening.inode, offset..offset + u64::from(size)).await;
+        }
         open.file.read_at(offset, size as usize).await.map_err(errno::of)
     }
 
@@ -94,11 +109,13 @@ impl Tree {
         appended.then(|| open.opening.inode.appends.queue())
     }
 
+    /// Writes for a program, or, with `from_pages`, what the kernel has in its cache.
     pub(crate) async fn write(
-        &self,
+        self: &Arc<Self>,
         handle: FileHandle,
         (offset, data): (u64, Bytes),
         turn_to_append: Option<Turn>,
+        from_pages: bool,
     ) -> Result<u32> {
         let open = self.files.get(handle)?;
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
@@ -107,12 +124,36 @@ impl Tree {
         match turn_to_append {
             Some(turn) => {
                 let _turn = turn.await;
-                open.file.append(data).await.map_err(errno::of)?;
+                self.append(&open, data).await?;
             }
-            None => open.file.write_at(offset, data).await.map_err(errno::of)?,
+            // The kernel holds its pages locked while it writes them.
+            None if from_pages || !open.direct => {
+                open.file.write_at(offset, data).await.map_err(errno::of)?;
+            }
+            None => self.write_directly(&open, offset, data).await?,
         }
         changing.wrote(offset + u64::from(length));
         Ok(length)
+    }
+
+    async fn write_directly(self: &Arc<Self>, open: &OpenFile, offset: u64, data: Bytes) -> Result<()> {
+        let inode = &open.opening.inode;
+        for part in parts(inode, offset..offset + data.len() as u64) {
+            let piece = data.slice((part.start - offset) as usize..(part.end - offset) as usize);
+            let work = async { open.file.write_at(part.start, piece).await.map_err(errno::of) };
+            change_pages(self, inode, part.clone(), work).await?;
+        }
+        Ok(())
+    }
+
+    async fn append(self: &Arc<Self>, open: &OpenFile, data: Bytes) -> Result<()> {
+        let inode = &open.opening.inode;
+        // The end is not known before, but that it is not before this one.
+        let mapped = inode.state.lock().pages.are_mapped();
+        let end = if mapped { open.file.metadata().await.map_err(errno::of)?.size } else { 0 };
+        let work = async { open.file.append(data).await.map_err(errno::of) };
+        change_pages(self, inode, end..u64::MAX, work).await?;
+        Ok(())
     }
 
     /// A program closes a file. Then its data are at the server, as others expect who open it next, and its locks are given up.

@@ -316,12 +316,14 @@ impl fuser::Filesystem for Filesystem {
         offset: u64,
         size: u32,
         _flags: OpenFlags,
-        _owner: Option<LockOwner>,
+        owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        // The kernel names an owner of locks only where a program reads.
+        let for_pages = owner.is_none();
         self.ask(
             request,
-            move |tree| async move { tree.read(handle, offset, size).await },
+            move |tree| async move { tree.read(handle, (offset, size), for_pages).await },
             replies::data(reply),
         );
     }
@@ -341,9 +343,10 @@ impl fuser::Filesystem for Filesystem {
         let caller = Caller::of(request).with_bytes(data.len());
         let data = Bytes::copy_from_slice(data);
         let turn = self.tree.turn_to_append(handle, (flags, write_flags));
+        let from_pages = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         self.change_or_undo(
             caller,
-            move |tree| async move { tree.write(handle, (offset, data), turn).await },
+            move |tree| async move { tree.write(handle, (offset, data), turn, from_pages).await },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
                 Err(error) => reply.error(error),

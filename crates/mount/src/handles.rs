@@ -12,6 +12,7 @@ use crate::background::Background;
 use crate::errno::Result;
 use crate::hidden::remove_hidden;
 use crate::inodes::Inode;
+use crate::mapped::Mappable;
 
 /// An open file.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct OpenFile {
     pub(crate) direct: bool,
     /// Held by all who change the file by it, alone by who closes it: what goes on for somebody who was killed is done by then.
     pub(crate) closing_gate: tokio::sync::RwLock<()>,
+    /// Set where programs may map it to store into it.
+    pub(crate) _mappable: Option<Mappable>,
     /// Counts among the opens of its object until it is dropped.
     pub(crate) opening: Opening,
 }

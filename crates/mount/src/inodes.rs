@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::ends::End;
 use crate::errno::Result;
+use crate::mapped::MappedPages;
 use crate::turns::Turns;
 
 /// The number of the root.
@@ -30,6 +31,10 @@ pub(crate) struct Inode {
     /// Held by all who ask the server to open it, and alone by who removes its name: what has been opened by then is not to vanish, and
     /// who comes later finds the name gone.
     pub(crate) removal_gate: tokio::sync::RwLock<()>,
+    /// Held while data are stored into the kernel's cache, and while a file is opened through which it can be mapped.
+    pub(crate) store_gate: tokio::sync::Mutex<()>,
+    /// A change of its data has been carried out for which reads of pages wait.
+    pub(crate) changed: tokio::sync::Notify,
 }
 
 /// What happens to an object here.
@@ -41,6 +46,7 @@ pub(crate) struct State {
     pub(crate) kept: Option<u64>,
     /// Where the kernel takes its end to be.
     pub(crate) end: End,
+    pub(crate) pages: MappedPages,
     /// Where the kernel found it last: the parent's number, and the name.
     pub(crate) place: Option<(u64, Vec<u8>)>,
     /// It was removed while it was open, and has this name until it is closed.
@@ -93,6 +99,8 @@ impl Inode {
             lock_files_gate: tokio::sync::Mutex::default(),
             appends: Turns::default(),
             removal_gate: tokio::sync::RwLock::default(),
+            store_gate: tokio::sync::Mutex::default(),
+            changed: tokio::sync::Notify::default(),
         }
     }
 }

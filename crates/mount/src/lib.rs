@@ -18,6 +18,7 @@ mod handles;
 mod hidden;
 mod inodes;
 mod locks;
+mod mapped;
 mod names;
 mod notices;
 mod objects;

@@ -5,6 +5,7 @@ use fuser::{Errno, FileHandle};
 
 use crate::ends::Changing;
 use crate::errno::{self, Result};
+use crate::mapped::change_pages;
 use crate::notices::drop_pages_soon;
 use crate::tree::Tree;
 
@@ -32,7 +33,8 @@ impl Tree {
         match mode {
             0 => open.file.allocate(range).await.map_err(errno::of),
             _ if mode == PUNCH_HOLE | KEEP_SIZE => {
-                open.file.deallocate(range).await.map_err(errno::of)?;
+                let work = async { open.file.deallocate(range.clone()).await.map_err(errno::of) };
+                change_pages(self, &open.opening.inode, range.clone(), work).await?;
                 drop_pages_soon(self, &open.opening.inode).await;
                 Ok(())
             }
@@ -71,9 +73,16 @@ impl Tree {
         let (from, to) = (self.files.get(from)?, self.files.get(to)?);
         let length = length.min(COPY_BYTES_MAX);
         let range = from_offset..from_offset.checked_add(length).ok_or(Errno::EINVAL)?;
+        let target = to_offset..to_offset.checked_add(length).ok_or(Errno::EFBIG)?;
         let _gate = to.closing_gate.read().await;
-        let _changing = Changing::begin(&to.opening.inode);
-        let copied = from.file.copy_range(range, &to.file, to_offset).await.map_err(errno::of)?;
+        let inode = &to.opening.inode;
+        // The kernel drops pages of the range afterwards without writing them back. It copies by reading and writing then.
+        if inode.state.lock().pages.are_mapped() {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let _changing = Changing::begin(inode);
+        let work = async { from.file.copy_range(range, &to.file, to_offset).await.map_err(errno::of) };
+        let copied = change_pages(self, inode, target, work).await?;
         drop_pages_soon(self, &to.opening.inode).await;
         u32::try_from(copied).map_err(|_| Errno::EIO)
     }

@@ -18,6 +18,7 @@ mod fixture;
 mod ground;
 mod killed;
 mod locks;
+mod mapped_stores;
 mod mappings;
 mod names;
 mod other_process;

@@ -64,18 +64,15 @@ pub(crate) fn set_time(from: TimeOrNow) -> SetTime {
     }
 }
 
+/// The time that the kernel named. The FUSE library subtracts the nanoseconds of a time before 1970, which the kernel adds
+/// (`system_time_from_time` in fuser 0.18).
 fn time_since_1970(time: SystemTime) -> Time {
     let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => Time { seconds: seconds(after), nanoseconds: after.subsec_nanos() },
         Err(error) => {
             let before = error.duration();
-            match before.subsec_nanos() {
-                0 => Time { seconds: -seconds(before), nanoseconds: 0 },
-                nanoseconds => {
-                    Time { seconds: -seconds(before) - 1, nanoseconds: 1_000_000_000 - nanoseconds }
-                }
-            }
+            Time { seconds: -seconds(before), nanoseconds: before.subsec_nanos() }
         }
     }
 }
@@ -93,14 +90,22 @@ mod tests {
     }
 
     #[test]
+    fn times_before_1970_are_those_that_the_kernel_named() {
+        // As the library makes them of the kernel's seconds and nanoseconds.
+        let of_library = |seconds: u64, nanoseconds| UNIX_EPOCH - Duration::new(seconds, nanoseconds);
+        assert_eq!(
+            time_since_1970(of_library(1, 250_000_000)),
+            Time { seconds: -1, nanoseconds: 250_000_000 },
+            "three quarters of a second before 1970"
+        );
+        assert_eq!(time_since_1970(of_library(86_400, 0)), Time { seconds: -86_400, nanoseconds: 0 });
+        let after = Time { seconds: 1_700_000_000, nanoseconds: 999_999_999 };
+        assert_eq!(time_since_1970(system_time(after)), after);
+    }
+
+    #[test]
     fn times_before_1970_count_nanoseconds_forwards() {
-        for time in [
-            Time { seconds: 0, nanoseconds: 0 },
-            Time { seconds: 1_700_000_000, nanoseconds: 999_999_999 },
-            Time { seconds: -1, nanoseconds: 500_000_000 },
-            Time { seconds: -86_400, nanoseconds: 0 },
-        ] {
-            assert_eq!(time_since_1970(system_time(time)), time);
-        }
+        let time = Time { seconds: -1, nanoseconds: 250_000_000 };
+        assert_eq!(system_time(time), UNIX_EPOCH - Duration::from_millis(750));
     }
 }

@@ -59,11 +59,16 @@ fn set_time(from: Option<SetTime>) -> nfs3::SetTime {
     match from {
         None => nfs3::SetTime::Keep,
         Some(SetTime::Now) => nfs3::SetTime::Now,
-        // The protocol has no times before 1970.
-        Some(SetTime::To(time)) => nfs3::SetTime::To(nfs3::Time {
-            seconds: time.seconds.clamp(0, i64::from(u32::MAX)) as u32,
-            nanoseconds: time.nanoseconds,
-        }),
+        Some(SetTime::To(time)) => nfs3::SetTime::To(to_time(time)),
+    }
+}
+
+/// Seconds have no sign (RFC 1813 §2.5): a time outside of 1970 to 2106 becomes the nearest second within.
+fn to_time(from: Time) -> nfs3::Time {
+    match u32::try_from(from.seconds) {
+        Ok(seconds) => nfs3::Time { seconds, nanoseconds: from.nanoseconds },
+        Err(_) if from.seconds < 0 => nfs3::Time { seconds: 0, nanoseconds: 0 },
+        Err(_) => nfs3::Time { seconds: u32::MAX, nanoseconds: 0 },
     }
 }
 
@@ -80,5 +85,18 @@ fn file_type(from: nfs3::FileType) -> FileType {
         nfs3::FileType::Character => FileType::Character,
         nfs3::FileType::Fifo => FileType::Fifo,
         nfs3::FileType::Socket => FileType::Socket,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_outside_of_the_protocol_become_its_ends() {
+        let at = |seconds, nanoseconds| to_time(Time { seconds, nanoseconds });
+        assert_eq!(at(-1, 250_000_000), nfs3::Time { seconds: 0, nanoseconds: 0 });
+        assert_eq!(at(7, 5), nfs3::Time { seconds: 7, nanoseconds: 5 });
+        assert_eq!(at(1 << 32, 5), nfs3::Time { seconds: u32::MAX, nanoseconds: 0 });
     }
 }

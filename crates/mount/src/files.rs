@@ -177,11 +177,7 @@ impl Tree {
         let Some(open) = self.files.remove(handle) else { return };
         let _gate = open.closing_gate.write().await;
         let inode = Arc::clone(&open.opening.inode);
-        if let Some(owner) = owner
-            && let Err(error) = self.unlock_all(&inode, owner).await
-        {
-            tracing::warn!(?error, "giving up a lock");
-        }
+        self.unlock_released(&inode, handle, owner).await;
         if let Err(error) = open.file.clone().close().await {
             tracing::warn!(%error, "closing a file");
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use client::{File, Object};
-use fuser::Errno;
+use fuser::{Errno, FileHandle};
 use parking_lot::Mutex;
 
 use crate::ends::End;
@@ -60,6 +60,9 @@ pub(crate) struct State {
 pub(crate) struct LockFile {
     pub(crate) file: File,
     pub(crate) writable: bool,
+    /// The open file by which the owner locks. When it is released the owner has ended: the kernel has ended the locks of a process
+    /// that closed it, and those of an open file end with it.
+    pub(crate) handle: FileHandle,
 }
 
 /// The name of a file that was removed while it was open.

@@ -146,6 +146,21 @@ impl Tree {
         closed.and(flushed).map_err(errno::of)
     }
 
+    /// An open file is released: all its locks are given up. The kernel names the owner of those of `flock`; it names none for those
+    /// that belong to an open file (`F_OFD_SETLK`).
+    pub(crate) async fn unlock_released(&self, inode: &Inode, handle: FileHandle, owner: Option<u64>) {
+        let owners: Vec<u64> = {
+            let state = inode.state.lock();
+            let of_handle = state.lock_files.iter().filter(|(_, held)| held.handle == handle);
+            of_handle.map(|(owner, _)| *owner).chain(owner).collect()
+        };
+        for owner in owners {
+            if let Err(error) = self.unlock_all(inode, owner).await {
+                tracing::warn!(?error, "giving up a lock");
+            }
+        }
+    }
+
     /// The open file that stands for an owner of locks. One that can only be read is made anew for an owner who may write:
     /// NFSv4 grants exclusive locks to those alone.
     async fn lock_file(&self, handle: FileHandle, owner: u64) -> Result<Arc<LockFile>> {
@@ -158,7 +173,7 @@ impl Tree {
         {
             return Ok(Arc::clone(before));
         }
-        let held = Arc::new(open_for_locks(&open).await?);
+        let held = Arc::new(open_for_locks(&open, handle).await?);
         inode.state.lock().lock_files.insert(owner, Arc::clone(&held));
         let Some(before) = before else { return Ok(held) };
         // From here on who is granted one with the file before sees that it is no longer the one.
@@ -173,16 +188,16 @@ impl Tree {
 }
 
 /// An open file for locks. Shared ones need one that can be read, which a file that is only written may be.
-async fn open_for_locks(open: &OpenFile) -> Result<LockFile> {
+async fn open_for_locks(open: &OpenFile, handle: FileHandle) -> Result<LockFile> {
     let object = &open.opening.inode.object;
     let options = OpenOptions::new().read(true).write(open.writable);
     let writable = open.writable;
     match object.open(&options).await {
         Err(error) if !open.readable && error.raw_os_error() == Errno::EACCES.code() => {
             let file = object.open(&options.read(false)).await.map_err(errno::of)?;
-            Ok(LockFile { file, writable })
+            Ok(LockFile { file, writable, handle })
         }
-        outcome => Ok(LockFile { file: outcome.map_err(errno::of)?, writable }),
+        outcome => Ok(LockFile { file: outcome.map_err(errno::of)?, writable, handle }),
     }
 }
 

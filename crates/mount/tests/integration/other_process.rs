@@ -23,7 +23,8 @@ const MARK: &str = "answer: ";
 /// A process that has a file open for reading and writing.
 pub struct OtherProcess {
     child: Child,
-    orders: ChildStdin,
+    /// Closed when the process is to end by itself.
+    orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
@@ -34,6 +35,11 @@ pub type Lock = (i32, i64, i64);
 pub fn lock(file: &File, (kind, first, length): Lock, wait: bool) -> Result<(), Errno> {
     let lock = flock((kind, first, length));
     fcntl(file, if wait { FcntlArg::F_SETLKW(&lock) } else { FcntlArg::F_SETLK(&lock) }).map(drop)
+}
+
+/// `F_OFD_SETLK`: the lock belongs to the open file.
+pub fn lock_open_file(file: &File, wanted: Lock) -> Result<(), Errno> {
+    fcntl(file, FcntlArg::F_OFD_SETLK(&flock(wanted))).map(drop)
 }
 
 /// `F_GETLK`: the lock that stands in the way, if any.
@@ -63,7 +69,7 @@ impl OtherProcess {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (orders, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let (orders, answers) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, orders, answers }
     }
 
@@ -73,31 +79,43 @@ impl OtherProcess {
         self.end()
     }
 
+    /// Has it take a lock that belongs to its open file (`F_OFD_SETLK`).
+    pub fn lock_open_file(&mut self, (kind, first, length): Lock) -> Result<(), Errno> {
+        writeln!(self.orders.as_mut().unwrap(), "lock-open-file {kind} {first} {length}").unwrap();
+        self.end()
+    }
+
     /// Has it wait for a lock; [`OtherProcess::end`] tells when it has it.
     pub fn begin_to_wait(&mut self, lock: Lock) {
         self.begin(lock, true);
     }
 
     fn begin(&mut self, (kind, first, length): Lock, wait: bool) {
-        writeln!(self.orders, "lock {kind} {first} {length} {}", i32::from(wait)).unwrap();
+        writeln!(self.orders.as_mut().unwrap(), "lock {kind} {first} {length} {}", i32::from(wait)).unwrap();
     }
 
     /// Has it append that many records of that letter, each under a lock of the whole file if it is to be `locked`;
     /// [`OtherProcess::end`] tells when they are there.
     pub fn begin_to_append(&mut self, records: usize, letter: u8, locked: bool) {
-        writeln!(self.orders, "append {records} {letter} {locked}").unwrap();
+        writeln!(self.orders.as_mut().unwrap(), "append {records} {letter} {locked}").unwrap();
     }
 
     /// A byte of the file as it has it in memory.
     pub fn mapped(&mut self, place: usize) -> u8 {
-        writeln!(self.orders, "mapped {place}").unwrap();
+        writeln!(self.orders.as_mut().unwrap(), "mapped {place}").unwrap();
         u8::try_from(self.answer()).unwrap()
     }
 
     /// Has it change a byte of the file in memory.
     pub fn set_mapped(&mut self, place: usize, value: u8) {
-        writeln!(self.orders, "map {place} {value}").unwrap();
+        writeln!(self.orders.as_mut().unwrap(), "map {place} {value}").unwrap();
         self.end().unwrap();
+    }
+
+    /// Has it end by itself, with its locks.
+    pub fn exit(mut self) {
+        self.orders = None;
+        self.child.wait().unwrap();
     }
 
     /// The end of what it was told to do.
@@ -140,6 +158,10 @@ fn does_what_it_is_told() {
             ["lock", kind, first, length, wait] => {
                 let wanted = (kind.parse().unwrap(), first.parse().unwrap(), length.parse().unwrap());
                 lock(&file, wanted, wait == "1").err().map_or(0, |error| error as i32)
+            }
+            ["lock-open-file", kind, first, length] => {
+                let wanted = (kind.parse().unwrap(), first.parse().unwrap(), length.parse().unwrap());
+                lock_open_file(&file, wanted).err().map_or(0, |error| error as i32)
             }
             ["append", records, letter, locked] => {
                 append(Path::new(&path), records.parse().unwrap(), letter.parse().unwrap(), locked == "true");

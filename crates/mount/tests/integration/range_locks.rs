@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
+use std::time::Duration;
 
 use client::Version;
 use nix::errno::Errno;
@@ -9,12 +10,14 @@ use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
 
 use crate::compared::processes::lock_each_other_out;
 use crate::fixture::{Fixture, in_both_versions};
-use crate::other_process::{OtherProcess, lock};
+use crate::other_process::{OtherProcess, lock, lock_open_file};
 
 in_both_versions! {
     processes_of_one_mount_lock_each_other_out
     processes_of_two_mounts_lock_each_other_out
     a_process_that_waits_has_the_lock_when_the_other_ends
+    lock_of_open_file_ends_with_its_process
+    lock_of_open_file_outlives_another_descriptor
     closing_any_descriptor_gives_up_the_locks_of_the_process
     a_lock_through_a_writable_descriptor_keeps_those_through_a_readable_one
     a_lock_through_a_readable_descriptor_keeps_those_through_a_writable_one
@@ -54,6 +57,42 @@ fn a_process_that_waits_has_the_lock_when_the_other_ends(version: Version) {
         lock(&file, (F_WRLCK, 0, 0), true).unwrap();
         lock(&file, (F_UNLCK, 0, 0), false).unwrap();
     }
+}
+
+fn lock_of_open_file_ends_with_its_process(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("file"), "x").unwrap();
+    let file = open(&two.path("file"));
+    for killed in [true, false] {
+        let mut other = OtherProcess::start(&one.path("file"));
+        other.lock_open_file((F_WRLCK, 0, 0)).unwrap();
+        assert_eq!(lock(&file, (F_WRLCK, 0, 0), false), Err(Errno::EAGAIN));
+        if killed {
+            drop(other)
+        } else {
+            other.exit()
+        }
+        // Nothing waits for the release of a file.
+        let attempts = (0..3000).map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            lock(&file, (F_WRLCK, 0, 0), false)
+        });
+        assert!(attempts.into_iter().any(|outcome| outcome.is_ok()), "it stays, killed: {killed}");
+        lock(&file, (F_UNLCK, 0, 0), false).unwrap();
+    }
+}
+
+fn lock_of_open_file_outlives_another_descriptor(version: Version) {
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.mount(version), fixture.mount(version));
+    fs::write(one.path("file"), "x").unwrap();
+    let (locked, another) = (open(&one.path("file")), open(&one.path("file")));
+    lock_open_file(&locked, (F_WRLCK, 0, 0)).unwrap();
+    drop(another);
+    // The release of the other one has come by the time that its own open and close have.
+    drop(open(&one.path("file")));
+    assert_eq!(lock(&open(&two.path("file")), (F_WRLCK, 0, 0), false), Err(Errno::EAGAIN));
 }
 
 fn closing_any_descriptor_gives_up_the_locks_of_the_process(version: Version) {

@@ -16,6 +16,7 @@ in_both_versions! {
     names_are_changed_and_removed
     a_name_that_is_taken_is_not_replaced_when_that_is_asked
     attributes_are_set_as_told
+    times_before_1970_are_set_and_seen
     a_large_directory_is_listed_whole_and_once
     a_directory_stream_goes_back_to_where_it_is_told
     the_space_of_the_file_system_is_told
@@ -161,4 +162,26 @@ fn the_space_of_the_file_system_is_told(version: Version) {
         (rustix::fs::statvfs(mounted.root()).unwrap(), rustix::fs::statvfs(fixture.export()).unwrap());
     assert_eq!(here.f_blocks * here.f_frsize, there.f_blocks * there.f_frsize);
     assert_eq!((here.f_files, here.f_namemax), (there.f_files, 255));
+}
+
+/// NFSv3 has no times before 1970 (RFC 1813 §2.5): the nearest is the beginning of that year.
+fn times_before_1970_are_set_and_seen(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("file");
+    fs::write(&path, "x").unwrap();
+    for (seconds, nanoseconds) in [(-1, 250_000_000), (-86_400, 0), (-2, 999_999_999), (5, 7)] {
+        let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+        let times = Timestamps { last_access: time, last_modification: time };
+        utimensat(CWD, &path, &times, rustix::fs::AtFlags::empty()).unwrap();
+        let expected = match version {
+            Version::V3 if seconds < 0 => (0, 0),
+            _ => (seconds, nanoseconds),
+        };
+        for path in [&path, &fixture.export().join("file")] {
+            let metadata = fs::metadata(path).unwrap();
+            assert_eq!((metadata.mtime(), metadata.mtime_nsec()), expected);
+            assert_eq!((metadata.atime(), metadata.atime_nsec()), expected);
+        }
+    }
 }

@@ -2,12 +2,15 @@
 //!
 //! Each counter in the file has one writer: a mapping or a descriptor. A writer knows the value of each of its counters, and reads
 //! them back through the same way. `PRIMETIME_MAPPED_STORES=1000000 cargo test -p primetime-mount --test integration mapped_stores`
-//! makes that many stores for each writer.
+//! makes that many stores for each writer. The writers are threads of another process: one that maps a file holds its own address space
+//! locked while it waits for the mount, whose threads need theirs.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use client::Version;
 use memmap2::MmapMut;
@@ -22,6 +25,11 @@ const MAPPED: usize = 4 * 4096 + 1000;
 const COUNTER: usize = 8;
 /// The writers; counter `n` belongs to writer `n % WRITERS`.
 const WRITERS: usize = 4;
+/// The file that the other process writes, and where it tells the last value of each counter.
+const FILE: &str = "PRIMETIME_MAPPED_STORES_FILE";
+const VALUES: &str = "PRIMETIME_MAPPED_STORES_VALUES";
+/// How long the other process may take for a store of each writer, at most.
+const STORE_MAX: Duration = Duration::from_millis(500);
 /// How many stores each writer makes by default.
 const STORES: u64 = 150;
 /// A writer reads a counter back so often, and opens or maps the file anew so often.
@@ -47,14 +55,63 @@ fn no_store_beside_writes_and_growth_is_lost_over_v4_2() {
 fn local_file_system_loses_no_store_either() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    stress(&path, &path);
+    compare(&mut start(&path, directory.path()), directory.path(), &path);
 }
 
 fn on_a_mount(version: Version) {
-    if can_mount() {
-        let fixture = Fixture::new();
-        let mounted = fixture.mount(version);
-        stress(&mounted.path("file"), &fixture.export().join("file"));
+    if !can_mount() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let local = tempfile::tempdir().unwrap();
+    let mut writers = start(&mounted.path("file"), local.path());
+    compare(&mut writers, local.path(), &fixture.export().join("file"));
+}
+
+/// Starts the process with the writers.
+fn start(path: &Path, local: &Path) -> Child {
+    fs::write(path, vec![0; MAPPED]).unwrap();
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "mapped_stores::makes_the_stores", "--nocapture", "--test-threads=1"])
+        .env(FILE, path)
+        .env(VALUES, local.join("values"))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// The process with the writers. By itself it has nothing to do.
+#[test]
+fn makes_the_stores() {
+    let Some(path) = std::env::var_os(FILE) else { return };
+    let values = stress(Path::new(&path));
+    let values: Vec<u8> = values.into_iter().flat_map(u64::to_le_bytes).collect();
+    fs::write(std::env::var_os(VALUES).unwrap(), values).unwrap();
+}
+
+fn stores() -> u64 {
+    std::env::var("PRIMETIME_MAPPED_STORES").map_or(STORES, |text| text.parse().unwrap())
+}
+
+/// Waits for the writers and compares the counters at the server with the values that they have stored.
+fn compare(writers: &mut Child, local: &Path, seen_at: &Path) {
+    let end = Instant::now() + Duration::from_secs(60) + STORE_MAX * u32::try_from(stores()).unwrap();
+    let status = loop {
+        match writers.try_wait().unwrap() {
+            Some(status) => break status,
+            None if Instant::now() > end => {
+                writers.kill().unwrap();
+                panic!("the writers stand still");
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "a store or a write was lost");
+    let (values, data) = (fs::read(local.join("values")).unwrap(), fs::read(seen_at).unwrap());
+    for counter in 0..MAPPED / COUNTER {
+        let place = counter * COUNTER..(counter + 1) * COUNTER;
+        assert_eq!(data[place.clone()], values[place], "counter {counter}, of writer {}", counter % WRITERS);
     }
 }
 
@@ -104,11 +161,10 @@ impl Access {
     }
 }
 
-fn stress(path: &Path, seen_at: &Path) {
-    let stores = std::env::var("PRIMETIME_MAPPED_STORES").map_or(STORES, |text| text.parse().unwrap());
-    fs::write(path, vec![0; MAPPED]).unwrap();
-    let busy = AtomicUsize::new(WRITERS);
-    let mut expected = vec![0; MAPPED / COUNTER];
+/// Returns the last value of each counter.
+fn stress(path: &Path) -> Vec<u64> {
+    let (stores, busy) = (stores(), AtomicUsize::new(WRITERS));
+    let mut values = vec![0; MAPPED / COUNTER];
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
@@ -121,18 +177,11 @@ fn stress(path: &Path, seen_at: &Path) {
             .collect();
         scope.spawn(|| change_length(path, &busy));
         scope.spawn(|| open_and_close(path, &busy));
-        for writer in writers {
-            for (counter, value) in writer.join().unwrap() {
-                expected[counter] = value;
-            }
+        for (counter, value) in writers.into_iter().flat_map(|writer| writer.join().unwrap()) {
+            values[counter] = value;
         }
     });
-    let data = fs::read(seen_at).unwrap();
-    for (counter, expected) in expected.into_iter().enumerate() {
-        let place = counter * COUNTER;
-        let value = u64::from_le_bytes(data[place..place + COUNTER].try_into().unwrap());
-        assert_eq!(value, expected, "counter {counter} at the server, of writer {}", counter % WRITERS);
-    }
+    values
 }
 
 /// A writer that has ended, by a panic too.

@@ -15,16 +15,29 @@ use crate::notices::drop_what_is_old;
 use crate::tree::{Entry, Tree};
 use crate::turns::Turn;
 
+/// What the kernel says of a write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteKind {
+    /// It writes pages that it keeps.
+    pub(crate) from_pages: bool,
+    /// The program may not write and leave set-id bits.
+    pub(crate) clears_set_id: bool,
+}
+
 impl Tree {
     pub(crate) async fn open(
         self: &Arc<Self>,
         number: u64,
         flags: OpenFlags,
+        clears_set_id: bool,
     ) -> Result<(FileHandle, FopenFlags)> {
         let inode = self.inodes.get(number)?;
         // Counted before the server is asked: who removes the name meanwhile must know.
         let opening = Opening::begin(&self.background, &inode);
         let empties = OFlags::from_bits_retain(flags.0 as u32).contains(OFlags::TRUNC);
+        if empties && clears_set_id {
+            self.clear_set_id(&inode).await?;
+        }
         let changing = empties.then(|| Changing::begin(&inode));
         let file = {
             let _gate = inode.removal_gate.read().await;
@@ -109,17 +122,20 @@ impl Tree {
         appended.then(|| open.opening.inode.appends.queue())
     }
 
-    /// Writes for a program, or, with `from_pages`, what the kernel has in its cache.
+    /// Writes for a program, or what the kernel has in its cache.
     pub(crate) async fn write(
         self: &Arc<Self>,
         handle: FileHandle,
         (offset, data): (u64, Bytes),
         turn_to_append: Option<Turn>,
-        from_pages: bool,
+        how: WriteKind,
     ) -> Result<u32> {
         let open = self.files.get(handle)?;
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
         let _gate = open.closing_gate.read().await;
+        if how.clears_set_id {
+            self.clear_set_id(&open.opening.inode).await?;
+        }
         let changing = Changing::begin(&open.opening.inode);
         match turn_to_append {
             Some(turn) => {
@@ -127,7 +143,7 @@ impl Tree {
                 self.append(&open, data).await?;
             }
             // The kernel holds its pages locked while it writes them.
-            None if from_pages || !open.direct => {
+            None if how.from_pages || !open.direct => {
                 open.file.write_at(offset, data).await.map_err(errno::of)?;
             }
             None => self.write_directly(&open, offset, data).await?,

@@ -21,8 +21,10 @@ use crate::callers::Caller;
 use crate::convert::set_time;
 use crate::directories::Listing;
 use crate::errno::Result;
+use crate::files::WriteKind;
 use crate::locks::{self, Lock};
 use crate::replies;
+use crate::set_id::is_cleared_by;
 use crate::tree::{Entry, Tree};
 
 /// The largest read and write that the kernel makes, in bytes.
@@ -45,7 +47,7 @@ const WANTED: [InitFlags; 10] = [
     InitFlags::FUSE_ASYNC_DIO,
     // The kernel is told when its pages are void; times that our own writes change are no sign of that.
     InitFlags::FUSE_EXPLICIT_INVAL_DATA,
-    // The server takes away set-id bits; otherwise the kernel would ask for an extended attribute before every write.
+    // The mount clears set-id bits; otherwise the kernel would ask for an extended attribute before every write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     InitFlags::FUSE_CACHE_SYMLINKS,
 ];
@@ -177,9 +179,10 @@ impl fuser::Filesystem for Filesystem {
             accessed: accessed.map(set_time),
             modified: modified.map(set_time),
         };
+        let clears_set_id = is_cleared_by(request);
         self.change(
             request,
-            move |tree| async move { tree.set_attributes(ino.0, set, handle).await },
+            move |tree| async move { tree.set_attributes(ino.0, set, handle, clears_set_id).await },
             replies::attributes(reply),
         );
     }
@@ -266,9 +269,10 @@ impl fuser::Filesystem for Filesystem {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let clears_set_id = is_cleared_by(request);
         self.change_or_undo(
             Caller::of(request),
-            |tree| async move { tree.open(ino.0, flags).await },
+            move |tree| async move { tree.open(ino.0, flags, clears_set_id).await },
             replies::open(reply),
             |tree, opened| {
                 if let Ok((handle, _)) = opened {
@@ -343,10 +347,13 @@ impl fuser::Filesystem for Filesystem {
         let caller = Caller::of(request).with_bytes(data.len());
         let data = Bytes::copy_from_slice(data);
         let turn = self.tree.turn_to_append(handle, (flags, write_flags));
-        let from_pages = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let how = WriteKind {
+            from_pages: write_flags.contains(WriteFlags::FUSE_WRITE_CACHE),
+            clears_set_id: write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID),
+        };
         self.change_or_undo(
             caller,
-            move |tree| async move { tree.write(handle, (offset, data), turn, from_pages).await },
+            move |tree| async move { tree.write(handle, (offset, data), turn, how).await },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
                 Err(error) => reply.error(error),
@@ -590,9 +597,15 @@ impl fuser::Filesystem for Filesystem {
         mode: i32,
         reply: ReplyEmpty,
     ) {
+        let clears_set_id = is_cleared_by(request);
         self.change(
             request,
-            move |tree| async move { tree.allocate(handle, offset, length, mode).await },
+            move |tree| async move {
+                if clears_set_id {
+                    tree.clear_set_id_of(handle).await?;
+                }
+                tree.allocate(handle, offset, length, mode).await
+            },
             replies::empty(reply),
         );
     }
@@ -629,9 +642,15 @@ impl fuser::Filesystem for Filesystem {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
+        let clears_set_id = is_cleared_by(request);
         self.change(
             request,
-            move |tree| async move { tree.copy((from, from_offset), (to, to_offset), length).await },
+            move |tree| async move {
+                if clears_set_id {
+                    tree.clear_set_id_of(to).await?;
+                }
+                tree.copy((from, from_offset), (to, to_offset), length).await
+            },
             move |outcome| match outcome {
                 Ok(count) => reply.written(count),
                 Err(error) => reply.error(error),

@@ -27,6 +27,7 @@ mod pages;
 mod ranges;
 mod replies;
 mod session;
+mod set_id;
 mod tree;
 mod turns;
 mod xattrs;

@@ -19,10 +19,14 @@ impl Tree {
         number: u64,
         set: SetAttributes,
         handle: Option<FileHandle>,
+        clears_set_id: bool,
     ) -> Result<(FileAttr, Duration)> {
         let inode = self.inodes.get(number)?;
         let open = handle.and_then(|handle| self.files.get(handle).ok());
         let file = open.as_ref().filter(|open| open.writable).map(|open| &open.file);
+        if clears_set_id && set.size.is_some() {
+            self.clear_set_id(&inode).await?;
+        }
         let changing = set.size.map(|_| Changing::begin(&inode));
         inode.object.set_attributes(&set, file).await.map_err(errno::of)?;
         drop(changing);

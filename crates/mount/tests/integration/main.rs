@@ -27,6 +27,7 @@ mod range_locks;
 #[path = "../../../client/tests/integration/relay.rs"]
 mod relay;
 mod removals;
+mod set_id;
 mod sparse;
 mod sys;
 mod unmounting;

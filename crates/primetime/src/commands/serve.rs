@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use server::shell::control::{Control, ReloadRequest, SOCKET_NAME, protocol};
-use server::shell::{Config, PortMapMode, Running, ServeOptions, default_state_directory};
+use server::shell::{Config, PortMapMode, Running, ServeOptions, ServingRuntime, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -92,18 +92,14 @@ const TURNS_BETWEEN_LOOKS: u32 = 8;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     log::begin(&arguments.log)?;
     let config = config(arguments)?;
-    let options = options(arguments, &config)?;
+    let mut options = options(arguments, &config)?;
     // Clients give modes; the process's own mask must not change them.
     server::shell::clear_umask();
     take_small_pages();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .event_interval(TURNS_BETWEEN_LOOKS)
-        .thread_name("serve")
-        .build()
-        .map_err(|error| {
-            Failure::set_up(format_args!("cannot start threads: {error}; raise the limit of processes"))
-        })?;
+    let runtime = ServingRuntime::new(TURNS_BETWEEN_LOOKS).map_err(|error| {
+        Failure::set_up(format_args!("cannot start threads: {error}; raise the limit of processes"))
+    })?;
+    options.net.threads = Some(runtime.threads());
     if arguments.check {
         return runtime.block_on(check(&config, &options));
     }

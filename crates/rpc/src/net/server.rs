@@ -41,6 +41,8 @@ pub struct ServerOptions {
     /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
     /// comes. At most half the cores look at the same time. Zero is never.
     pub busy_poll_limit: Duration,
+    /// How many threads of the runtime serve; all of them when `None`.
+    pub threads: Option<usize>,
     /// How long calls may take to end after the server was told to stop.
     pub stop_timeout: Duration,
 }
@@ -58,6 +60,7 @@ impl Default for ServerOptions {
             partial_record_timeout: Duration::from_secs(60),
             unread_timeout: Duration::from_secs(60),
             busy_poll_limit: Duration::from_micros(100),
+            threads: None,
             stop_timeout: Duration::from_secs(10),
         }
     }
@@ -100,7 +103,8 @@ pub async fn serve_within<S: Service>(
     let mut ticks = tokio::time::interval((options.idle_timeout / IDLE_TICKS).max(TICK_MIN));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let busy_polls = BusyPolls::new(options.busy_poll_limit);
-    let neighbours = Arc::new(Neighbours { busy_polls, crowd: Crowd::new(), memory });
+    let crowd = Crowd::new(options.threads);
+    let neighbours = Arc::new(Neighbours { busy_polls, crowd, memory });
     let usual = own_host::unpace(&listener);
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();

@@ -19,9 +19,10 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    /// Of connections on this runtime.
-    pub(super) fn new() -> Self {
-        let threads = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+    /// Of connections on so many threads, or else on all of this runtime.
+    pub(super) fn new(threads: Option<usize>) -> Self {
+        let all = || Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        let threads = threads.unwrap_or_else(all);
         Self { busy: AtomicUsize::new(0), threads }
     }
 

@@ -440,6 +440,7 @@ impl ConfigLimits {
             replies_pending_bytes_max: self.replies_pending_bytes_max,
             partial_record_timeout: Duration::from_secs(self.partial_request_seconds.into()),
             busy_poll_limit: Duration::from_micros(self.busy_poll_us.into()),
+            threads: None,
             ..ServerOptions::default()
         }
     }

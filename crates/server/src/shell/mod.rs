@@ -16,6 +16,7 @@ mod rpcbind;
 mod side_listeners;
 mod start;
 mod state_directory;
+mod threads;
 mod world;
 
 pub use config::{Config, ConfigError, ConfigLimits};
@@ -25,6 +26,7 @@ pub use port_map_mode::PortMapMode;
 pub use side_listeners::SideError;
 pub use start::{Running, StartError};
 pub use state_directory::default_state_directory;
+pub use threads::ServingRuntime;
 
 /// Lets the modes that clients give stand as they are.
 pub fn clear_umask() {

@@ -66,6 +66,8 @@ impl ServeOptions {
 
     /// Which of the options are different in `other`, but for the exports.
     pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        // The threads are no part of a configuration.
+        let net = ServerOptions { threads: self.net.threads, ..other.net };
         let all = [
             ("listen", self.listen == other.listen),
             ("state_dir", self.state_directory == other.state_directory),
@@ -76,7 +78,7 @@ impl ServeOptions {
             ("idmap_domain", self.idmap_domain == other.idmap_domain),
             ("portmap", self.portmap == other.portmap),
             ("host_name", self.host_name == other.host_name),
-            ("limits", self.limits == other.limits && self.net == other.net),
+            ("limits", self.limits == other.limits && self.net == net),
         ];
         all.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
     }

@@ -11,7 +11,9 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 
+use super::health::Health;
 use super::object::{Descriptors, Object, Purpose};
+use super::pool::Handle as PoolHandle;
 use super::stat;
 use crate::{Error, Result};
 
@@ -20,12 +22,31 @@ const SHARDS: usize = 16;
 const SLACK: usize = 64;
 
 /// What is counted over all objects.
-#[derive(Default)]
 pub(super) struct Counts {
     /// Open descriptors.
     pub(super) open: AtomicUsize,
     /// Objects that were made of an open inode.
     pub(super) made: AtomicU64,
+    /// Where descriptors are closed.
+    pub(super) closer: Closer,
+}
+
+/// Closes descriptors: in place, or by the pool where that may hang, as it does of files without a name on a frozen file system.
+pub(super) struct Closer {
+    pub(super) health: Arc<Health>,
+    pub(super) pool: PoolHandle,
+}
+
+impl Closer {
+    pub(super) fn close(&self, descriptors: Descriptors) {
+        if self.health.is_slow() {
+            // No more than there are descriptors.
+            self.pool.execute_elsewhere(move || drop(descriptors));
+        } else {
+            let _call = self.health.begin_call();
+            drop(descriptors);
+        }
+    }
 }
 
 /// All known objects.
@@ -56,8 +77,9 @@ enum Slot {
 }
 
 impl Cache {
-    pub(super) fn new(open_target: usize, open_max: usize, reopens: bool) -> Self {
-        Self { shards: Default::default(), counts: Arc::default(), open_target, open_max, reopens }
+    pub(super) fn new((open_target, open_max): (usize, usize), reopens: bool, closer: Closer) -> Self {
+        let counts = Counts { open: AtomicUsize::new(0), made: AtomicU64::new(0), closer };
+        Self { shards: Default::default(), counts: Arc::new(counts), open_target, open_max, reopens }
     }
 
     pub(super) fn get(&self, fileid: u64) -> Option<Arc<Object>> {
@@ -256,7 +278,5 @@ enum Dropped {
 
 /// False for an object that its descriptors alone keep alive.
 fn has_name(object: &Object) -> bool {
-    object
-        .descriptor(Purpose::Path)
-        .is_some_and(|fd| stat::stat(std::os::fd::AsFd::as_fd(&fd)).is_ok_and(|stat| stat.stx_nlink > 0))
+    object.descriptor(Purpose::Path).is_some_and(|fd| stat::has_name(std::os::fd::AsFd::as_fd(&fd)))
 }

@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::{Export, WaitInPlace};
-use crate::{Result, alone};
+use super::WaitInPlace;
+use crate::alone;
 
 /// Who may wait.
 pub(super) struct InPlace {
@@ -46,19 +46,6 @@ struct Waiting<'a>(&'a AtomicUsize);
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
-    }
-}
-
-impl Export {
-    /// Runs a job that may wait for the disk: here if the caller is alone, and by the pool otherwise.
-    pub(super) async fn wait_for<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        match self.in_place.run(job) {
-            Ok(given) => given,
-            Err(job) => self.pool.run(job).await,
-        }
     }
 }
 

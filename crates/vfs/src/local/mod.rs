@@ -5,6 +5,9 @@
 //! without root everybody is the user of the process. Calls that the page cache serves run in place; those that
 //! wait for a disk run on a small pool of threads of its own, so no runtime is needed.
 //!
+//! **File systems that hang**: a watchdog looks at the calls that run in place. When one holds its thread for too long, all calls on
+//! that file system run on the pool until it is quick again ([`StallHandler`]).
+//!
 //! **Threads**: as root, a thread that polled a future of this back end may go on acting on files as the last
 //! caller, since switching back costs system calls. Before such a thread opens files of its own it must call
 //! [`restore_thread_identity`].
@@ -40,6 +43,7 @@ mod directory;
 mod errors;
 mod events;
 mod glance;
+mod health;
 mod identity;
 mod in_place;
 mod index;
@@ -51,6 +55,7 @@ mod object;
 mod open;
 mod options;
 mod persistent;
+mod placement;
 mod pool;
 mod resolve;
 mod setup;
@@ -60,6 +65,7 @@ mod sync;
 mod sys;
 mod walk;
 mod watch;
+mod watchdog;
 mod writing;
 mod xattrs;
 
@@ -79,6 +85,7 @@ use crate::{
 };
 use cache::Cache;
 use change::Changes;
+use health::Health;
 use identity::Acting;
 pub use identity::restore_thread_identity;
 use in_place::InPlace;
@@ -87,9 +94,11 @@ use journal::Order;
 pub use object::Node;
 use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions, WaitInPlace};
+use placement::{placed, published};
 use pool::Pool;
 use sync::WholeSyncs;
 use watch::Watcher;
+pub use watchdog::{StallHandler, handle_stalls};
 
 /// A directory of the host. Cheap to share: everything is behind one pointer.
 #[derive(Clone)]
@@ -109,6 +118,8 @@ struct Export {
     /// Where inodes were seen. Absent where the kernel's handles open them.
     index: Option<Index>,
     pool: Pool,
+    /// Of the file system, which other exports may be on as well.
+    health: Arc<Health>,
     in_place: InPlace,
     durability: Durability,
     read_only: bool,
@@ -187,7 +198,10 @@ impl FileSystem for Local {
     }
 
     async fn resolve(&self, handle: &[u8]) -> Result<Node> {
-        self.export.resolve(handle).await.map(Node)
+        if let Some(known) = self.export.resolve_from_memory(handle)? {
+            return Ok(Node(known));
+        }
+        placed!(self, (handle), |export| export.resolve(handle).await.map(Node))
     }
 
     fn handle(&self, node: &Node) -> Handle {
@@ -199,32 +213,32 @@ impl FileSystem for Local {
     }
 
     async fn attributes(&self, node: &Node) -> Result<Attributes> {
-        self.export.attributes(&node.0)
+        placed!(self, (node), |export| export.attributes(&node.0))
     }
 
     async fn settled_attributes(&self, node: &Node) -> Result<Option<Attributes>> {
-        self.export.settled_attributes(&node.0)
+        placed!(self, (node), |export| export.settled_attributes(&node.0))
     }
 
     async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
-        self.export.set_attributes(who, &node.0, set).await
+        placed!(self, (who, node, set), |export| export.set_attributes(who, &node.0, set).await)
     }
 
     async fn access(&self, who: &Identity, node: &Node, wanted: Access) -> Result<Access> {
-        self.export.access(who, &node.0, wanted)
+        placed!(self, (who, node, wanted), |export| export.access(who, &node.0, wanted))
     }
 
     async fn lookup(&self, who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
-        let (object, attributes) = self.export.lookup(who, (&dir.0, name))?;
-        Ok((Node(object), attributes))
+        let found = placed!(self, (who, dir, name), |export| export.lookup(who, (&dir.0, name)));
+        found.map(|(object, attributes)| (Node(object), attributes))
     }
 
     async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
-        self.export.lookup_parent(who, &dir.0).map(Node)
+        placed!(self, (who, dir), |export| export.lookup_parent(who, &dir.0).map(Node))
     }
 
     async fn read_link(&self, _who: &Identity, node: &Node) -> Result<Bytes> {
-        self.export.read_link(&node.0)
+        placed!(self, (node), |export| export.read_link(&node.0))
     }
 
     async fn read(
@@ -235,7 +249,17 @@ impl FileSystem for Local {
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
-        self.export.read(who, &node.0, (offset, count), out).await
+        if !self.export.health.is_slow() {
+            let read = self.export.read(who, &node.0, (offset, count), out);
+            return published(&self.export.health, read).await;
+        }
+        let (done, data) = placed!(self, (who, node, offset, count), |export| {
+            let mut data = Vec::new();
+            let done = export.read(who, &node.0, (offset, count), &mut data).await;
+            done.map(|done| (done, data))
+        })?;
+        out.extend_from_slice(&data);
+        Ok(done)
     }
 
     async fn write(
@@ -246,15 +270,22 @@ impl FileSystem for Local {
         data: Bytes,
         stability: Stability,
     ) -> Result<Written> {
-        self.export.write(who, &node.0, offset, &data, stability).await
+        placed!(self, (who, node, offset, data, stability), |export| {
+            export.write(who, &node.0, offset, &data, stability).await
+        })
     }
 
     async fn commit(&self, who: &Identity, node: &Node, _offset: u64, _count: u64) -> Result<Committed> {
-        self.export.commit(who, &node.0).await?;
+        placed!(self, (who, node), |export| export.commit(who, &node.0).await)?;
         Ok(Committed { verifier: self.write_verifier() })
     }
 
     fn watch(&self, node: &Node, least: Seen, tell: &Tell) -> Result<Option<Watch>> {
+        if self.export.health.is_slow() {
+            // What other processes do is told by the kernel, which may have to ask the file system first.
+            return Err(crate::Error::TryAgain);
+        }
+        let _call = self.export.health.begin_call();
         self.export.watch(&node.0, least, tell)
     }
 
@@ -269,7 +300,7 @@ impl FileSystem for Local {
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
-        self.export.create(who, (&dir.0, name), mode).await
+        placed!(self, (who, dir, name, mode), |export| export.create(who, (&dir.0, name), mode).await)
     }
 
     async fn begin_create(
@@ -279,7 +310,7 @@ impl FileSystem for Local {
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
-        self.export.begin_create(who, (&dir.0, name), mode).await
+        placed!(self, (who, dir, name, mode), |export| export.begin_create(who, (&dir.0, name), mode).await)
     }
 
     async fn make_dir(
@@ -289,7 +320,9 @@ impl FileSystem for Local {
         name: Name<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.export.make(who, (&dir.0, name), make::What::Directory, set).await
+        placed!(self, (who, dir, name, set), |export| export
+            .make(who, (&dir.0, name), make::What::Directory, set)
+            .await)
     }
 
     async fn make_symlink(
@@ -300,7 +333,9 @@ impl FileSystem for Local {
         target: &[u8],
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.export.make(who, (&dir.0, name), make::What::Symlink(target), set).await
+        placed!(self, (who, dir, name, target, set), |export| export
+            .make(who, (&dir.0, name), make::What::Symlink(target), set)
+            .await)
     }
 
     async fn make_node(
@@ -311,15 +346,17 @@ impl FileSystem for Local {
         kind: NodeKind,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.export.make(who, (&dir.0, name), make::What::Node(kind), set).await
+        placed!(self, (who, dir, name, kind, set), |export| export
+            .make(who, (&dir.0, name), make::What::Node(kind), set)
+            .await)
     }
 
     async fn link(&self, who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
-        self.export.link(who, &node.0, (&dir.0, name)).await
+        placed!(self, (who, node, dir, name), |export| export.link(who, &node.0, (&dir.0, name)).await)
     }
 
     async fn remove(&self, who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
-        self.export.remove(who, (&dir.0, name), kind).await
+        placed!(self, (who, dir, name, kind), |export| export.remove(who, (&dir.0, name), kind).await)
     }
 
     async fn rename(
@@ -330,7 +367,9 @@ impl FileSystem for Local {
         to_dir: &Node,
         to: Name<'_>,
     ) -> Result<()> {
-        self.export.rename(who, (&from_dir.0, from), (&to_dir.0, to)).await
+        placed!(self, (who, from_dir, from, to_dir, to), |export| export
+            .rename(who, (&from_dir.0, from), (&to_dir.0, to))
+            .await)
     }
 
     async fn read_dir(
@@ -341,31 +380,41 @@ impl FileSystem for Local {
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        self.export.read_dir(who, &dir.0, cookie, entries_max, objects).await
+        placed!(self, (who, dir, cookie, entries_max, objects), |export| export
+            .read_dir(who, &dir.0, cookie, entries_max, objects)
+            .await)
     }
 
     async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Content) -> Result<Option<u64>> {
-        self.export.seek(who, &node.0, offset, what).await
+        placed!(self, (who, node, offset, what), |export| export.seek(who, &node.0, offset, what).await)
     }
 
     async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        self.export.allocate(who, &node.0, offset, length).await
+        placed!(self, (who, node, offset, length), |export| export
+            .allocate(who, &node.0, offset, length)
+            .await)
     }
 
     async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        self.export.deallocate(who, &node.0, offset, length).await
+        placed!(self, (who, node, offset, length), |export| export
+            .deallocate(who, &node.0, offset, length)
+            .await)
     }
 
     async fn copy(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<Written> {
-        self.export.copy(who, (&source.0, &target.0), span).await
+        placed!(self, (who, source, target, span), |export| export
+            .copy(who, (&source.0, &target.0), span)
+            .await)
     }
 
     async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
-        self.export.clone_range(who, (&source.0, &target.0), span).await
+        placed!(self, (who, source, target, span), |export| export
+            .clone_range(who, (&source.0, &target.0), span)
+            .await)
     }
 
     async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
-        self.export.get_xattr(who, &node.0, name)
+        placed!(self, (who, node, name), |export| export.get_xattr(who, &node.0, name))
     }
 
     async fn set_xattr(
@@ -376,19 +425,21 @@ impl FileSystem for Local {
         value: &[u8],
         mode: XattrMode,
     ) -> Result<()> {
-        self.export.set_xattr(who, &node.0, name, (value, mode)).await
+        placed!(self, (who, node, name, value, mode), |export| export
+            .set_xattr(who, &node.0, name, (value, mode))
+            .await)
     }
 
     async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
-        self.export.list_xattrs(who, &node.0)
+        placed!(self, (who, node), |export| export.list_xattrs(who, &node.0))
     }
 
     async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
-        self.export.remove_xattr(who, &node.0, name).await
+        placed!(self, (who, node, name), |export| export.remove_xattr(who, &node.0, name).await)
     }
 
     async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {
-        self.export.stat_fs()
+        placed!(self, (), |export| export.stat_fs())
     }
 
     fn limits(&self) -> Limits {

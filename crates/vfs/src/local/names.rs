@@ -162,7 +162,7 @@ impl Export {
             self.cache.release(&object);
         }
         if gone {
-            object.set_nameless(self.pool.handle());
+            object.set_nameless();
         }
         if let Some(index) = self.index.as_ref().filter(|_| gone) {
             index.note_gone(&[object.id].into());

@@ -10,7 +10,6 @@ use parking_lot::{Mutex, RwLock};
 use super::cache::Counts;
 use super::names::LARGE_BYTES;
 use super::persistent::Persistent;
-use super::pool::Handle as PoolHandle;
 use super::stat;
 use super::sync::SyncGroup;
 use super::writing::Writing;
@@ -40,8 +39,8 @@ pub(super) struct Object {
     pub(super) writing: Writing,
     /// Held while the position of the directory descriptor is in use.
     pub(super) stream: Mutex<()>,
-    /// Set when it has lost its last name: who frees its space, when that is much.
-    freed_by: OnceLock<PoolHandle>,
+    /// It has lost its last name: to close it frees its space.
+    is_nameless: AtomicBool,
     /// How many objects had been opened before it.
     pub(super) made: u64,
     descriptors: RwLock<Descriptors>,
@@ -97,7 +96,7 @@ impl Object {
             syncs: SyncGroup::default(),
             writing: Writing::default(),
             stream: Mutex::new(()),
-            freed_by: OnceLock::new(),
+            is_nameless: AtomicBool::new(false),
             made: match descriptors.path {
                 Some(_) => counts.made.fetch_add(1, SeqCst),
                 None => counts.made.load(SeqCst),
@@ -169,10 +168,9 @@ impl Object {
         taken
     }
 
-    /// Notes that it has lost its last name: to let go of it frees its space, which `pool` does where it takes long.
-    pub(super) fn set_nameless(&self, pool: PoolHandle) {
-        // It loses its last name once.
-        let _ = self.freed_by.set(pool);
+    /// Notes that it has lost its last name: to let go of it frees its space, which the pool does where it takes long.
+    pub(super) fn set_nameless(&self) {
+        self.is_nameless.store(true, Relaxed);
     }
 
     pub(super) fn mark_used(&self) {
@@ -186,13 +184,17 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         let taken = self.take_descriptors();
-        if let Some(pool) = self.freed_by.take()
-            && taken
-                .path
-                .as_ref()
-                .is_some_and(|fd| stat::stat(fd.as_fd()).is_ok_and(|s| s.stx_size > LARGE_BYTES))
+        let Some(counts) = self.counts.get() else { return };
+        let is_large =
+            |fd: &Arc<OwnedFd>| stat::owner_and_size(fd.as_fd()).is_ok_and(|(_, size)| size > LARGE_BYTES);
+        let closer = &counts.closer;
+        if self.is_nameless.load(Relaxed)
+            && !closer.health.is_slow()
+            && taken.path.as_ref().is_some_and(is_large)
         {
-            pool.execute(move || drop(taken));
+            closer.pool.execute(move || drop(taken));
+        } else {
+            closer.close(taken);
         }
     }
 }

@@ -8,11 +8,13 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::health;
 use crate::line;
 use crate::{Error, Result};
 
@@ -104,7 +106,88 @@ impl Pool {
     }
 }
 
+impl Pool {
+    /// Polls `future` on the threads of the pool alone: it is for calls that may hang.
+    ///
+    /// # Errors
+    /// [`Error::TryAgain`] when the caller's line has futures or jobs and all lines are full.
+    pub(super) fn poll<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<Task<T>> {
+        let (answer, task) = channel();
+        let future = Box::pin(async move { answer.send(future.await) });
+        let moved = Arc::new(Moved {
+            future: Mutex::new(Some(future)),
+            phase: AtomicU8::new(QUEUED),
+            shared: Arc::downgrade(&self.shared),
+            line: line::current(),
+        });
+        match self.shared.submit(Box::new(move || moved.run())) {
+            None => Ok(task),
+            Some(_refused) => Err(Error::TryAgain),
+        }
+    }
+}
+
+/// A future that only threads of the pool poll, since a poll may hang.
+struct Moved {
+    /// Locked by the thread that polls it.
+    future: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    phase: AtomicU8,
+    shared: Weak<Shared>,
+    line: u64,
+}
+
+/// Nothing is to be done until it is woken.
+const IDLE: u8 = 0;
+/// A job of the pool is to poll it.
+const QUEUED: u8 = 1;
+/// A thread polls it.
+const POLLED: u8 = 2;
+/// A thread polls it, and it was woken meanwhile.
+const WOKEN: u8 = 3;
+
+impl Moved {
+    fn run(self: Arc<Self>) {
+        self.phase.store(POLLED, SeqCst);
+        let mut future = self.future.lock();
+        // Out of its place, where it is not found again after a panic.
+        let Some(mut polled) = future.take() else { return };
+        let waker = Waker::from(Arc::clone(&self));
+        if polled.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            *future = Some(polled);
+            drop(future);
+            if self.phase.compare_exchange(POLLED, IDLE, SeqCst, SeqCst).is_err() {
+                self.phase.store(QUEUED, SeqCst);
+                self.queue();
+            }
+        }
+    }
+
+    fn queue(self: Arc<Self>) {
+        if let Some(shared) = self.shared.upgrade() {
+            let line = self.line;
+            shared.submit_beyond(line, Box::new(move || self.run()));
+        }
+    }
+}
+
+impl Wake for Moved {
+    fn wake(self: Arc<Self>) {
+        let next = |phase| match phase {
+            IDLE => Some(QUEUED),
+            POLLED => Some(WOKEN),
+            _ => None,
+        };
+        if self.phase.fetch_update(SeqCst, SeqCst, next) == Ok(IDLE) {
+            self.queue();
+        }
+    }
+}
+
 /// A pool that may be gone: then, as when its queue is full, the caller runs the job.
+#[derive(Clone)]
 pub(super) struct Handle(Weak<Shared>);
 
 impl Handle {
@@ -118,16 +201,33 @@ impl Handle {
             job();
         }
     }
+
+    /// Runs a job that may hang: never on the caller's thread, however many wait. What may be many is to be bounded by the caller.
+    pub(super) fn execute_elsewhere(&self, job: impl FnOnce() + Send + 'static) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.submit_beyond(line::current(), Box::new(job));
+        }
+    }
 }
 
 impl Shared {
     /// Queues the job, or gives it back.
     fn submit(self: &Arc<Self>, job: Job) -> Option<Job> {
         let line = line::current();
-        let mut queue = self.queue.lock();
+        let queue = self.queue.lock();
         if queue.closed || !queue.lines.has_room(line, self.queue_max) {
             return Some(job);
         }
+        self.push(queue, line, job)
+    }
+
+    /// Queues the job, however full the queue is. Where no thread can be had it is dropped.
+    fn submit_beyond(self: &Arc<Self>, line: u64, job: Job) {
+        // Dropped outside the lock.
+        let _refused = self.push(self.queue.lock(), line, job);
+    }
+
+    fn push(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, line: u64, job: Job) -> Option<Job> {
         if queue.idle <= queue.lines.count && queue.threads < self.threads_max {
             let shared = self.clone();
             let thread = std::thread::Builder::new().name("vfs-disk".into());
@@ -151,6 +251,7 @@ impl Drop for Pool {
 }
 
 fn work(shared: &Shared) {
+    health::join_pool();
     let mut queue = shared.queue.lock();
     loop {
         if let Some((line, job)) = queue.lines.pop() {
@@ -312,6 +413,43 @@ mod tests {
         let here = std::thread::current().id();
         let task = pool.run(move || Ok(std::thread::current().id() == here));
         assert!(block_on(task).unwrap());
+    }
+
+    #[test]
+    fn moved_future_is_polled_by_the_pool_alone() {
+        let pool = Pool::new(2, 4);
+        let here = std::thread::current().id();
+        let (answer, inner) = channel::<u32>();
+        let polled_here = Arc::new(AtomicUsize::new(0));
+        let seen = polled_here.clone();
+        let task = pool.poll(async move {
+            let mut inner = inner;
+            std::future::poll_fn(move |context| {
+                seen.fetch_add(usize::from(std::thread::current().id() == here), Ordering::Relaxed);
+                Pin::new(&mut inner).poll(context)
+            })
+            .await
+        });
+        answer.send(Ok(7));
+        assert_eq!(block_on(task.unwrap()).unwrap(), 7);
+        assert_eq!(polled_here.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn full_queue_refuses_futures_and_runs_none_here() {
+        let pool = Pool::new(1, 0);
+        assert!(matches!(pool.poll(async { Ok(()) }), Err(Error::TryAgain)));
+        let (answer, task) = channel();
+        pool.handle().execute_elsewhere(move || answer.send(Ok(std::thread::current().id())));
+        assert_ne!(block_on(task).unwrap(), std::thread::current().id());
+    }
+
+    #[test]
+    fn moved_future_that_panics_is_an_error() {
+        let pool = Pool::new(1, 10);
+        let task: Task<()> = pool.poll(async { panic!("expected by the test") }).unwrap();
+        assert!(matches!(block_on(task), Err(Error::Io(_))));
+        assert_eq!(block_on(pool.poll(async { Ok(5) }).unwrap()).unwrap(), 5);
     }
 
     #[test]

@@ -23,20 +23,26 @@ const LOOK_AGAIN_MS: [u64; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2
 
 impl Export {
     /// The object when it is known already: no system call and no allocation.
-    pub(super) fn resolve_known(&self, handle: &[u8]) -> Option<Arc<Object>> {
+    fn resolve_known(&self, handle: &[u8]) -> Option<Arc<Object>> {
         let object = self.cache.get(Persistent::peek_fileid(handle)?)?;
         // We made the handle we compare with, so equality authenticates.
         equal(object.handle.as_bytes(), handle).then_some(object)
     }
 
-    pub(super) async fn resolve(self: &Arc<Self>, handle: &[u8]) -> Result<Arc<Object>> {
+    /// The object, as far as no system call is needed; `None` where one is.
+    ///
+    /// # Errors
+    /// `BadHandle` for a handle of another export: it must not wait for a file system that it does not name.
+    pub(super) fn resolve_from_memory(&self, handle: &[u8]) -> Result<Option<Arc<Object>>> {
         if let Some(known) = self.resolve_known(handle) {
-            return Ok(known);
+            return Ok(Some(known));
         }
         let id = Persistent::decode(self.seal.open(handle)?)?;
-        if id == self.root.id {
-            return Ok(self.root.clone());
-        }
+        Ok((id == self.root.id).then(|| self.root.clone()))
+    }
+
+    pub(super) async fn resolve(self: &Arc<Self>, handle: &[u8]) -> Result<Arc<Object>> {
+        let id = Persistent::decode(self.seal.open(handle)?)?;
         if self.index.is_none() {
             let (fd, stat) = match self.open_unless_new(&id)? {
                 Some(opened) => opened,

@@ -9,8 +9,9 @@ use rustix::fs::{CWD, Mode, OFlags, StatFs, openat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::cache::Cache;
+use super::cache::{Cache, Closer};
 use super::change::Changes;
+use super::health::Health;
 use super::identity::{Acting, restore_thread_identity};
 use super::in_place::InPlace;
 use super::index::Index;
@@ -20,7 +21,7 @@ use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
 use super::sync::WholeSyncs;
 use super::watch::Watcher;
-use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys};
+use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys, watchdog};
 use crate::seal::{Seal, random};
 use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
@@ -46,8 +47,11 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let root_id = Seal::new([0; 16], options.name_space.into()).derive(id.payload().as_bytes());
     let seal = Seal::new(key::load(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
 
-    let (target, max) = descriptor_bounds(options.descriptors_max);
-    let cache = Cache::new(target, max, kernel_handles);
+    let health = Health::of(stat::device(&stat));
+    watchdog::start();
+    let pool = Pool::new(options.threads_max, options.queue_max);
+    let closer = Closer { health: Arc::clone(&health), pool: pool.handle() };
+    let cache = Cache::new(descriptor_bounds(options.descriptors_max), kernel_handles, closer);
     let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: None };
     let names = id.names(&seal);
     let device = stat::device(&stat);
@@ -74,7 +78,8 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         acting,
         cache,
         index: (!kernel_handles).then(|| Index::new(options.hints_max)),
-        pool: Pool::new(options.threads_max, options.queue_max),
+        pool,
+        health,
         in_place: InPlace::new(options.wait_in_place, options.threads_max),
         durability: options.durability,
         read_only: options.read_only,

@@ -20,6 +20,12 @@ pub(super) fn owner_and_size(fd: BorrowedFd<'_>) -> rustix::io::Result<(u32, u64
     Ok((stat.stx_uid, stat.stx_size))
 }
 
+/// True while what `fd` is open on has a name, as far as the kernel knows without asking a server or a disk.
+pub(super) fn has_name(fd: BorrowedFd<'_>) -> bool {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    statx(fd, c"", flags, StatxFlags::NLINK).is_ok_and(|stat| stat.stx_nlink > 0)
+}
+
 /// Of `name` in `dir`, itself and not what it may point to.
 pub(super) fn stat_name(dir: BorrowedFd<'_>, name: Name<'_>) -> rustix::io::Result<Statx> {
     statx(dir, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT, WANTED)

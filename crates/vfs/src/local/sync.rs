@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use rustix::fs::{fdatasync, fsync, syncfs};
 use rustix::io::Errno;
 
@@ -67,10 +67,6 @@ pub(super) struct WholeSyncs {
     failures: AtomicU64,
 }
 
-/// Without a journal ext4 takes an inode for clean as soon as a `syncfs` has taken it up, and before it is on the disk: an `fsync` of it
-/// that runs beside returns too early. There neither runs beside the other, whichever export they are for.
-static WITHOUT_JOURNAL: RwLock<()> = RwLock::new(());
-
 impl Export {
     /// Puts `object` on disk; begins at once, whether the task is polled or not. Where the caller may wait, and no other sync of the
     /// object runs, that is over when this returns.
@@ -78,7 +74,7 @@ impl Export {
         let (object, depth) = self.synced_with(object, depth);
         let (task, starts) = object.syncs.join(depth);
         if starts {
-            let here = self.in_place.run(|| self.sync_once(object));
+            let here = self.wait_here(|| self.sync_once(object));
             // Who came meanwhile has not the caller wait.
             if here.is_err() || object.syncs.go_on() {
                 self.have_synced(object);
@@ -152,7 +148,7 @@ impl Export {
     fn sync_alone(&self, object: &Arc<Object>, depth: Depth) -> rustix::io::Result<()> {
         let fd = self.sync_descriptor(object).ok_or(Errno::INVAL)?;
         let without_journal = self.order == Order::AllAtOnce;
-        let _beside = without_journal.then(|| WITHOUT_JOURNAL.read());
+        let _beside = without_journal.then(|| self.health.syncs.read());
         match depth {
             // Without a journal it leaves the length out.
             Depth::Data if !without_journal => fdatasync(fd.as_fd()),
@@ -164,7 +160,7 @@ impl Export {
     fn sync_everything(&self) -> rustix::io::Result<()> {
         let failures = self.whole_syncs.failures.load(SeqCst);
         let _turn = self.whole_syncs.turn.lock();
-        let _alone = (self.order == Order::AllAtOnce).then(|| WITHOUT_JOURNAL.write());
+        let _alone = (self.order == Order::AllAtOnce).then(|| self.health.syncs.write());
         let result = self.sync_everything_now();
         if result.is_err() {
             self.whole_syncs.failures.fetch_add(1, SeqCst);

@@ -142,6 +142,7 @@ impl fuser::Filesystem for Filesystem {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = bytes(name);
+        self.tree.prune_soon();
         self.ask(request, |tree| async move { tree.lookup(parent.0, &name).await }, replies::entry(reply));
     }
 
@@ -293,6 +294,7 @@ impl fuser::Filesystem for Filesystem {
         reply: ReplyCreate,
     ) {
         let name = bytes(name);
+        self.tree.prune_soon();
         self.change_or_undo(
             Caller::of(request),
             move |tree| async move { tree.create(parent.0, &name, mode, OpenFlags(flags)).await },
@@ -675,6 +677,7 @@ impl fuser::Filesystem for Filesystem {
 
 impl Filesystem {
     fn list(&self, request: &Request, handle: FileHandle, offset: u64, mut listing: Listing) {
+        self.tree.prune_soon();
         let (caller, tree) = (Caller::of(request), Arc::clone(&self.tree));
         self.tree.runtime.spawn(async move {
             let work = tree.read_directory(handle, offset, &mut listing);

@@ -161,6 +161,25 @@ impl Inodes {
         inode
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.table.lock().by_number.len()
+    }
+
+    /// Names by which the kernel may know objects that no program has open, of at most `count` of them. Directories are left out:
+    /// one that is dropped while a program works in it has no path any more.
+    pub(crate) fn take_unused_names(&self, count: usize) -> Vec<(u64, Vec<u8>)> {
+        let table = self.table.lock();
+        let unused = table.by_number.values().filter_map(|counted| {
+            let is_directory = |known: client::Remembered| known.attributes.is_directory();
+            if counted.inode.object.remembered().is_none_or(is_directory) {
+                return None;
+            }
+            let mut state = counted.inode.state.lock();
+            if state.opens == 0 { state.place.take() } else { None }
+        });
+        unused.take(count).collect()
+    }
+
     /// The kernel forgets that it was told `lookups` times.
     pub(crate) fn forget(&self, number: u64, lookups: u64) {
         if number == ROOT {

@@ -24,6 +24,7 @@ mod notices;
 mod objects;
 mod options;
 mod pages;
+mod pruning;
 mod ranges;
 mod replies;
 mod session;

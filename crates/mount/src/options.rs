@@ -15,6 +15,8 @@ pub struct MountOptions {
     pub allow_root: bool,
     /// The kernel decides by the permission bits, before the server does.
     pub default_permissions: bool,
+    /// How many objects the kernel may know before the mount has it drop names of files that no program has open.
+    pub inodes_max: usize,
     /// For the kernel: `nosuid`, `noexec`, `noatime` and the like.
     pub flags: Vec<Flag>,
 }
@@ -35,6 +37,9 @@ pub enum Flag {
     Sync,
     Async,
 }
+
+/// As many objects as the client remembers.
+const INODES_MAX: usize = 131_072;
 
 /// Why an option cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +65,7 @@ impl MountOptions {
             allow_other: false,
             allow_root: false,
             default_permissions: false,
+            inodes_max: INODES_MAX,
             flags: Vec::new(),
         }
     }

@@ -62,7 +62,8 @@ impl Mount {
         let failed = |cause| Error::Mount { directory: directory.to_owned(), cause };
         let directory = directory.canonicalize().map_err(failed)?;
         let config = options.config();
-        let tree = Arc::new(Tree::new(client.root_object(), tokio::runtime::Handle::current()));
+        let tree =
+            Arc::new(Tree::new(client.root_object(), tokio::runtime::Handle::current(), options.inodes_max));
         client.watch(Arc::new(Notices::new(&tree)));
         let filesystem = Filesystem::new(&tree);
         let place = directory.clone();
@@ -113,6 +114,11 @@ impl Mount {
         outcome.map_err(Error::Kernel).and(flushed)
     }
 
+    /// How many objects the kernel knows. See [`MountOptions::inodes_max`].
+    pub fn inodes(&self) -> usize {
+        self.tree.inodes.count()
+    }
+
     /// Where it is mounted.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -120,7 +126,7 @@ impl Mount {
 
     /// What can unmount it while somebody waits for its end.
     pub fn unmounter(&self) -> Unmounter {
-        Unmounter { directory: self.directory.clone() }
+        Unmounter { directory: self.directory.clone(), ended: self.ended.clone() }
     }
 }
 
@@ -128,15 +134,20 @@ impl Mount {
 #[derive(Debug, Clone)]
 pub struct Unmounter {
     directory: PathBuf,
+    ended: watch::Receiver<Option<Result<(), String>>>,
 }
 
 impl Unmounter {
     /// Unmounts it. Where files are still in use it vanishes from the directory tree, and their users keep it until they
-    /// are done. Blocks: the kernel waits for answers of this process.
+    /// are done. Does nothing once somebody else has unmounted it. Blocks: the kernel waits for answers of this process.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn unmount(&self) -> Result<(), Error> {
+        // Something else may be mounted there by now.
+        if self.ended.borrow().is_some() {
+            return Ok(());
+        }
         unmount(&self.directory).map_err(|cause| Error::Unmount { directory: self.directory.clone(), cause })
     }
 }

@@ -16,6 +16,7 @@ use crate::errno::{self, Result};
 use crate::handles::{Handles, OpenFile};
 use crate::inodes::{Inode, Inodes, ROOT};
 use crate::pages::Pages;
+use crate::pruning::Pruning;
 
 /// As long as the kernel believes attributes without asking, under a delegation too.
 const BELIEVED_MAX: Duration = Duration::from_secs(3600);
@@ -39,6 +40,7 @@ pub(crate) struct Tree {
     pub(crate) notices: Mutex<std::collections::BTreeSet<u64>>,
     /// Numbers the names of files that were removed while they were open.
     pub(crate) next_hidden: AtomicU64,
+    pub(crate) pruning: Pruning,
 }
 
 /// What the kernel is told of an object that it has asked for by name.
@@ -49,7 +51,7 @@ pub(crate) struct Entry {
 }
 
 impl Tree {
-    pub(crate) fn new(root: Object, runtime: tokio::runtime::Handle) -> Self {
+    pub(crate) fn new(root: Object, runtime: tokio::runtime::Handle, inodes_max: usize) -> Self {
         Self {
             inodes: Inodes::new(root),
             files: Handles::default(),
@@ -61,6 +63,7 @@ impl Tree {
             notifier: OnceLock::new(),
             notices: Mutex::default(),
             next_hidden: AtomicU64::new(1),
+            pruning: Pruning::new(inodes_max),
         }
     }
 

@@ -160,6 +160,11 @@ impl Mounted {
         self.runtime.block_on(work)
     }
 
+    /// How many objects the kernel knows.
+    pub fn inodes(&self) -> usize {
+        self.mount.as_ref().unwrap().inodes()
+    }
+
     /// Ends whatever programs wait for; root alone may.
     pub fn abort(&self) {
         use rustix::mount::UnmountFlags;

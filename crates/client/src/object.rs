@@ -96,6 +96,11 @@ impl Object {
         Some(Remembered { attributes, believed_for, delegated, write_delegated })
     }
 
+    /// The largest size of this file that its file system allows, in bytes; `u64::MAX` when that is not known.
+    pub fn file_bytes_max(&self) -> u64 {
+        self.shared.file_bytes_max(&self.node)
+    }
+
     /// Counts how often the content may have changed without this client's knowing what to: what was read under
     /// another number is void.
     pub fn content(&self) -> u64 {

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
+use proto::nfs4;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::attributes::{Access, Attributes, SetAttributes};
@@ -35,6 +36,13 @@ const NAMES_MAX: usize = 262_144;
 pub(crate) struct Limits {
     pub(crate) read_bytes_max: u32,
     pub(crate) write_bytes_max: u32,
+    /// The largest file on the file system of the root, in bytes (`maxfilesize`); `u64::MAX` when the server does not say.
+    pub(crate) file_bytes_max: u64,
+}
+
+/// The limit of a size that a server names. A root without files of its own has none.
+pub(crate) fn size_limit(file_bytes_max: u64) -> u64 {
+    if file_bytes_max == 0 { u64::MAX } else { file_bytes_max }
 }
 
 /// A client.
@@ -106,6 +114,24 @@ impl Shared {
 
     pub(crate) fn limits(&self) -> Limits {
         *self.limits.get().expect("it is set before anybody has the client")
+    }
+
+    /// The largest size of this file, in bytes. Of other file systems than that of the root only the server knows it.
+    pub(crate) fn file_bytes_max(&self, node: &Node) -> u64 {
+        let fsid = |node: &Node| node.state.lock().known.last().map(|attributes| attributes.fsid);
+        match fsid(node) {
+            Some(of_file) if fsid(&self.root) == Some(of_file) => self.limits().file_bytes_max,
+            _ => u64::MAX,
+        }
+    }
+
+    /// Refuses what would make the file larger than its file system allows.
+    pub(crate) fn check_size(&self, node: &Node, operation: &'static str, end: u64) -> Result<()> {
+        // Nearly all ends are below: nothing is looked up for them.
+        match end > self.limits().file_bytes_max && end > self.file_bytes_max(node) {
+            true => Err(Error::server(operation, nfs4::Status::FileTooBig)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn next_file_id(&self) -> u64 {
@@ -278,6 +304,9 @@ impl Shared {
         file: Option<&Arc<OpenFile>>,
     ) -> Result<()> {
         self.check_writable()?;
+        if let Some(size) = set.size {
+            self.check_size(node, "SETATTR", size)?;
+        }
         self.settle(node).await;
         match file {
             Some(_) => self.protocol().before_change_by_file(node).await?,

@@ -29,6 +29,9 @@ impl OpenFile {
         if range.is_empty() {
             return Err(Error::Usage("the range is empty"));
         }
+        if space == Space::Reserved {
+            shared.check_size(&self.node, operation, range.end)?;
+        }
         // What was written before must not arrive, or arrive again, in what is a hole then.
         self.flush().await?;
         shared.forget_data(&self.node, range.clone());

@@ -23,6 +23,7 @@ impl OpenFile {
         if data.is_empty() {
             return Ok(());
         }
+        self.shared.check_size(&self.node, "WRITE", offset + data.len() as u64)?;
         self.check_not_lost()?;
         let _gate = self.closing_gate.read().await;
         self.check(true, "")?;

@@ -126,11 +126,19 @@ impl Tree {
     pub(crate) async fn write(
         self: &Arc<Self>,
         handle: FileHandle,
-        (offset, data): (u64, Bytes),
+        (offset, mut data): (u64, Bytes),
         turn_to_append: Option<Turn>,
         how: WriteKind,
     ) -> Result<u32> {
         let open = self.files.get(handle)?;
+        if turn_to_append.is_none() {
+            // As write(2) has it, what there is room for is written.
+            let room = open.opening.inode.object.file_bytes_max().saturating_sub(offset);
+            data.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+            if room == 0 {
+                return Err(Errno::EFBIG);
+            }
+        }
         let length = u32::try_from(data.len()).map_err(|_| Errno::EINVAL)?;
         let _gate = open.closing_gate.read().await;
         if how.clears_set_id {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::options::{Options, ProgramPorts};
 use crate::protocol::Found;
 use crate::server::Server;
-use crate::shared::{Limits, Shared};
+use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Request, Tap};
 
 /// An export of a server that speaks NFSv3.
@@ -63,6 +63,7 @@ impl Mount {
         let limits = Limits {
             read_bytes_max: agreed(options.read_bytes_max, info.read_max),
             write_bytes_max: agreed(options.write_bytes_max, info.write_max),
+            file_bytes_max: size_limit(info.file_bytes_max),
         };
         // As with NFSv4, a listing's reply is no longer than a READ's.
         let wanted = info.read_dir_preferred.max(64 << 10).min(limits.read_bytes_max);

@@ -27,7 +27,7 @@ use crate::nfs3::{call_error, credential};
 use crate::options::Options;
 use crate::protocol::Found;
 use crate::server::Server;
-use crate::shared::{Limits, Shared};
+use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Cost, Request, Tap};
 
 /// A tree on a server that speaks NFSv4.1.
@@ -40,8 +40,12 @@ pub(crate) struct Mount {
 const NAMES_PER_REQUEST_MAX: usize = 8;
 
 /// What is asked about the tree once.
-const TREE_ATTRIBUTES: Bitmap =
-    Bitmap::of(&[AttributeId::LeaseTime, AttributeId::MaxRead, AttributeId::MaxWrite]);
+const TREE_ATTRIBUTES: Bitmap = Bitmap::of(&[
+    AttributeId::LeaseTime,
+    AttributeId::MaxFileSize,
+    AttributeId::MaxRead,
+    AttributeId::MaxWrite,
+]);
 
 impl Mount {
     /// Reaches `path`.
@@ -250,6 +254,7 @@ impl Mount {
         Ok(Limits {
             read_bytes_max: agreed(options.read_bytes_max, response, tree.max_read),
             write_bytes_max: agreed(options.write_bytes_max, request, tree.max_write),
+            file_bytes_max: tree.max_file_size.map_or(u64::MAX, size_limit),
         })
     }
 }

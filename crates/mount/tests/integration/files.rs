@@ -14,6 +14,8 @@ in_both_versions! {
     what_is_written_is_read_and_is_on_the_server
     a_file_can_be_cut_and_extended
     a_file_that_may_only_be_executed_can_be_run
+    no_file_grows_beyond_the_size_that_the_server_names
+    kernel_forgets_files_beyond_the_bound
     appends_of_many_threads_do_not_overlap
     a_file_that_is_removed_while_open_stays_until_it_is_closed
     a_file_that_is_renamed_over_while_open_stays_until_it_is_closed
@@ -80,6 +82,55 @@ fn a_file_can_be_cut_and_extended(version: Version) {
     let mut rest = Vec::new();
     File::open(&path).unwrap().read_to_end(&mut rest).unwrap();
     assert_eq!(rest, b"");
+}
+
+fn no_file_grows_beyond_the_size_that_the_server_names(version: Version) {
+    let fixture = Fixture::new();
+    let mounted = fixture.mount(version);
+    let path = mounted.path("file");
+    fs::write(&path, "data").unwrap();
+    let most = mounted.client.root_object().file_bytes_max();
+    if most >= i64::MAX as u64 {
+        eprintln!("skipped: the kernel itself knows this limit");
+        return;
+    }
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let too_large = |outcome: std::io::Result<()>| {
+        assert_eq!(outcome.unwrap_err().kind(), std::io::ErrorKind::FileTooLarge);
+        assert_eq!(file.metadata().unwrap().len(), 4);
+    };
+    too_large(file.write_at(b"x", most).map(drop));
+    too_large(file.write_at(b"x", most + 4096).map(drop));
+    too_large(file.set_len(most + 1));
+    // NFSv4.2 alone has it.
+    if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1).is_ok() {
+        let reserved = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), most, 1);
+        too_large(reserved.map_err(Into::into));
+    }
+    assert_eq!(file.write_at(b"xyz", most - 2).unwrap(), 2, "what there is room for");
+    file.sync_all().unwrap();
+    assert_eq!(fs::metadata(fixture.export().join("file")).unwrap().len(), most);
+}
+
+fn kernel_forgets_files_beyond_the_bound(version: Version) {
+    const BOUND: usize = 100;
+    let fixture = Fixture::new();
+    let mounted = fixture.mount_with(version, |_| {}, |options| options.inodes_max = BOUND);
+    let open = File::create(mounted.path("open")).unwrap();
+    fs::create_dir(mounted.path("directory")).unwrap();
+    for number in 0..5 * BOUND {
+        fs::write(mounted.path(format!("directory/{number}")), "x").unwrap();
+    }
+    // The kernel tells later what it has forgotten.
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while mounted.inodes() > 2 * BOUND {
+        assert!(std::time::Instant::now() < end, "{} objects", mounted.inodes());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(fs::read_dir(mounted.path("directory")).unwrap().count(), 5 * BOUND);
+    (&open).write_all(b"still open").unwrap();
+    drop(open);
+    assert_eq!(fs::read(mounted.path("open")).unwrap(), b"still open");
 }
 
 fn appends_of_many_threads_do_not_overlap(version: Version) {

@@ -18,6 +18,7 @@ mod fixture;
 mod ground;
 mod killed;
 mod locks;
+mod many_processes;
 mod mapped_stores;
 mod mappings;
 mod names;

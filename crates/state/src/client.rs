@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
 use crate::accounts::Account;
-use crate::{FileId, Limits, Lost, Now, Principal};
+use crate::{FileId, Limits, Lost, Now, Principal, Users};
 
 /// What a stateid's `other` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ pub struct Client {
     losing_files: Mutex<BTreeMap<FileId, usize>>,
     /// What it has lost was written to its record, or is being written: there is one that may have to be changed.
     kept: AtomicBool,
+    users: Users,
 }
 
 /// An index of what a client holds.
@@ -156,7 +157,13 @@ impl Client {
             revoked: Mutex::default(),
             losing_files: Mutex::default(),
             kept: AtomicBool::new(false),
+            users: Users::default(),
         }
+    }
+
+    /// The users that it acts for.
+    pub fn users(&self) -> &Users {
+        &self.users
     }
 
     /// Its number.

@@ -78,14 +78,24 @@ impl State {
         writes: bool,
         now: Now,
     ) -> Obstacles {
+        let conflicts = |held: &Delegation| {
+            Some(held.client.id()) != client && (writes || held.kind == DelegationKind::Write)
+        };
+        self.recall((file, state), conflicts, now)
+    }
+
+    /// Recalls the delegations of a file that conflict with something.
+    pub(crate) fn recall(
+        &self,
+        (file, state): (FileId, &mut FileState),
+        conflicts: impl Fn(&Delegation) -> bool,
+        now: Now,
+    ) -> Obstacles {
         let deadline = Deadline {
             at: Now(now.0.saturating_add(self.limits.recall_ms)),
             last: Now(now.0.saturating_add(self.limits.recall_ms.saturating_mul(RECALL_TIMES_MAX))),
         };
-        let conflicts = state
-            .delegations
-            .iter_mut()
-            .filter(|d| Some(d.client.id()) != client && (writes || d.kind == DelegationKind::Write));
+        let conflicts = state.delegations.iter_mut().filter(|held| conflicts(held));
         let mut obstacles = Obstacles::default();
         for delegation in conflicts {
             if self.has_lapsed(&delegation.client, now) {

@@ -50,6 +50,7 @@ mod state_ids;
 mod steps;
 mod ticking;
 mod time;
+mod users;
 
 pub use accounts::ClientAddress;
 pub use channel::{ChannelLimits, negotiate_channels};
@@ -76,6 +77,7 @@ pub use revoke::Revoked;
 pub use session::{Begin, Completed, ConnectionId, SequenceRequest, Session, SlotTicket};
 pub use shares::ShareOwner;
 pub use time::Now;
+pub use users::{KnownUsers, Users};
 
 use accounts::Accounts;
 use clients::Clients;

@@ -27,4 +27,5 @@ mod recall;
 mod removed;
 mod server;
 mod several_clients;
+mod users;
 mod watched;

@@ -4,7 +4,7 @@ use proto::nfs4::{AccessArgs, AccessResult, Status};
 use vfs::{Access, FileSystem};
 
 use super::context::Context;
-use super::status;
+use super::{status, users};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -12,6 +12,7 @@ pub(crate) async fn run<F: FileSystem>(
 ) -> Result<AccessResult, Status> {
     let object = context.object()?;
     let identity = context.identity(object)?;
+    users::before_access(context, object, &identity).await?;
     let has_xattrs = context.minor_version >= 2 && object.fs().limits().xattrs;
     let known =
         if has_xattrs { Access::ALL.0 | xattr::READ | xattr::WRITE | xattr::LIST } else { Access::ALL.0 };

@@ -57,6 +57,7 @@ mod state_ids;
 mod status;
 mod transfer;
 mod unsettled;
+mod users;
 mod verify;
 mod want_delegation;
 mod write;

@@ -12,7 +12,7 @@ use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes, Settling};
 use super::change::ChangeBefore;
 use super::context::{Context, Fresh, Object};
 use super::unsettled::{ResultPlace, Unsettled};
-use super::{lookup, open_create, regular, status, unsettled};
+use super::{lookup, open_create, regular, status, unsettled, users};
 
 /// `ACE4_ACCESS_ALLOWED_ACE_TYPE` is 0; this ACE grants nothing, so that clients ask ACCESS.
 const NO_PERMISSIONS: Ace = Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() };
@@ -53,11 +53,19 @@ pub(crate) async fn run<F: FileSystem>(
     if access & share::WRITE != 0 || target.truncate {
         context.writable(object)?;
     }
-    if target.created.is_none() {
-        let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
-        check_object(object, &found, &identity, access, target.truncate).await?;
+    context.client()?.users().note(identity.uid);
+    let found = match target.created {
+        Some(created) => created,
+        None => {
+            let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+            check_object(object, &found, &identity, access, target.truncate).await?;
+            found
+        }
+    };
+    if delegates_by(&arguments.claim) {
+        users::without_write_delegation(context, object, &identity).await?;
     }
-    let opened = open(context, object, arguments, (access, place.as_ref())).await?;
+    let opened = open(context, (object, &found), &identity, arguments, (access, place.as_ref())).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
         context.server.recaller().keep_if_nameless(object.fs(), &object.node).await;
@@ -233,19 +241,24 @@ async fn check_object<F: FileSystem>(
 
 async fn open<F: FileSystem>(
     context: &Context<'_, F>,
-    object: &Object<'_, F>,
+    (object, found): (&Object<'_, F>, &Attributes),
+    identity: &Identity,
     arguments: &OpenArgs,
     (access, place): (u32, Option<&Reservation>),
 ) -> Result<Opened, Status> {
     let client = context.client()?;
     let recaller = context.server.recaller();
+    let delegate = match wanted_delegation(context, object, arguments) {
+        Some(DelegationKind::Write) if !users::all_may_write(context, identity, found)? => None,
+        wanted => wanted,
+    };
     let asked = Open {
         file: object.file(),
         owner: arguments.owner.owner.clone(),
         claim: claim(arguments),
         access,
         deny: arguments.share_deny,
-        delegate: wanted_delegation(context, object, arguments),
+        delegate,
         timestamps: keeps_times(context, object, arguments),
         delegation_alone: arguments.share_access & share::WANT_OPEN_XOR_DELEGATION != 0,
     };
@@ -261,7 +274,10 @@ async fn open<F: FileSystem>(
         DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
         DelegationKind::Read => None,
     };
-    if !is_still_named(context, object, arguments).await {
+    // Another user may have come since the users were looked at, and has seen no delegation.
+    let is_new_write = kind == DelegationKind::Write && delegates_by(&arguments.claim);
+    let is_safe = !is_new_write || users::all_may_write(context, identity, found)?;
+    if !is_safe || !is_still_named(context, object, arguments).await {
         context.withdraw_delegation(&id)?;
     } else if context.note_delegation(object, (&id, kind), told, opened.timestamps)? {
         return Ok(opened);
@@ -320,14 +336,18 @@ fn want(arguments: &OpenArgs) -> u32 {
     arguments.share_access & share::WANT_MASK
 }
 
+/// True for an OPEN that is no part of returning or reclaiming a delegation.
+fn delegates_by(claim: &OpenClaim) -> bool {
+    matches!(claim, OpenClaim::Null(_) | OpenClaim::Handle)
+}
+
 /// The delegation that may be granted: of the kind that the client wishes, and that its access can use.
 fn wanted_delegation<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
     arguments: &OpenArgs,
 ) -> Option<DelegationKind> {
-    let by_claim = matches!(arguments.claim, OpenClaim::Null(_) | OpenClaim::Handle);
-    if !by_claim || !context.delegates(object) || !context.callbacks_work() {
+    if !delegates_by(&arguments.claim) || !context.delegates(object) || !context.callbacks_work() {
         return None;
     }
     let writes = arguments.share_access & share::WRITE != 0;

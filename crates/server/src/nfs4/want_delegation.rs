@@ -4,10 +4,10 @@ use proto::nfs4::{
     DelegationClaim, DelegationType, OpenDelegation, Status, WantDelegationArgs, WhyNoDelegation, share,
 };
 use state::DelegationKind;
-use vfs::{Access, FileKind, FileSystem};
+use vfs::{Access, Attributes, FileKind, FileSystem};
 
 use super::context::{Context, Object};
-use super::{open, status};
+use super::{open, status, users};
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -47,8 +47,9 @@ pub(crate) async fn run<F: FileSystem>(
         return Ok(OpenDelegation::NoneExt(why));
     }
     let recaller = context.server.recaller();
-    let may_have =
-        context.server.delegations() && context.callbacks_work() && may_use(context, object, kind).await?;
+    let may_have = context.server.delegations()
+        && context.callbacks_work()
+        && may_use(context, object, (kind, &found)).await?;
     if !may_have && !reclaim {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Resource(false)));
     }
@@ -75,7 +76,7 @@ pub(crate) async fn run<F: FileSystem>(
 async fn may_use<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
-    kind: DelegationKind,
+    (kind, found): (DelegationKind, &Attributes),
 ) -> Result<bool, Status> {
     if kind == DelegationKind::Write && context.writable(object).is_err() {
         return Ok(false);
@@ -85,6 +86,10 @@ async fn may_use<F: FileSystem>(
         DelegationKind::Write => Access(Access::READ.0 | Access::MODIFY.0),
     };
     let identity = context.identity(object)?;
+    context.client()?.users().note(identity.uid);
+    if kind == DelegationKind::Write && !users::all_may_write(context, &identity, found)? {
+        return Ok(false);
+    }
     let may = object.fs().access(&identity, &object.node, wanted).await.map_err(status::of)?;
     Ok(may.contains(wanted))
 }

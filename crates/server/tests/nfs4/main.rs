@@ -35,6 +35,7 @@ mod sizes;
 mod space;
 mod store;
 mod unsettled;
+mod users;
 mod verifiers;
 mod waiting;
 mod want_delegation;

@@ -16,6 +16,12 @@ use super::sequence::{self, Begun};
 use super::unsettled::{self, Failed};
 use crate::exports::{Caller, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
+use crate::runtime::give_way;
+
+/// How often a COMPOUND looks at the clock, in operations: short ones never do.
+const OPERATIONS_PER_LOOK: u32 = 8;
+/// How long a COMPOUND may have its thread before others have their turn, in milliseconds.
+const TURN_MS: u64 = 2;
 
 /// The minor versions that are served.
 const MINOR_VERSIONS: RangeInclusive<u32> = 1..=2;
@@ -48,7 +54,13 @@ impl<F: FileSystem> Nfs4<F> {
         exports.prepare(&caller).await;
         let mut context = Context::new(self, &exports, (&call, caller), (&header, request_bytes));
         let mut status = Status::Ok;
+        let world = self.recaller().world();
+        let mut turn = Turn::begin(world.now_ms());
         for index in 0..header.operations {
+            if index % OPERATIONS_PER_LOOK == OPERATIONS_PER_LOOK - 1 && turn.is_over(world.now_ms()) {
+                give_way().await;
+                turn = Turn::begin(world.now_ms());
+            }
             let before = reply.len();
             context.index = index;
             context.result_start = before;
@@ -170,6 +182,21 @@ impl<F: FileSystem> Nfs4<F> {
                 Step::Done(refuse(reply, operation, too_big))
             }
         }
+    }
+}
+
+/// The time that a COMPOUND has had its thread for.
+struct Turn {
+    began_ms: u64,
+}
+
+impl Turn {
+    fn begin(now_ms: u64) -> Self {
+        Self { began_ms: now_ms }
+    }
+
+    fn is_over(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.began_ms) >= TURN_MS
     }
 }
 

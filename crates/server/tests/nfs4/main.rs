@@ -34,6 +34,7 @@ mod sessions;
 mod sizes;
 mod space;
 mod store;
+mod turns;
 mod unsettled;
 mod users;
 mod verifiers;

@@ -104,12 +104,12 @@ impl Hanging {
                 let name = format!("file-{index}");
                 match index % 5 {
                     0 => assert_eq!(peer.ok(write(file)).await.count, 4096),
-                    1 => drop(peer.ok(set_mode(file)).await),
-                    2 => drop(peer.ok(create(dir, &format!("new-{index}"))).await),
-                    3 => drop(peer.ok(RemoveArgs { object: at(dir, &name) }).await),
+                    1 => _ = peer.ok(set_mode(file)).await,
+                    2 => _ = peer.ok(create(dir, &format!("new-{index}"))).await,
+                    3 => _ = peer.ok(RemoveArgs { object: at(dir, &name) }).await,
                     _ => {
                         let to = at(dir, &format!("moved-{index}"));
-                        drop(peer.ok(RenameArgs { from: at(dir, &name), to }).await);
+                        _ = peer.ok(RenameArgs { from: at(dir, &name), to }).await;
                     }
                 }
                 answered.fetch_add(1, SeqCst);

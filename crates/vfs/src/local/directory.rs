@@ -45,7 +45,11 @@ impl Export {
         Ok((object, attributes))
     }
 
-    pub(super) fn lookup_parent(&self, who: &Identity, dir: &Arc<Object>) -> Result<Arc<Object>> {
+    pub(super) async fn lookup_parent(
+        self: &Arc<Self>,
+        who: &Identity,
+        dir: &Arc<Object>,
+    ) -> Result<Arc<Object>> {
         let fd = self.dir_path(dir)?;
         self.acting.become_caller(who)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -54,9 +58,10 @@ impl Export {
             return Err(Error::NotFound);
         }
         let stat = stat::stat(up.as_fd())?;
+        let up = Arc::new(up);
         // A directory that was moved out behind our back has a parent that is none of the callers' business.
-        self.check_below_root(up.as_fd())?;
-        self.adopt(Descriptors { path: Some(Arc::new(up)), ..Descriptors::default() }, &stat, None)
+        self.check_inside(&up).await?;
+        self.adopt(Descriptors { path: Some(up), ..Descriptors::default() }, &stat, None)
     }
 
     pub(super) fn read_link(&self, object: &Arc<Object>) -> Result<Bytes> {

@@ -36,6 +36,7 @@
 mod attributes;
 mod cache;
 mod change;
+mod containment;
 mod copy;
 mod create;
 mod data;
@@ -85,6 +86,7 @@ use crate::{
 };
 use cache::Cache;
 use change::Changes;
+use containment::Containment;
 use health::Health;
 use identity::Acting;
 pub use identity::restore_thread_identity;
@@ -134,8 +136,9 @@ struct Export {
     whole_syncs: WholeSyncs,
     changes: Changes,
     verifier: AtomicU64,
-    /// Counts renames, for walks to notice them.
+    /// Counts renames, for walks and climbs to notice them.
     renamed: AtomicU64,
+    containment: Containment,
     /// What other processes do. Absent where it is not asked for, or the kernel does not tell.
     watcher: Option<Watcher>,
     /// Why it does not.
@@ -234,7 +237,7 @@ impl FileSystem for Local {
     }
 
     async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
-        placed!(self, (who, dir), |export| export.lookup_parent(who, &dir.0).map(Node))
+        placed!(self, (who, dir), |export| export.lookup_parent(who, &dir.0).await.map(Node))
     }
 
     async fn read_link(&self, _who: &Identity, node: &Node) -> Result<Bytes> {

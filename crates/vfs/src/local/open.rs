@@ -18,9 +18,6 @@ const CONTAINED: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// No path leads further up than this.
-const DEPTH_MAX: usize = 1 << 16;
-
 /// Where an object was found.
 pub(super) type Place<'a> = (&'a Arc<Object>, Name<'a>);
 
@@ -188,26 +185,6 @@ impl Export {
     pub(super) fn check_mount(&self, stat: &Statx) -> Result<()> {
         let known = stat.stx_mask & rustix::fs::StatxFlags::MNT_ID.bits() != 0;
         if known && stat.stx_mnt_id != self.mount_id { Err(Error::AccessDenied) } else { Ok(()) }
-    }
-
-    /// Checks that a directory is the root or below it, by climbing.
-    pub(super) fn check_below_root(&self, dir: BorrowedFd<'_>) -> Result<()> {
-        self.acting.become_self()?;
-        let mut at: Option<OwnedFd> = None;
-        for _ in 0..DEPTH_MAX {
-            let fd = at.as_ref().map_or(dir, AsFd::as_fd);
-            let here = stat::stat(fd)?;
-            if here.stx_ino == self.root.id.fileid && stat::device(&here) == self.root.device {
-                return Ok(());
-            }
-            let up = openat(fd, c"..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-            let above = stat::stat(up.as_fd())?;
-            if (above.stx_ino, stat::device(&above)) == (here.stx_ino, stat::device(&here)) {
-                break;
-            }
-            at = Some(up);
-        }
-        Err(Error::Stale)
     }
 
     /// What `stat`, looked at just now, says about `object`.

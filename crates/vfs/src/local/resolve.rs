@@ -51,7 +51,12 @@ impl Export {
                     self.wait_for(move || export.open_patiently(&id)).await?
                 }
             };
-            let descriptors = Descriptors { path: Some(Arc::new(fd)), ..Descriptors::default() };
+            let fd = Arc::new(fd);
+            if stat::kind(&stat) == FileKind::Directory {
+                // We issued the handle when it was inside; it may have been moved out behind our back.
+                self.check_inside(&fd).await?;
+            }
+            let descriptors = Descriptors { path: Some(fd), ..Descriptors::default() };
             return self.adopt(descriptors, &stat, None);
         }
         match self.open_hinted(&id) {
@@ -62,7 +67,11 @@ impl Export {
 
     /// Opens an inode by its kernel handle; without the privilege, where the hints say it is.
     pub(super) fn open_persistent(&self, id: &Persistent) -> Result<(OwnedFd, Statx)> {
-        self.open_unless_new(id)?.ok_or(Error::TryAgain)
+        let (fd, stat) = self.open_unless_new(id)?.ok_or(Error::TryAgain)?;
+        if stat::kind(&stat) == FileKind::Directory {
+            self.check_inside_now(fd.as_fd())?;
+        }
+        Ok((fd, stat))
     }
 
     /// As [`Export::open_persistent`], but waits until a new inode that gets the number is there.
@@ -76,7 +85,7 @@ impl Export {
         Err(Error::TryAgain)
     }
 
-    /// Nothing where the kernel says that it has no memory, as it does of an inode number from the moment that a new inode gets it until
+    /// Opens an inode, wherever a directory is by now. Nothing where the kernel says that it has no memory, as it does of an inode number from the moment that a new inode gets it until
     /// that one is complete.
     fn open_unless_new(&self, id: &Persistent) -> Result<Option<(OwnedFd, Statx)>> {
         let (Proof::Fid(fid), None) = (&id.proof, &self.index) else { return Err(Error::Stale) };
@@ -92,10 +101,6 @@ impl Export {
         let stat = stat::stat(fd.as_fd())?;
         if stat.stx_ino != id.fileid || stat.stx_nlink == 0 {
             return Err(Error::Stale);
-        }
-        if stat::kind(&stat) == FileKind::Directory {
-            // We issued the handle when it was inside; it may have been moved out behind our back.
-            self.check_below_root(fd.as_fd())?;
         }
         Ok(Some((fd, stat)))
     }

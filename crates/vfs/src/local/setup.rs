@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::cache::{Cache, Closer};
 use super::change::Changes;
+use super::containment::Containment;
 use super::health::Health;
 use super::identity::{Acting, restore_thread_identity};
 use super::in_place::InPlace;
@@ -96,6 +97,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         changes: Changes::new(fine),
         verifier: AtomicU64::new(u64::from_ne_bytes(random().map_err(Error::Io)?)),
         renamed: AtomicU64::new(0),
+        containment: Containment::default(),
         watcher: watcher.and_then(|watcher| watcher.ok()),
         unwatched,
     })

@@ -64,6 +64,10 @@ impl Shared {
         }
     }
 
+    pub(crate) fn has_unstable_data(&self) -> bool {
+        self.dirty_budget.available_permits() < budget_units(self.options.dirty_bytes_max)
+    }
+
     /// What is taken from the budget and made stable at a time, in bytes.
     pub(crate) fn budget_part_bytes(&self) -> usize {
         let budget_bytes = budget_units(self.options.dirty_bytes_max) * BUDGET_UNIT_BYTES;

@@ -382,6 +382,11 @@ impl Client {
         self.shared.protocol().null().await
     }
 
+    /// True when data were written that are not on the server's stable storage yet.
+    pub fn has_unstable_data(&self) -> bool {
+        self.shared.has_unstable_data()
+    }
+
     /// Sends what is not written yet and gives opens, delegations and the session back. Files that are still open
     /// cannot be used any more.
     ///

@@ -5,6 +5,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use clap::Args;
 use client::{Client, Url};
@@ -27,7 +28,19 @@ Exit codes: 0 mounted (in the foreground: and unmounted again), 3 it cannot be m
 const MOUNTED: &str = "mounted";
 
 /// How long the server may take before there is anything to wait for.
-const CONNECTING_MAX: std::time::Duration = std::time::Duration::from_secs(60);
+const CONNECTING_MAX: Duration = Duration::from_secs(60);
+
+/// How long, after a signal, a mount with files that are still open waits for them.
+const STILL_OPEN_MAX: Duration = Duration::from_secs(5);
+
+/// How long, after a signal, a server that answers nothing is waited for.
+const SILENCE_MAX: Duration = Duration::from_millis(400);
+
+/// As [`SILENCE_MAX`], while written data are not on the server's stable storage: a disk may take a while for them.
+const SILENCE_WITH_DATA_MAX: Duration = Duration::from_secs(5);
+
+/// How often a server that is waited for is looked at.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Arguments of `primetime mount`.
 #[derive(Debug, Args)]
@@ -72,7 +85,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::set_up(format_args!("cannot start its threads: {error}")))?;
-    runtime.block_on(serve(arguments, &url, &options))
+    let outcome = runtime.block_on(serve(arguments, &url, &options));
+    // Threads that wait for the kernel or for a server that does not answer end with the process.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// What is about the server goes to the address, the rest to the kernel.
@@ -116,22 +132,54 @@ async fn serve(arguments: &Arguments, url: &Url, options: &MountOptions) -> Resu
     }
     let unmounter = mount.unmounter();
     let ended = mount.ended();
-    let mut ended = std::pin::pin!(ended);
+    let mut ended = Box::pin(ended);
     tokio::select! {
         outcome = &mut ended => return outcome.map_err(Failure::set_up),
         _ = terminated.recv() => {}
         _ = interrupted.recv() => {}
     }
     // The kernel waits for us in it.
-    let unmounted = tokio::task::spawn_blocking(move || unmounter.unmount()).await;
-    if let Ok(Err(error)) = unmounted {
-        return client.shutdown().await.map_err(Failure::set_up).and(Err(Failure::set_up(error)));
+    let unmounting = tokio::task::spawn_blocking(move || unmounter.unmount());
+    let end = async {
+        if let Ok(Err(error)) = unmounting.await {
+            return Some(client.shutdown().await.map_err(Failure::set_up).and(Err(Failure::set_up(error))));
+        }
+        // Whoever still has files open in it cannot keep us.
+        let outcome = tokio::time::timeout(STILL_OPEN_MAX, ended).await.ok()?;
+        Some(outcome.map_err(Failure::set_up))
+    };
+    let outcome = tokio::select! {
+        outcome = end => outcome,
+        () = silence(&client) => None,
+    };
+    if let Some(outcome) = outcome {
+        return outcome;
     }
+    // Nothing may have been asked of the server since. What was written goes to it.
     tokio::select! {
-        outcome = &mut ended => outcome.map_err(Failure::set_up),
-        // Whoever still has files open in it cannot keep us: what was written goes to the server first.
-        () = tokio::time::sleep(std::time::Duration::from_secs(5)) => {
-            client.shutdown().await.map_err(|error| Failure::set_up(mount::Error::Flush(error)))
+        outcome = client.shutdown() => outcome.map_err(|error| Failure::set_up(mount::Error::Flush(error))),
+        () = silence(&client) => match client.has_unstable_data() {
+            true => Err(Failure::set_up("the server does not answer: what was written last did not reach it")),
+            // It learns of the end by its lease.
+            false => Ok(()),
+        },
+    }
+}
+
+/// Ends when the server has answered nothing for [`SILENCE_MAX`], or, while data are not on its stable storage,
+/// [`SILENCE_WITH_DATA_MAX`].
+async fn silence(client: &Client) {
+    let answers = || client.tap().snapshot().requests_total();
+    let (mut seen, mut since) = (answers(), tokio::time::Instant::now());
+    loop {
+        tokio::time::sleep(LOOK_PAUSE).await;
+        let now = answers();
+        if now != seen {
+            (seen, since) = (now, tokio::time::Instant::now());
+        }
+        let most = if client.has_unstable_data() { SILENCE_WITH_DATA_MAX } else { SILENCE_MAX };
+        if since.elapsed() >= most {
+            return;
         }
     }
 }

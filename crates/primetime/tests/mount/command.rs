@@ -4,6 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A server, killed at the end, and the address of its tree.
 struct Server(Child, String);
@@ -62,6 +65,46 @@ fn a_tree_is_mounted_in_the_background_used_and_unmounted() {
     let refused = fs::write(place.path().join("file"), "x").unwrap_err();
     rustix::mount::unmount(place.path(), rustix::mount::UnmountFlags::empty()).unwrap();
     assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+}
+
+/// Waits until `done`; a minute is more than any machine needs.
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn mount_ends_by_sigterm_though_its_server_is_gone() {
+    if !rustix::process::geteuid().is_root() || fs::File::open("/dev/fuse").is_err() {
+        eprintln!("skipped: it needs root and /dev/fuse");
+        return;
+    }
+    for (version, unmounted) in
+        [("vers=3", true), ("vers=4.1", true), ("vers=4.2", true), ("vers=4.1", false)]
+    {
+        let (export, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let server = Server::start(export.path());
+        let mut mounted = Command::new(env!("CARGO_BIN_EXE_primetime"))
+            .args(["mount", "--foreground", "-o", version, &server.1])
+            .arg(place.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("it is mounted", || is_mounted(place.path()));
+        fs::write(place.path().join("file"), "data").unwrap();
+        // In this order the mount cannot give back what the server keeps for it.
+        drop(server);
+        if unmounted {
+            rustix::mount::unmount(place.path(), rustix::mount::UnmountFlags::DETACH).unwrap();
+        }
+        kill_process(Pid::from_child(&mounted), Signal::TERM).unwrap();
+        wait_until("the process has ended", || mounted.try_wait().unwrap().is_some());
+        assert!(!is_mounted(place.path()));
+        assert_eq!(fs::read_to_string(export.path().join("file")).unwrap(), "data");
+    }
 }
 
 #[test]

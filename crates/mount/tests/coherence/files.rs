@@ -12,6 +12,7 @@ use crate::drive::Place;
 use crate::fixture::Mounted;
 use crate::history::{Change, History, Reader};
 use crate::locks::{self, Kind};
+use crate::mapped::Mapper;
 use crate::rows::{self, CELLS, FILES};
 use crate::scene::{Met, Mode};
 
@@ -67,6 +68,8 @@ pub struct Files {
     history: Arc<History>,
     /// A file that is kept open from one step to the next.
     open: Option<Open>,
+    /// Has files as memory for this program.
+    mapper: Option<Mapper>,
     met: Met,
 }
 
@@ -80,7 +83,7 @@ struct Open {
 
 impl Files {
     pub fn new(place: Place, history: Arc<History>) -> Self {
-        Self { place, history, open: None, met: Met::default() }
+        Self { place, history, open: None, mapper: None, met: Met::default() }
     }
 
     pub fn run(mut self, mode: Mode) -> Met {
@@ -182,13 +185,21 @@ impl Files {
         let since = self.history.now();
         let mut changes = Vec::new();
         self.read_locked(file, index, cells.clone(), since);
+        if cells == (0..CELLS) && self.place.random.one_in(3) {
+            self.load(file, index, since);
+        }
         if kind == Kind::Exclusive {
             let alone = self.place.objects[index].remembered().is_some_and(|known| known.write_delegated);
             self.met.writes_by_delegation += u64::from(alone);
             if cells == (0..CELLS) && self.place.random.one_in(5) {
                 changes.push(self.cut(file, index));
             }
-            changes.push(self.write(file, index, cells.clone()));
+            // Another machine's bytes may be in a page of which a part is locked.
+            let by_memory = cells == (0..CELLS) && self.place.random.one_in(3);
+            changes.push(match by_memory && file.metadata().unwrap().len() >= bytes_of(&cells).end {
+                true => self.store(index, &cells),
+                false => self.write(file, index, cells.clone()),
+            });
             // To read them sends them: what is not read is left to the unlock.
             if self.place.random.one_in(2) {
                 self.read_locked(file, index, cells, since);
@@ -282,6 +293,33 @@ impl Files {
         file.write_all_at(&data, bytes_of(&cells).start).unwrap();
         self.history.taken(&change);
         change
+    }
+
+    /// As [`Files::write`], into the file as memory of another process.
+    fn store(&mut self, index: usize, cells: &Range<usize>) -> Change {
+        let change = self.history.begin(self.place.number, rows::written(index, cells));
+        let path = self.path(index);
+        let mapper = self.mapper.get_or_insert_with(Mapper::start);
+        mapper.store(&path, &bytes_of(cells), change.number);
+        self.history.taken(&change);
+        change
+    }
+
+    /// Reads what there is of a file that is locked, by another process that has it as memory.
+    fn load(&mut self, file: &File, index: usize, since: u64) {
+        let cells = file.metadata().unwrap().len() as usize / CELL_BYTES;
+        if cells == 0 {
+            return;
+        }
+        let path = self.path(index);
+        let reader = Reader { client: self.place.number, since, begun: self.history.now() };
+        let words: Vec<usize> = (0..cells).map(|cell| cell * CELL_BYTES).collect();
+        let values = self.mapper.get_or_insert_with(Mapper::start).load(&path, &words);
+        for (cell, value) in values.into_iter().enumerate() {
+            if let Err(complaint) = self.history.check(index, cell, value, reader) {
+                panic!("in memory, {complaint}");
+            }
+        }
     }
 
     /// Makes the file shorter, or as long as it may be.

@@ -16,6 +16,7 @@ mod ground;
 #[path = "../../../client/tests/coherence/history.rs"]
 mod history;
 mod locks;
+mod mapped;
 mod names;
 #[path = "../../../client/tests/coherence/random.rs"]
 mod random;
@@ -23,6 +24,8 @@ mod random;
 mod rows;
 #[path = "../../../client/tests/coherence/scene.rs"]
 mod scene;
+#[path = "../integration/sys.rs"]
+mod sys;
 #[allow(dead_code)]
 #[path = "../../../client/benches/creates/world.rs"]
 mod world;

@@ -23,7 +23,7 @@ fn ask(address: SocketAddr, request: &str) -> (String, String) {
 }
 
 /// Every value by its name and labels.
-fn scrape(address: SocketAddr) -> BTreeMap<String, f64> {
+pub fn scrape(address: SocketAddr) -> BTreeMap<String, f64> {
     let request = "GET /metrics HTTP/1.1\r\nHost: primetime\r\nConnection: close\r\n\r\n";
     let (head, body) = ask(address, request);
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");

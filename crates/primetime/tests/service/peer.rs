@@ -143,6 +143,19 @@ pub struct Session {
 impl Session {
     /// Opens a file of the root for reading and writing, which is made where it is missing.
     pub fn open(&mut self, line: &mut Line, name: &'static str, owner: &'static str) -> OpenResult {
+        self.try_open(line, name, owner).unwrap()
+    }
+
+    /// As [`Session::open`].
+    ///
+    /// # Errors
+    /// The status of the COMPOUND.
+    pub fn try_open(
+        &mut self,
+        line: &mut Line,
+        name: &'static str,
+        owner: &'static str,
+    ) -> Result<OpenResult, nfs4::Status> {
         let open = OpenArgs {
             sequence: 0,
             share_access: share::BOTH | share::WANT_NO_DELEGATION,
@@ -155,11 +168,13 @@ impl Session {
             c.push(Operation::PutRootFh, &());
             c.push(Operation::Open, &open);
         });
-        assert_eq!(status, nfs4::Status::Ok, "OPEN");
+        if status != nfs4::Status::Ok {
+            return Err(status);
+        }
         for expected in [Operation::PutRootFh.number(), 0, Operation::Open.number(), 0] {
             assert_eq!(results.u32(), Ok(expected));
         }
-        results.get().unwrap()
+        Ok(results.get().unwrap())
     }
 
     /// Locks bytes 10 to 29 of a file that is open.

@@ -27,6 +27,10 @@ pub struct Gauges {
     pub in_grace: bool,
     /// Clients that held state before the restart and are not done reclaiming.
     pub awaited_clients: u64,
+    /// The records in the state directory can be written.
+    pub are_records_writable: bool,
+    /// How often they became unwritable since the start.
+    pub records_failures: u64,
 }
 
 /// Of exports that are not there any more, or are too many.
@@ -151,9 +155,16 @@ fn write_gauges(text: &mut String, events: &Events, gauges: &Gauges) {
         ("primetime_grace", "1 in the grace period after a restart, else 0.", gauges.in_grace.into()),
         ("primetime_grace_clients", "Clients that may still reclaim.", gauges.awaited_clients),
         ("primetime_connections", "Connections that are open.", events.connections_open()),
+        (
+            "primetime_records_writable",
+            "1 while the records in the state directory can be written, else 0.",
+            gauges.are_records_writable.into(),
+        ),
     ] {
         single(text, (name, "gauge"), help, value);
     }
+    let help = "How often the records in the state directory became unwritable.";
+    single(text, ("primetime_records_failures_total", "counter"), help, gauges.records_failures);
 }
 
 fn write_events(text: &mut String, events: &Events) {

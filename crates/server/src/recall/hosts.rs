@@ -166,7 +166,7 @@ impl Recaller {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, "a host could not be recorded, and is given no lock");
+                tracing::debug!(%error, "a host could not be recorded, and is given no lock");
                 Err(Status::Delay)
             }
         }
@@ -176,8 +176,8 @@ impl Recaller {
     pub(super) async fn forget_idle_hosts(&self, now: Now) {
         for removal in self.begin_forgetting(now) {
             if let Err(error) = removal.await {
-                // It may be told of a restart for nothing, and finds nothing to take back.
-                tracing::error!(%error, "the record of a host could not be removed");
+                // Until it is removed a restart would tell it for nothing.
+                tracing::debug!(%error, "the record of a host is removed later");
             }
         }
     }

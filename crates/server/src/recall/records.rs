@@ -55,17 +55,21 @@ impl Recaller {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, "a client could not be recorded, and is given no state");
+                tracing::debug!(%error, "a client could not be recorded, and is given no state");
                 Err(Status::Delay)
             }
         }
     }
 
-    /// Removes the name of a client that is gone or holds nothing.
+    /// Removes the name of a client that holds nothing, as soon as that can be written.
     pub(crate) async fn forget(&self, client: &Client) {
-        if let Err(error) = self.remove_record(client).await {
-            // It may come back after a restart and be waited for in vain; it holds nothing that it could reclaim wrongly.
-            tracing::error!(%error, "the record of a client could not be removed");
+        let forgotten = {
+            let _order = self.inner.recording.lock();
+            self.inner.stable.forget(client.id(), client.record_name())
+        };
+        if let Err(error) = forgotten.await {
+            // Until it is removed a restart would wait for it in vain; it holds nothing that it could reclaim wrongly.
+            tracing::debug!(%error, "the record of a client is removed later");
         }
     }
 
@@ -111,7 +115,7 @@ impl Recaller {
             return false;
         }
         if let Err(error) = self.remove_record(client).await {
-            tracing::error!(%error, "a client that is gone keeps its state: its record could not be removed");
+            tracing::debug!(%error, "a client that is gone keeps its state: its record could not be removed");
             return false;
         }
         self.state().finish_expel(client);
@@ -143,7 +147,7 @@ impl Recaller {
         if client.is_kept()
             && let Err(error) = self.write_record(&client).await
         {
-            tracing::error!(%error, "a delegation is not revoked: it cannot be written down");
+            tracing::debug!(%error, "a delegation is not revoked: it cannot be written down");
             return 0;
         }
         let revoked = self.state().revoke_overdue(&overdue, now);
@@ -169,7 +173,7 @@ impl Recaller {
             && let Err(error) = self.write_record(client).await
         {
             // After a restart it may not reclaim what it could.
-            tracing::error!(%error, "the record of a client could not be changed");
+            tracing::debug!(%error, "the record of a client could not be changed");
         }
     }
 
@@ -201,7 +205,7 @@ impl Recaller {
                 self.state().end_grace();
                 tracing::info!(missing, "the grace period is over");
             }
-            Err(error) => tracing::error!(%error, "the end of the grace period could not be written down"),
+            Err(error) => tracing::debug!(%error, "the end of the grace period could not be written down"),
         }
     }
 }

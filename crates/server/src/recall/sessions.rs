@@ -15,7 +15,7 @@ impl Recaller {
     /// Writes a session down that is about to be made; false when that fails, and it cannot be persistent.
     pub(crate) async fn keep_session(&self, id: SessionId, record: &SessionRecord) -> bool {
         if let Err(error) = self.inner.stable.add_session(id, xdr::to_bytes(record)).await {
-            tracing::error!(%error, "a session could not be written down, and is not persistent");
+            tracing::debug!(%error, "a session could not be written down, and is not persistent");
             return false;
         }
         true
@@ -38,7 +38,7 @@ impl Recaller {
     ) -> Result<(), Status> {
         let record: Bytes = xdr::to_bytes(record);
         self.inner.stable.set_slot(session, slot, record).await.map_err(|error| {
-            tracing::error!(%error, "a request of a persistent session could not be written down");
+            tracing::debug!(%error, "a request of a persistent session could not be written down");
             Status::Delay
         })
     }
@@ -48,7 +48,7 @@ impl Recaller {
         let written = self.inner.stable.set_slot_soon(session, slot, xdr::to_bytes(record));
         self.inner.world.spawn(Box::pin(async move {
             if let Err(error) = written.await {
-                tracing::error!(%error, "the reply of a persistent session could not be written down");
+                tracing::debug!(%error, "the reply of a persistent session is written down later");
             }
         }));
     }
@@ -66,7 +66,7 @@ impl Recaller {
                     self.inner.kept_sessions.lock().remove(&id);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a session that has ended could not be removed from the records");
+                    tracing::debug!(%error, "a session that has ended could not be removed from the records");
                     return;
                 }
             }

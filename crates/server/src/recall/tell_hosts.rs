@@ -69,7 +69,7 @@ impl Recaller {
     async fn forget_untold(&self, host: Bytes) {
         if let Err(error) = self.inner.stable.host_told(host).await {
             // It is told once more after the next restart, which it can take.
-            tracing::error!(%error, "that a host was told of the restart could not be written down");
+            tracing::debug!(%error, "that a host was told of the restart could not be written down");
         }
     }
 

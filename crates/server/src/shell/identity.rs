@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 /// The file in the state directory that holds the server's identity.
-const FILE: &str = "server-identity";
+pub(super) const FILE: &str = "server-identity";
 const IDENTITY_BYTES: usize = 16;
 
 /// The server's lasting name: kept in the state directory, or else new each time.

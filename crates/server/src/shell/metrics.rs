@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use vfs::local::Local;
 
 use super::observe;
+use super::records::Health;
 use super::start::listen;
 use crate::exports::{BackEnd, Exports};
 use crate::metrics::Metrics;
@@ -42,6 +43,7 @@ struct Counted {
     metrics: Arc<Metrics>,
     recaller: Recaller,
     exports: Arc<Exports<BackEnd<Local>>>,
+    records: Option<Arc<Health>>,
 }
 
 /// Listens for scrapers.
@@ -58,6 +60,7 @@ impl MetricsServer {
         address: SocketAddr,
         recaller: &Recaller,
         exports: &Arc<Exports<BackEnd<Local>>>,
+        records: Option<Arc<Health>>,
     ) -> io::Result<Self> {
         let listener = listen(address)?;
         let address = listener.local_addr()?;
@@ -65,6 +68,7 @@ impl MetricsServer {
             metrics: Arc::new(Metrics::new(nanoseconds)),
             recaller: recaller.clone(),
             exports: Arc::clone(exports),
+            records,
         };
         Ok(Self { listener, address, counted: Arc::new(counted) })
     }
@@ -125,7 +129,7 @@ async fn answer(
         let response = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
         return response.body(Full::default());
     }
-    let gauges = observe::gauges(&counted.recaller, &counted.exports).await;
+    let gauges = observe::gauges(&counted.recaller, &counted.exports, counted.records.as_deref()).await;
     let text = counted.metrics.text(counted.recaller.events(), &gauges);
     Response::builder().header(CONTENT_TYPE, TEXT).body(text.into())
 }

@@ -16,6 +16,7 @@ mod rpcbind;
 mod side_listeners;
 mod start;
 mod state_directory;
+mod state_files;
 mod threads;
 mod world;
 

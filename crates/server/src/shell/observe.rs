@@ -4,6 +4,7 @@ use state::{HoldingsAfter, Totals};
 use tokio::task::yield_now;
 use vfs::FileSystem;
 
+use super::records::Health;
 use crate::exports::Exports;
 use crate::metrics::Gauges;
 use crate::recall::Recaller;
@@ -12,7 +13,11 @@ use crate::recall::Recaller;
 pub(super) const PIECE: usize = 512;
 
 /// Adds up what there is.
-pub(super) async fn gauges<F: FileSystem>(recaller: &Recaller, exports: &Exports<F>) -> Gauges {
+pub(super) async fn gauges<F: FileSystem>(
+    recaller: &Recaller,
+    exports: &Exports<F>,
+    records: Option<&Health>,
+) -> Gauges {
     let state = recaller.state();
     let (clients, sessions) = state.client_and_session_counts();
     Gauges {
@@ -24,6 +29,8 @@ pub(super) async fn gauges<F: FileSystem>(recaller: &Recaller, exports: &Exports
         held: held(recaller).await,
         in_grace: state.in_grace(),
         awaited_clients: state.awaited_clients() as u64,
+        are_records_writable: records.is_none_or(|records| records.fault().is_none()),
+        records_failures: records.map_or(0, Health::failures),
     }
 }
 

@@ -25,6 +25,7 @@ use super::names::SystemNames;
 use super::own_work::spawn_blocking;
 use super::records::{Found, Records};
 use super::side_listeners::{SideError, SideListeners};
+use super::state_files::StateFiles;
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
@@ -79,6 +80,7 @@ pub struct Running {
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
     records: Option<Arc<Records>>,
+    files: Option<Arc<StateFiles>>,
     side: SideListeners,
 }
 
@@ -130,6 +132,7 @@ impl Running {
             recaller: self.recaller.clone(),
             keeper: Arc::clone(&self.keeper),
             programs: Arc::clone(&self.programs),
+            records: self.records.as_ref().map(|records| Arc::clone(records.health())),
         }
     }
 
@@ -141,7 +144,7 @@ impl Running {
     pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
         let (keeper, exports, hides) =
             (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
-        let reloaded = reload_by(keeper, exports, hides).await?;
+        let reloaded = reload_by(keeper, exports, hides, self.files.clone()).await?;
         Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
     }
 
@@ -181,14 +184,15 @@ fn start_with<'a>(
 ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send + 'a>> {
     Box::pin(async move {
         let identity = prepare_state(options)?;
-        let Prepared { mut programs, keeper, recaller, records, restart } =
+        let Prepared { mut programs, keeper, recaller, records, files, restart } =
             programs(options, identity).await?;
+        let health = records.as_ref().map(|records| Arc::clone(records.health()));
         let listener = listen().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let metrics = match options.metrics {
             Some(address) => {
-                let scraped = MetricsServer::bind(address, &recaller, keeper.exports())
+                let scraped = MetricsServer::bind(address, &recaller, keeper.exports(), health)
                     .map_err(|source| StartError::Metrics { address, source })?;
                 programs = programs.with_metrics(scraped.metrics());
                 Some(scraped)
@@ -232,6 +236,7 @@ fn start_with<'a>(
             stop,
             task,
             records,
+            files,
             side,
         })
     })
@@ -242,8 +247,17 @@ fn reload_by(
     keeper: Arc<Keeper>,
     exports: Vec<ExportSpec>,
     hides: bool,
+    files: Option<Arc<StateFiles>>,
 ) -> Pin<Box<dyn Future<Output = Result<Reloaded, ExportsError>> + Send>> {
-    Box::pin(on_a_thread(async move { keeper.reload(&exports, hides).await }))
+    Box::pin(on_a_thread(async move {
+        let Some(files) = files else { return keeper.reload(&exports, hides).await };
+        let failed = |source| ExportsError::StateDirectory { path: files.directory().to_owned(), source };
+        // An export that is new must not find another key than the rest have.
+        files.restore().map_err(failed)?;
+        let reloaded = keeper.reload(&exports, hides).await?;
+        files.remember().map_err(failed)?;
+        Ok(reloaded)
+    }))
 }
 
 fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
@@ -275,6 +289,7 @@ struct Prepared {
     keeper: Arc<Keeper>,
     recaller: Recaller,
     records: Option<Arc<Records>>,
+    files: Option<Arc<StateFiles>>,
     restart: Restart,
 }
 
@@ -288,7 +303,9 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));
-    let (records, Found { sessions, mut restart, .. }) = open_records(options, &state, Now(world.now_ms()))?;
+    let files = options.state_directory.as_deref().map(|directory| Arc::new(StateFiles::new(directory)));
+    let (records, Found { sessions, mut restart, .. }) =
+        open_records(options, files.as_ref(), &state, Now(world.now_ms()))?;
     restart.name = Some(options.host_name.clone().map_or_else(host_name, Into::into));
     let stable: Arc<dyn StableRecords> = match &records {
         Some(records) => Arc::clone(records) as _,
@@ -313,18 +330,20 @@ async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prep
         .with_nfs4(nfs4)
         .with_retries(retries)
         .with_nsm1(Nsm1::new(recaller.clone(), restart.state_number));
-    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records, restart })
+    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records, files, restart })
 }
 
 /// Opens the records of clients, and begins the grace period for those who held state.
 fn open_records(
     options: &ServeOptions,
+    files: Option<&Arc<StateFiles>>,
     state: &State,
     now: Now,
 ) -> Result<(Option<Arc<Records>>, Found), StartError> {
-    let Some(directory) = &options.state_directory else { return Ok((None, Found::default())) };
-    let (records, mut found) = Records::open(directory, options.persistent_sessions)
-        .map_err(|source| ExportsError::StateDirectory { path: directory.clone(), source })?;
+    let Some(files) = files else { return Ok((None, Found::default())) };
+    let failed = |source| ExportsError::StateDirectory { path: files.directory().to_owned(), source };
+    files.remember().map_err(failed)?;
+    let (records, mut found) = Records::open(files, options.persistent_sessions).map_err(failed)?;
     let owners = std::mem::take(&mut found.owners);
     if !owners.is_empty() {
         tracing::info!(clients = owners.len(), "clients may take back what they held before the restart");

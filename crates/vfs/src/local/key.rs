@@ -7,12 +7,13 @@ use std::path::Path;
 
 use crate::seal::{KEY_BYTES, random};
 
-const FILE: &str = "handle.key";
+/// The file in the state directory.
+pub const KEY_FILE: &str = "handle.key";
 
 /// The key in `state_dir`, made at the first start; a random one without a state directory.
 pub(super) fn load(state_dir: Option<&Path>) -> io::Result<[u8; KEY_BYTES]> {
     let Some(dir) = state_dir else { return random() };
-    let path = dir.join(FILE);
+    let path = dir.join(KEY_FILE);
     match read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make(dir, &path)?;
@@ -31,7 +32,7 @@ fn read(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
 
 /// Makes the file whole or not at all; of two that try at once one wins.
 fn make(dir: &Path, path: &Path) -> io::Result<()> {
-    let temporary = dir.join(format!("{FILE}.{:016x}", u64::from_le_bytes(random()?)));
+    let temporary = dir.join(format!("{KEY_FILE}.{:016x}", u64::from_le_bytes(random()?)));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
     let made = file.write_all(&random::<KEY_BYTES>()?).and_then(|()| file.sync_all()).and_then(|()| {
         match fs::hard_link(&temporary, path) {

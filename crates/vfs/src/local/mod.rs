@@ -93,6 +93,7 @@ pub use identity::restore_thread_identity;
 use in_place::InPlace;
 use index::Index;
 use journal::Order;
+pub use key::KEY_FILE;
 pub use object::Node;
 use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions, WaitInPlace};

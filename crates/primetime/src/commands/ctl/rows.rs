@@ -36,6 +36,7 @@ impl Listed for Status {
         "recalls since start",
         "delegations revoked since start",
         "clients expired since start",
+        "records",
     ];
 
     fn cells(&self) -> Vec<String> {
@@ -59,6 +60,8 @@ impl Listed for Status {
             self.clients_expired,
         ];
         cells.extend(counts.iter().map(u64::to_string));
+        let fault = self.records_fault.as_ref().map(|fault| format!("cannot be written: {fault}"));
+        cells.push(fault.unwrap_or_else(|| "can be written".to_owned()));
         cells
     }
 }

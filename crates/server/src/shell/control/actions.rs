@@ -76,6 +76,7 @@ impl Controlled {
             recalls: events.recalls(),
             delegations_revoked: events.delegations_revoked(),
             clients_expired: events.clients_expired(),
+            records_fault: self.records.as_ref().and_then(|records| records.fault()),
         }
     }
 

@@ -22,6 +22,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::exports::{Exported, Keeper};
+use super::records::Health;
 use crate::dispatch::Programs;
 use crate::recall::Recaller;
 pub use find::find_sockets;
@@ -44,6 +45,7 @@ pub struct Controlled {
     pub(super) recaller: Recaller,
     pub(super) keeper: Arc<Keeper>,
     pub(super) programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    pub(super) records: Option<Arc<Health>>,
 }
 
 /// Somebody asks for the configuration to be read again; the answer says what became of it, or why nothing did.
@@ -80,7 +82,7 @@ impl Drop for Control {
 
 type Shared = Arc<(Controlled, mpsc::Sender<ReloadRequest>)>;
 
-async fn accept(socket: Socket, shared: Shared) {
+async fn accept(mut socket: Socket, shared: Shared) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Some(stream) = socket.accept().await else { continue };

@@ -137,6 +137,9 @@ pub struct Status {
     pub delegations_revoked: u64,
     /// Clients that lost what they held since the start.
     pub clients_expired: u64,
+    /// Why the records in the state directory cannot be written, and what to do about it; none while they can be.
+    #[serde(default)]
+    pub records_fault: Option<String>,
 }
 
 /// An NFSv4 client.

@@ -3,7 +3,7 @@
 use std::fs::Permissions;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::geteuid;
@@ -11,6 +11,8 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// The name of the socket in the state directory.
 pub const SOCKET_NAME: &str = "control.sock";
+/// How often it is looked whether the socket was removed, as with a state directory.
+const LOOK: Duration = Duration::from_secs(2);
 /// Pause after an error of `accept`.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -42,23 +44,28 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) fn bind(path: PathBuf) -> Result<Self, SocketError> {
-        let unusable = |source| SocketError::Unusable { path: path.clone(), source };
-        if is_socket(&path) {
-            match std::os::unix::net::UnixStream::connect(&path) {
-                Ok(_) => return Err(SocketError::Taken { path }),
-                // Whoever listened there was killed.
-                Err(_) => std::fs::remove_file(&path).map_err(unusable)?,
-            }
-        }
-        let listener = UnixListener::bind(&path).map_err(unusable)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(unusable)?;
+        let listener = listen(&path)?;
         Ok(Self { listener, path })
+    }
+
+    /// Makes the socket again when it was removed.
+    fn look(&mut self) {
+        if std::fs::symlink_metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+            && let Ok(listener) = listen(&self.path)
+        {
+            tracing::info!(path = %self.path.display(), "the socket for commands was removed, and is made again");
+            self.listener = listener;
+        }
     }
 
     /// The next that may give commands; `None` for one that may not. The mode of the socket keeps others out already, but not
     /// in the moment before it is set, nor where somebody changes it.
-    pub(super) async fn accept(&self) -> Option<UnixStream> {
-        let stream = match self.listener.accept().await {
+    pub(super) async fn accept(&mut self) -> Option<UnixStream> {
+        let Ok(accepted) = tokio::time::timeout(LOOK, self.listener.accept()).await else {
+            self.look();
+            return None;
+        };
+        let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "a command was not accepted");
@@ -88,6 +95,21 @@ impl Drop for Socket {
     }
 }
 
-fn is_socket(path: &std::path::Path) -> bool {
+/// Listens at a path, where a socket that nobody listens at any more is replaced.
+fn listen(path: &Path) -> Result<UnixListener, SocketError> {
+    let unusable = |source| SocketError::Unusable { path: path.to_owned(), source };
+    if is_socket(path) {
+        match std::os::unix::net::UnixStream::connect(path) {
+            Ok(_) => return Err(SocketError::Taken { path: path.to_owned() }),
+            // Whoever listened there was killed.
+            Err(_) => std::fs::remove_file(path).map_err(unusable)?,
+        }
+    }
+    let listener = UnixListener::bind(path).map_err(unusable)?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(unusable)?;
+    Ok(listener)
+}
+
+fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }

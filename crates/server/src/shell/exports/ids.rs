@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use crate::exports::ExportId;
 
-const FILE: &str = "export-ids";
+/// The file in the state directory.
+pub(in crate::shell) const FILE: &str = "export-ids";
 /// The most directories that are remembered. Beyond, those that are not exported are forgotten.
 const REMEMBERED_MAX: usize = 4096;
 

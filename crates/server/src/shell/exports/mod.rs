@@ -14,6 +14,7 @@ mod words;
 mod tests;
 
 pub(super) use classic::parse as parse_classic;
+pub(super) use ids::FILE as IDS_FILE;
 pub(super) use keeper::{Exported, Keeper, Terms, check_state_is_outside};
 pub use keeper::{ExportsError, Reloaded};
 pub use spec::ExportSpec;

@@ -1,5 +1,7 @@
 //! Clients: those that hold state now, and those that held some before the restart and may still reclaim.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use proto::nfs4::ClientId;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
@@ -77,6 +79,63 @@ pub(super) fn end_grace(transaction: &WriteTransaction) -> Result<(), redb::Erro
     Ok(())
 }
 
+/// The tables in memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Clients {
+    current: BTreeMap<Bytes, (ClientId, Lost)>,
+    recovery: BTreeMap<Bytes, Lost>,
+}
+
+impl Clients {
+    pub(super) fn read(transaction: &WriteTransaction) -> Result<Self, redb::Error> {
+        let mut clients = Self::default();
+        let current_lost = transaction.open_table(CURRENT_LOST)?;
+        for entry in transaction.open_table(CURRENT)?.iter()? {
+            let (owner, record) = entry?;
+            let (client, has_lost) = record.value();
+            let lost = lost(has_lost, &current_lost, owner.value())?;
+            clients.current.insert(Bytes::copy_from_slice(owner.value()), (ClientId(client), lost));
+        }
+        let recovery_lost = transaction.open_table(RECOVERY_LOST)?;
+        for entry in transaction.open_table(RECOVERY)?.iter()? {
+            let (owner, has_lost) = entry?;
+            let lost = lost(has_lost.value(), &recovery_lost, owner.value())?;
+            clients.recovery.insert(Bytes::copy_from_slice(owner.value()), lost);
+        }
+        Ok(clients)
+    }
+
+    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        end_grace(transaction)?;
+        transaction.open_table(CURRENT)?.retain(|_, _| false)?;
+        transaction.open_table(CURRENT_LOST)?.retain(|_, _| false)?;
+        for (owner, (client, lost)) in &self.current {
+            add(transaction, *client, owner, lost)?;
+        }
+        let mut recovery = transaction.open_table(RECOVERY)?;
+        let mut recovery_lost = transaction.open_table(RECOVERY_LOST)?;
+        for (owner, lost) in &self.recovery {
+            recovery.insert(&owner[..], !lost.is_nothing())?;
+            set_lost(&mut recovery_lost, owner, lost)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, client: ClientId, owner: &Bytes, lost: &Lost) {
+        self.current.insert(owner.clone(), (client, lost.clone()));
+    }
+
+    pub(super) fn remove(&mut self, client: ClientId, owner: &Bytes) {
+        if self.current.get(owner).is_some_and(|(recorded, _)| *recorded == client) {
+            self.current.remove(owner);
+        }
+    }
+
+    pub(super) fn end_grace(&mut self) {
+        self.recovery.clear();
+    }
+}
+
 /// What an owner has lost who has lost something: everything, where nothing else is said.
 fn lost(
     has_lost: bool,
@@ -105,7 +164,7 @@ fn set_lost(
 /// As versions before wrote it that did not name the files.
 #[cfg(test)]
 pub(super) fn add_without_files(state_directory: &std::path::Path, owner: &[u8]) {
-    let database = Database::create(state_directory.join(super::FILE)).unwrap();
+    let database = Database::create(state_directory.join(super::medium::FILE)).unwrap();
     let transaction = database.begin_write().unwrap();
     transaction.open_table(CURRENT).unwrap().insert(owner, (1, true)).unwrap();
     transaction.commit().unwrap();

@@ -3,6 +3,7 @@
 //! A host stands in one of them as long as it may hold locks. When a server starts, those hosts may take back what they held,
 //! until the grace period is over, and must be told of the restart, until they have been.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -14,14 +15,14 @@ use crate::recall::Restart;
 use crate::stable::StoredHost;
 
 /// By name: the transport, and the address that the host knows the server by.
-type Hosts = TableDefinition<'static, &'static [u8], (bool, &'static str)>;
+type HostTable = TableDefinition<'static, &'static [u8], (bool, &'static str)>;
 
 /// Hosts that may hold locks now.
-const CURRENT: Hosts = TableDefinition::new("hosts");
+const CURRENT: HostTable = TableDefinition::new("hosts");
 /// Hosts that may take back locks.
-const RECOVERY: Hosts = TableDefinition::new("hosts-recovery");
+const RECOVERY: HostTable = TableDefinition::new("hosts-recovery");
 /// Hosts that must be told of a restart.
-const UNTOLD: Hosts = TableDefinition::new("hosts-untold");
+const UNTOLD: HostTable = TableDefinition::new("hosts-untold");
 /// The state number, under 0.
 const STATE_NUMBER: TableDefinition<'static, u8, i32> = TableDefinition::new("state-number");
 
@@ -99,12 +100,77 @@ pub(super) fn end_grace(transaction: &WriteTransaction) -> Result<(), redb::Erro
     Ok(())
 }
 
+/// The tables in memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Hosts {
+    current: HostsInMemory,
+    recovery: HostsInMemory,
+    untold: HostsInMemory,
+    state_number: Option<i32>,
+}
+
+/// By name: the transport, and the address that the host knows the server by.
+type HostsInMemory = BTreeMap<Bytes, (bool, String)>;
+
+impl Hosts {
+    pub(super) fn read(transaction: &WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            current: read(&transaction.open_table(CURRENT)?)?,
+            recovery: read(&transaction.open_table(RECOVERY)?)?,
+            untold: read(&transaction.open_table(UNTOLD)?)?,
+            state_number: transaction.open_table(STATE_NUMBER)?.get(0)?.map(|number| number.value()),
+        })
+    }
+
+    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        for (table, hosts) in [(CURRENT, &self.current), (RECOVERY, &self.recovery), (UNTOLD, &self.untold)] {
+            let mut table = transaction.open_table(table)?;
+            table.retain(|_, _| false)?;
+            for (name, (is_datagram, local)) in hosts {
+                table.insert(&name[..], (*is_datagram, local.as_str()))?;
+            }
+        }
+        let mut numbers = transaction.open_table(STATE_NUMBER)?;
+        numbers.retain(|_, _| false)?;
+        if let Some(number) = self.state_number {
+            numbers.insert(0, number)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, host: &StoredHost) {
+        let local = host.route.local.map(|local| local.to_string()).unwrap_or_default();
+        self.current.insert(host.name.clone(), (host.route.transport == Transport::Udp, local));
+    }
+
+    pub(super) fn remove(&mut self, name: &Bytes) {
+        self.current.remove(name);
+    }
+
+    pub(super) fn told(&mut self, name: &Bytes) {
+        self.untold.remove(name);
+    }
+
+    pub(super) fn end_grace(&mut self) {
+        self.recovery.clear();
+    }
+}
+
+fn read(hosts: &Table<'_, &'static [u8], (bool, &'static str)>) -> Result<HostsInMemory, redb::Error> {
+    let rows = hosts.iter()?.map(|entry| {
+        let (name, route) = entry?;
+        let (is_datagram, local) = route.value();
+        Ok((Bytes::copy_from_slice(name.value()), (is_datagram, local.to_owned())))
+    });
+    rows.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::super::Records;
-    use super::super::tests::wait;
+    use super::super::tests::{open as open_records, wait};
     use super::*;
     use crate::stable::StableRecords;
 
@@ -115,7 +181,7 @@ mod tests {
     }
 
     fn open(directory: &Path) -> (Records, Restart) {
-        let (records, found) = Records::open(directory, false).unwrap();
+        let (records, found) = open_records(directory, false).unwrap();
         (records, found.restart)
     }
 

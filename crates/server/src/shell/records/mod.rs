@@ -1,30 +1,40 @@
 //! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state directory, see [`crate::stable`].
 //!
-//! A thread of its own writes all tables; changes that come while it writes share the next commit.
+//! A thread of its own writes all tables; changes that come while it writes share the next commit. It holds a copy of the
+//! records, and opens the file again when it fails, see [`store`].
 
+mod change;
 mod clients;
+mod contents;
+mod fault;
 mod hosts;
+mod medium;
+mod reserve;
 mod sessions;
+mod store;
 
 use std::io;
-use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, SessionId, SlotId};
-use redb::{Database, WriteTransaction};
 use state::Lost;
 use tokio::sync::oneshot;
 
+use change::Change;
+pub(super) use fault::Health;
+use medium::{Medium, StateDirectory};
+use store::Store;
+
+use super::state_files::StateFiles;
 use crate::recall::Restart;
 use crate::runtime::BoxFuture;
 use crate::stable::{StableRecords, StoredHost, StoredSession};
 
-/// The file in the state directory.
-const FILE: &str = "clients.redb";
 /// The most changes in one commit.
 const BATCH_MAX: usize = 1024;
 
@@ -38,6 +48,7 @@ pub(super) struct Records {
     changes: Mutex<Option<Sender<Asked>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     keeps_sessions: bool,
+    health: Arc<Health>,
 }
 
 /// What a server finds that starts.
@@ -55,35 +66,32 @@ pub(super) struct Found {
 /// A change, and whom to tell when it is on stable storage.
 type Asked = (Change, oneshot::Sender<io::Result<()>>);
 
-#[derive(Debug)]
-enum Change {
-    Add(ClientId, Bytes, Lost),
-    Remove(ClientId, Bytes),
-    EndGrace,
-    AddHost(StoredHost),
-    RemoveHost(Bytes),
-    HostTold(Bytes),
-    AddSession(SessionId, Bytes),
-    SetSlot(SessionId, SlotId, Bytes),
-    SetSlotSoon(SessionId, SlotId, Bytes),
-    RemoveSession(SessionId),
-}
-
 impl Records {
     /// Opens the records. New sessions are kept when `keeps_sessions`; those that were kept before are found in any case.
     ///
     /// # Errors
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
-    pub(super) fn open(state_directory: &Path, keeps_sessions: bool) -> io::Result<(Self, Found)> {
-        let database = Database::create(state_directory.join(FILE)).map_err(io::Error::other)?;
+    pub(super) fn open(files: &Arc<StateFiles>, keeps_sessions: bool) -> io::Result<(Self, Found)> {
+        Self::open_on(StateDirectory::new(Arc::clone(files)), keeps_sessions)
+    }
+
+    fn open_on(mut medium: impl Medium, keeps_sessions: bool) -> io::Result<(Self, Found)> {
+        let database = medium.open().map_err(io::Error::other)?;
         let owners = clients::begin(&database).map_err(io::Error::other)?;
         let sessions = sessions::begin(&database).map_err(io::Error::other)?;
         let restart = hosts::begin(&database).map_err(io::Error::other)?;
+        let health = Arc::<Health>::default();
+        let mut store = Store::new(medium, database, Arc::clone(&health)).map_err(io::Error::other)?;
         let (changes, receiver) = channel();
         let writer =
-            thread::Builder::new().name("records".into()).spawn(move || write_all(&database, &receiver))?;
+            thread::Builder::new().name("records".into()).spawn(move || write_all(&mut store, &receiver))?;
         let (changes, writer) = (Mutex::new(Some(changes)), Mutex::new(Some(writer)));
-        Ok((Self { changes, writer, keeps_sessions }, Found { owners, sessions, restart }))
+        Ok((Self { changes, writer, keeps_sessions, health }, Found { owners, sessions, restart }))
+    }
+
+    /// Whether the records can be written.
+    pub(super) fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     /// Waits until what was asked for is written and the file is closed: another server may open it then. Later changes fail.
@@ -121,6 +129,10 @@ impl StableRecords for Records {
 
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
         self.change(Change::Remove(client, owner))
+    }
+
+    fn forget(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
+        self.change(Change::Forget(client, owner))
     }
 
     fn end_grace(&self) -> BoxFuture<io::Result<()>> {
@@ -168,20 +180,29 @@ fn ended() -> io::Error {
     io::Error::other("the thread that writes them has ended")
 }
 
-fn write_all(database: &Database, changes: &Receiver<Asked>) {
-    while let Some(batch) = next_batch(changes) {
-        let written = write(database, batch.iter().map(|(change, _)| change));
-        let failure = written.err().map(|error| error.to_string());
+fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<Asked>) {
+    loop {
+        let first = match changes.recv_timeout(store.patience()) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                store.look();
+                continue;
+            }
+            // Nobody can ask any more.
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let batch = batch(first, changes);
+        let written = store.write(&batch.iter().map(|(change, _)| change).collect::<Vec<_>>());
         for (_, done) in batch {
             // Whoever asked may have gone away.
-            let _ = done.send(failure.clone().map_or(Ok(()), |failure| Err(io::Error::other(failure))));
+            let _ = done.send(written.clone().map_err(io::Error::other));
         }
     }
 }
 
-/// What goes into the next commit, in the order in which it was asked for. `None` when nobody can ask any more.
-fn next_batch(changes: &Receiver<Asked>) -> Option<Vec<Asked>> {
-    let mut batch = vec![changes.recv().ok()?];
+/// What goes into the next commit, in the order in which it was asked for.
+fn batch(first: Asked, changes: &Receiver<Asked>) -> Vec<Asked> {
+    let mut batch = vec![first];
     let deadline = Instant::now() + SOON;
     while batch.last().is_some_and(|(change, _)| matches!(change, Change::SetSlotSoon(..)))
         && batch.len() < BATCH_MAX
@@ -193,46 +214,26 @@ fn next_batch(changes: &Receiver<Asked>) -> Option<Vec<Asked>> {
         }
     }
     batch.extend(changes.try_iter().take(BATCH_MAX - batch.len()));
-    Some(batch)
-}
-
-fn write<'a>(database: &Database, changes: impl Iterator<Item = &'a Change>) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    for change in changes {
-        apply(&transaction, change)?;
-    }
-    transaction.commit()?;
-    Ok(())
-}
-
-fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), redb::Error> {
-    match change {
-        Change::Add(client, owner, lost) => clients::add(transaction, *client, owner, lost)?,
-        Change::Remove(client, owner) => clients::remove(transaction, *client, owner)?,
-        Change::EndGrace => {
-            clients::end_grace(transaction)?;
-            hosts::end_grace(transaction)?;
-        }
-        Change::AddHost(host) => hosts::add(transaction, host)?,
-        Change::RemoveHost(name) => hosts::remove(transaction, name)?,
-        Change::HostTold(name) => hosts::told(transaction, name)?,
-        Change::AddSession(id, record) => sessions::add(transaction, *id, record)?,
-        Change::SetSlot(session, slot, record) | Change::SetSlotSoon(session, slot, record) => {
-            sessions::set_slot(transaction, *session, *slot, record)?;
-        }
-        Change::RemoveSession(id) => sessions::remove(transaction, *id)?,
-    }
-    Ok(())
+    batch
 }
 
 #[cfg(test)]
+mod fault_tests;
+
+#[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use state::FileId;
 
     use super::*;
 
+    pub(super) fn open(directory: &Path, keeps_sessions: bool) -> io::Result<(Records, Found)> {
+        Records::open(&Arc::new(StateFiles::new(directory)), keeps_sessions)
+    }
+
     fn owners(directory: &Path) -> Vec<Bytes> {
-        Records::open(directory, false).unwrap().1.owners.into_iter().map(|(owner, _)| owner).collect()
+        open(directory, false).unwrap().1.owners.into_iter().map(|(owner, _)| owner).collect()
     }
 
     pub(super) fn wait(change: BoxFuture<io::Result<()>>) {
@@ -242,7 +243,7 @@ mod tests {
     #[test]
     fn who_held_state_may_reclaim_until_the_grace_period_has_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, found) = Records::open(directory.path(), false).unwrap();
+        let (records, found) = open(directory.path(), false).unwrap();
         assert!(found.owners.is_empty(), "nobody was here before");
         for (id, owner) in [(1, "a"), (2, "b"), (3, "c")] {
             wait(records.add(ClientId(id), owner.into(), Lost::default()));
@@ -251,7 +252,7 @@ mod tests {
         drop(records);
         assert_eq!(owners(directory.path()), ["a", "c"]);
         // A second crash, within the grace period: nobody has reclaimed, everybody still may.
-        let (records, found) = Records::open(directory.path(), false).unwrap();
+        let (records, found) = open(directory.path(), false).unwrap();
         assert_eq!(found.owners, ["a", "c"].map(|owner| (owner.into(), Lost::default())));
         wait(records.add(ClientId(9), "a".into(), Lost::default()));
         wait(records.end_grace());
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn of_an_owner_there_is_one_record_the_last() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path(), false).unwrap();
+        let (records, _) = open(directory.path(), false).unwrap();
         for (id, owner) in [(1, "a"), (2, "a"), (3, "b"), (4, "b")] {
             wait(records.add(ClientId(id), owner.into(), Lost::default()));
         }
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn what_a_client_has_lost_is_kept_through_two_restarts_with_what_it_loses_between_them() {
         let directory = tempfile::tempdir().unwrap();
-        let found = || Records::open(directory.path(), false).unwrap();
+        let found = || open(directory.path(), false).unwrap();
         let lost = |numbers: &[u64]| numbers.iter().map(|number| FileId(*number, 7)).collect::<Lost>();
         let (records, _) = found();
         for (owner, lost) in [("a", lost(&[1])), ("b", Lost::everything()), ("c", lost(&[3]))] {
@@ -310,17 +311,17 @@ mod tests {
     #[test]
     fn who_has_lost_nobody_has_written_down_what_has_lost_everything() {
         let directory = tempfile::tempdir().unwrap();
-        drop(Records::open(directory.path(), false).unwrap());
+        drop(open(directory.path(), false).unwrap());
         clients::add_without_files(directory.path(), b"a");
-        let (_, found) = Records::open(directory.path(), false).unwrap();
+        let (_, found) = open(directory.path(), false).unwrap();
         assert_eq!(found.owners, [("a".into(), Lost::everything())]);
     }
 
     #[test]
     fn a_directory_has_one_server_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
-        let (records, _) = Records::open(directory.path(), false).unwrap();
-        assert!(Records::open(directory.path(), false).is_err());
+        let (records, _) = open(directory.path(), false).unwrap();
+        assert!(open(directory.path(), false).is_err());
         drop(records);
         assert_eq!(owners(directory.path()), Vec::<Bytes>::new());
     }

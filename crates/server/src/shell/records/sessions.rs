@@ -2,6 +2,8 @@
 //!
 //! A slot has one record, which is replaced, and goes with its session: so there are never more than the sessions have slots.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use proto::nfs4::{SessionId, SlotId};
 use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
@@ -72,12 +74,68 @@ pub(super) fn remove(transaction: &WriteTransaction, id: SessionId) -> Result<()
     Ok(())
 }
 
+/// The tables in memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Sessions {
+    /// By id: how many servers have started since, and the session's record.
+    sessions: BTreeMap<[u8; 16], (u32, Bytes)>,
+    slots: BTreeMap<([u8; 16], u32), Bytes>,
+}
+
+impl Sessions {
+    pub(super) fn read(transaction: &WriteTransaction) -> Result<Self, redb::Error> {
+        let mut found = Self::default();
+        for entry in transaction.open_table(SESSIONS)?.iter()? {
+            let (id, session) = entry?;
+            let (restarts, record) = session.value();
+            found.sessions.insert(id.value(), (restarts, Bytes::copy_from_slice(record)));
+        }
+        for entry in transaction.open_table(SLOTS)?.iter()? {
+            let (slot, record) = entry?;
+            found.slots.insert(slot.value(), Bytes::copy_from_slice(record.value()));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn write(&self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        let mut sessions = transaction.open_table(SESSIONS)?;
+        sessions.retain(|_, _| false)?;
+        for (id, (restarts, record)) in &self.sessions {
+            sessions.insert(id, (*restarts, &record[..]))?;
+        }
+        let mut slots = transaction.open_table(SLOTS)?;
+        slots.retain(|_, _| false)?;
+        for (slot, record) in &self.slots {
+            slots.insert(slot, &record[..])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, id: SessionId, record: &Bytes) {
+        self.sessions.insert(id.0, (0, record.clone()));
+    }
+
+    pub(super) fn set_slot(&mut self, session: SessionId, slot: SlotId, record: &Bytes) {
+        if self.sessions.contains_key(&session.0) {
+            self.slots.insert((session.0, slot.0), record.clone());
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: SessionId) {
+        self.sessions.remove(&id.0);
+        let slots: Vec<_> = self.slots.range((id.0, 0)..=(id.0, u32::MAX)).map(|(slot, _)| *slot).collect();
+        for slot in slots {
+            self.slots.remove(&slot);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::super::Records;
-    use super::super::tests::wait;
+    use super::super::tests::{open as open_records, wait};
     use super::*;
     use crate::stable::StableRecords;
 
@@ -85,7 +143,7 @@ mod tests {
     const B: SessionId = SessionId([2; 16]);
 
     fn open(directory: &Path) -> (Records, Vec<StoredSession>) {
-        let (records, found) = Records::open(directory, true).unwrap();
+        let (records, found) = open_records(directory, true).unwrap();
         (records, found.sessions)
     }
 

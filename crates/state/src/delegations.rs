@@ -225,7 +225,7 @@ impl State {
         now: Now,
     ) -> Result<Option<StateId>, Status> {
         if reclaim {
-            self.check_reclaim_of(client, file)?;
+            self.begin_reclaim(client, file, now)?;
         } else {
             self.check_new_state(client)?;
         }

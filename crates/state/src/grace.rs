@@ -3,6 +3,9 @@
 //! ```text
 //!   clients known from before ──▶ grace ──all have reclaimed, or time is up──▶ ending ──records on disk──▶ over
 //! ```
+//! The time is one lease, and goes on while clients reclaim, up to two leases: a client that is slow, or found the network busy after
+//! the restart, still gets all of it back.
+//!
 //! Whoever runs the server writes down that the grace period is over before anything is given that a client might
 //! have reclaimed: a second crash must not let a late client take back what others hold by then (§8.4.3).
 
@@ -15,6 +18,9 @@ use proto::nfs4::Status;
 
 use crate::{Client, FileId, Lost, Now, Principal, State, record_name};
 
+/// The grace period ends when nothing was reclaimed for this part of a lease.
+const QUIET: u64 = 8;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Grace {
@@ -25,6 +31,8 @@ pub(crate) struct Grace {
 #[derive(Debug, Default)]
 struct Inner {
     until: Now,
+    /// The end, however much is reclaimed then.
+    latest: Now,
     /// Those who held state before the restart, as [`record_name`] has them, and what of it they lost before.
     known: BTreeMap<Bytes, Lost>,
     /// Those of them that have not said yet that they are done.
@@ -44,9 +52,9 @@ impl State {
         if known.is_empty() {
             return;
         }
-        let until = Now(now.0.saturating_add(self.limits.lease_ms()));
-        *self.grace.inner.lock() =
-            Inner { until, awaited: known.keys().cloned().collect(), known, hosts: false };
+        let (until, latest) = self.grace_bounds(now);
+        let awaited = known.keys().cloned().collect();
+        *self.grace.inner.lock() = Inner { until, latest, awaited, known, hosts: false };
         // Users of other protocols must look at the table of state from now on.
         self.clients.seen.store(true, Ordering::Relaxed);
         self.grace.active.store(true, Ordering::SeqCst);
@@ -58,10 +66,24 @@ impl State {
     /// To be called before the first request.
     pub fn begin_grace_of_hosts(&self, now: Now) {
         let mut inner = self.grace.inner.lock();
-        inner.until = Now(now.0.saturating_add(self.limits.lease_ms()));
+        (inner.until, inner.latest) = self.grace_bounds(now);
         inner.hosts = true;
         self.clients.seen.store(true, Ordering::Relaxed);
         self.grace.active.store(true, Ordering::SeqCst);
+    }
+
+    fn grace_bounds(&self, now: Now) -> (Now, Now) {
+        let after = |leases| Now(now.0.saturating_add(self.limits.lease_ms().saturating_mul(leases)));
+        (after(1), after(2))
+    }
+
+    /// Notes that something is reclaimed: the grace period goes on for a while.
+    pub fn note_reclaim(&self, now: Now) {
+        if self.in_grace() {
+            let mut inner = self.grace.inner.lock();
+            let quiet = Now(now.0.saturating_add(self.limits.lease_ms() / QUIET)).min(inner.latest);
+            inner.until = inner.until.max(quiet);
+        }
     }
 
     /// True while only what was held before the restart may be had.
@@ -115,12 +137,14 @@ impl State {
         self.check_reclaim_unless(client, Lost::is_everything)
     }
 
-    /// Checks that a client may take back what it held of a file.
+    /// Checks that a client may take back what it held of a file, and notes that it does.
     ///
     /// # Errors
     /// As [`State::check_reclaim`].
-    pub fn check_reclaim_of(&self, client: &Client, file: FileId) -> Result<(), Status> {
-        self.check_reclaim_unless(client, |lost| lost.covers(file))
+    pub(crate) fn begin_reclaim(&self, client: &Client, file: FileId, now: Now) -> Result<(), Status> {
+        self.check_reclaim_unless(client, |lost| lost.covers(file))?;
+        self.note_reclaim(now);
+        Ok(())
     }
 
     fn check_reclaim_unless(&self, client: &Client, is_lost: impl Fn(&Lost) -> bool) -> Result<(), Status> {

@@ -76,7 +76,7 @@ impl State {
     /// RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY at a bound; clients in the way whose lease is over.
     pub fn lock(&self, client: &Arc<Client>, request: &LockRequest, now: Now) -> Result<StateId, LockError> {
         if request.reclaim {
-            self.check_reclaim_of(client, request.file)?;
+            self.begin_reclaim(client, request.file, now)?;
         } else {
             self.check_new_state(client)?;
         }

@@ -95,7 +95,7 @@ impl State {
         check_share(open.access, open.deny)?;
         match open.claim {
             OpenClaim::New => self.check_new_state(client)?,
-            OpenClaim::Reclaim(_) => self.check_reclaim_of(client, open.file)?,
+            OpenClaim::Reclaim(_) => self.begin_reclaim(client, open.file, now)?,
         }
         let wanted = match open.claim {
             OpenClaim::New => open.delegate,

@@ -455,6 +455,29 @@ fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaime
 }
 
 #[test]
+fn grace_goes_on_while_clients_reclaim_up_to_two_leases() {
+    const LEASE: u64 = 90_000;
+    let after = |ms| Now(T0.0 + ms);
+    let state = state();
+    state.begin_grace(["a", "b"].map(recorded), T0);
+    let a = fresh(&state, "a");
+    let reclaim = |now| state.open(&a, &reclaimed(share::READ, 0, None), now);
+    reclaim(after(LEASE / 2)).unwrap();
+    assert!(state.grace_may_end(after(LEASE)), "nothing is reclaimed any more");
+    reclaim(after(LEASE - 1)).unwrap();
+    assert!(!state.grace_may_end(after(LEASE)));
+    assert!(state.grace_may_end(after(LEASE + LEASE / 8)));
+    for now in (LEASE..=2 * LEASE).step_by(1000) {
+        assert_eq!(state.grace_may_end(after(now)), now == 2 * LEASE, "{now}");
+        reclaim(after(now)).unwrap();
+    }
+    let unknown = fresh(&state, "c");
+    let refused =
+        state.open(&unknown, &reclaimed(share::READ, 0, None), T0).map_err(|blocked| status(&blocked));
+    assert_eq!(refused, Err(Status::ReclaimBad));
+}
+
+#[test]
 fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
     let state = state();
     state.begin_grace(["a", "b"].map(recorded), T0);

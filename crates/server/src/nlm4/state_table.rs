@@ -86,6 +86,9 @@ impl Recaller {
         if call.reclaim && !self.may_host_reclaim(host) {
             return Err(LockDenied::Grace);
         }
+        if call.reclaim {
+            self.state().note_reclaim(self.now());
+        }
         if call.is_monitored {
             self.record_host(host, call.route).await.map_err(refused)?;
         }

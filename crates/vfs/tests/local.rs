@@ -531,6 +531,76 @@ fn held_objects_work_when_their_descriptors_were_closed() {
     assert!(open_below(host.dir.path()).len() <= 12);
 }
 
+#[test]
+fn sweep_closes_removed_files_that_nothing_holds() {
+    for mode in modes() {
+        let host = Host::new();
+        let server = host.open(mode);
+        let mut out = Vec::new();
+        for file in ["held", "idle", "kept"] {
+            fs::write(host.export().join(file), "x").unwrap();
+            let node = lookup(&server, file).unwrap();
+            block_on(server.read(&root(), &node, 0, 1, &mut out)).unwrap();
+        }
+        let held = lookup(&server, "held").unwrap();
+        for file in ["held", "idle"] {
+            fs::remove_file(host.export().join(file)).unwrap();
+        }
+        let deleted =
+            || open_below(host.dir.path()).iter().filter(|path| path.ends_with("(deleted)")).count();
+        assert!(deleted() >= 2, "{mode:?}");
+        let is_closed = |file: &str| {
+            let path = format!("{} (deleted)", host.export().join(file).display());
+            !open_below(host.dir.path()).contains(&path)
+        };
+        sweep_until(&server, || is_closed("idle"));
+        assert!(!is_closed("held"), "{mode:?}");
+        drop(held);
+        sweep_until(&server, || deleted() == 0);
+        let kept = host.export().join("kept").display().to_string();
+        assert!(open_below(host.dir.path()).contains(&kept), "a file that has a name stays open, {mode:?}");
+    }
+}
+
+fn sweep_until(server: &Local, mut is_so: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline);
+        server.sweep();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn full_disk_closes_removed_files_before_a_write_fails() {
+    const HALF: usize = 3 << 20;
+    let host = Host::new();
+    let mount = |words: &[&str]| {
+        let run = std::process::Command::new(words[0]).args(&words[1..]).arg(host.export()).status();
+        run.is_ok_and(|ended| ended.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs"]) {
+        eprintln!("skipped: file systems are mounted by root only");
+        return;
+    }
+    let outcome = std::panic::catch_unwind(|| {
+        let server = host.open(HandleMode::Auto);
+        let write = |file| {
+            let set = SetAttributes { mode: Some(0o600), ..Default::default() };
+            let made =
+                block_on(server.create(&root(), &server.root(), name(file), &CreateMode::Guarded(set)))?;
+            let data = Bytes::from(vec![1; HALF]);
+            block_on(server.write(&root(), &made.node, 0, data, Stability::Unstable))
+        };
+        for file in ["first", "second"] {
+            assert_eq!(write(file).unwrap().count, HALF);
+            fs::remove_file(host.export().join(file)).unwrap();
+        }
+    });
+    assert!(mount(&["umount", "--lazy"]));
+    outcome.unwrap();
+}
+
 /// What this process has open below `dir`.
 fn open_below(dir: &Path) -> Vec<String> {
     let dir = dir.to_str().expect("a plain path");

@@ -17,7 +17,7 @@ use super::pool::Handle as PoolHandle;
 use super::stat;
 use crate::{Error, Result};
 
-const SHARDS: usize = 16;
+pub(super) const SHARDS: usize = 16;
 /// A shard's ring and map are cleaned when they hold this many dead entries beside the live ones.
 const SLACK: usize = 64;
 
@@ -54,9 +54,9 @@ pub(super) struct Cache {
     shards: [RwLock<Shard>; SHARDS],
     pub(super) counts: Arc<Counts>,
     /// Above this the cache lets go of what it can.
-    open_target: usize,
+    open_target: AtomicUsize,
     /// Above this nothing new is opened.
-    open_max: usize,
+    open_max: AtomicUsize,
     reopens: bool,
 }
 
@@ -79,7 +79,15 @@ enum Slot {
 impl Cache {
     pub(super) fn new((open_target, open_max): (usize, usize), reopens: bool, closer: Closer) -> Self {
         let counts = Counts { open: AtomicUsize::new(0), made: AtomicU64::new(0), closer };
+        let (open_target, open_max) = (AtomicUsize::new(open_target), AtomicUsize::new(open_max));
         Self { shards: Default::default(), counts: Arc::new(counts), open_target, open_max, reopens }
+    }
+
+    /// Changes the bounds.
+    pub(super) fn set_bounds(&self, open_target: usize, open_max: usize) {
+        self.open_target.store(open_target, Relaxed);
+        self.open_max.store(open_max, Relaxed);
+        self.trim(0);
     }
 
     pub(super) fn get(&self, fileid: u64) -> Option<Arc<Object>> {
@@ -141,27 +149,55 @@ impl Cache {
 
     /// Objects without a name cannot be opened again, so their descriptors stay: three at most of each, and a quarter of all.
     pub(super) fn nameless_max(&self) -> usize {
-        self.open_max / 4 / 3
+        self.open_max.load(Relaxed) / 4 / 3
     }
 
     /// True when keeping more would soon cost others their place.
     pub(super) fn is_half_full(&self) -> bool {
-        self.counts.open.load(Relaxed) >= self.open_target / 2
+        self.counts.open.load(Relaxed) >= self.open_target.load(Relaxed) / 2
     }
 
     /// Refuses when no descriptor may be opened any more.
     pub(super) fn check_room(&self) -> Result<()> {
-        if self.counts.open.load(Relaxed) < self.open_max {
+        let open_max = self.open_max.load(Relaxed);
+        if self.counts.open.load(Relaxed) < open_max {
             return Ok(());
         }
         self.trim(0);
-        if self.counts.open.load(Relaxed) < self.open_max { Ok(()) } else { Err(Error::TryAgain) }
+        if self.counts.open.load(Relaxed) < open_max { Ok(()) } else { Err(Error::TryAgain) }
+    }
+
+    /// The objects that a shard keeps.
+    pub(super) fn kept(&self, shard: usize) -> Vec<Arc<Object>> {
+        let shard = self.shards[shard].read();
+        let kept = shard.objects.values().filter_map(|slot| match slot {
+            Slot::Kept(object) => Some(Arc::clone(object)),
+            Slot::Held(_) => None,
+        });
+        kept.collect()
+    }
+
+    /// Lets go of an object that only the cache and the caller hold; false when others do.
+    pub(super) fn close_idle(&self, object: Arc<Object>) -> bool {
+        let fileid = object.id.fileid;
+        let mut shard = self.shard(fileid).write();
+        let is_kept =
+            matches!(shard.objects.get(&fileid), Some(Slot::Kept(kept)) if Arc::ptr_eq(kept, &object));
+        if !is_kept || Arc::strong_count(&object) > 2 {
+            return false;
+        }
+        let removed = shard.objects.remove(&fileid);
+        shard.kept -= 1;
+        drop(shard);
+        // Closing happens here, after the lock.
+        drop((object, removed));
+        true
     }
 
     /// Lets go of objects until few enough descriptors are open, beginning with the shard of `fileid`.
     fn trim(&self, fileid: u64) {
         for step in 0..SHARDS as u64 {
-            while self.counts.open.load(Relaxed) > self.open_target {
+            while self.counts.open.load(Relaxed) > self.open_target.load(Relaxed) {
                 // Closing happens here, after the lock.
                 let Some(evicted) = self.shard(fileid.wrapping_add(step)).write().evict(self.reopens) else {
                     break;

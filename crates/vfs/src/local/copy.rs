@@ -27,7 +27,7 @@ impl Export {
         let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(target));
         let copied = move || {
             export.acting.become_caller(&who)?;
-            export.change_data(&changed, || copy_all(&fds, span))
+            export.change_data(&changed, || export.with_room(|| copy_all(&fds, span)))
         };
         let count = self.pool.run(copied).await?;
         Ok(Written { count, stability: Stability::Unstable })

@@ -74,7 +74,7 @@ impl Export {
             let made = if self.read_only {
                 Err(Error::Exists)
             } else {
-                self.create_new(who, dir.as_fd(), place, mode)
+                self.with_room(|| self.create_new(who, dir.as_fd(), place, mode))
             };
             let Err(Error::Exists) = made else { return made };
             self.acting.become_caller(who)?;

@@ -135,7 +135,7 @@ impl Export {
         let fd = self.data_descriptor(object, Purpose::Write)?;
         // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
         self.acting.become_caller(who)?;
-        self.change_data(object, || write_all(&fd, data, offset))
+        self.change_data(object, || self.with_room(|| write_all(&fd, data, offset)))
     }
 
     /// A descriptor that reads: one open for writing as well will do.

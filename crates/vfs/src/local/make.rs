@@ -101,7 +101,7 @@ impl Export {
         self.cache.check_room()?;
         let mode = set.mode.unwrap_or(if matches!(what, What::Directory) { 0o700 } else { 0o600 }) & 0o7777;
         self.acting.become_caller(who)?;
-        make_bare(dir.as_fd(), place, what, mode).map_err(|error| match error {
+        self.with_room(|| make_bare(dir.as_fd(), place, what, mode)).map_err(|error| match error {
             Error::NotFound => self.explain(dir.as_fd(), Errno::NOENT),
             error => error,
         })?;

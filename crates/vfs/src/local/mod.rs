@@ -58,6 +58,7 @@ mod options;
 mod persistent;
 mod placement;
 mod pool;
+mod removed;
 mod resolve;
 mod setup;
 mod space;
@@ -99,6 +100,8 @@ use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions, WaitInPlace};
 use placement::{placed, published};
 use pool::Pool;
+use removed::Sweeps;
+pub use setup::raise_descriptor_limit;
 use sync::WholeSyncs;
 use watch::Watcher;
 pub use watchdog::{StallHandler, handle_stalls};
@@ -118,6 +121,7 @@ struct Export {
     seal: Seal,
     acting: Acting,
     cache: Cache,
+    sweeps: Sweeps,
     /// Where inodes were seen. Absent where the kernel's handles open them.
     index: Option<Index>,
     pool: Pool,
@@ -156,6 +160,12 @@ impl Local {
     /// the options ask for kernel handles or for callers' identities and the process may not use them.
     pub fn open(path: impl AsRef<Path>, options: &LocalOptions) -> Result<Self> {
         Ok(Self { export: Arc::new(setup::open(path.as_ref(), options)?) })
+    }
+
+    /// Keeps at most this many descriptors open, and two thirds of them for longer. What is open beyond that is closed where
+    /// nothing holds it.
+    pub fn set_descriptors_max(&self, max: usize) {
+        self.export.cache.set_bounds(setup::descriptor_target(max), max);
     }
 
     /// True when permissions are those of each caller, and not of the user of the process.

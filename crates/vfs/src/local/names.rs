@@ -73,12 +73,16 @@ impl Export {
         self.acting.become_caller(who)?;
         // Through /proc, since a link to a bare descriptor needs a privilege that callers lack.
         let source = proc_path(fd.as_fd());
-        linkat(CWD, source, &dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW).map_err(
-            |errno| match errno {
-                Errno::NOENT if stat::stat(fd.as_fd()).is_ok_and(|stat| stat.stx_nlink == 0) => Error::Stale,
-                errno => self.explain(dir.as_fd(), errno),
-            },
-        )?;
+        self.with_room(|| {
+            linkat(CWD, &source, &dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW).map_err(|errno| {
+                match errno {
+                    Errno::NOENT if stat::stat(fd.as_fd()).is_ok_and(|stat| stat.stx_nlink == 0) => {
+                        Error::Stale
+                    }
+                    errno => self.explain(dir.as_fd(), errno),
+                }
+            })
+        })?;
         self.moved(object);
         self.moved(place.0);
         Ok(())
@@ -113,10 +117,12 @@ impl Export {
             target => target?,
         };
         self.acting.become_caller(who)?;
-        renameat(&from_dir, from.1.as_bytes(), &to_dir, to.1.as_bytes()).map_err(|errno| match errno {
-            // Some file systems say so of a target directory with entries.
-            Errno::EXIST => Error::NotEmpty,
-            errno => self.explain(to_dir.as_fd(), errno),
+        self.with_room(|| {
+            renameat(&from_dir, from.1.as_bytes(), &to_dir, to.1.as_bytes()).map_err(|errno| match errno {
+                // Some file systems say so of a target directory with entries.
+                Errno::EXIST => Error::NotEmpty,
+                errno => self.explain(to_dir.as_fd(), errno),
+            })
         })?;
         self.renamed.fetch_add(1, Relaxed);
         self.moved(from.0);

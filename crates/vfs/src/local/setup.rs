@@ -20,6 +20,7 @@ use super::journal::{BTRFS_MAGIC, EXT4_MAGIC, Order, XFS_MAGIC};
 use super::object::{Descriptors, Object};
 use super::persistent::{Persistent, Proof};
 use super::pool::Pool;
+use super::removed::Sweeps;
 use super::sync::WholeSyncs;
 use super::watch::Watcher;
 use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys, watchdog};
@@ -29,8 +30,12 @@ use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 const FAT_MAGIC: i64 = 0x4d44;
 
-/// Descriptors that are left to the rest of the process.
-const DESCRIPTORS_RESERVED: usize = 64;
+/// The most descriptors that are kept open when nothing else is said.
+const DESCRIPTORS_TARGET_MAX: usize = 1 << 18;
+/// Descriptors that are left to the rest of the process, beside a quarter of all.
+const DESCRIPTORS_RESERVED: usize = 32;
+/// The fewest with which requests can be served.
+const DESCRIPTORS_MIN: usize = 12;
 
 pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     restore_thread_identity()?;
@@ -78,6 +83,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         seal,
         acting,
         cache,
+        sweeps: Sweeps::default(),
         index: (!kernel_handles).then(|| Index::new(options.hints_max)),
         pool,
         health,
@@ -129,15 +135,25 @@ fn kernel_handles(mode: HandleMode, root: BorrowedFd<'_>, id: &Persistent) -> Re
 
 /// How many descriptors the cache keeps, and how many there may be in all.
 fn descriptor_bounds(wanted: Option<usize>) -> (usize, usize) {
+    let allowed = raise_descriptor_limit();
+    let max = (allowed - allowed / 4).saturating_sub(DESCRIPTORS_RESERVED).max(DESCRIPTORS_MIN);
+    let target = wanted.unwrap_or_else(|| descriptor_target(max));
+    (target.clamp(1, max), max)
+}
+
+/// How many of `max` descriptors are kept: the rest is for what is being opened while others are closed.
+pub(super) fn descriptor_target(max: usize) -> usize {
+    (max - max / 3).min(DESCRIPTORS_TARGET_MAX)
+}
+
+/// Raises the soft limit of open files to the hard one, and returns how many descriptors the process may have.
+pub fn raise_descriptor_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Fails only where a sandbox forbids it, and then the soft limit counts.
     let raised =
         setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).is_ok();
     let allowed = if raised { limit.maximum } else { limit.current };
-    let allowed = allowed.map_or(usize::MAX, |allowed| usize::try_from(allowed).unwrap_or(usize::MAX));
-    let max = (allowed - allowed / 4).saturating_sub(DESCRIPTORS_RESERVED).max(DESCRIPTORS_RESERVED);
-    let target = wanted.unwrap_or((allowed / 2).min(1 << 18));
-    (target.clamp(1, max), max)
+    allowed.map_or(usize::MAX, |allowed| usize::try_from(allowed).unwrap_or(usize::MAX))
 }
 
 /// What a file system can hold. Kernels tell processes only how long its names may be; the rest is known by its kind.

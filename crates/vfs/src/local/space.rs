@@ -80,7 +80,7 @@ impl Export {
             return Err(Error::FileTooBig);
         }
         if flags.is_empty() {
-            self.check_room(object, length)?;
+            self.with_room(|| self.check_room(object, length))?;
         }
         let fd = self.data_descriptor(object, Purpose::Write)?;
         let mut done = 0;
@@ -91,7 +91,8 @@ impl Export {
             let change = move || {
                 // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
                 export.acting.become_caller(&who)?;
-                export.change_data(&changed, || Ok(retry_on_intr(|| fallocate(&fd, flags, at, count))?))
+                let allocate = || Ok(retry_on_intr(|| fallocate(&fd, flags, at, count))?);
+                export.change_data(&changed, || export.with_room(allocate))
             };
             self.wait_for(change).await?;
             done += count;

@@ -48,7 +48,7 @@ impl Export {
             XattrMode::Create => XattrFlags::CREATE,
             XattrMode::Replace => XattrFlags::REPLACE,
         };
-        setxattr(proc_path(fd.as_fd()), full_name(name), value, flags)?;
+        self.with_room(|| Ok(setxattr(proc_path(fd.as_fd()), full_name(name), value, flags)?))?;
         self.xattrs_changed(object).await
     }
 

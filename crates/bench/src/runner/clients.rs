@@ -140,7 +140,9 @@ impl Points {
 impl Drop for Points {
     fn drop(&mut self) {
         // Nothing may be removed through a mount; what is still mounted is for the next benchmark.
-        if !unmount::all_below(self.directory.path()) {
+        if unmount::all_below(self.directory.path()) {
+            leftovers::empty(self.directory.path());
+        } else {
             self.directory.disable_cleanup(true);
         }
     }

@@ -97,7 +97,11 @@ impl OwnServer {
             let _ = self.child.kill().await;
         }
         let path = self.directory.path().to_owned();
-        let removed = tokio::task::spawn_blocking(move || self.directory.close()).await;
+        let removed = tokio::task::spawn_blocking(move || {
+            leftovers::empty(self.directory.path());
+            self.directory.close()
+        })
+        .await;
         match removed {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Error::OwnServer(format!(

@@ -16,7 +16,7 @@ use crate::seeded::mix;
 use crate::text::bytes;
 use tempfile::TempDir;
 
-use crate::workload::{self, Address, ClientKind, Mount, files};
+use crate::workload::{self, Address, ClientKind, Mount};
 
 /// What stands in results for the benchmark's own server.
 pub(crate) const OWN: &str = "builtin";
@@ -149,7 +149,7 @@ impl Server {
         let patience = if others_work { OTHERS_END_WITHIN } else { Duration::ZERO };
         let begun = Instant::now();
         let removed = loop {
-            let removed = files::remove_tree(&self.witness, &self.directory).await;
+            let removed = leftovers::remove(&self.witness, &self.directory).await;
             if removed.is_ok() || begun.elapsed() >= patience {
                 break removed;
             }

@@ -85,8 +85,11 @@ fn what_a_killed_benchmark_left_on_a_server_is_removed_by_the_next() {
     // Another machine's, and one that nobody has marked: neither is ours to judge.
     let foreign = place.path("export").join("primetime-bench-1-elsewhere");
     let mine = place.path("export").join("primetime-bench-mine");
-    std::fs::create_dir(&foreign).unwrap();
-    std::fs::create_dir(&mine).unwrap();
+    // A benchmark that was killed between its last two steps has left this.
+    let unmarked = place.path("export").join("primetime-bench-77-0123abcd");
+    for directory in [&foreign, &mine, &unmarked] {
+        std::fs::create_dir(directory).unwrap();
+    }
     let mark = r#"{"host":"another","boot_id":"x","pid_namespace":"y","pid":1,"started_ticks":1}"#;
     std::fs::write(foreign.join("owner.json"), mark).unwrap();
 
@@ -110,12 +113,13 @@ fn what_a_killed_benchmark_left_on_a_server_is_removed_by_the_next() {
         said.contains("Removed /primetime-bench-") && said.contains("by a benchmark on another"),
         "{said}"
     );
+    assert!(said.contains("/primetime-bench-77-0123abcd bears no mark"), "{said}");
     let left = |place: &Place| std::fs::read_dir(place.path("export")).unwrap().count();
-    assert_eq!(left(&place), 2, "the other two stay");
+    assert_eq!(left(&place), 3, "the other three stay");
 
     let output = place.bench(&[&once[..], &["--clean"]].concat());
     assert!(output.status.success());
-    assert!(!foreign.exists() && mine.exists());
+    assert!(!foreign.exists() && !unmarked.exists() && mine.exists());
 }
 
 #[test]

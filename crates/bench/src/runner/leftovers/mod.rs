@@ -1,7 +1,8 @@
 //! What benchmarks that were killed have left: directories on servers, servers of their own, and mounts.
 //!
-//! Owns the mark that every such directory bears. Nothing without it is touched, and nothing whose owner may still run,
-//! unless the user says that it does not.
+//! Owns the mark that every such directory bears: it is made first and removed last, so that a clean-up that is interrupted leaves
+//! nothing that cannot be found. Nothing without it is touched but empty directories, and nothing whose owner may still run, unless the
+//! user says that it does not.
 
 mod owner;
 
@@ -43,7 +44,10 @@ pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, 
             continue;
         }
         let path = format!("/{name}");
-        let Some(owner) = owner_of(mount, &path).await else { continue };
+        let Some(owner) = owner_of(mount, &path).await else {
+            notes.extend(sweep_unmarked(mount, &name, all).await);
+            continue;
+        };
         match owner.life() {
             Life::Alive => {}
             Life::Unknown if !all => notes.push(format!(
@@ -51,12 +55,40 @@ pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, 
                 owner.host
             )),
             Life::Dead | Life::Unknown => {
-                files::remove_tree(mount, &path).await?;
+                remove(mount, &path).await?;
                 notes.push(format!("Removed {path}, which a benchmark on {} has left.", owner.host));
             }
         }
     }
     Ok(notes)
+}
+
+/// Removes a directory on a server that bears a mark.
+pub(crate) async fn remove(mount: &Arc<Mount>, directory: &str) -> Result<(), Error> {
+    files::remove_tree_until(mount, directory, Some(MARK)).await
+}
+
+/// Names a directory that has the name of a benchmark's and bears no mark; with `all` it is removed where it is empty. A benchmark that was
+/// killed as it made the directory or removed it leaves it so.
+async fn sweep_unmarked(mount: &Mount, name: &str, all: bool) -> Option<String> {
+    let rest = name.strip_prefix(PREFIX)?;
+    let (process, random) = rest.split_once('-')?;
+    if process.parse::<u32>().is_err() || random.is_empty() {
+        return None;
+    }
+    let path = format!("/{name}");
+    if !all {
+        return Some(format!(
+            "{path} bears no mark: a benchmark was killed as it made or removed it, or is just making it. When no benchmark runs, --clean \
+             removes it where it is empty."
+        ));
+    }
+    Some(match mount.remove_directory(&path).await {
+        Ok(()) => format!("Removed {path}, which was empty and bore no mark."),
+        Err(error) => {
+            format!("{path} bears no mark and stays: {error}. Remove it by hand if a benchmark made it.")
+        }
+    })
 }
 
 /// Whose a directory on a server is; none when it bears no mark that can be read.
@@ -99,8 +131,21 @@ pub(crate) fn sweep_this_machine(temporary: &Path) {
         }
         // What is left of it is for the next time. Nothing may be removed through a mount.
         if unmount::all_below(&path) {
+            empty(&path);
             let _ = std::fs::remove_dir_all(&path);
         }
+    }
+}
+
+/// Removes everything in a temporary directory but its marks. Errors are left to whoever removes the directory.
+pub(crate) fn empty(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name() != MARK && entry.file_name() != SERVER) {
+        let path = entry.path();
+        let _ = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(&path),
+            _ => std::fs::remove_file(&path),
+        };
     }
 }
 

@@ -97,6 +97,26 @@ fn state_is_not_kept_where_clients_could_read_it() {
 }
 
 #[test]
+fn state_below_a_bind_mount_of_an_export_is_refused() {
+    let place = Place::new();
+    for name in ["export/inner", "bound"] {
+        fs::create_dir(place.path(name)).unwrap();
+    }
+    let mut bind = Command::new("mount");
+    bind.arg("--bind").arg(place.path("export/inner")).arg(place.path("bound"));
+    if !bind.status().is_ok_and(|ended| ended.success()) {
+        eprintln!("skipped: directories are bound by root only");
+        return;
+    }
+    let output = place.output(&["export", "--listen", "127.0.0.1:0", "--state-dir", "bound/state"]);
+    let unbound = Command::new("umount").arg(place.path("bound")).status();
+    assert!(unbound.unwrap().success());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(3) && text.contains("would be exported with its keys"), "{text}");
+    assert_eq!(names(&place.path("export/inner")), [""; 0]);
+}
+
+#[test]
 fn a_server_that_was_killed_starts_again_with_the_same_state() {
     let place = Place::new();
     let arguments = ["export", "--listen", "127.0.0.1:0", "--state-dir", "state"];

@@ -3,6 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub, reason = "a test that cannot go on fails")]
 
 mod ctl;
+mod dead_mounts;
+mod descriptors;
 mod full_disk;
 mod manager;
 mod metrics;

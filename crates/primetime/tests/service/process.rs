@@ -70,6 +70,10 @@ impl Process {
         Self { address: address.parse().unwrap(), metrics, child, _stdout: stdout }
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();

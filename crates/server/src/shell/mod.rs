@@ -2,6 +2,7 @@
 
 mod config;
 pub mod control;
+mod descriptors;
 mod exports;
 mod host_caller;
 mod identity;

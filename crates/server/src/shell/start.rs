@@ -39,6 +39,8 @@ use crate::stable::{Forgetful, StableRecords};
 const BACKLOG: u32 = 1024;
 /// How often leases and recalls are looked at.
 const TICK: Duration = Duration::from_secs(1);
+/// How often exports are tried that are left out because their file system is dead.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Why a server did not start, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -205,7 +207,8 @@ fn start_with<'a>(
         tell_hosts(&recaller, restart);
         let (stop, stopped) = oneshot::channel();
         let net = options.net;
-        let (service, ticked) = (Arc::clone(&programs), recaller.clone());
+        let (service, ticked) = (Arc::clone(&programs), (recaller.clone(), Arc::clone(&keeper)));
+        let retried = Arc::clone(&keeper);
         let task = tokio::spawn(async move {
             let stopped = async {
                 // A dropped sender is no reason to stop.
@@ -223,6 +226,7 @@ fn start_with<'a>(
                 never = metrics => match never {},
                 ended = rpc::net::serve(listener, service, net, stopped) => ended,
                 never = tick_forever(ticked) => match never {},
+                never = retry_forever(retried) => match never {},
             }
         });
         Ok(Running {
@@ -368,11 +372,20 @@ fn host_name() -> bytes::Bytes {
     bytes::Bytes::copy_from_slice(rustix::system::uname().nodename().to_bytes())
 }
 
-async fn tick_forever(recaller: Recaller) -> Infallible {
+async fn retry_forever(keeper: Arc<Keeper>) -> Infallible {
+    loop {
+        tokio::time::sleep(RETRY).await;
+        let keeper = Arc::clone(&keeper);
+        on_a_thread(async move { keeper.retry_unavailable().await }).await;
+    }
+}
+
+async fn tick_forever((recaller, keeper): (Recaller, Arc<Keeper>)) -> Infallible {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        keeper.sweep();
         recaller.tick().await;
     }
 }

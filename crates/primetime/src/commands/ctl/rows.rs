@@ -141,10 +141,11 @@ impl Listed for Export {
 }
 
 impl Listed for Reloaded {
-    const HEAD: &[&str] = &["added", "removed", "changed", "kept", "needs a restart"];
+    const HEAD: &[&str] = &["added", "removed", "changed", "kept", "unavailable", "needs a restart"];
 
     fn cells(&self) -> Vec<String> {
-        let lists = [&self.added, &self.removed, &self.changed, &self.kept, &self.needs_restart];
+        let lists =
+            [&self.added, &self.removed, &self.changed, &self.kept, &self.unavailable, &self.needs_restart];
         let text = |list: &Vec<String>| if list.is_empty() { "–".to_owned() } else { list.join(", ") };
         lists.map(text).to_vec()
     }

@@ -277,6 +277,9 @@ pub struct Reloaded {
     pub changed: Vec<String>,
     /// The paths of exports that are as they were.
     pub kept: Vec<String>,
+    /// The paths of exports whose file system is dead. Each is left out until it answers again.
+    #[serde(default)]
+    pub unavailable: Vec<String>,
     /// Keys whose change waits for the next start.
     pub needs_restart: Vec<String>,
 }
@@ -311,6 +314,7 @@ impl From<crate::shell::Reloaded> for Reloaded {
             removed: texts(&reloaded.removed),
             changed: texts(&reloaded.changed),
             kept: texts(&reloaded.kept),
+            unavailable: texts(&reloaded.unavailable),
             needs_restart: reloaded.needs_restart.iter().map(|key| (*key).to_owned()).collect(),
         }
     }

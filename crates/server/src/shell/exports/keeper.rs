@@ -1,16 +1,16 @@
 //! Opens what is exported, and replaces it while the server runs.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Mutex;
 use tokio::task::block_in_place;
 use vfs::Timestamp;
-use vfs::local::{Durability, Local, LocalOptions};
+use vfs::local::{Durability, Local, LocalOptions, raise_descriptor_limit};
 
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
@@ -18,6 +18,7 @@ use super::{ExportSpec, overlap};
 use crate::exports::{
     BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
 };
+use crate::shell::descriptors::Descriptors;
 
 /// Delegated files and directories of an export that are watched; beyond, none is delegated. Each keeps about a kilobyte of the
 /// kernel's memory.
@@ -67,6 +68,8 @@ pub struct Reloaded {
     pub changed: Vec<ExportPath>,
     /// The paths of those that are as they were.
     pub kept: Vec<ExportPath>,
+    /// The paths of those whose file system is dead. Each is left out until it answers again.
+    pub unavailable: Vec<ExportPath>,
     /// What else is different in the new configuration, and waits for the next start.
     pub needs_restart: Vec<&'static str>,
 }
@@ -78,6 +81,7 @@ impl std::fmt::Display for Reloaded {
             ("removed", &self.removed),
             ("changed", &self.changed),
             ("kept", &self.kept),
+            ("unavailable", &self.unavailable),
         ];
         let mut said = false;
         for (what, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
@@ -98,12 +102,21 @@ impl std::fmt::Display for Reloaded {
 /// What is behind an export.
 pub(in crate::shell) type Exported = BackEnd<Local>;
 
+/// What tells a directory from another one at the same path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Inode {
+    device: (u32, u32),
+    number: u64,
+    /// Mounts that have ended and new ones may have the same device, and even the same number of their root.
+    mount: u64,
+}
+
 /// A directory that is open.
 #[derive(Debug, Clone)]
 struct Opened {
     spec: ExportSpec,
-    /// Device and inode: another directory at the same path is another export.
-    inode: (u64, u64),
+    /// Another directory at the same path is another export.
+    inode: Inode,
     id: ExportId,
     local: Local,
 }
@@ -130,6 +143,17 @@ struct Kept {
     ids: ExportIds,
     directory: Arc<dyn HostDirectory>,
     opened: Vec<Opened>,
+    /// The exports that were asked for last, and whether they are hidden.
+    asked: (Vec<ExportSpec>, bool),
+    /// Those of them that are left out because their file system is dead.
+    unavailable: Vec<ExportPath>,
+}
+
+/// Exports that were opened.
+struct Opening {
+    set: ExportSet<Exported>,
+    opened: Vec<Opened>,
+    unavailable: Vec<ExportPath>,
 }
 
 impl Keeper {
@@ -148,9 +172,10 @@ impl Keeper {
         let state_directory = terms.state_directory.as_deref();
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
         let directory = Arc::new(SystemDirectory::new());
-        let mut kept = Kept { ids, directory, opened: Vec::new() };
-        let (set, opened) = kept.open(specs, &terms).await?;
-        kept.opened = opened;
+        let asked = (specs.to_vec(), hides);
+        let mut kept = Kept { ids, directory, opened: Vec::new(), asked, unavailable: Vec::new() };
+        let Opening { set, opened, unavailable } = kept.open(specs, &terms).await?;
+        (kept.opened, kept.unavailable) = (opened, unavailable);
         Ok(Self { terms, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
     }
 
@@ -173,52 +198,106 @@ impl Keeper {
         specs: &[ExportSpec],
         hides: bool,
     ) -> Result<Reloaded, ExportsError> {
+        self.replace(&mut *self.kept.lock().await, specs, hides).await
+    }
+
+    /// Looks whether exports that are left out are back, and takes them in. Blocks on the disk.
+    pub(in crate::shell) async fn retry_unavailable(&self) {
         let mut kept = self.kept.lock().await;
-        let (set, opened) = kept.open(specs, &self.terms).await?;
-        let reloaded = compare(&kept.opened, &opened);
-        kept.opened = opened;
+        if kept.unavailable.is_empty() {
+            return;
+        }
+        let (specs, hides) = kept.asked.clone();
+        match self.replace(&mut kept, &specs, hides).await {
+            Ok(reloaded) if !reloaded.added.is_empty() => {
+                tracing::info!(%reloaded, "exports are available again");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "exports that are left out could not be taken in"),
+        }
+    }
+
+    /// Has all exports close files that were removed or are not used. To be called every second or so.
+    pub(in crate::shell) fn sweep(&self) {
+        // While exports are replaced it is left out.
+        let Ok(kept) = self.kept.try_lock() else { return };
+        for open in &kept.opened {
+            open.local.sweep();
+        }
+    }
+
+    async fn replace(
+        &self,
+        kept: &mut Kept,
+        specs: &[ExportSpec],
+        hides: bool,
+    ) -> Result<Reloaded, ExportsError> {
+        let Opening { set, opened, unavailable } = kept.open(specs, &self.terms).await?;
+        let reloaded = Reloaded { unavailable: unavailable.clone(), ..compare(&kept.opened, &opened) };
+        kept.asked = (specs.to_vec(), hides);
+        (kept.opened, kept.unavailable) = (opened, unavailable);
         self.exports.replace(set.with_hidden(hides));
         Ok(reloaded)
     }
 }
 
 impl Kept {
-    async fn open(
-        &mut self,
-        specs: &[ExportSpec],
-        terms: &Terms,
-    ) -> Result<(ExportSet<Exported>, Vec<Opened>), ExportsError> {
+    async fn open(&mut self, specs: &[ExportSpec], terms: &Terms) -> Result<Opening, ExportsError> {
         let state_directory = terms.state_directory.as_deref();
         if let Some(state_directory) = state_directory {
             check_state_is_outside(specs, state_directory)?;
         }
-        let mut found = Vec::with_capacity(specs.len());
-        for spec in specs {
-            found.push(
-                find(&spec.directory).map_err(|source| unusable(&spec.directory, in_terms_of_vfs(source)))?,
-            );
-        }
-        let directories = found.iter().map(|(directory, _)| directory.as_path());
+        let (found, unavailable) = self.find_all(specs)?;
+        let directories = found.iter().map(|(_, directory, _)| directory.as_path());
         overlap::check(&directories.clone().collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
         let ids = self.ids.of(directories).map_err(|source| unkept(state_directory, source))?;
-        let mut opened = Vec::with_capacity(specs.len());
-        for ((spec, (_, inode)), id) in specs.iter().zip(found).zip(ids) {
+        let descriptors = Descriptors::of(raise_descriptor_limit()).files_of_each(found.len());
+        let mut opened = Vec::with_capacity(found.len());
+        for ((spec, _, inode), id) in found.into_iter().zip(ids) {
             let local = match self.opened.iter().find(|open| open.serves(spec, id, inode)) {
                 Some(open) => open.local.clone(),
                 None => open_local(spec, id, terms).map_err(|source| unusable(&spec.directory, source))?,
             };
+            local.set_descriptors_max(descriptors);
             opened.push(Opened { spec: spec.clone(), inode, id, local });
         }
         let list = opened.iter().map(|open| open.export(Arc::clone(&self.directory))).collect();
         let set = ExportSet::joined(list, now()).await?;
         set.learn_hosts().await;
-        Ok((set.with_former(self.ids.len() > opened.len()), opened))
+        Ok(Opening { set: set.with_former(self.ids.len() > opened.len()), opened, unavailable })
+    }
+
+    /// Finds the directories, and which file systems are dead. One that is dead must not keep the others from being served.
+    fn find_all<'a>(
+        &self,
+        specs: &'a [ExportSpec],
+    ) -> Result<(Vec<Found<'a>>, Vec<ExportPath>), ExportsError> {
+        let (mut found, mut unavailable) = (Vec::with_capacity(specs.len()), Vec::new());
+        for spec in specs {
+            match find(&spec.directory) {
+                Ok((directory, inode)) => found.push((spec, directory, inode)),
+                Err(error) if is_dead(&error) && specs.len() > 1 => {
+                    if !self.unavailable.contains(&spec.path) {
+                        tracing::error!(
+                            directory = %spec.directory.display(), %error,
+                            "the file system of an export is dead; the export is left out until it answers again"
+                        );
+                    }
+                    unavailable.push(spec.path.clone());
+                }
+                Err(error) => return Err(unusable(&spec.directory, in_terms_of_vfs(error))),
+            }
+        }
+        Ok((found, unavailable))
     }
 }
 
+/// What is exported, its directory without symbolic links, and what that is.
+type Found<'a> = (&'a ExportSpec, PathBuf, Inode);
+
 impl Opened {
     /// True when an export of this kind can go on with what is open.
-    fn serves(&self, spec: &ExportSpec, id: ExportId, inode: (u64, u64)) -> bool {
+    fn serves(&self, spec: &ExportSpec, id: ExportId, inode: Inode) -> bool {
         let is_same_way = |other: &ExportSpec| (other.asynchronous, other.is_read_only());
         self.id == id && self.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
     }
@@ -260,10 +339,29 @@ fn wait_in_place(job: &mut dyn FnMut()) -> bool {
     is_of_several
 }
 
-/// The directory without symbolic links, and its device and inode.
-fn find(directory: &Path) -> io::Result<(PathBuf, (u64, u64))> {
-    let metadata = std::fs::metadata(directory)?;
-    Ok((directory.canonicalize()?, (metadata.dev(), metadata.ino())))
+/// The directory without symbolic links, and what it is.
+fn find(directory: &Path) -> io::Result<(PathBuf, Inode)> {
+    let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
+    let stat = statx(CWD, directory, AtFlags::empty(), wanted)?;
+    let device = (stat.stx_dev_major, stat.stx_dev_minor);
+    let inode = Inode { device, number: stat.stx_ino, mount: stat.stx_mnt_id };
+    Ok((directory.canonicalize()?, inode))
+}
+
+/// True for what the kernel says of a file system whose server or device is gone.
+fn is_dead(error: &io::Error) -> bool {
+    let dead = [
+        Errno::NOTCONN,
+        Errno::STALE,
+        Errno::IO,
+        Errno::HOSTDOWN,
+        Errno::HOSTUNREACH,
+        Errno::TIMEDOUT,
+        Errno::CONNABORTED,
+        Errno::NODEV,
+        Errno::NXIO,
+    ];
+    Errno::from_io_error(error).is_some_and(|error| dead.contains(&error))
 }
 
 fn compare(before: &[Opened], now: &[Opened]) -> Reloaded {
@@ -293,18 +391,20 @@ pub(in crate::shell) fn check_state_is_outside(
     specs: &[ExportSpec],
     state_directory: &Path,
 ) -> Result<(), ExportsError> {
-    if specs.iter().any(|spec| is_inside(state_directory, &spec.directory)) {
+    let is_exported = |spec: &ExportSpec| {
+        let Ok(directory) = spec.directory.canonicalize() else { return false };
+        overlap::is_inside(&existing(state_directory), &directory)
+    };
+    if specs.iter().any(is_exported) {
         return Err(ExportsError::StateExported { path: state_directory.to_owned() });
     }
     Ok(())
 }
 
-/// True when `path`, of which the end may not exist yet, is in `directory`.
-fn is_inside(path: &Path, directory: &Path) -> bool {
-    let Ok(directory) = directory.canonicalize() else { return false };
+/// The part of a path that exists, without symbolic links.
+fn existing(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
-    existing.is_some_and(|existing| existing.starts_with(directory))
+    absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or(absolute.clone())
 }
 
 fn mend(invalid: &InvalidExports) -> &'static str {

@@ -40,6 +40,13 @@ pub(super) fn check(directories: &[&Path]) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// True when `path` is in `directory` or is `directory`, wherever either is mounted. Both have no symbolic links in them.
+pub(super) fn is_inside(path: &Path, directory: &Path) -> bool {
+    let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let (inner, outer) = (place(&mounts, path), place(&mounts, directory));
+    path.starts_with(directory) || (inner.device == outer.device && inner.path.starts_with(&outer.path))
+}
+
 /// The last mount over the directory is the one that shows it.
 fn place(mounts: &[u8], directory: &Path) -> Place {
     let lines = mounts.split(|byte| *byte == b'\n').filter_map(mount);

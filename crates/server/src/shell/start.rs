@@ -14,9 +14,11 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use vfs::local::raise_descriptor_limit;
 
 use super::ServeOptions;
 use super::control::Controlled;
+use super::descriptors::Descriptors;
 use super::exports::{ExportSpec, Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
 use super::host_caller::HostCaller;
 use super::identity;
@@ -206,7 +208,8 @@ fn start_with<'a>(
         let side = SideListeners::start(options.portmap, address, &programs).await?;
         tell_hosts(&recaller, restart);
         let (stop, stopped) = oneshot::channel();
-        let net = options.net;
+        let mut net = options.net;
+        net.connections_max = net.connections_max.min(Descriptors::of(raise_descriptor_limit()).connections);
         let (service, ticked) = (Arc::clone(&programs), (recaller.clone(), Arc::clone(&keeper)));
         let retried = Arc::clone(&keeper);
         let task = tokio::spawn(async move {

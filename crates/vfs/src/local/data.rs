@@ -135,7 +135,15 @@ impl Export {
         let fd = self.data_descriptor(object, Purpose::Write)?;
         // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
         self.acting.become_caller(who)?;
-        self.change_data(object, || self.with_room(|| write_all(&fd, data, offset)))
+        self.change_data(object, || {
+            let mut done = self.with_room(|| write_all(&fd, data, offset))?;
+            if done < data.len() {
+                // The disk may have become full in the middle.
+                let rest = self.with_room(|| write_all(&fd, &data[done..], offset + done as u64));
+                done += rest.unwrap_or(0);
+            }
+            Ok(done)
+        })
     }
 
     /// A descriptor that reads: one open for writing as well will do.

@@ -1,12 +1,12 @@
-//! Files that were removed behind the server's back while the cache has them open: the kernel frees their space once nothing has them
-//! open any more.
+//! Files that were removed behind the server's back while the cache has them open: the kernel frees their space once
+//! nothing has them open any more.
 //!
-//! A sweep every second looks at a part of what is open, and closes what has no name, and what was not used for a minute.
-//! When the disk is full, the request that found it so sweeps everything and tries once more.
+//! A sweep every second looks at a part of what is open, and closes what has no name, and what was not used for a
+//! minute. When the disk is full, the request that found it so sweeps everything and tries once more.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::cache::{Cache, SHARDS};
@@ -23,9 +23,11 @@ const IDLE_SECONDS: u64 = 60;
 pub(super) struct Sweeps {
     begun: Instant,
     is_running: AtomicBool,
-    /// The shard that is next, counted on and on.
-    next: AtomicU64,
-    /// Seconds since `begun`: of the last look at what is idle, and of the last sweep of a full disk.
+    /// The shard that is next.
+    next: AtomicUsize,
+    /// This round through the shards closes what is idle.
+    is_for_idle: AtomicBool,
+    /// Seconds since `begun`: of the last round that closed what is idle, and of the last sweep of a full disk.
     looked_for_idle: AtomicU64,
     freed: AtomicU64,
 }
@@ -35,7 +37,8 @@ impl Default for Sweeps {
         Self {
             begun: Instant::now(),
             is_running: AtomicBool::new(false),
-            next: AtomicU64::new(0),
+            next: AtomicUsize::new(0),
+            is_for_idle: AtomicBool::new(false),
             looked_for_idle: AtomicU64::new(0),
             freed: AtomicU64::new(0),
         }
@@ -50,10 +53,11 @@ impl Sweeps {
 }
 
 impl Local {
-    /// Closes files that were removed on this machine and files that were not used for a while, on another thread. To be called
-    /// every second or so.
+    /// Closes files that were removed on this machine and files that were not used for a while, on another thread.
+    /// To be called every second or so.
     pub fn sweep(&self) {
-        if self.export.sweeps.is_running.swap(true, Relaxed) {
+        // A file system that hangs is swept when it answers again.
+        if self.export.health.is_slow() || self.export.sweeps.is_running.swap(true, Relaxed) {
             return;
         }
         let export = Arc::clone(&self.export);
@@ -68,17 +72,19 @@ impl Export {
     fn sweep(&self) {
         let sweeps = &self.sweeps;
         let first = sweeps.next.load(Relaxed);
-        let is_for_idle = first.is_multiple_of(SHARDS as u64)
-            && sweeps.now() >= sweeps.looked_for_idle.load(Relaxed) + IDLE_SECONDS;
-        let (mut looks, mut shards) = (0, 0);
-        while looks < LOOKS_MAX && shards < SHARDS as u64 {
-            looks += self.cache.sweep((first + shards) as usize % SHARDS, is_for_idle).looks;
-            shards += 1;
+        if first == 0 {
+            let is_due = sweeps.now() >= sweeps.looked_for_idle.load(Relaxed) + IDLE_SECONDS;
+            sweeps.is_for_idle.store(is_due, Relaxed);
+            if is_due {
+                sweeps.looked_for_idle.store(sweeps.now(), Relaxed);
+            }
         }
-        sweeps.next.store(first + shards, Relaxed);
-        if is_for_idle {
-            sweeps.looked_for_idle.store(sweeps.now(), Relaxed);
+        let (mut looks, mut next) = (0, first);
+        while looks < LOOKS_MAX && next < SHARDS {
+            looks += self.cache.sweep(next, sweeps.is_for_idle.load(Relaxed)).looks;
+            next += 1;
         }
+        sweeps.next.store(next % SHARDS, Relaxed);
     }
 
     /// Runs `operation`, and once more when the disk is full and files that were removed could be closed.
@@ -108,8 +114,8 @@ pub(super) struct Swept {
 }
 
 impl Cache {
-    /// Closes the objects of a shard that nothing holds and that have no name, or, `is_for_idle`, were not used since the last such
-    /// sweep.
+    /// Closes the objects of a shard that nothing holds and that have no name, or, `is_for_idle`, were not used
+    /// since the last such sweep.
     fn sweep(&self, shard: usize, is_for_idle: bool) -> Swept {
         let objects = self.kept(shard);
         let mut swept = Swept { looks: objects.len(), removed: 0 };

@@ -1,4 +1,5 @@
-//! A copy in memory of what the store must hold. A store that was lost, damaged or replaced is written again from it.
+//! A copy in memory of what the store must hold. A store that was lost, damaged or replaced is written again
+//! from it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,7 @@
 //! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state directory, see [`crate::stable`].
 //!
-//! A thread of its own writes all tables; changes that come while it writes share the next commit. It holds a copy of the
-//! records, and opens the file again when it fails, see [`store`].
+//! A thread of its own writes all tables; changes that come while it writes share the next commit. It holds a
+//! copy of the records, and opens the file again when it fails, see [`store`].
 
 mod change;
 mod clients;

@@ -70,6 +70,7 @@ mod habit;
 mod in_turn;
 mod listing;
 mod lock;
+mod lock_queue;
 mod locks;
 mod namespace;
 mod nfs3;

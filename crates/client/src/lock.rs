@@ -31,9 +31,11 @@ pub struct Conflict {
     pub kind: LockKind,
 }
 
-/// The first pause before asking again for a lock that somebody else holds; it doubles up to [`PAUSE_MAX`].
+/// The first pause before asking again for a lock that another client holds; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
+/// The pause where a caller is woken when the lock may be free: only a wake-up that was lost is waited for so long.
+const WOKEN_PAUSE: Duration = Duration::from_secs(2);
 /// How long to wait before asking again a server that takes locks back from before its restart.
 pub(crate) const GRACE_PAUSE: Duration = Duration::from_millis(500);
 
@@ -50,15 +52,24 @@ impl OpenFile {
         if self.take_lock_ahead(&range, kind).await {
             return Ok(());
         }
-        let mut pause = PAUSE;
-        while !self.lock_once(&range, kind).await? {
-            if !wait {
-                return Err(Error::Locked);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSE_MAX);
+        if !wait {
+            return if self.lock_once(&range, kind, false).await? { Ok(()) } else { Err(Error::Locked) };
         }
-        Ok(())
+        let turn = self.node.lock_queue.join(self.id, range.clone(), kind == LockKind::Exclusive);
+        let (mut pause, mut is_overdue) = (PAUSE, false);
+        loop {
+            let longest = if !turn.has_come() || self.shared.protocol().tells_of_free_locks() {
+                WOKEN_PAUSE
+            } else {
+                pause = (pause * 2).min(PAUSE_MAX);
+                pause
+            };
+            // POSIX grants what no lock conflicts with, whoever waits: the order of asking only delays an attempt.
+            if (is_overdue || turn.has_come()) && self.lock_once(&range, kind, true).await? {
+                return Ok(());
+            }
+            is_overdue = !turn.sleep(longest).await;
+        }
     }
 
     /// The lock that came with the open, if it is this one; another one goes back.
@@ -74,27 +85,36 @@ impl OpenFile {
         false
     }
 
-    /// Asks once; true when it is granted.
-    async fn lock_once(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+    /// Asks once; true when it is granted. With `wait` the server is asked to tell when the lock may be free.
+    async fn lock_once(self: &Arc<Self>, range: &Range<u64>, kind: LockKind, wait: bool) -> Result<bool> {
         if let Some(granted) = self.lock_alone(range, kind == LockKind::Exclusive) {
             return Ok(granted);
         }
         // A caller who gives up does not stop it: a lock that is granted must be known, to be given up with the file.
         let (file, range) = (Arc::clone(self), range.clone());
-        match tokio::spawn(async move { file.lock_at_server(&range, kind).await }).await {
+        match tokio::spawn(async move { file.lock_at_server(&range, kind, wait).await }).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Error::Usage("the runtime is being shut down")),
         }
     }
 
-    async fn lock_at_server(self: &Arc<Self>, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+    async fn lock_at_server(
+        self: &Arc<Self>,
+        range: &Range<u64>,
+        kind: LockKind,
+        wait: bool,
+    ) -> Result<bool> {
         let exclusive = kind == LockKind::Exclusive;
         let started = Instant::now();
         loop {
             let Some(gate) = self.until_server_locks(exclusive).await? else {
-                return Ok(self.lock_alone(range, exclusive).unwrap_or(false));
+                match self.lock_alone(range, exclusive) {
+                    Some(granted) => return Ok(granted),
+                    // The delegation has gone again.
+                    None => continue,
+                }
             };
-            match self.lock_with_gate(range, kind).await {
+            match self.lock_with_gate(range, kind, wait).await {
                 Err(error) if self.waits_for_grace(&error, started) => {}
                 outcome => return outcome,
             }
@@ -103,14 +123,15 @@ impl OpenFile {
         }
     }
 
-    async fn lock_with_gate(&self, range: &Range<u64>, kind: LockKind) -> Result<bool> {
+    async fn lock_with_gate(&self, range: &Range<u64>, kind: LockKind, wait: bool) -> Result<bool> {
         let exclusive = kind == LockKind::Exclusive;
         let _under_way = self.node.state.lock().unknown_locks.ask();
         let shared = &self.shared;
         loop {
             let (asked, incarnation) = (Instant::now(), shared.protocol().incarnation());
-            match shared.protocol().lock(self, range.start, length(range), kind).await? {
+            match shared.protocol().lock(self, (range.start, length(range)), kind, wait).await? {
                 Locking::Denied => {
+                    // Nothing has become free: to wake the first caller would be to wake this one.
                     self.node.state.lock().locks.remove(self.id, range);
                     return Ok(false);
                 }
@@ -140,6 +161,10 @@ impl OpenFile {
     ) {
         let mut state = self.node.state.lock();
         state.locks.insert(self.id, range.clone(), exclusive);
+        if !exclusive {
+            // It may have been exclusive before.
+            self.node.lock_queue.wake_next();
+        }
         // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change attribute tells whether
         // there is any; the times of NFSv3 may be too coarse to.
         match attributes {
@@ -219,6 +244,9 @@ impl OpenFile {
             return None;
         }
         state.locks.insert(self.id, range.clone(), exclusive);
+        if !exclusive {
+            self.node.lock_queue.wake_next();
+        }
         Some(true)
     }
 
@@ -246,6 +274,7 @@ impl OpenFile {
             return false;
         }
         state.locks.remove(self.id, range);
+        self.node.lock_queue.wake_next();
         if let Some(writer) = &self.writer {
             writer.note_unlocked();
         }
@@ -298,7 +327,7 @@ impl OpenFile {
                 outcome => {
                     // Not before the server has given it up: a delegation would grant it to another of our files, and the
                     // server refuse to take that over.
-                    self.node.state.lock().locks.remove(self.id, range);
+                    self.forget_lock(range);
                     return outcome;
                 }
             }
@@ -317,7 +346,14 @@ impl OpenFile {
             return false;
         }
         state.locks.remove(self.id, range);
+        self.node.lock_queue.wake_next();
         true
+    }
+
+    /// Notes that a range is not locked any more, and wakes the callers whose turn it is.
+    fn forget_lock(&self, range: &Range<u64>) {
+        self.node.state.lock().locks.remove(self.id, range);
+        self.node.lock_queue.wake_next();
     }
 }
 

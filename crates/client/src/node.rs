@@ -14,6 +14,7 @@ use crate::cache::{DataKey, Known};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
 use crate::habit::{LockHabit, WriteHabit};
+use crate::lock_queue::LockQueue;
 use crate::locks::{LockTable, UnknownLocks};
 use crate::nfs4::{Delegation, Lease, ServerOpen};
 use crate::writer::Writer;
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) state: Mutex<NodeState>,
     /// Held while open, lock and delegation state moves between client and server.
     pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
+    /// Callers that wait for locks.
+    pub(crate) lock_queue: LockQueue,
     /// Held while data are appended: from finding the end until the data are taken.
     pub(crate) appending: tokio::sync::Mutex<()>,
     /// Reads under way.
@@ -84,6 +87,7 @@ impl Node {
             handle,
             state: Mutex::new(state),
             gate: Arc::default(),
+            lock_queue: LockQueue::default(),
             appending: tokio::sync::Mutex::default(),
             fetches: Arc::default(),
         }

@@ -256,15 +256,26 @@ impl Protocol {
         dispatch!(self, null())
     }
 
-    /// Asks once for a lock; `length` `u64::MAX` reaches to the end of the file.
+    /// Asks once for the lock of a range, given as offset and length; the length `u64::MAX` reaches to the end of the file.
+    ///
+    /// With `wait` a server that tells when a lock may be free is asked to do so.
     pub(crate) async fn lock(
         &self,
         file: &OpenFile,
-        offset: u64,
-        length: u64,
+        range: (u64, u64),
         kind: LockKind,
+        wait: bool,
     ) -> Result<Locking> {
-        dispatch!(self, lock(file, offset, length, kind))
+        match self {
+            Self::V3(mount) => mount.lock(file, range.0, range.1, kind).await,
+            Self::V4(mount) => mount.lock(file, range, kind, wait).await,
+        }
+    }
+
+    /// True for a server that tells when a lock may be free that was denied. NFSv3's calls a lock manager at the client's port
+    /// mapper, which a process without privileges cannot have: it is asked again and again.
+    pub(crate) fn tells_of_free_locks(&self) -> bool {
+        self.as_v4().is_some_and(nfs4::Mount::notifies_locks)
     }
 
     /// Asks who would be in the way of a lock.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::{
-    CallbackHeader, CallbackOperation, CbGetAttrArgs, CbRecallAnyArgs, CbRecallArgs, CbSequenceArgs,
-    CbSequenceResult, CompoundReply, ILLEGAL, SessionId, Status, callback_procedure,
+    CallbackHeader, CallbackOperation, CbGetAttrArgs, CbNotifyLockArgs, CbRecallAnyArgs, CbRecallArgs,
+    CbSequenceArgs, CbSequenceResult, CompoundReply, ILLEGAL, SessionId, Status, callback_procedure,
 };
 use rpc::{Call, Disposition, Refusal, Service};
 use xdr::{Decoder, Encoder};
@@ -170,6 +170,18 @@ impl Callbacks {
                     ..AttributeValues::default()
                 };
                 values.encode_wanted(args.wanted, reply);
+                Ok(())
+            }
+            CallbackOperation::NotifyLock => {
+                let args: CbNotifyLockArgs = arguments.get().map_err(|_| Status::BadXdr)?;
+                let node = core
+                    .shared()
+                    .and_then(|shared| shared.nodes.find(&Handle(args.object.0)))
+                    .ok_or(Status::BadHandle)?;
+                // A hint (RFC 8881 §20.11.4): of an owner that does not wait, it says nothing.
+                if let Ok(owner) = <[u8; 8]>::try_from(&args.owner.owner[..]) {
+                    node.lock_queue.wake_owner(u64::from_be_bytes(owner));
+                }
                 Ok(())
             }
             _ => Err(Status::NotSupported),

@@ -88,6 +88,7 @@ impl Mount {
             reclaimed: Mutex::new((0, Instant::now())),
             session: Mutex::new(None),
             is_known_well: AtomicBool::new(false),
+            notifies_locks: AtomicBool::new(false),
             fore_channel: Mutex::new(None),
             recovering: tokio::sync::Mutex::new(()),
             bound_generation: AtomicU64::new(u64::MAX),

@@ -40,6 +40,8 @@ pub(super) struct Core {
     pub(super) session: Mutex<Option<Arc<Session>>>,
     /// The server names itself as this project's: long COMPOUNDs with several WRITEs are known to be carried out well there.
     pub(super) is_known_well: AtomicBool,
+    /// The server sends CB_NOTIFY_LOCK.
+    pub(super) notifies_locks: AtomicBool,
     /// What was agreed for the session's fore channel.
     pub(super) fore_channel: Mutex<Option<ChannelAttributes>>,
     pub(super) callbacks: Arc<Callbacks>,

@@ -243,7 +243,7 @@ impl Core {
             let held: Vec<_> = node.state.lock().locks.of(file.id).cloned().collect();
             for lock in held {
                 let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
-                match mount.lock(file, lock.range.start, lock.length(), kind).await {
+                match mount.lock(file, (lock.range.start, lock.length()), kind, false).await {
                     Ok(Locking::Granted(_)) => {}
                     Ok(Locking::Denied) | Err(_) => self.lose_locks(file),
                 }

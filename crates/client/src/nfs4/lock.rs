@@ -1,5 +1,7 @@
 //! LOCK with the attributes after it, and LOCKU with FREE_STATEID (RFC 8881 §18.10, §18.12, §18.38): one request each.
 
+use std::sync::atomic::Ordering;
+
 use proto::nfs4::{
     ExistingLockOwner, FreeStateIdArgs, LockArgs, LockResult, LockType, LockUArgs, LockUResult, Locker,
     NewLockOwner, Operation, StateId, Status,
@@ -20,13 +22,15 @@ impl Mount {
     pub(crate) async fn lock(
         &self,
         file: &OpenFile,
-        offset: u64,
-        length: u64,
+        (offset, length): (u64, u64),
         kind: LockKind,
+        wait: bool,
     ) -> Result<Locking> {
-        let kind = match kind {
-            LockKind::Shared => LockType::Read,
-            LockKind::Exclusive => LockType::Write,
+        let kind = match (kind, wait) {
+            (LockKind::Shared, false) => LockType::Read,
+            (LockKind::Exclusive, false) => LockType::Write,
+            (LockKind::Shared, true) => LockType::ReadWait,
+            (LockKind::Exclusive, true) => LockType::WriteWait,
         };
         let mut attempts = 0;
         loop {
@@ -56,6 +60,11 @@ impl Mount {
                 Err(error) => self.after_state_error(file, (used, epoch), error, &mut attempts)?,
             }
         }
+    }
+
+    /// True when the server has said that it sends CB_NOTIFY_LOCK (OPEN4_RESULT_MAY_NOTIFY_LOCK, RFC 8881 §18.16.3).
+    pub(crate) fn notifies_locks(&self) -> bool {
+        self.core.notifies_locks.load(Ordering::Relaxed)
     }
 
     /// The caller holds the object's gate.

@@ -19,6 +19,7 @@ mod core;
 mod delegation;
 mod directories;
 mod establish;
+mod exclusive;
 mod gate;
 mod get_xattr;
 mod io;

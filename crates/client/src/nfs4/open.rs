@@ -1,13 +1,14 @@
 //! OPEN (RFC 8881 §18.16): one request, or none where a delegation allows it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeValues, Bitmap};
 use proto::nfs4::{
     ClientId, CloseArgs, CreateHow, LockResult, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation,
-    ReadArgs, ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, share,
+    ReadArgs, ReadResult, SetAttrArgs, StateId, StateOwner, Status, Verifier, open_result, share,
 };
 
 use super::access::SetAttrWith;
@@ -16,7 +17,7 @@ use super::convert::effect;
 use super::prefetch::Prefetch;
 use super::send::Kind;
 use super::state::{Delegation, FileState, ServerOpen, newest};
-use super::{Mount, ahead};
+use super::{Mount, ahead, exclusive};
 use crate::attributes::FileType;
 use crate::error::Result;
 use crate::node::Node;
@@ -90,6 +91,7 @@ pub(crate) async fn open(
         shared.tap.data_read(data.len());
         prefetch.keep(shared, &node, &found, data, asked);
     }
+    mount.learn_flags(opened.flags);
     mount.accept_delegation(&node, &opened.delegation, epoch);
     let granted = granted_delegation(&opened.delegation).map(|(state_id, ..)| state_id);
     shared.learn_delegated_name((dir, name), &node, asked, granted);
@@ -191,18 +193,20 @@ async fn send_open(
     (owner, wish): (u64, u32),
     along: Along<'_>,
 ) -> Result<Answer> {
-    let args = open_args(name, options, owner, wish);
-    // Opening twice, as the same owner, is the same as once; an exclusive create is known by its verifier.
-    let kind = Kind::repeatable(Operation::Open);
+    let mut args = open_args(name, options, owner, wish);
     let empty = AttributeValues { size: Some(0), ..AttributeValues::default() };
     let truncate = options.truncate && !options.create;
+    let mut set = truncate.then_some((StateId::CURRENT, empty));
+    if options.exclusive {
+        set = Some((StateId::ANONYMOUS, exclusive::times()));
+    }
     let lock = along.lock.map(ahead::Plan::args);
-    let mut results = mount
-        .core
-        .compound(kind, |operations| {
+    let mut attempt = exclusive::Attempt::new(options);
+    let (mut results, opened) = loop {
+        let sent = mount.core.compound(attempt.kind(), |operations| {
             operations.put_fh(&dir.handle).put(Operation::Open, &args);
-            if truncate {
-                let args = SetAttrWith(SetAttrArgs { state_id: StateId::CURRENT }, &empty);
+            if let Some((state_id, values)) = &set {
+                let args = SetAttrWith(SetAttrArgs { state_id: *state_id }, values);
                 operations.put(Operation::SetAttr, &args);
             }
             operations.describe();
@@ -214,10 +218,17 @@ async fn send_open(
                 let args = ReadArgs { state_id: StateId::CURRENT, offset: 0, count };
                 operations.put(Operation::Read, &args);
             }
-        })
-        .await?;
-    let opened = read_open(&mut results)?;
-    let mut described = match truncate {
+        });
+        let sent = sent.await.and_then(|mut results| {
+            let opened = read_open(&mut results)?;
+            Ok((results, opened))
+        });
+        match sent {
+            Ok(answer) => break answer,
+            Err(error) => attempt.after(error, &mut args, &mut set)?,
+        }
+    };
+    let mut described = match set.is_some() {
         true => results.get::<Bitmap>(Operation::SetAttr).and_then(|_| results.found()),
         false => results.found(),
     };
@@ -337,6 +348,13 @@ impl Mount {
                 self.core.owners.lock().give_back(owner);
                 Err(error)
             }
+        }
+    }
+
+    /// Learns what an OPEN says of the server.
+    pub(super) fn learn_flags(&self, flags: u32) {
+        if flags & open_result::MAY_NOTIFY_LOCK != 0 {
+            self.core.notifies_locks.store(true, Ordering::Relaxed);
         }
     }
 

@@ -64,6 +64,7 @@ pub(crate) async fn open_object(
             return Err(error);
         }
     }
+    mount.learn_flags(opened.flags);
     mount.accept_delegation(node, &opened.delegation, epoch);
     Ok(Opened {
         node: Arc::clone(node),

@@ -57,6 +57,59 @@ async fn a_lock_keeps_others_out_until_it_is_given_up(version: Version) {
     mine.try_lock(.., LockKind::Shared).await.unwrap();
 }
 
+#[tokio::test]
+async fn a_waiter_over_nfsv4_is_called_and_does_not_poll() {
+    let fixture = Fixture::new().await;
+    let (one, other) = (fixture.client(Version::V4_2).await, fixture.client(Version::V4_2).await);
+    write_whole(&one, "/file", "data").await;
+    let mine = one.open("/file", WRITE).await.unwrap();
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    mine.lock(.., LockKind::Exclusive).await.unwrap();
+    let before = other.tap().snapshot();
+    let waiting = tokio::spawn(async move {
+        theirs.lock(.., LockKind::Exclusive).await.unwrap();
+        theirs
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    mine.unlock(..).await.unwrap();
+    let theirs = waiting.await.unwrap();
+    let counts = other.tap().snapshot().since(&before);
+    let locks = counts.requests["LOCK"].requests;
+    // Once to wait and once when called; more only where the machine stands still for seconds.
+    assert!((2..=4).contains(&locks), "{locks}");
+    theirs.unlock(..).await.unwrap();
+}
+
+#[tokio::test]
+async fn callers_of_one_client_get_a_lock_in_the_order_of_asking() {
+    let fixture = Fixture::new().await;
+    for version in [Version::V3, Version::V4_1] {
+        let client = fixture.client(version).await;
+        write_whole(&client, "/file", "data").await;
+        let mine = client.open("/file", WRITE).await.unwrap();
+        mine.lock(.., LockKind::Exclusive).await.unwrap();
+        let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for number in 0..6 {
+            let file = client.open("/file", WRITE).await.unwrap();
+            let order = std::sync::Arc::clone(&order);
+            let mut waiting = Box::pin(async move {
+                file.lock(.., LockKind::Exclusive).await.unwrap();
+                order.lock().unwrap().push(number);
+                file.unlock(..).await.unwrap();
+            });
+            // It joins the queue in its first step.
+            assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
+            tasks.push(tokio::spawn(waiting));
+        }
+        mine.unlock(..).await.unwrap();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5], "{version:?}");
+    }
+}
+
 async fn shared_locks_are_held_together(version: Version) {
     let fixture = Fixture::new().await;
     let (one, other) = (fixture.client(version).await, fixture.client(version).await);

@@ -12,6 +12,7 @@ use crate::relay::Relay;
 in_every_version! {
     a_lost_connection_goes_unnoticed
     requests_under_way_survive_cut_connections
+    files_created_exclusively_over_cut_connections_have_present_times
     writes_survive_cut_connections
     dropping_requests_under_way_harms_nothing
 }
@@ -64,6 +65,57 @@ async fn requests_under_way_survive_cut_connections(version: Version) {
     assert_eq!(list(&client, "/").await.len(), 320);
     if version == Version::V4_1 {
         assert_eq!(uncertain, 0, "each was carried out exactly once");
+    }
+}
+
+async fn files_created_exclusively_over_cut_connections_have_present_times(version: Version) {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), version, |_| {}).await;
+    let started = std::time::SystemTime::now();
+    let mut tasks = Vec::new();
+    for task in 0..8 {
+        let client = client.clone();
+        tasks.push(tokio::spawn(async move {
+            let mut uncertain = 0;
+            for index in 0..20 {
+                let new = WRITE.create_new(true).mode(0o640);
+                match client.open(format!("/{task}-{index}"), new).await {
+                    Ok(file) => {
+                        file.close().await.unwrap();
+                    }
+                    Err(Error::UncertainOutcome { .. }) => uncertain += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            uncertain
+        }));
+    }
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        relay.cut();
+    }
+    let mut uncertain = 0;
+    for task in tasks {
+        uncertain += task.await.unwrap();
+    }
+    if version != Version::V3 {
+        assert_eq!(uncertain, 0, "the server has kept its replies");
+    }
+    // A verifier in the place of a time is random: it is decades off.
+    let day = Duration::from_secs(86_400);
+    let present = started - day..std::time::SystemTime::now() + day;
+    for task in 0..8 {
+        for index in 0..20 {
+            let found = std::fs::metadata(fixture.path(&format!("{task}-{index}"))).unwrap();
+            let (mtime, atime) = (found.modified().unwrap(), found.accessed().unwrap());
+            assert!(
+                present.contains(&mtime) && present.contains(&atime),
+                "{task}-{index}: {mtime:?} {atime:?}"
+            );
+            let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
+            assert_eq!(mode & 0o777, 0o640);
+        }
     }
 }
 

@@ -39,11 +39,28 @@ pub(crate) async fn run<F: FileSystem>(
         reclaim: arguments.reclaim,
     };
     let (client, recaller) = (context.client()?, context.server.recaller());
-    let locked = recaller.hold(|| outcome(recaller.state().lock(client, &request, recaller.now()))).await?;
+    let locked = match promised(context, &request, arguments.kind)? {
+        Some(denied) => Err(denied),
+        None => recaller.hold(|| outcome(recaller.state().lock(client, &request, recaller.now()))).await?,
+    };
     note_waiter(context, object, &request, arguments.kind, locked.is_err())?;
     let state_id = locked.map_err(|denied| Refused::Denied(describe(denied)))?;
     context.current_state = state_id;
     Ok(LockResult { state_id })
+}
+
+/// The lock that another waiter was called for, where this request can wait.
+fn promised<F: FileSystem>(
+    context: &Context<'_, F>,
+    request: &LockRequest,
+    kind: LockType,
+) -> Result<Option<Denied>, Status> {
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    if !kind.is_blocking() || request.reclaim || !recaller.has_lock_waiters() {
+        return Ok(None);
+    }
+    let Some(owner) = recaller.state().lock_owner(client, request) else { return Ok(None) };
+    Ok(recaller.promised_to_other(request.file, (client.id(), &owner), (request.range, request.exclusive)))
 }
 
 /// Who was denied a lock that it would wait for is told when it may be free; who got one waits no more.
@@ -68,6 +85,7 @@ fn note_waiter<F: FileSystem>(
             range: request.range,
             exclusive: request.exclusive,
             asked: recaller.now(),
+            called: None,
         };
         recaller.wait_for_lock(request.file, waiter);
     }

@@ -134,7 +134,7 @@ impl LockTable for Recaller {
             }
         }
         self.may_be_given(&host, &call).await?;
-        let mut locked = self.hold(|| attempt.lock(asked)).await.map_err(refused)?;
+        let mut locked = self.hold(|| attempt.lock(asked, waits)).await.map_err(refused)?;
         if locked.is_err()
             && let Some(lock) = &call.waits_for
             && self.can_call_hosts()
@@ -142,7 +142,7 @@ impl LockTable for Recaller {
             let waiter = NlmWaiter::new(owner, call.route, lock.clone());
             attempt.wait(waiter, asked)?.map_err(|TooMany| LockDenied::Full)?;
             // The conflicting lock may have gone before the waiter was noted.
-            locked = match attempt.lock(asked) {
+            locked = match attempt.lock(asked, waits) {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(_)) | Err(_) => return Err(LockDenied::Waits),
             };

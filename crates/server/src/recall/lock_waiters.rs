@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::{CallbackOperation, CbNotifyLockArgs, ClientId, FileHandle, StateOwner};
-use state::{FileId, LockError, LockOwner, Now, Range, fits_share, share_address};
+use state::{Denied, FileId, LockError, LockOwner, Now, Range, fits_share, share_address};
 use vfs::Handle;
 
 use super::Recaller;
@@ -22,6 +22,8 @@ const WAITERS_PER_FILE_MAX: usize = 1024;
 const WAITERS_MAX: usize = 65_536;
 /// Waiters of one NFSv4 client, or of all hosts of one address.
 const WAITERS_PER_SOURCE_MAX: usize = 1024;
+/// How long others that would wait come after a waiter that was called.
+const PROMISED_MS: u64 = 500;
 /// How long who polls may not have asked again before it is taken to have given up: Linux polls every 30 s.
 const PATIENCE_MS: u64 = 60_000;
 
@@ -36,6 +38,8 @@ pub(crate) struct Waiter {
     pub(crate) exclusive: bool,
     /// When it asked last.
     pub(crate) asked: Now,
+    /// When CB_NOTIFY_LOCK was first sent to it since.
+    pub(crate) called: Option<Now>,
 }
 
 /// Who waits.
@@ -70,6 +74,13 @@ impl Waiter {
     /// True when both can be told of a free range.
     fn goes_with(&self, other: &Self) -> bool {
         !(self.exclusive || other.exclusive) || !self.range.overlaps(&other.range)
+    }
+
+    /// The lock that it waits for, as the lock in the way of another.
+    fn as_denied(&self) -> Option<Denied> {
+        let Who::Nfs4 { client, owner, .. } = &self.who else { return None };
+        let owner = LockOwner::Nfs4 { client: *client, owner: owner.clone() };
+        Some(Denied { owner, range: self.range, exclusive: self.exclusive })
     }
 
     fn source(&self) -> Source {
@@ -214,6 +225,38 @@ impl Recaller {
         self.locks_released(file);
     }
 
+    /// The lock that another waiter, in front of this owner, was called for a moment ago. A LOCK that can wait is denied it: its
+    /// client would take the lock again and again while the reply of the called client is on its way.
+    pub(super) fn promised(
+        queues: &mut Queues,
+        file: FileId,
+        is_own: impl Fn(&Waiter) -> bool,
+        (range, exclusive): (Range, bool),
+        now: Now,
+    ) -> Option<Denied> {
+        let in_front = queues.of(file).iter().take_while(|waiter| !is_own(waiter));
+        let promised = in_front.filter(|waiter| {
+            waiter.called.is_some_and(|called| now.since_ms(called) < PROMISED_MS)
+                && (waiter.exclusive || exclusive)
+                && waiter.range.overlaps(&range)
+        });
+        promised.filter_map(Waiter::as_denied).next()
+    }
+
+    /// As [`Recaller::promised`], for an NFSv4 lock-owner.
+    pub(crate) fn promised_to_other(
+        &self,
+        file: FileId,
+        (client, owner): (ClientId, &Bytes),
+        asked: (Range, bool),
+    ) -> Option<Denied> {
+        if !self.has_lock_waiters() {
+            return None;
+        }
+        let mut queues = self.inner.lock_waiters.queues();
+        Self::promised(&mut queues, file, |waiter| waiter.is(client, owner), asked, self.now())
+    }
+
     /// True when anybody waits for a lock.
     pub(crate) fn has_lock_waiters(&self) -> bool {
         !self.inner.lock_waiters.is_empty()
@@ -263,10 +306,18 @@ impl Recaller {
                 // A silent client's lock is as good as free.
                 let is_free = !matches!(tested, Err(LockError::Denied(_)));
                 if is_free {
+                    self.note_call(file, *client, owner);
                     self.notify(*client, owner.clone(), handle);
                 }
                 is_free
             }
+        }
+    }
+
+    fn note_call(&self, file: FileId, client: ClientId, owner: &Bytes) {
+        let mut queues = self.inner.lock_waiters.queues();
+        if let Some(waiter) = queues.of(file).iter_mut().find(|waiter| waiter.is(client, owner)) {
+            waiter.called.get_or_insert(self.now());
         }
     }
 
@@ -299,7 +350,7 @@ mod tests {
             length: 0,
         };
         let who = Who::Nlm(NlmWaiter::new(owner, route, lock));
-        Waiter { who, range: Range::ALL, exclusive: true, asked: Now(0) }
+        Waiter { who, range: Range::ALL, exclusive: true, asked: Now(0), called: None }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use proto::nfs4::Status;
 use state::{Blocked, Denied, FileId, LockOwner, Range};
 
 use super::Recaller;
-use super::lock_waiters::TooMany;
+use super::lock_waiters::{TooMany, Waiter};
 use super::nlm_grants::NlmWaiter;
 use crate::nfs4::lock_outcome;
 use crate::nlm4::LockDenied;
@@ -77,16 +77,22 @@ impl Drop for NlmAttempt<'_> {
 }
 
 impl NlmAttempt<'_> {
-    /// Takes the lock, unless a message has ended the attempt.
+    /// Takes the lock, unless a message has ended the attempt. A call that `waits` comes after a waiter that was called.
     ///
     /// # Errors
     /// The outer error holds the call, or fails it: DELAY for an attempt that has ended. The inner error is the conflicting lock.
-    pub(crate) fn lock(&self, asked: (Range, bool)) -> Result<Result<(), Denied>, Blocked> {
+    pub(crate) fn lock(&self, asked: (Range, bool), waits: bool) -> Result<Result<(), Denied>, Blocked> {
         let mut queues = self.recaller.inner.lock_waiters.queues();
         if queues.attempts.has_ended(self.number) {
             return Err(Blocked::Status(Status::Delay));
         }
         let (file, owner) = (self.file, &self.owner);
+        if waits {
+            let is_own = |waiter: &Waiter| waiter.is_request(owner, asked);
+            if let Some(denied) = Recaller::promised(&mut queues, file, is_own, asked, self.recaller.now()) {
+                return Ok(Err(denied));
+            }
+        }
         let state = self.recaller.state();
         let locked = lock_outcome(state.nlm_lock(file, owner, asked, self.recaller.now()))?;
         Ok(locked.map(|_| Recaller::nlm_locked(&mut queues, file, owner, asked)))

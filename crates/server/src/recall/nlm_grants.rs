@@ -113,7 +113,7 @@ impl Waiter {
     }
 
     /// True for the request of this owner for this lock.
-    fn is_request(&self, owner: &LockOwner, asked: (Range, bool)) -> bool {
+    pub(super) fn is_request(&self, owner: &LockOwner, asked: (Range, bool)) -> bool {
         (self.range, self.exclusive) == asked && self.nlm().is_some_and(|waiter| waiter.owner == *owner)
     }
 }
@@ -129,7 +129,7 @@ impl Recaller {
     ) -> Result<(), TooMany> {
         let owner = waiter.owner.clone();
         let (range, exclusive) = asked;
-        let waiter = Waiter { who: Who::Nlm(waiter), range, exclusive, asked: self.now() };
+        let waiter = Waiter { who: Who::Nlm(waiter), range, exclusive, asked: self.now(), called: None };
         queues.add(file, waiter, |known| known.is_request(&owner, asked))
     }
 

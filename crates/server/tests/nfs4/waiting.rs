@@ -89,3 +89,48 @@ fn those_who_wait_are_served_in_the_order_of_asking_whatever_they_speak() {
     assert_eq!(third.callbacks.notified.lock().len(), 1);
     lock(&mut third, &file, open_third, LockType::WriteWait).1.expect("free");
 }
+
+#[test]
+fn a_called_waiter_comes_before_a_later_lock_that_can_wait() {
+    let server = TestServer::new();
+    let hosts = Arc::new(Hosts::default());
+    server.recaller.call_hosts_by(Arc::clone(&hosts) as _);
+    let (mut first, mut second) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let host = Peer::stranger(&server, 4, 0);
+    let (file, open_first) = first.create("f");
+    let open_second = open_again(&mut second, "f");
+    let held = lock(&mut first, &file, open_first, LockType::Write).1.expect("free");
+    assert_eq!(lock(&mut second, &file, open_second, LockType::WriteWait).0, Status::Denied);
+    unlock(&mut first, &file, held);
+    server.world.run();
+    assert_eq!(second.callbacks.notified.lock().len(), 1);
+    // The lock is free, and promised.
+    assert_eq!(lock(&mut first, &file, open_first, LockType::WriteWait).0, Status::Denied);
+    assert_eq!(take(&host, &file), nlm4::Status::Blocked);
+    let held = lock(&mut second, &file, open_second, LockType::WriteWait).1.expect("promised");
+    unlock(&mut second, &file, held);
+    server.world.run();
+    assert_eq!(first.callbacks.notified.lock().len(), 1, "in the order of asking");
+    let held = lock(&mut first, &file, open_first, LockType::WriteWait).1.expect("promised");
+    unlock(&mut first, &file, held);
+    server.world.run();
+    assert_eq!(give_back(&host, &file), nlm4::Status::Granted);
+}
+
+#[test]
+fn a_promised_lock_is_free_for_others_after_a_moment_and_for_those_that_do_not_wait() {
+    let server = TestServer::new();
+    let (mut first, mut second) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let (file, open_first) = first.create("f");
+    let open_second = open_again(&mut second, "f");
+    let mut held = lock(&mut first, &file, open_first, LockType::Write).1.expect("free");
+    assert_eq!(lock(&mut second, &file, open_second, LockType::WriteWait).0, Status::Denied);
+    for kind in [LockType::Write, LockType::WriteWait] {
+        unlock(&mut first, &file, held);
+        server.world.run();
+        if kind == LockType::WriteWait {
+            server.at(10_000);
+        }
+        held = lock(&mut first, &file, open_first, kind).1.expect("free");
+    }
+}

@@ -4,10 +4,13 @@ use proto::nfs4::{ChannelAttributes, Status};
 
 use crate::Limits;
 
-/// The smallest messages that a session can work with, in bytes.
-const MESSAGE_BYTES_MIN: u32 = 512;
-/// SEQUENCE, PUTFH and an operation.
-const OPERATIONS_MIN: u32 = 2;
+/// The shortest call and reply of a COMPOUND that has SEQUENCE alone, without tag and credential, in bytes. Where these fit
+/// there is a request that the server can answer (RFC 8881 §18.36.3).
+const SEQUENCE_BYTES: (u32, u32) = (88, 80);
+/// The same for a CB_COMPOUND that has CB_SEQUENCE alone.
+const CB_SEQUENCE_BYTES: (u32, u32) = (96, 76);
+/// CB_SEQUENCE and the operation that the callback is for.
+pub const CALLBACK_OPERATIONS: u32 = 2;
 
 /// The limits of a channel that the server enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub struct ChannelLimits {
 ///
 /// # Errors
 /// INVAL for a fore channel without slots or operations. TOOSMALL when nothing could be done within what was asked for; for
-/// callbacks only if they are wanted.
+/// callbacks only if they are wanted. A backchannel that is wanted may still be too small for some callbacks.
 pub fn negotiate_channels(
     fore: &ChannelAttributes,
     back: &ChannelAttributes,
@@ -38,7 +41,8 @@ pub fn negotiate_channels(
     if fore.requests_max == 0 || fore.operations_max == 0 {
         return Err(Status::Invalid);
     }
-    if is_too_small(fore) || wants_callbacks && (is_too_small(back) || back.requests_max == 0) {
+    let back = bounded(back, limits);
+    if !fits(&bounded(fore, limits), SEQUENCE_BYTES) || wants_callbacks && !back.carries_callbacks() {
         return Err(Status::TooSmall);
     }
     let fore = ChannelLimits {
@@ -47,13 +51,11 @@ pub fn negotiate_channels(
         ..bounded(fore, limits)
     };
     // The server must not change how many operations and callbacks the client takes at a time.
-    Ok((fore, bounded(back, limits)))
+    Ok((fore, back))
 }
 
-fn is_too_small(asked: &ChannelAttributes) -> bool {
-    asked.request_bytes_max < MESSAGE_BYTES_MIN
-        || asked.response_bytes_max < MESSAGE_BYTES_MIN
-        || asked.operations_max < OPERATIONS_MIN
+fn fits(channel: &ChannelLimits, (request_bytes, response_bytes): (u32, u32)) -> bool {
+    channel.request_bytes_max >= request_bytes && channel.response_bytes_max >= response_bytes
 }
 
 fn bounded(asked: &ChannelAttributes, limits: &Limits) -> ChannelLimits {
@@ -71,6 +73,11 @@ fn bounded(asked: &ChannelAttributes, limits: &Limits) -> ChannelLimits {
 }
 
 impl ChannelLimits {
+    /// True for a backchannel on which the server can send any callback at all.
+    pub fn carries_callbacks(&self) -> bool {
+        fits(self, CB_SEQUENCE_BYTES) && self.operations_max >= CALLBACK_OPERATIONS && self.requests_max > 0
+    }
+
     /// As they are told to the client.
     pub fn to_attributes(self) -> ChannelAttributes {
         ChannelAttributes {
@@ -119,11 +126,25 @@ mod tests {
     }
 
     #[test]
+    fn a_channel_that_sequence_just_fits_in_is_granted() {
+        let (request_bytes_max, response_bytes_max) = SEQUENCE_BYTES;
+        let least = ChannelAttributes { request_bytes_max, response_bytes_max, operations_max: 1, ..asked() };
+        let negotiate = |fore| negotiate_channels(&fore, &asked(), true, &Limits::default()).map(|_| ());
+        assert_eq!(negotiate(least.clone()), Ok(()));
+        for less in [
+            ChannelAttributes { request_bytes_max: request_bytes_max - 1, ..least.clone() },
+            ChannelAttributes { response_bytes_max: response_bytes_max - 1, ..least },
+        ] {
+            assert_eq!(negotiate(less), Err(Status::TooSmall));
+        }
+    }
+
+    #[test]
     fn a_channel_that_can_carry_nothing_is_refused() {
         let negotiate = |fore: &ChannelAttributes, back: &ChannelAttributes, wants_callbacks| {
             negotiate_channels(fore, back, wants_callbacks, &Limits::default()).map(|_| ())
         };
-        let tiny = ChannelAttributes { response_bytes_max: 100, ..asked() };
+        let tiny = ChannelAttributes { response_bytes_max: 75, ..asked() };
         let no_slot = ChannelAttributes { requests_max: 0, ..asked() };
         let no_operation = ChannelAttributes { operations_max: 0, ..asked() };
         assert_eq!(negotiate(&tiny, &asked(), true), Err(Status::TooSmall));

@@ -71,7 +71,7 @@ impl State {
     /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
     ///
     /// # Errors
-    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, and DELAY when the address has too many confirmed clients, none of which changes
+    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, TOOSMALL, and DELAY when the address has too many confirmed clients, none of which changes
     /// anything; NOSPC for too many sessions or no memory for one more, or what the negotiation failed with: these are answers
     /// that a retry gets again.
     pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<Creation, Status> {
@@ -89,6 +89,10 @@ impl State {
         if !record.confirmed && !restarts && !table.shares.has_room(&record.address, self.limits.clients_max)
         {
             return Err(Status::Delay);
+        }
+        // Found from the arguments alone, before anything changes: the slot of the client id does not move.
+        if let Err(Status::TooSmall) = asked.channels {
+            return Err(Status::TooSmall);
         }
         record.next_sequence = asked.sequence.next();
         let outcome = self.make_session(record, asked, now);

@@ -53,7 +53,7 @@ mod time;
 mod users;
 
 pub use accounts::ClientAddress;
-pub use channel::{ChannelLimits, negotiate_channels};
+pub use channel::{CALLBACK_OPERATIONS, ChannelLimits, negotiate_channels};
 pub use client::{Client, record_name};
 pub use create_session::{CreateSession, Creation, SessionCreated};
 pub use dead::{DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Kept};

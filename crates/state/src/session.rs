@@ -145,6 +145,10 @@ impl Session {
     /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way, and
     /// when there is no memory for a reply that is to be kept.
     pub fn begin(self: &Arc<Self>, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
+        // BADSLOT comes first where both apply: the request has no slot (RFC 8881 §18.46.3).
+        if request.slot > self.highest_slot() {
+            return Err(Status::BadSlot);
+        }
         if request.highest_slot > self.highest_slot() {
             return Err(Status::BadHighSlot);
         }

@@ -11,12 +11,13 @@ use parking_lot::Mutex;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::{
     ClientId, ClientOwner, DestroyClientIdArgs, DestroySessionArgs, GetAttrArgs, LookupArgs, Operation,
-    PROGRAM, SequenceId, VERSION, Verifier,
+    PROGRAM, SequenceId, Status, VERSION, Verifier,
 };
 use rpc::net::{Client, ClientOptions};
 use tokio::sync::{Notify, Semaphore};
 
 use super::callback::Callbacks;
+use super::compound::status_of;
 use super::core::{CLOSING_MAX, Core, Incarnation};
 use super::establish::OVERHEAD_BYTES;
 use super::lease::{Lease, spawn_keeper};
@@ -174,6 +175,11 @@ impl Mount {
             session.close();
             let args = DestroySessionArgs { session: session.id };
             outcome = core.raw::<()>(&core.connections[0], Operation::DestroySession, &args).await;
+            let is_unbound = |error: &Error| status_of(error) == Some(Status::ConnectionNotBoundToSession);
+            // The connection may have been made again since the last request (RFC 8881 §18.37.3).
+            if outcome.as_ref().is_err_and(is_unbound) && core.bind(session.id).await.is_ok() {
+                outcome = core.raw::<()>(&core.connections[0], Operation::DestroySession, &args).await;
+            }
             let args = DestroyClientIdArgs { client: core.incarnation.lock().client };
             let destroyed = core.raw::<()>(&core.connections[0], Operation::DestroyClientId, &args).await;
             if let Err(error) = destroyed {

@@ -1,12 +1,10 @@
 //! BACKCHANNEL_CTL (RFC 8881 §18.33): another callback program, and other credentials for callbacks.
 
-use std::sync::Arc;
-
 use proto::nfs4::{BackchannelCtlArgs, CallbackSecurity, Status};
 use vfs::FileSystem;
 
 use super::context::Context;
-use crate::recall::{Backchannel, CallbackTarget};
+use crate::recall::CallbackTarget;
 
 pub(crate) fn run<F: FileSystem>(
     context: &Context<'_, F>,
@@ -19,10 +17,11 @@ pub(crate) fn run<F: FileSystem>(
     match (backchannels.get(session.id()), target) {
         (Some(channel), Some(target)) => channel.retarget(target),
         (Some(channel), None) => channel.set_program(arguments.callback_program),
-        (None, Some(target)) => {
-            backchannels.insert(session.id(), Arc::new(Backchannel::new(session, target)));
+        (None, target) => {
+            // There is no program to replace, or no callback fits what was negotiated.
+            let is_made = target.is_some_and(|target| backchannels.insert_usable(session, target));
+            return if is_made { Ok(()) } else { Err(Status::Invalid) };
         }
-        (None, None) => return Err(Status::Invalid),
     }
     Ok(())
 }

@@ -39,6 +39,11 @@ impl<F: FileSystem> Nfs4<F> {
         let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
         let start = reply.len();
         let mut results = CompoundReply::begin(reply, &header.tag);
+        // RFC 8881 §16.2.4.
+        if std::str::from_utf8(&header.tag).is_err() {
+            results.finish(reply, Status::Invalid);
+            return Ok(());
+        }
         let served = MINOR_VERSIONS.contains(&header.minor_version);
         let Some(version) = Version::of_minor(header.minor_version).filter(|_| served) else {
             results.finish(reply, Status::MinorVersionMismatch);

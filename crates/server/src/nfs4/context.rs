@@ -183,13 +183,13 @@ impl<'a, F: FileSystem> Context<'a, F> {
         self.server.recaller().keep_slot(session.session().id(), session.slot(), &record).await
     }
 
-    /// True when the session's callbacks are known to get through.
+    /// True when the session's callbacks are known to get through, and the longest recall of a delegation fits.
     pub(crate) fn callbacks_work(&self) -> bool {
         let channel = self
             .session
             .as_ref()
             .and_then(|own| self.server.recaller().backchannels().get(own.session().id()));
-        channel.is_some_and(|channel| channel.works())
+        channel.is_some_and(|channel| channel.works() && channel.fits_recalls())
     }
 
     /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the file, where it may

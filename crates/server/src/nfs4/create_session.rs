@@ -1,7 +1,5 @@
 //! CREATE_SESSION (RFC 8881 §18.36).
 
-use std::sync::Arc;
-
 use proto::nfs4::{CreateSessionArgs, CreateSessionResult, SessionId, Status, session_flags};
 use state::{ChannelLimits, ConnectionId, CreateSession, Creation, negotiate_channels};
 use vfs::FileSystem;
@@ -10,7 +8,7 @@ use super::context::Context;
 use super::exchange_id::principal;
 use super::{backchannel_ctl, bind_conn_to_session};
 use crate::persistent::SessionRecord;
-use crate::recall::{Backchannel, CallbackTarget};
+use crate::recall::CallbackTarget;
 
 pub(crate) async fn run<F: FileSystem>(
     context: &Context<'_, F>,
@@ -45,8 +43,7 @@ pub(crate) async fn run<F: FileSystem>(
     if let (Creation::New { .. }, Some(target)) = (&creation, target) {
         // Unless the client is gone again.
         if let Ok(session) = server.state().session(created.session) {
-            let channel = Arc::new(Backchannel::new(&session, target));
-            server.recaller().backchannels().insert(created.session, channel);
+            server.recaller().backchannels().insert_usable(&session, target);
         }
     }
     if created.flags & session_flags::CONN_BACK_CHAN != 0 {

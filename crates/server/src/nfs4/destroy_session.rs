@@ -25,13 +25,13 @@ pub(crate) fn session<F: FileSystem>(
     if own.is_some() && !is_last {
         return Err(Status::NotOnlyOperation);
     }
-    // The connection must be associated with the session (§18.37.3). A client whose connection was lost may come back only to
-    // end its session: its principal, who could make the association by any request, is let in without one.
+    // The connection must be associated with the session (§18.37.3), whoever asks: a client whose connection was lost binds the new
+    // one, or sends SEQUENCE over it.
     let connection = context.call.connection.id();
     let backchannels = server.recaller().backchannels();
     let is_associated = session.is_associated(ConnectionId(connection))
         || backchannels.get(session.id()).is_some_and(|channel| channel.is_bound(connection));
-    if !is_associated && *session.client().principal() != principal(context) {
+    if !is_associated {
         return Err(Status::ConnectionNotBoundToSession);
     }
     // Requests under way still need their slots (§18.37.3: NFS4ERR_DELAY is for the client to come again).

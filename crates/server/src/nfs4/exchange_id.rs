@@ -52,11 +52,11 @@ pub(crate) async fn run<F: FileSystem>(
     })
 }
 
-/// The address that the call came from, without its port.
+/// The address that the call came from, without its port; all of one IPv6 network count as one, for a host has as many as it likes.
 fn address<F: FileSystem>(context: &Context<'_, F>) -> ClientAddress {
     let bytes = match context.caller.peer.ip().to_canonical() {
         std::net::IpAddr::V4(address) => address.octets().to_vec(),
-        std::net::IpAddr::V6(address) => address.octets().to_vec(),
+        std::net::IpAddr::V6(address) => address.octets()[..8].to_vec(),
     };
     ClientAddress(bytes.into())
 }

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use event_listener::Event;
 use parking_lot::Mutex;
 use proto::nfs4::{
-    CallbackHeader, CallbackOperation, CallbackReplyHeader, CallbackSecurity, CbSequenceArgs,
-    CbSequenceResult, ReferringCallList, SequenceId, SessionId, SlotId, Status, callback_procedure,
-    sequence_flags,
+    CallbackHeader, CallbackOperation, CallbackReplyHeader, CallbackSecurity, CbRecallArgs, CbSequenceArgs,
+    CbSequenceResult, FileHandle, HANDLE_BYTES_MAX, ReferringCallList, SequenceId, SessionId, SlotId,
+    StateId, Status, callback_procedure, sequence_flags,
 };
 use rpc::{AuthSys, CallError, Connection, Credential};
-use state::Session;
+use state::{CALLBACK_OPERATIONS, ChannelLimits, Session};
 use xdr::{Decoder, Encode, Encoder};
 
 /// Callbacks under way at a time on one session.
@@ -24,6 +24,24 @@ const CONNECTIONS_MAX: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// The RPC version of the callback program (RFC 8881 §20).
 const CALLBACK_VERSION: u32 = 1;
+/// The RPC head of a call without its credential: six words and an empty verifier.
+const CALL_HEAD_BYTES: usize = 32;
+/// A reply to CB_SEQUENCE and an operation without a body: the RPC head, status, empty tag and count, the result of CB_SEQUENCE,
+/// number and status of the operation.
+const REPLY_BYTES: usize = 24 + 12 + 40 + 8;
+/// The body of CB_GETATTR's result: four attributes.
+const ATTRIBUTES_BYTES: usize = 60;
+
+/// Why a callback was not answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallbackError {
+    /// It was not sent: the client does not take so much (RFC 8881 §18.36.3).
+    #[error("it exceeds what was negotiated for the backchannel")]
+    TooBig,
+    /// It may have been sent.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
 
 /// Where callbacks go and as whom.
 #[derive(Debug, Clone)]
@@ -66,6 +84,7 @@ pub struct Backchannel {
     flags_of: Weak<Session>,
     /// Of the client: callbacks have the one that its requests have.
     minor_version: u32,
+    limits: ChannelLimits,
     target: Mutex<CallbackTarget>,
     connections: Mutex<Vec<Arc<dyn Connection>>>,
     slots: Mutex<Vec<Slot>>,
@@ -84,14 +103,15 @@ impl std::fmt::Debug for Backchannel {
 
 impl Backchannel {
     pub(crate) fn new(session: &Arc<Session>, target: CallbackTarget) -> Self {
-        let slots = session.back_channel().requests_max;
+        let limits = *session.back_channel();
         Self {
             session: session.id(),
             flags_of: Arc::downgrade(session),
             minor_version: session.client().minor_version(),
+            limits,
             target: Mutex::new(target),
             connections: Mutex::default(),
-            slots: Mutex::new(vec![Slot::default(); slots.clamp(1, SLOTS_MAX) as usize]),
+            slots: Mutex::new(vec![Slot::default(); limits.requests_max.min(SLOTS_MAX) as usize]),
             freed: Event::new(),
             works: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
@@ -169,6 +189,63 @@ impl Backchannel {
         self.works.load(Ordering::Relaxed) && self.is_up()
     }
 
+    /// True when CB_RECALL fits with the longest file handle and the present credential: else nothing may be delegated that could
+    /// not be recalled.
+    pub(crate) fn fits_recalls(&self) -> bool {
+        let object = FileHandle(Bytes::from_static(&[0; HANDLE_BYTES_MAX as usize]));
+        let arguments = CbRecallArgs { state_id: StateId::ANONYMOUS, truncate: false, object };
+        let calls = vec![(SequenceId(0), SlotId(0))];
+        let sequence = CbSequenceArgs {
+            session: self.session,
+            sequence: SequenceId(0),
+            slot: SlotId(0),
+            highest_slot: SlotId(0),
+            cache_this: false,
+            referring_calls: vec![ReferringCallList { session: self.session, calls }],
+        };
+        let credential = self.target.lock().credential.clone();
+        let body = self.compose(&sequence, CallbackOperation::Recall, &arguments);
+        self.check_limits(&credential, body.len(), CallbackOperation::Recall).is_ok()
+    }
+
+    /// Checks a callback against what was negotiated: the RPC head counts, record marks do not (RFC 8881 §18.36.3).
+    fn check_limits(
+        &self,
+        credential: &Credential,
+        body_bytes: usize,
+        operation: CallbackOperation,
+    ) -> Result<(), CallbackError> {
+        let mut head = Encoder::new();
+        head.put(credential);
+        let request_bytes = CALL_HEAD_BYTES + head.len() + body_bytes;
+        let reply_bytes = match operation {
+            CallbackOperation::GetAttr => REPLY_BYTES + ATTRIBUTES_BYTES,
+            _ => REPLY_BYTES,
+        };
+        let fits = request_bytes <= self.limits.request_bytes_max as usize
+            && reply_bytes <= self.limits.response_bytes_max as usize
+            && self.limits.operations_max >= CALLBACK_OPERATIONS
+            && self.limits.requests_max > 0;
+        if fits { Ok(()) } else { Err(CallbackError::TooBig) }
+    }
+
+    /// The CB_COMPOUND of a callback.
+    fn compose(
+        &self,
+        sequence: &CbSequenceArgs,
+        operation: CallbackOperation,
+        arguments: &(impl Encode + Sync),
+    ) -> Encoder {
+        let mut to = Encoder::new();
+        let (tag, minor_version) = (Bytes::new(), self.minor_version);
+        to.put(&CallbackHeader { tag, minor_version, ident: 0, operations: CALLBACK_OPERATIONS });
+        to.u32(CallbackOperation::Sequence.number());
+        to.put(sequence);
+        to.u32(operation.number());
+        to.put(arguments);
+        to
+    }
+
     /// Sends CB_NULL, to see whether callbacks get through.
     pub(crate) async fn probe(&self) {
         let Some(connection) = self.connection() else { return };
@@ -192,13 +269,14 @@ impl Backchannel {
     /// Sends one callback and waits for its answer.
     ///
     /// # Errors
-    /// When the client could not be reached, did not answer in time, or answered nonsense.
+    /// When the callback exceeds what was negotiated, or the client could not be reached, did not answer in time, or answered
+    /// nonsense.
     pub(crate) async fn callback(
         &self,
         operation: CallbackOperation,
         arguments: &(impl Encode + Sync),
         referring_calls: Vec<ReferringCallList>,
-    ) -> Result<CallbackAnswer, CallError> {
+    ) -> Result<CallbackAnswer, CallbackError> {
         let slot = self.take_slot().await.ok_or(CallError::Disconnected)?;
         let mut answered = self.call(&slot, operation, arguments, &referring_calls).await?;
         // An answer to this number was lost on its way: the client has used it up.
@@ -224,16 +302,11 @@ impl Backchannel {
         operation: CallbackOperation,
         arguments: &(impl Encode + Sync),
         referring_calls: &[ReferringCallList],
-    ) -> Result<CallbackAnswer, CallError> {
+    ) -> Result<CallbackAnswer, CallbackError> {
         let connection = self.connection().ok_or(CallError::Disconnected)?;
         let target = self.target.lock().clone();
-        let mut to = Encoder::new();
-        let minor_version = self.minor_version;
-        to.put(&CallbackHeader { tag: Bytes::new(), minor_version, ident: 0, operations: 2 });
-        to.u32(CallbackOperation::Sequence.number());
-        to.put(&self.sequence(slot, referring_calls));
-        to.u32(operation.number());
-        to.put(arguments);
+        let to = self.compose(&self.sequence(slot, referring_calls), operation, arguments);
+        self.check_limits(&target.credential, to.len(), operation)?;
         let results = connection
             .call(
                 target.program,
@@ -245,7 +318,7 @@ impl Backchannel {
             )
             .await?;
         self.works.store(true, Ordering::Relaxed);
-        CallbackAnswer::decode(results).map_err(CallError::Protocol)
+        Ok(CallbackAnswer::decode(results).map_err(CallError::Protocol)?)
     }
 
     fn sequence(&self, slot: &TakenSlot<'_>, referring_calls: &[ReferringCallList]) -> CbSequenceArgs {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use proto::nfs4::SessionId;
 use rpc::Connection;
-use state::{Client, State};
+use state::{Client, Session, State};
 
-use super::Backchannel;
+use super::{Backchannel, CallbackTarget};
 
 #[derive(Debug, Default)]
 pub(crate) struct Backchannels {
@@ -21,8 +21,15 @@ pub(crate) struct Backchannels {
 }
 
 impl Backchannels {
-    pub(crate) fn insert(&self, session: SessionId, channel: Arc<Backchannel>) {
-        self.by_session.write().insert(session, channel);
+    /// Gives a session a backchannel. False when no callback fits what was negotiated for it: then it has none, and no connection
+    /// can be bound for callbacks.
+    pub(crate) fn insert_usable(&self, session: &Arc<Session>, target: CallbackTarget) -> bool {
+        let is_usable = session.back_channel().carries_callbacks();
+        if is_usable {
+            let channel = Arc::new(Backchannel::new(session, target));
+            self.by_session.write().insert(session.id(), channel);
+        }
+        is_usable
     }
 
     pub(crate) fn get(&self, session: SessionId) -> Option<Arc<Backchannel>> {

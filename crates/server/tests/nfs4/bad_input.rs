@@ -18,6 +18,23 @@ fn another_minor_version_is_a_mismatch_without_results() {
 }
 
 #[test]
+fn a_tag_that_is_not_utf_8_is_invalid_and_comes_back() {
+    // RFC 8881 §16.2.4.
+    let peer = Peer::new(&TestServer::new(), 1);
+    for (tag, status) in [(&b"\xc3("[..], Status::Invalid), ("größe".as_bytes(), Status::Ok)] {
+        let mut to = Encoder::new();
+        to.opaque(tag);
+        to.u32(1);
+        to.u32(1);
+        to.u32(Operation::Sequence.number());
+        to.put(&peer.sequence_args(1, false));
+        let results = peer.raw(to.into_inner());
+        assert_eq!((results.status, results.count == 0), (status, status == Status::Invalid));
+        assert!(results.bytes.windows(tag.len()).any(|bytes| bytes == tag));
+    }
+}
+
+#[test]
 fn an_operation_that_is_known_but_not_there_is_notsupp_and_an_unknown_one_illegal() {
     let mut peer = Peer::new(&TestServer::new(), 1);
     for operation in [Operation::LayoutReturn, Operation::LayoutGet, Operation::OpenAttr] {

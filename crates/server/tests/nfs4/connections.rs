@@ -235,3 +235,87 @@ fn backchannel_ctl_gives_a_session_the_backchannel_that_it_lacked() {
     }
     assert_eq!(bind(&peer, DirectionFromClient::ForeOrBoth), Ok(DirectionFromServer::Both));
 }
+
+/// Opens a file for reading; true when it is delegated.
+fn is_delegated(peer: &mut Peer, name: &str) -> bool {
+    let how = CreateHow::Unchecked(attributes::AttributeValues::default());
+    let arguments = open(name, share::READ | share::WANT_READ_DELEGATION, Some(how));
+    let mut results = peer
+        .compound(|c| {
+            c.push(Operation::PutRootFh, &()).push(Operation::Open, &arguments);
+        })
+        .sequenced();
+    results.ok(Operation::PutRootFh);
+    let opened: OpenResult = results.body(Operation::Open);
+    matches!(opened.delegation, OpenDelegation::Read(_))
+}
+
+/// The longest CB_RECALL in bytes, with AUTH_NONE: RPC head 40, head of the COMPOUND 16, CB_SEQUENCE 68, CB_RECALL 156.
+const RECALL_BYTES: u32 = 280;
+
+#[test]
+fn nothing_is_delegated_where_the_longest_recall_does_not_fit_the_backchannel() {
+    let fits =
+        ChannelAttributes { request_bytes_max: RECALL_BYTES, response_bytes_max: 84, ..Peer::channel() };
+    for (back_channel, expected) in [
+        (fits.clone(), true),
+        (ChannelAttributes { request_bytes_max: RECALL_BYTES - 1, ..fits.clone() }, false),
+        (ChannelAttributes { response_bytes_max: 83, ..fits }, false),
+    ] {
+        let server = TestServer::new();
+        let mut peer = Peer::new(&server, 1);
+        let asked = CreateSessionArgs { back_channel, ..peer.create_session_args(SequenceId(2)) };
+        let created = peer.create_session_with(&asked).unwrap();
+        assert_eq!(created.flags, session_flags::CONN_BACK_CHAN, "other callbacks fit");
+        server.world.run();
+        assert_eq!(is_delegated(&mut peer, "f"), expected, "{:?}", asked.back_channel);
+    }
+}
+
+#[test]
+fn nothing_is_delegated_once_a_longer_credential_leaves_no_room_for_a_recall() {
+    let server = TestServer::new();
+    let mut peer = Peer::new(&server, 1);
+    let back_channel = ChannelAttributes { request_bytes_max: RECALL_BYTES + 20, ..Peer::channel() };
+    let asked = CreateSessionArgs { back_channel, ..peer.create_session_args(SequenceId(2)) };
+    peer.create_session_with(&asked).unwrap();
+    server.world.run();
+    assert!(is_delegated(&mut peer, "f"));
+    for (machine_name, expected) in [("", true), ("a", false)] {
+        let sys =
+            CallbackAuthSys { stamp: 1, machine_name: machine_name.into(), uid: 5, gid: 6, gids: vec![] };
+        let results = peer.compound(|c| {
+            let callback_security = vec![CallbackSecurity::Sys(sys)];
+            let arguments = BackchannelCtlArgs { callback_program: 0x4000_0000, callback_security };
+            c.push(Operation::BackchannelCtl, &arguments);
+        });
+        assert_eq!(results.status, Status::Ok);
+        assert_eq!(is_delegated(&mut peer, &format!("with {machine_name}")), expected);
+    }
+}
+
+#[test]
+fn a_connection_is_not_bound_for_callbacks_that_no_slot_or_operation_is_left_for() {
+    for back_channel in [
+        ChannelAttributes { requests_max: 0, ..Peer::channel() },
+        ChannelAttributes { operations_max: 1, ..Peer::channel() },
+        ChannelAttributes { request_bytes_max: 95, ..Peer::channel() },
+    ] {
+        let server = TestServer::new();
+        let mut peer = Peer::new(&server, 1);
+        let asked = CreateSessionArgs { flags: 0, back_channel, ..peer.create_session_args(SequenceId(2)) };
+        peer.create_session_with(&asked).unwrap();
+        server.world.run();
+        let called = peer.callbacks.called.lock().len();
+        let other = peer.over(2, 0);
+        assert_eq!(bind(&other, DirectionFromClient::Back), Err(Status::Invalid));
+        assert_eq!(bind(&other, DirectionFromClient::ForeOrBoth), Ok(DirectionFromServer::Fore));
+        let results = peer.compound(|c| {
+            let callback_security = vec![CallbackSecurity::None];
+            c.push(Operation::BackchannelCtl, &BackchannelCtlArgs { callback_program: 7, callback_security });
+        });
+        assert_eq!(results.status, Status::Invalid);
+        server.world.run();
+        assert!(!is_delegated(&mut peer, "f") && peer.callbacks.called.lock().len() == called);
+    }
+}

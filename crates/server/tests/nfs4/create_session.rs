@@ -45,21 +45,37 @@ fn errors_are_kept_in_the_slot_of_the_client_id_and_repeated() {
         (CreateSessionArgs { flags: 8, ..good(&peer, 2) }, Status::Invalid),
         (with_fore(&peer, 3, ChannelAttributes { requests_max: 0, ..Peer::channel() }), Status::Invalid),
         (with_fore(&peer, 4, ChannelAttributes { operations_max: 0, ..Peer::channel() }), Status::Invalid),
-        (
-            with_fore(&peer, 5, ChannelAttributes { response_bytes_max: 64, ..Peer::channel() }),
-            Status::TooSmall,
-        ),
-        (
-            with_fore(&peer, 6, ChannelAttributes { request_bytes_max: 64, ..Peer::channel() }),
-            Status::TooSmall,
-        ),
     ];
     for (arguments, status) in bad {
         assert_eq!(peer.create_session_with(&arguments).unwrap_err(), status);
         let repaired = good(&peer, arguments.sequence.0);
         assert_eq!(peer.create_session_with(&repaired).unwrap_err(), status, "it is a retry");
     }
-    assert!(peer.create_session_with(&good(&peer, 7)).is_ok());
+    for small in [
+        ChannelAttributes { response_bytes_max: 64, ..Peer::channel() },
+        ChannelAttributes { request_bytes_max: 64, ..Peer::channel() },
+    ] {
+        let asked = with_fore(&peer, 5, small);
+        assert_eq!(peer.create_session_with(&asked).unwrap_err(), Status::TooSmall);
+    }
+    // TOOSMALL has not moved the slot.
+    assert!(peer.create_session_with(&good(&peer, 5)).is_ok());
+}
+
+#[test]
+fn a_session_that_little_more_than_sequence_fits_in_works() {
+    let mut peer = confirmed();
+    let small = ChannelAttributes {
+        request_bytes_max: 256,
+        response_bytes_max: 80,
+        operations_max: 1,
+        ..Peer::channel()
+    };
+    let asked = CreateSessionArgs { fore_channel: small, ..peer.create_session_args(SequenceId(2)) };
+    assert_eq!(peer.create_session_with(&asked).unwrap().fore_channel.response_bytes_max, 80);
+    for _ in 0..2 {
+        assert_eq!(peer.compound(|_| {}).status, Status::Ok);
+    }
 }
 
 #[test]
@@ -71,10 +87,10 @@ fn a_backchannel_that_can_carry_nothing_is_too_small_where_it_is_wanted() {
         ChannelAttributes { operations_max: 1, ..Peer::channel() },
         ChannelAttributes { requests_max: 0, ..Peer::channel() },
     ];
-    for (sequence, back_channel) in (2..).step_by(2).zip(useless) {
+    for (sequence, back_channel) in (2..).zip(useless) {
         let asked = CreateSessionArgs { back_channel, ..peer.create_session_args(SequenceId(sequence)) };
         assert_eq!(peer.create_session_with(&asked).unwrap_err(), Status::TooSmall);
-        let unwanted = CreateSessionArgs { flags: 0, sequence: SequenceId(sequence + 1), ..asked };
+        let unwanted = CreateSessionArgs { flags: 0, ..asked };
         assert!(peer.create_session_with(&unwanted).is_ok());
     }
 }

@@ -66,13 +66,17 @@ fn what_a_silent_client_held_is_given_away_with_its_name_when_its_record_is_gone
 }
 
 #[test]
-fn the_principal_ends_its_session_and_client_over_a_new_connection() {
-    // As a client does that comes back only to say good-bye.
+fn a_session_ends_over_a_bound_connection_only_even_for_its_principal() {
+    // A client that comes back only to end its session binds its new connection (RFC 8881 §18.37.3).
     let server = TestServer::new();
     let peer = Peer::new(&server, 1);
     server.disconnect(1);
     let again = peer.over(2, 0);
     assert_eq!(destroy_client(&again), Status::ClientIdBusy);
+    assert_eq!(destroy_session(&again), Status::ConnectionNotBoundToSession);
+    let direction = DirectionFromClient::Fore;
+    let bind = BindConnToSessionArgs { session: again.session, direction, rdma: false };
+    assert_eq!(again.alone(Operation::BindConnToSession, &bind), Status::Ok);
     assert_eq!(destroy_session(&again), Status::Ok);
     assert_eq!(destroy_session(&again), Status::BadSession);
     assert_eq!(destroy_client(&again), Status::Ok);

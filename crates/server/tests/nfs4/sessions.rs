@@ -145,6 +145,8 @@ fn sequences_and_slots_out_of_bounds_are_refused() {
     let good = peer.sequence_args(1, false);
     assert_eq!(status(SequenceArgs { slot: SlotId(4), ..good.clone() }), Status::BadSlot);
     assert_eq!(status(SequenceArgs { highest_slot: SlotId(4), ..good.clone() }), Status::BadHighSlot);
+    let both = SequenceArgs { slot: SlotId(4), highest_slot: SlotId(4), ..good.clone() };
+    assert_eq!(status(both), Status::BadSlot);
     assert_eq!(status(SequenceArgs { session: SessionId([9; 16]), ..good.clone() }), Status::BadSession);
     assert_eq!(status(good), Status::Ok);
 }

@@ -22,7 +22,7 @@ fn a_retry_gets_the_first_answer_and_makes_nothing() {
 fn a_retry_gets_the_first_error_again() {
     let state = State::new(Limits { sessions_per_client_max: 1, ..Limits::default() }, 1);
     let client = exchange(&state, "a", 1, "a", T0).unwrap().client;
-    for (sequence, error) in [(1, Status::TooSmall), (2, Status::Invalid)] {
+    for (sequence, error) in [(1, Status::NoEntry), (2, Status::Invalid)] {
         let failing =
             CreateSession { channels: Err(error), ..request(&state, client, sequence, "a", sequence as u8) };
         assert_eq!(state.create_session(&failing, T0).unwrap_err(), error);
@@ -77,6 +77,9 @@ fn without_a_session_nothing_is_confirmed_or_replaced() {
     let failing =
         CreateSession { channels: Err(Status::TooSmall), ..request(&state, after.client, 1, "a", 9) };
     assert_eq!(state.create_session(&failing, T0).unwrap_err(), Status::TooSmall);
+    // TOOSMALL leaves the slot where it was, other errors are kept in it.
+    let failing = CreateSession { channels: Err(Status::Invalid), ..failing };
+    assert_eq!(state.create_session(&failing, T0).unwrap_err(), Status::Invalid);
     assert!(!before.is_gone());
     assert!(exchange(&state, "a", 1, "a", T0).unwrap().confirmed);
     state.create_session(&request(&state, after.client, 2, "a", 9), T0).unwrap();

@@ -97,6 +97,10 @@ impl Scene {
         let exchanged = other.exchange_id("client 2", 1).unwrap();
         other.client = exchanged.client;
         let session = other.create_session(exchanged.sequence).unwrap().session;
+        // A session is ended over a connection of its own (RFC 8881 §18.37.3).
+        let direction = DirectionFromClient::Fore;
+        let bind = BindConnToSessionArgs { session, direction, rdma: false };
+        assert_eq!(peer.alone(Operation::BindConnToSession, &bind), Status::Ok);
         let client = Peer::stranger(server, 3, 0).exchange_id("client 3", 1).unwrap().client;
         let [file, delegated, locked] = objects.files;
         let mut scene = Self {

@@ -177,7 +177,10 @@ fn under_way(ledger: &Ledger) {
         c.push(Operation::PutRootFh, &()).push(Operation::Open, &write);
     });
     assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
-    let ended = step(Operation::DestroySession, &DestroySessionArgs { session: other.session });
+    let (session, direction) = (other.session, DirectionFromClient::Fore);
+    let bind = BindConnToSessionArgs { session, direction, rdma: false };
+    assert_eq!(lab.peer.alone(Operation::BindConnToSession, &bind), Status::Ok);
+    let ended = step(Operation::DestroySession, &DestroySessionArgs { session });
     lab.expect(&[ended], Status::Delay);
     let retry = [
         step(Operation::Sequence, &other.sequence_args(other.last_sequence(), false)),

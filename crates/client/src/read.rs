@@ -14,6 +14,8 @@ use crate::file::OpenFile;
 
 /// How often data that were fetched may be gone from a crowded cache before they are read around it.
 const ATTEMPTS_MAX: usize = 4;
+/// Pieces of one readahead window. The server decides how long a piece is, so their number needs a bound of its own.
+const AHEAD_PIECES_MAX: usize = 1024;
 
 /// The epoch of data that are not to be cached.
 const NO_EPOCH: u64 = u64::MAX;
@@ -142,25 +144,29 @@ impl OpenFile {
         Ok(piece)
     }
 
-    /// Reads ranges in parallel. Returns where the file ends, if that was met.
+    /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end; what lies behind is not
+    /// asked for, since the size that the server has reported may be any number.
     async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
         let piece_bytes = u64::from(self.piece_bytes());
-        let pieces = ranges.iter().flat_map(|range| split(range, piece_bytes));
-        let fetches: FuturesOrdered<_> = pieces
-            .map(|range| async move {
-                let piece = self.fetch(key, &range).await?;
-                let end = piece.filter(|piece| piece.eof).map(|piece| range.start + piece.data.len() as u64);
-                Ok::<_, Error>(end)
-            })
-            .collect();
-        fetches
-            .try_fold(None, |least: Option<u64>, end| async move {
-                Ok(match (least, end) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                })
-            })
-            .await
+        let mut pieces = ranges.to_vec().into_iter().flat_map(move |range| split(&range, piece_bytes));
+        let mut fetches = FuturesOrdered::new();
+        loop {
+            while fetches.len() < in_flight_max(piece_bytes)
+                && let Some(range) = pieces.next()
+            {
+                fetches.push_back(async move {
+                    let piece = self.fetch(key, &range).await?;
+                    let end =
+                        piece.filter(|piece| piece.eof).map(|piece| range.start + piece.data.len() as u64);
+                    Ok::<_, Error>(end)
+                });
+            }
+            match fetches.try_next().await? {
+                Some(None) => {}
+                Some(file_end) => return Ok(file_end),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// Reads `range` without any cache.
@@ -176,12 +182,17 @@ impl OpenFile {
                 self.read_piece(&range, &mut 0).await?.data
             });
         }
-        let mut pieces: FuturesOrdered<_> = split(&range, piece_bytes)
-            .map(|piece| async move { self.read_piece(&piece, &mut 0).await })
-            .collect();
+        let mut pieces = split(&range, piece_bytes);
+        let mut reads = FuturesOrdered::new();
         let mut whole =
             BytesMut::with_capacity(usize::try_from(range.end - range.start).unwrap_or(0).min(64 << 20));
-        while let Some(piece) = pieces.try_next().await? {
+        loop {
+            while reads.len() < in_flight_max(piece_bytes)
+                && let Some(piece) = pieces.next()
+            {
+                reads.push_back(async move { self.read_piece(&piece, &mut 0).await });
+            }
+            let Some(piece) = reads.try_next().await? else { break };
             whole.extend_from_slice(&piece.data);
             if piece.eof {
                 break;
@@ -232,7 +243,9 @@ impl OpenFile {
     fn read_ahead(self: &Arc<Self>, range: &Range<u64>, size: u64, key: DataKey) {
         let Some(ahead) = self.readahead.lock().advance(range, size) else { return };
         let missing = self.shared.data.lock().missing(key, ahead);
-        for piece in missing.iter().flat_map(|range| split_aligned(range, u64::from(self.piece_bytes()))) {
+        let piece_bytes = u64::from(self.piece_bytes());
+        let pieces = missing.iter().flat_map(|range| split_aligned(range, piece_bytes));
+        for piece in pieces.take(AHEAD_PIECES_MAX) {
             // Announced before the reader goes on, or it would ask for the same itself.
             let Ok(fetch) = self.node.fetches.begin(key.epoch, &piece) else { continue };
             let file = Arc::clone(self);
@@ -251,9 +264,14 @@ impl OpenFile {
 }
 
 /// `range` in pieces of at most `piece_bytes`.
+/// READs or WRITEs of this size that one call keeps in flight: 64 MiB together, 16 to 1024.
+pub(crate) fn in_flight_max(piece_bytes: u64) -> usize {
+    ((64 << 20) / piece_bytes.max(1)).clamp(16, 1024) as usize
+}
+
 fn split(range: &Range<u64>, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
     let (start, end) = (range.start, range.end);
-    (start..end).step_by(piece_bytes as usize).map(move |at| at..(at + piece_bytes).min(end))
+    (start..end).step_by(piece_bytes as usize).map(move |at| at..at.saturating_add(piece_bytes).min(end))
 }
 
 /// As [`split`], with cuts at multiples of `piece_bytes`.
@@ -261,7 +279,7 @@ fn split_aligned(range: &Range<u64>, piece_bytes: u64) -> impl Iterator<Item = R
     let (mut at, end) = (range.start, range.end);
     std::iter::from_fn(move || {
         let start = at;
-        at = ((start / piece_bytes + 1) * piece_bytes).min(end);
+        at = (start / piece_bytes).saturating_add(1).saturating_mul(piece_bytes).min(end);
         (start < end).then_some(start..at)
     })
 }
@@ -276,5 +294,17 @@ mod tests {
         assert_eq!(split_aligned(&(5..26), 10).collect::<Vec<_>>(), [5..10, 10..20, 20..26]);
         assert_eq!(split_aligned(&(10..20), 10).next(), Some(10..20));
         assert_eq!(split_aligned(&(5..5), 10).count(), 0);
+    }
+
+    #[test]
+    fn pieces_at_the_end_of_all_offsets_do_not_wrap() {
+        let last = u64::MAX - 3..u64::MAX;
+        assert_eq!(split(&last, 10).collect::<Vec<_>>(), [last.clone()]);
+        assert_eq!(split_aligned(&last, 1 << 40).collect::<Vec<_>>(), [last]);
+    }
+
+    #[test]
+    fn pieces_in_flight_are_bounded_in_bytes_and_number() {
+        assert_eq!([1, 512, 1 << 20, 1 << 30].map(in_flight_max), [1024, 1024, 64, 16]);
     }
 }

@@ -10,6 +10,7 @@ use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::node::Node;
+use crate::read::in_flight_max;
 use crate::shared::Shared;
 use crate::writeback::Chunk;
 use crate::writer::Writer;
@@ -89,15 +90,19 @@ impl OpenFile {
         self.shared.settle(&self.node).await;
         self.shared.forget_data(&self.node, offset..offset + data.len() as u64);
         let piece_bytes = self.shared.limits().write_bytes_max as usize;
-        let mut writes: FuturesUnordered<_> = (0..data.len())
-            .step_by(piece_bytes)
-            .map(|at| {
+        let mut starts = (0..data.len()).step_by(piece_bytes);
+        let mut writes = FuturesUnordered::new();
+        loop {
+            while writes.len() < in_flight_max(piece_bytes as u64)
+                && let Some(at) = starts.next()
+            {
                 let piece = data.slice(at..data.len().min(at + piece_bytes));
-                self.write_piece_through(offset + at as u64, piece)
-            })
-            .collect();
-        while writes.try_next().await?.is_some() {}
-        Ok(())
+                writes.push(self.write_piece_through(offset + at as u64, piece));
+            }
+            if writes.try_next().await?.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     async fn write_piece_through(self: &Arc<Self>, mut offset: u64, mut data: Bytes) -> Result<()> {

@@ -43,6 +43,10 @@ impl DataCache {
             self.order.promote(&(key, start));
             return Some(data.slice((range.start - start) as usize..(range.end - start) as usize));
         }
+        // The size of a file is what the server says: no room is taken for more than the cache holds.
+        if range.end - range.start > self.bytes as u64 {
+            return None;
+        }
         let mut whole = BytesMut::with_capacity((range.end - range.start) as usize);
         let mut at = range.start;
         for (start, data) in extents.range(start..range.end) {

@@ -45,6 +45,8 @@ pub struct State {
     pub status_flags: u32,
     pub written: Vec<(u64, usize)>,
     pub content: Vec<u8>,
+    /// The size that attributes report instead of that of `content`.
+    pub claimed_size: Option<u64>,
     /// Where READs began, in the order of their arrival.
     pub reads: Vec<u64>,
     /// Whether the next OPENs come with a delegation for reading.
@@ -301,7 +303,7 @@ impl State {
         AttributeValues {
             kind: Some(if self.current_is_file { FileType::Regular } else { FileType::Directory }),
             change: Some(self.written.len() as u64),
-            size: Some(self.content.len() as u64),
+            size: Some(self.claimed_size.unwrap_or(self.content.len() as u64)),
             lease_time: Some(90),
             ..AttributeValues::default()
         }

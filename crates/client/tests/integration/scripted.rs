@@ -231,3 +231,15 @@ async fn what_has_moved_to_another_server_is_told_where_it_is_used() {
     client.open("/file", WRITE).await.unwrap().close().await.unwrap();
     assert_eq!(peer.state.lock().sessions, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn read_of_a_file_of_claimed_size_ends_at_its_end() {
+    for claimed_size in [1 << 50, (1 << 63) - 1] {
+        let (peer, client) = Peer::start().await;
+        peer.state.lock().content = b"short".to_vec();
+        peer.state.lock().claimed_size = Some(claimed_size);
+        assert_eq!(client.read("/file").await.unwrap(), "short");
+        let reads = peer.state.lock().reads.len();
+        assert!(reads <= 2048, "{reads} READs for a file of one");
+    }
+}

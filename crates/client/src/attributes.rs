@@ -2,7 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
+use crate::name::FileName;
+
+/// The largest part of a second. More is invalid (RFC 8881 §3.3.1), and means something else to utimensat(2).
+pub(crate) const NANOSECONDS_MAX: u32 = 999_999_999;
 
 /// Seconds and nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -165,8 +168,8 @@ pub struct SetAttributes {
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// The name; any bytes but `/`.
-    pub name: Bytes,
+    /// The name.
+    pub name: FileName,
     /// Inode number.
     pub fileid: u64,
     /// What the name stands for, if the server said.

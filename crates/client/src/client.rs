@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::listing::ReadDir;
+use crate::name::RefusedNames;
 use crate::object::Object;
 use crate::open::OpenOptions;
 use crate::options::{Options, ProgramPorts, Version};
@@ -204,6 +205,12 @@ impl Client {
     /// See [`Error`].
     pub async fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<ReadDir> {
         self.root().read_dir(path).await
+    }
+
+    /// The entries that were left out of lists because the server sent names for them that no file can have; `None` if there
+    /// were none. Lists are complete apart from these.
+    pub fn refused_names(&self) -> Option<RefusedNames> {
+        self.shared.refusals.report()
     }
 
     /// Carries out many operations in few round trips. The results are in the order of the items.

@@ -10,11 +10,11 @@ use bytes::Bytes;
 
 use crate::attributes::{Access, Attributes, DirEntry, FsStat, SetAttributes};
 use crate::carried_out::carried_out;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::File;
 use crate::node::Node;
 use crate::open::OpenOptions;
-use crate::protocol::{DirPosition, Found, NewObject};
+use crate::protocol::{DirPosition, NewObject};
 use crate::shared::Shared;
 use crate::xattr::XattrMode;
 
@@ -61,7 +61,7 @@ pub enum Special {
 
 /// A place in a directory, of no meaning outside it. The default is the beginning.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Position(DirPosition);
+pub struct Position(pub(crate) DirPosition);
 
 /// A part of a directory.
 #[derive(Debug)]
@@ -295,27 +295,10 @@ impl Object {
     /// # Errors
     /// See [`Error`].
     pub async fn read_dir(&self, at: Position) -> Result<Entries> {
-        let asked = Instant::now();
-        let page = self.shared.protocol().read_dir(&self.node.handle, at.0).await?;
-        if page.next.is_some_and(|next| next.cookie == at.0.cookie) {
-            return Err(Error::misbehaved("READDIR", "the list does not advance"));
-        }
-        if let Some(attributes) = page.directory {
-            self.shared.learn(&self.node, attributes, asked);
-        }
-        let mut entries = Vec::with_capacity(page.entries.len());
-        for (entry, handle) in page.entries {
-            if &entry.name[..] == b"." || &entry.name[..] == b".." {
-                continue;
-            }
-            let object = handle.zip(entry.attributes).map(|(handle, attributes)| {
-                let node = self.shared.learn_found(&Found { handle, attributes }, asked);
-                self.shared.learn_name(&self.node, &entry.name, Some(&node), asked);
-                Self::new(&self.shared, node)
-            });
-            entries.push((entry, object));
-        }
-        Ok(Entries { entries, next: page.next.map(Position) })
+        let page = self.shared.read_dir_page(&self.node, at.0).await?;
+        let object = |node: Option<Arc<Node>>| node.map(|node| Self::new(&self.shared, node));
+        let entries = page.entries.into_iter().map(|(entry, node)| (entry, object(node)));
+        Ok(Entries { entries: entries.collect(), next: page.next.map(Position) })
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::attributes::{Access, Attributes, DirEntry, FsStat, Revision, SetAttributes};
+use crate::attributes::{Access, Attributes, FsStat, Revision, SetAttributes};
 use crate::error::Result;
 use crate::file::OpenFile;
 use crate::lock::{Conflict, LockKind};
+use crate::name::checked_target;
 use crate::node::{Handle, Node};
 use crate::options::{Options, ProgramPorts, Version};
 use crate::server::Server;
@@ -61,10 +62,19 @@ pub(crate) struct WriteReply {
     pub(crate) effect: Effect,
 }
 
-/// A part of a directory.
+/// An entry as a reply has it: what is sent as its name may be none.
 #[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) entries: Vec<(DirEntry, Option<Handle>)>,
+pub(crate) struct RawEntry {
+    pub(crate) name: Bytes,
+    pub(crate) fileid: u64,
+    pub(crate) attributes: Option<Attributes>,
+    pub(crate) handle: Option<Handle>,
+}
+
+/// A part of a directory as a reply has it.
+#[derive(Debug)]
+pub(crate) struct RawPage {
+    pub(crate) entries: Vec<RawEntry>,
     /// Where the next part starts; `None` at the end.
     pub(crate) next: Option<DirPosition>,
     pub(crate) directory: Option<Attributes>,
@@ -201,7 +211,7 @@ impl Protocol {
     }
 
     pub(crate) async fn read_link(&self, object: &Handle) -> Result<Bytes> {
-        dispatch!(self, read_link(object))
+        checked_target(dispatch!(self, read_link(object))?)
     }
 
     pub(crate) async fn read(&self, file: &OpenFile, offset: u64, count: u32) -> Result<ReadReply> {
@@ -244,7 +254,7 @@ impl Protocol {
         dispatch!(self, link(object, dir, name))
     }
 
-    pub(crate) async fn read_dir(&self, dir: &Handle, at: DirPosition) -> Result<Page> {
+    pub(crate) async fn read_dir(&self, dir: &Handle, at: DirPosition) -> Result<RawPage> {
         dispatch!(self, read_dir(dir, at))
     }
 

@@ -17,6 +17,8 @@ const ATTEMPTS_MAX: usize = 4;
 /// Pieces of one readahead window. The server decides how long a piece is, so their number needs a bound of its own.
 const AHEAD_PIECES_MAX: usize = 1024;
 
+/// How much of a file is asked for at once, in bytes.
+const WINDOW_BYTES: usize = 64 << 20;
 /// The epoch of data that are not to be cached.
 const NO_EPOCH: u64 = u64::MAX;
 
@@ -27,8 +29,28 @@ struct Piece {
 }
 
 impl OpenFile {
-    /// Up to `length` bytes at `offset`.
+    /// Up to `length` bytes at `offset`. Memory is taken for data that have arrived, whatever the length is said to be.
     pub(crate) async fn read(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
+        if length <= WINDOW_BYTES {
+            return self.read_window(offset, length).await;
+        }
+        if offset.checked_add(length as u64).is_none() {
+            return Err(Error::Usage("the range ends beyond 2^64"));
+        }
+        let mut whole = BytesMut::new();
+        while whole.len() < length {
+            let wanted = (length - whole.len()).min(WINDOW_BYTES);
+            let data = self.read_window(offset + whole.len() as u64, wanted).await?;
+            whole.extend_from_slice(&data);
+            if data.len() < wanted {
+                break;
+            }
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Up to [`WINDOW_BYTES`].
+    async fn read_window(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
         let end = offset.checked_add(length as u64).ok_or(Error::Usage("the range ends beyond 2^64"))?;
         self.check_not_lost()?;
         let mut range = offset..end;

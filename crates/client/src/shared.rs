@@ -15,6 +15,7 @@ use crate::attributes::{Access, Attributes, SetAttributes};
 use crate::cache::{DataCache, DataKey, NameCache, ServerClock};
 use crate::error::{Error, Result, Status};
 use crate::file::OpenFile;
+use crate::name::Refusals;
 use crate::node::{Node, NodeState, NodeTable};
 use crate::options::{Options, Version};
 use crate::protocol::{Effect, Found, Protocol};
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) nodes: NodeTable,
     pub(crate) names: Mutex<NameCache<Named>>,
     pub(crate) data: Mutex<DataCache>,
+    /// Names that were left out of lists.
+    pub(crate) refusals: Refusals,
     pub(crate) root: Arc<Node>,
     /// A permit for each [`budget::BUDGET_UNIT_BYTES`] that may be dirty.
     pub(crate) dirty_budget: Semaphore,
@@ -84,6 +87,7 @@ impl Shared {
             limits: OnceLock::new(),
             names: Mutex::new(NameCache::new(NAMES_MAX)),
             data: Mutex::new(DataCache::new(options.data_cache_bytes_max)),
+            refusals: Refusals::default(),
             dirty_budget: Semaphore::new(budget::budget_units(options.dirty_bytes_max)),
             starving: AtomicUsize::new(0),
             dirty_files: Mutex::default(),

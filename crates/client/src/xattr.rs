@@ -67,7 +67,15 @@ impl Shared {
 
     /// The names, in the server's order.
     pub(crate) async fn list_xattrs(&self, node: &Node) -> Result<Vec<Bytes>> {
-        self.minor_version_2("LISTXATTRS")?.list_xattrs(&node.handle).await
+        let mut names = self.minor_version_2("LISTXATTRS")?.list_xattrs(&node.handle).await?;
+        names.retain(|name| {
+            let is_name = is_name(name);
+            if !is_name {
+                self.refusals.add(name);
+            }
+            is_name
+        });
+        Ok(names)
     }
 
     pub(crate) async fn remove_xattr(&self, node: &Arc<Node>, name: &[u8]) -> Result<()> {
@@ -82,9 +90,13 @@ impl Shared {
     }
 }
 
+fn is_name(bytes: &[u8]) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&bytes.len()) && !bytes.contains(&0)
+}
+
 fn checked_name(name: &[u8]) -> Result<Bytes> {
-    match name.len() {
-        1..=NAME_BYTES_MAX if !name.contains(&0) => Ok(Bytes::copy_from_slice(name)),
-        _ => Err(Error::Usage("the name of an extended attribute has 1 to 255 bytes, none of them zero")),
+    match is_name(name) {
+        true => Ok(Bytes::copy_from_slice(name)),
+        false => Err(Error::Usage("the name of an extended attribute has 1 to 255 bytes, none of them zero")),
     }
 }

@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{DirEntry, Object, Position};
+use client::{DirEntry, ListingTrail, Object, Position};
 use fuser::{
-    AccessFlags, Errno, FileAttr, FileHandle, FileType, Generation, INodeNo, ReplyDirectory,
-    ReplyDirectoryPlus,
+    AccessFlags, FileAttr, FileHandle, FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus,
 };
 use tokio::sync::Mutex;
 
@@ -20,8 +19,6 @@ use crate::tree::{Entry, Tree};
 
 /// `.` and `..` come first.
 const DOTS: u64 = 2;
-/// The most parts of one directory: places to go back to are held in memory.
-const PARTS_MAX: usize = 1 << 20;
 
 /// An open directory.
 #[derive(Debug)]
@@ -29,6 +26,7 @@ pub(crate) struct OpenDirectory {
     inode: Arc<Inode>,
     /// Where the parts begin that were read up to now: the number of the first entry, and its place on the server.
     parts: Vec<(u64, Position)>,
+    trail: ListingTrail,
     /// The part that was read last.
     present: Option<Arc<Part>>,
 }
@@ -54,7 +52,12 @@ impl Tree {
         // A directory that may not be read cannot be opened, rather than opened and not read.
         self.check_access(number, AccessFlags::R_OK).await?;
         let inode = self.inodes.get(number)?;
-        let directory = OpenDirectory { inode, parts: vec![(DOTS, Position::default())], present: None };
+        let directory = OpenDirectory {
+            inode,
+            parts: vec![(DOTS, Position::default())],
+            trail: ListingTrail::default(),
+            present: None,
+        };
         Ok(self.directories.insert(Mutex::new(directory)))
     }
 
@@ -71,6 +74,7 @@ impl Tree {
             // From the beginning: what has changed since is to be seen.
             directory.present = None;
             directory.parts.truncate(1);
+            directory.trail = ListingTrail::default();
         }
         let mut at = offset;
         while at < DOTS {
@@ -160,9 +164,7 @@ impl OpenDirectory {
             if let Some(next) = page.next
                 && place == self.parts.len()
             {
-                if self.parts.len() >= PARTS_MAX {
-                    return Err(Errno::EOVERFLOW);
-                }
+                self.trail.advance(&next).map_err(errno::of)?;
                 self.parts.push((end, next));
             }
             let last = page.next.is_none();

@@ -37,6 +37,11 @@ impl Failure {
         Self { code: 1, sentence: String::new() }
     }
 
+    /// A server sent names that no file can have, which was told already (exit code 4).
+    pub(crate) fn names_refused() -> Self {
+        Self { code: 4, sentence: String::new() }
+    }
+
     /// The user has ended it (exit code 130, as shells have it of SIGINT).
     pub(crate) fn interrupted(sentence: impl fmt::Display) -> Self {
         Self { code: 130, sentence: sentence.to_string() }

@@ -142,8 +142,8 @@ impl Engine {
         }
     }
 
-    /// Nothing more is sent.
-    fn stop(&mut self) {
+    /// Nothing more is sent: what waits is finished with [`Error::Skipped`].
+    pub(crate) fn stop(&mut self) {
         self.stopped = true;
         for (id, _) in std::mem::take(&mut self.pending) {
             self.finish(id, Err(Error::Skipped));

@@ -52,7 +52,7 @@ impl Ground {
             if kind(&next) != Some(FileType::Directory) {
                 break;
             }
-            at = at.child(name);
+            at = at.join(name);
             self.keep(&at, &next);
             node = next;
             rest.pop();
@@ -115,6 +115,11 @@ impl Ground {
         for names in below {
             known.remove(&names);
         }
+    }
+
+    /// The key of a directory that is remembered.
+    pub(crate) fn known_key(&self, dir: &Names) -> Option<u64> {
+        self.find(dir).map(|node| node.key)
     }
 
     fn find(&self, dir: &Names) -> Option<Arc<Node>> {

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::error::{Error, Result};
+use crate::name::FileName;
 
 /// The most bytes of a path.
 const BYTES_MAX: usize = 32 << 10;
@@ -36,13 +37,23 @@ impl Names {
         Ok(Self(joined.freeze()))
     }
 
+    /// The length of its path.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
     /// True for the start itself.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The object `name` in this directory.
-    pub(crate) fn child(&self, name: &[u8]) -> Self {
+    pub(crate) fn child(&self, name: &FileName) -> Self {
+        self.join(name)
+    }
+
+    /// As [`Names::child`], of a name that another value of this type has brought.
+    pub(super) fn join(&self, name: &[u8]) -> Self {
         if self.is_empty() {
             return Self(Bytes::copy_from_slice(name));
         }
@@ -125,7 +136,8 @@ mod tests {
         assert_eq!(names("a/b").to_path(), "a/b");
         assert!(names("/").is_empty());
         assert!(Names::parse(b"a/../b").is_err() && Names::parse(b"a\0b").is_err());
-        assert_eq!(names("").child(b"a").child(b"b"), names("a/b"));
+        let name = |name: &'static str| FileName::new(name).unwrap();
+        assert_eq!(names("").child(&name("a")).child(&name("b")), names("a/b"));
     }
 
     #[test]

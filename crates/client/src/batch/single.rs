@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 use super::ground::{Ground, kind};
 use super::item::{Chunk, Chunks, Existing, Item, Output};
 use super::names::Names;
-use crate::attributes::{DirEntry, FileType, SetAttributes};
+use crate::attributes::{FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::node::Handle;
+use crate::listing::{ListingTrail, NamedEntry};
 use crate::open::OpenOptions;
 use crate::protocol::{DirPosition, NewObject};
 
@@ -198,9 +198,13 @@ impl Ground {
     async fn list(&self, at: &Names) -> Result<Output> {
         let dir = self.directory(at).await?;
         let mut all = Vec::new();
+        let mut trail = ListingTrail::default();
         let mut next = Some(DirPosition::default());
         while let Some(position) = next {
             let page = self.shared.read_dir_page(&dir, position).await?;
+            if let Some(next) = &page.next {
+                trail.advance_to(next)?;
+            }
             next = page.next;
             self.listed(at, &page.entries);
             all.extend(page.entries.into_iter().map(|(entry, _)| entry));
@@ -212,12 +216,12 @@ impl Ground {
     }
 
     /// Remembers the directories of a list.
-    pub(crate) fn listed(&self, at: &Names, entries: &[(DirEntry, Option<Handle>)]) {
-        for (entry, handle) in entries {
-            if let Some(handle) = handle
+    pub(crate) fn listed(&self, at: &Names, entries: &[NamedEntry]) {
+        for (entry, node) in entries {
+            if let Some(node) = node
                 && entry.attributes.is_some_and(|known| known.is_directory())
             {
-                self.keep(&at.child(&entry.name), &self.shared.nodes.get(handle));
+                self.keep(&at.child(&entry.name), node);
             }
         }
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proto::nfs3;
 
-use crate::attributes::{Attributes, FileType, Revision, SetAttributes, SetTime, Time};
+use crate::attributes::{Attributes, FileType, NANOSECONDS_MAX, Revision, SetAttributes, SetTime, Time};
 use crate::error::{Error, Result};
 use crate::node::Handle;
 use crate::protocol::Effect;
@@ -73,7 +73,7 @@ fn to_time(from: Time) -> nfs3::Time {
 }
 
 fn time(from: nfs3::Time) -> Time {
-    Time { seconds: i64::from(from.seconds), nanoseconds: from.nanoseconds }
+    Time { seconds: i64::from(from.seconds), nanoseconds: from.nanoseconds.min(NANOSECONDS_MAX) }
 }
 
 fn file_type(from: nfs3::FileType) -> FileType {

@@ -5,13 +5,13 @@ use proto::nfs3;
 use super::Mount;
 use super::convert::{attributes, from_handle};
 use super::transport::failure;
-use crate::attributes::{Attributes, DirEntry};
+use crate::attributes::Attributes;
 use crate::error::Result;
 use crate::node::Handle;
-use crate::protocol::{DirPosition, Page};
+use crate::protocol::{DirPosition, RawEntry, RawPage};
 
 impl Mount {
-    pub(crate) async fn read_dir(&self, dir: &Handle, at: DirPosition) -> Result<Page> {
+    pub(crate) async fn read_dir(&self, dir: &Handle, at: DirPosition) -> Result<RawPage> {
         let handle = self.handle(dir)?;
         let args = nfs3::ReadDirPlusArgs {
             dir: handle,
@@ -29,12 +29,12 @@ impl Mount {
         let entries = ok.entries.0.into_iter().map(|entry| {
             let known = entry.attributes.as_ref().map(attributes);
             let handle = entry.object.as_ref().map(from_handle);
-            (DirEntry { name: entry.name, fileid: entry.fileid, attributes: known }, handle)
+            RawEntry { name: entry.name, fileid: entry.fileid, attributes: known, handle }
         });
         Ok(page(entries.collect(), ok.eof, last, ok.verifier, ok.dir.as_ref().map(attributes)))
     }
 
-    async fn read_dir_plain(&self, dir: nfs3::FileHandle, at: DirPosition) -> Result<Page> {
+    async fn read_dir_plain(&self, dir: nfs3::FileHandle, at: DirPosition) -> Result<RawPage> {
         let args = nfs3::ReadDirArgs {
             dir,
             cookie: at.cookie,
@@ -43,22 +43,23 @@ impl Mount {
         };
         let ok = self.transport.ok(&args).await?;
         let last = ok.entries.0.last().map_or(at.cookie, |entry| entry.cookie);
-        let entries = ok
-            .entries
-            .0
-            .into_iter()
-            .map(|entry| (DirEntry { name: entry.name, fileid: entry.fileid, attributes: None }, None));
+        let entries = ok.entries.0.into_iter().map(|entry| RawEntry {
+            name: entry.name,
+            fileid: entry.fileid,
+            attributes: None,
+            handle: None,
+        });
         Ok(page(entries.collect(), ok.eof, last, ok.verifier, ok.dir.as_ref().map(attributes)))
     }
 }
 
 fn page(
-    entries: Vec<(DirEntry, Option<Handle>)>,
+    entries: Vec<RawEntry>,
     eof: bool,
     cookie: u64,
     verifier: nfs3::CookieVerifier,
     directory: Option<Attributes>,
-) -> Page {
+) -> RawPage {
     let next = (!eof).then_some(DirPosition { cookie, verifier: verifier.0 });
-    Page { entries, next, directory }
+    RawPage { entries, next, directory }
 }

@@ -4,7 +4,7 @@ use proto::nfs4::attributes::{self as wire, AttributeId, AttributeValues, Bitmap
 use proto::nfs4::{ChangeInfo, GetFhResult, Operation};
 
 use super::compound::Results;
-use crate::attributes::{Attributes, FileType, Revision, SetAttributes, SetTime, Time};
+use crate::attributes::{Attributes, FileType, NANOSECONDS_MAX, Revision, SetAttributes, SetTime, Time};
 use crate::error::{Error, Result};
 use crate::node::Handle;
 use crate::protocol::{Effect, Found};
@@ -97,7 +97,10 @@ fn set_time(from: SetTime) -> wire::SetTime {
 }
 
 fn time(from: Option<proto::nfs4::Time>) -> Time {
-    from.map_or(Time::default(), |time| Time { seconds: time.seconds, nanoseconds: time.nanoseconds })
+    from.map_or(Time::default(), |time| Time {
+        seconds: time.seconds,
+        nanoseconds: time.nanoseconds.min(NANOSECONDS_MAX),
+    })
 }
 
 fn number(principal: Option<&Principal>) -> u32 {

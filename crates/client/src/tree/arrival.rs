@@ -55,7 +55,7 @@ pub(super) enum Arrival {
     },
     /// The source could not give it.
     Failed {
-        at: Names,
+        path: Bytes,
         error: Error,
     },
 }
@@ -138,14 +138,15 @@ pub(super) async fn receive(
 }
 
 impl Arrival {
-    fn at(&self) -> &Names {
+    /// `None` for what is not made.
+    fn at(&self) -> Option<&Names> {
         match self {
             Self::Directory { at, .. }
             | Self::File { at, .. }
             | Self::Large { at, .. }
             | Self::Symlink { at, .. }
-            | Self::Link { at, .. }
-            | Self::Failed { at, .. } => at,
+            | Self::Link { at, .. } => Some(at),
+            Self::Failed { .. } => None,
         }
     }
 }
@@ -172,8 +173,8 @@ fn make_parents(flow: &mut Flow<Then>, there: &mut HashSet<Names>, at: &Names) {
 }
 
 fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
-    if !matches!(arrival, Arrival::Failed { .. }) {
-        make_parents(flow, there, arrival.at());
+    if let Some(at) = arrival.at() {
+        make_parents(flow, there, at);
     }
     let existing = flow.options().existing;
     match arrival {
@@ -201,7 +202,7 @@ fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
         Arrival::Link { source, at } => {
             flow.push(Item::Link { source, at: at.clone(), existing }, Then::Told { at, bytes: 0 });
         }
-        Arrival::Failed { at, error } => flow.failed(&at, error),
+        Arrival::Failed { path, error } => flow.failed(path, error),
     }
 }
 
@@ -230,7 +231,7 @@ fn settle(flow: &mut Flow<Then>, then: Then, result: Result<Output>, directories
         (
             Then::Made { at, .. } | Then::Linked { at, .. } | Then::Dressed { at } | Then::Implied { at },
             Err(error),
-        ) => flow.failed(&at, error),
+        ) => flow.failed(at.to_path(), error),
     }
 }
 

@@ -7,6 +7,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::arrival::{Arrival, Meta};
 use super::flow::Flow;
+use super::lineage::Lineage;
 use super::{PARTS_MAX, SMALL_BYTES_MAX, TreeOptions, TreeReport};
 use crate::attributes::{Attributes, FileType};
 use crate::batch::{Ground, Item, Names, Output};
@@ -22,7 +23,7 @@ const LARGE_MAX: usize = 4;
 const LINKED_MAX: usize = 1 << 20;
 
 enum Then {
-    Listed(Names),
+    Listed(Names, Lineage),
     Read(Names, Meta),
     Led(Names, Meta),
     /// A large file went to its end.
@@ -31,8 +32,9 @@ enum Then {
 
 /// A tree that is being read.
 struct Departure {
+    ground: Arc<Ground>,
     flow: Flow<Then>,
-    unlisted: Vec<Names>,
+    unlisted: Vec<(Names, Lineage)>,
     backlog: VecDeque<(Names, Attributes)>,
     outbox: VecDeque<Arrival>,
     large: usize,
@@ -51,8 +53,9 @@ pub(super) async fn depart(
     // What is read is told when it is written.
     let quiet = TreeOptions { progress: None, ..options.clone() };
     let mut departure = Departure {
-        flow: Flow::new(ground, &quiet),
-        unlisted: vec![Names::default()],
+        unlisted: vec![(Names::default(), Lineage::root(&ground))],
+        flow: Flow::new(Arc::clone(&ground), &quiet),
+        ground,
         backlog: VecDeque::new(),
         outbox: VecDeque::new(),
         large: 0,
@@ -90,16 +93,16 @@ impl Departure {
                 if !self.ask_for(at, known) {
                     return;
                 }
-            } else if let Some(at) = self.unlisted.pop() {
-                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at));
+            } else if let Some((at, lineage)) = self.unlisted.pop() {
+                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at, lineage));
             } else {
                 return;
             }
             if self.backlog.len() > BACKLOG_MAX {
                 continue;
             }
-            if let Some(at) = self.unlisted.pop() {
-                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at));
+            if let Some((at, lineage)) = self.unlisted.pop() {
+                self.flow.push(Item::List { at: at.clone() }, Then::Listed(at, lineage));
             }
         }
     }
@@ -126,7 +129,7 @@ impl Departure {
                 self.flow.push(Item::Drain { at: at.clone(), parts: sender }, Then::Drained(at));
             }
             FileType::Symlink => self.flow.push(Item::ReadLink { at: at.clone() }, Then::Led(at, meta)),
-            _ => self.flow.failed(&at, Error::Usage("devices, pipes and sockets are not copied")),
+            _ => self.flow.failed(at.to_path(), Error::Usage("devices, pipes and sockets are not copied")),
         }
         true
     }
@@ -136,12 +139,14 @@ impl Departure {
             self.large -= 1;
         }
         match (then, result) {
-            (Then::Listed(at), Ok(Output::Entries(entries))) => {
+            (Then::Listed(at, lineage), Ok(Output::Entries(entries))) if self.flow.takes(entries.len()) => {
                 for entry in entries {
                     let at = at.child(&entry.name);
                     match entry.attributes {
-                        Some(known) => self.found(at, known),
-                        None => self.flow.failed(&at, Error::Usage("the server does not say what it is")),
+                        Some(known) => self.found(at, known, &lineage),
+                        None => {
+                            self.flow.failed(at.to_path(), Error::Usage("the server does not say what it is"))
+                        }
                     }
                 }
             }
@@ -151,17 +156,21 @@ impl Departure {
             (Then::Led(at, meta), Ok(Output::Data(target))) => {
                 self.outbox.push_back(Arrival::Symlink { at, target, meta });
             }
-            (Then::Listed(at) | Then::Read(at, _) | Then::Led(at, _) | Then::Drained(at), Err(error)) => {
-                self.flow.failed(&at, error);
+            (Then::Listed(at, _) | Then::Read(at, _) | Then::Led(at, _) | Then::Drained(at), Err(error)) => {
+                self.flow.failed(at.to_path(), error);
             }
             _ => {}
         }
     }
 
-    fn found(&mut self, at: Names, known: Attributes) {
+    fn found(&mut self, at: Names, known: Attributes, above: &Lineage) {
         if known.is_directory() {
+            let lineage = match above.child(&self.ground, &at) {
+                Ok(lineage) => lineage,
+                Err(error) => return self.flow.failed(at.to_path(), error),
+            };
             self.outbox.push_back(Arrival::Directory { at: at.clone(), meta: meta(&known) });
-            self.unlisted.push(at);
+            self.unlisted.push((at, lineage));
             return;
         }
         if known.links > 1 && self.linked.len() < LINKED_MAX {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{FAILURES_MAX, TreeFailure, TreeOptions, TreeProgress, TreeReport};
 use crate::batch::{Engine, Ground, Item, ItemId, Names, Output};
 use crate::error::{Error, Result};
@@ -15,17 +17,20 @@ pub(super) struct Flow<T> {
     options: TreeOptions,
     report: TreeReport,
     requests_before: u64,
+    entries: u64,
     stopped: bool,
 }
 
 impl<T> Flow<T> {
     pub(super) fn new(ground: Arc<Ground>, options: &TreeOptions) -> Self {
         Self {
-            engine: Engine::new(Arc::clone(&ground), options.stop_on_error),
+            // Whether a failure is one is decided here: a directory that is there already is none.
+            engine: Engine::new(Arc::clone(&ground), false),
             waiting: HashMap::new(),
             options: options.clone(),
             report: TreeReport::default(),
             requests_before: ground.shared.tap.requests(),
+            entries: 0,
             stopped: false,
             ground,
         }
@@ -60,6 +65,21 @@ impl<T> Flow<T> {
         Some((then, result))
     }
 
+    /// Entries of a list have come. False when a tree has more than the options allow: then nothing more is sent.
+    pub(super) fn takes(&mut self, entries: usize) -> bool {
+        self.entries += entries as u64;
+        if self.entries <= self.options.entries_max {
+            return true;
+        }
+        if !std::mem::replace(&mut self.stopped, true) {
+            self.report.failures_total += 1;
+            let error = Error::Usage("the tree has more objects than one command takes; name parts of it");
+            self.report.failures.push(TreeFailure { path: Bytes::new(), error });
+            self.engine.stop();
+        }
+        false
+    }
+
     /// An object is done.
     pub(super) fn done(&mut self, bytes: u64) {
         self.report.done.items += 1;
@@ -68,14 +88,17 @@ impl<T> Flow<T> {
     }
 
     /// An object could not be worked on.
-    pub(super) fn failed(&mut self, at: &Names, error: Error) {
-        self.stopped |= self.options.stop_on_error;
+    pub(super) fn failed(&mut self, path: Bytes, error: Error) {
+        if self.options.stop_on_error && !self.stopped {
+            self.stopped = true;
+            self.engine.stop();
+        }
         if matches!(error, Error::Skipped) {
             return;
         }
         self.report.failures_total += 1;
         if self.report.failures.len() < FAILURES_MAX {
-            self.report.failures.push(TreeFailure { path: at.to_path(), error });
+            self.report.failures.push(TreeFailure { path, error });
         }
     }
 
@@ -83,7 +106,7 @@ impl<T> Flow<T> {
     pub(super) fn ended<R>(&mut self, at: &Names, bytes: u64, result: Result<R>) {
         match result {
             Ok(_) => self.done(bytes),
-            Err(error) => self.failed(at, error),
+            Err(error) => self.failed(at.to_path(), error),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::flow::Flow;
+use super::lineage::Lineage;
 use super::{TreeOptions, TreeReport};
 use crate::attributes::DirEntry;
 use crate::batch::{Item, Names};
@@ -38,30 +39,36 @@ impl Shared {
         mut visit: impl FnMut(TreeEntry) -> Descend,
     ) -> Result<TreeReport> {
         let (ground, _) = self.tree_ground(path).await?;
-        let mut flow: Flow<Names> = Flow::new(ground, options);
+        let root = Lineage::root(&ground);
+        let mut flow: Flow<(Names, Lineage)> = Flow::new(Arc::clone(&ground), options);
         // The last one found is listed first: so there are no more than the depth times the width of a directory.
-        let mut todo = vec![Names::default()];
+        let mut todo = vec![(Names::default(), root)];
         loop {
             while flow.has_room()
                 && !flow.has_stopped()
-                && let Some(at) = todo.pop()
+                && let Some((at, lineage)) = todo.pop()
             {
-                flow.push(Item::List { at: at.clone() }, at);
+                flow.push(Item::List { at: at.clone() }, (at, lineage));
             }
-            let Some((at, result)) = flow.next().await else { break };
+            let Some(((at, lineage), result)) = flow.next().await else { break };
             match result.map(|output| output.into_entries().unwrap_or_default()) {
-                Ok(entries) => {
+                Ok(entries) if flow.takes(entries.len()) => {
                     for entry in entries {
                         let names = at.child(&entry.name);
                         let is_directory = entry.attributes.is_some_and(|known| known.is_directory());
                         let descend = visit(TreeEntry { path: names.to_path(), entry });
                         flow.done(0);
-                        if is_directory && descend == Descend::Into {
-                            todo.push(names);
+                        if !is_directory || descend == Descend::Not {
+                            continue;
+                        }
+                        match lineage.child(&ground, &names) {
+                            Ok(lineage) => todo.push((names, lineage)),
+                            Err(error) => flow.failed(names.to_path(), error),
                         }
                     }
                 }
-                Err(error) => flow.failed(&at, error),
+                Ok(_) => {}
+                Err(error) => flow.failed(at.to_path(), error),
             }
         }
         Ok(flow.report())

@@ -42,7 +42,7 @@ pub(super) fn send_file(
         // Not more than a file of this size has, whatever becomes of it meanwhile.
         let arrival = match from.take(SMALL_BYTES_MAX).read_to_end(&mut data) {
             Ok(_) => Arrival::File { at, data: Bytes::from(data), meta },
-            Err(error) => Arrival::Failed { at, error: local_error(&error) },
+            Err(error) => Arrival::Failed { path: at.to_path(), error: local_error(&error) },
         };
         return to.blocking_send(arrival).is_ok();
     }

@@ -4,8 +4,10 @@ mod arrival;
 mod departure;
 mod download;
 mod flow;
+mod lineage;
 mod list;
 mod local;
+mod place;
 mod remove;
 mod replicate;
 mod tar;
@@ -27,6 +29,8 @@ use crate::shared::Shared;
 const FAILURES_MAX: usize = 1000;
 /// A file up to this size is read or written by one item of a batch, in bytes; a larger one in parts.
 const SMALL_BYTES_MAX: u64 = 256 << 10;
+/// The most entries of a tree, by default.
+const ENTRIES_MAX: u64 = 100_000_000;
 /// The part of a large file, in bytes.
 const PART_BYTES: usize = 1 << 20;
 /// Parts of a large file that are held at once.
@@ -72,6 +76,8 @@ pub struct TreeOptions {
     pub owners: bool,
     /// Bits that files and directories do not get where `modes` is off.
     pub umask: u32,
+    /// The most entries of all directories together; a tree with more is listed, copied or removed as far as that.
+    pub entries_max: u64,
     /// Called after each item.
     pub progress: Option<Progress>,
 }
@@ -85,6 +91,7 @@ impl Default for TreeOptions {
             times: true,
             owners: false,
             umask: 0o022,
+            entries_max: ENTRIES_MAX,
             progress: None,
         }
     }

@@ -1,9 +1,10 @@
 //! Removing a tree: what is in a directory as soon as it is listed, the directory when nothing is left in it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::flow::Flow;
+use super::lineage::Lineage;
 use super::{TreeOptions, TreeReport};
 use crate::batch::{Item, Names};
 use crate::error::Result;
@@ -70,7 +71,9 @@ impl Shared {
     ) -> Result<TreeReport> {
         self.check_writable()?;
         let (ground, names) = self.tree_ground(path).await?;
-        let mut flow = Flow::new(ground, options);
+        // Of the directories that are not listed yet.
+        let mut lineages = HashMap::from([(Names::default(), Lineage::root(&ground))]);
+        let mut flow = Flow::new(Arc::clone(&ground), options);
         let mut removal = Removal { unlisted: vec![Names::default()], ..Removal::default() };
         loop {
             while flow.has_room() && !flow.has_stopped() {
@@ -90,13 +93,27 @@ impl Shared {
                     let is_directory =
                         |entry: &&crate::DirEntry| entry.attributes.is_some_and(|known| known.is_directory());
                     let names = |entry: &crate::DirEntry| at.child(&entry.name);
-                    let directories = entries.iter().filter(is_directory).map(names).collect();
+                    let lineage = lineages.remove(&at);
+                    if !flow.takes(entries.len()) {
+                        continue;
+                    }
+                    let mut directories = Vec::new();
+                    for below in entries.iter().filter(is_directory).map(names) {
+                        match lineage.as_ref().map(|lineage| lineage.child(&ground, &below)).transpose() {
+                            Ok(lineage) => {
+                                lineages.extend(lineage.map(|lineage| (below.clone(), lineage)));
+                                directories.push(below);
+                            }
+                            // What is in it is in one that is above it, and stays as long as that does.
+                            Err(error) => flow.failed(below.to_path(), error),
+                        }
+                    }
                     let others = entries.iter().filter(|entry| !is_directory(entry)).map(names).collect();
                     removal.listed(&at, directories, others);
                 }
                 // What cannot be listed may be empty all the same.
                 Some((Then::Listed(at), Err(error))) => {
-                    flow.failed(&at, error);
+                    flow.failed(at.to_path(), error);
                     removal.emptied(at);
                 }
                 Some((Then::Removed(at), result)) => flow.ended(&at, 0, result),

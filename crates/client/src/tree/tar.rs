@@ -52,15 +52,13 @@ fn send(entry: &mut Entry<'_, impl Read>, to: &mpsc::Sender<Arrival>) -> std::io
         Ok(at) if at.is_empty() => return Ok(true),
         Ok(at) => at,
         Err(error) => {
-            return Ok(to
-                .blocking_send(Arrival::Failed { at: Names::default().child(&path), error })
-                .is_ok());
+            return Ok(to.blocking_send(Arrival::Failed { path, error }).is_ok());
         }
     };
     let meta = match meta(entry) {
         Ok(meta) => meta,
         Err(error) => {
-            return Ok(to.blocking_send(Arrival::Failed { at, error: local_error(&error) }).is_ok());
+            return Ok(to.blocking_send(Arrival::Failed { path, error: local_error(&error) }).is_ok());
         }
     };
     let target = entry.link_name_bytes().map(|target| Bytes::copy_from_slice(&target));
@@ -69,7 +67,7 @@ fn send(entry: &mut Entry<'_, impl Read>, to: &mpsc::Sender<Arrival>) -> std::io
         (EntryType::Symlink, Some(target)) => Arrival::Symlink { at, target, meta },
         (EntryType::Link, Some(target)) => match Names::parse(&target) {
             Ok(source) => Arrival::Link { source, at },
-            Err(error) => Arrival::Failed { at, error },
+            Err(error) => Arrival::Failed { path, error },
         },
         (EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse, _) => {
             let size = entry.size();
@@ -77,7 +75,7 @@ fn send(entry: &mut Entry<'_, impl Read>, to: &mpsc::Sender<Arrival>) -> std::io
         }
         // They say something of others, and were heard.
         (EntryType::XGlobalHeader, _) => return Ok(true),
-        _ => Arrival::Failed { at, error: Error::Usage("devices, pipes and sockets are not unpacked") },
+        _ => Arrival::Failed { path, error: Error::Usage("devices, pipes and sockets are not unpacked") },
     };
     Ok(to.blocking_send(arrival).is_ok())
 }

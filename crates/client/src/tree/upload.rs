@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::local::{local_error, meta, send_file};
 use super::{TreeOptions, TreeReport};
 use crate::batch::Names;
 use crate::error::{Error, Result};
+use crate::name::FileName;
 use crate::shared::Shared;
 
 /// Files with several names whose first name is remembered.
@@ -58,7 +59,7 @@ impl Source {
             let entries = match fs::read_dir(&path) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    if !self.fail(at, &error) {
+                    if !self.fail(&at, &error) {
                         return;
                     }
                     continue;
@@ -66,11 +67,11 @@ impl Source {
             };
             for entry in entries {
                 let on = match entry {
-                    Ok(entry) => {
-                        let names = at.child(entry.file_name().as_bytes());
-                        self.object(entry.path(), names, &mut todo)
-                    }
-                    Err(error) => self.fail(at.clone(), &error),
+                    Ok(entry) => match FileName::new(entry.file_name().into_vec()) {
+                        Some(name) => self.object(entry.path(), at.child(&name), &mut todo),
+                        None => self.fail(&at, &std::io::ErrorKind::InvalidFilename.into()),
+                    },
+                    Err(error) => self.fail(&at, &error),
                 };
                 if !on {
                     return;
@@ -83,7 +84,7 @@ impl Source {
     fn object(&mut self, path: PathBuf, at: Names, todo: &mut Vec<(PathBuf, Names)>) -> bool {
         let found = match fs::symlink_metadata(&path) {
             Ok(found) => found,
-            Err(error) => return self.fail(at, &error),
+            Err(error) => return self.fail(&at, &error),
         };
         let meta = meta(&found);
         let kind = found.file_type();
@@ -104,23 +105,23 @@ impl Source {
                     let target = Bytes::copy_from_slice(target.as_os_str().as_bytes());
                     self.to.blocking_send(Arrival::Symlink { at, target, meta }).is_ok()
                 }
-                Err(error) => self.fail(at, &error),
+                Err(error) => self.fail(&at, &error),
             };
         }
         if !kind.is_file() {
             let error = Error::Usage("devices, pipes and sockets are not copied");
-            return self.to.blocking_send(Arrival::Failed { at, error }).is_ok();
+            return self.to.blocking_send(Arrival::Failed { path: at.to_path(), error }).is_ok();
         }
         // It is no link: that was looked at, and is not to change meanwhile.
         let opened = File::options().read(true).custom_flags(nofollow()).open(&path);
         match opened {
             Ok(mut file) => send_file(&self.to, at, meta, found.len(), &mut file),
-            Err(error) => self.fail(at, &error),
+            Err(error) => self.fail(&at, &error),
         }
     }
 
-    fn fail(&self, at: Names, error: &std::io::Error) -> bool {
-        self.to.blocking_send(Arrival::Failed { at, error: local_error(error) }).is_ok()
+    fn fail(&self, at: &Names, error: &std::io::Error) -> bool {
+        self.to.blocking_send(Arrival::Failed { path: at.to_path(), error: local_error(error) }).is_ok()
     }
 }
 

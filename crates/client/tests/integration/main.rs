@@ -11,6 +11,7 @@ mod ending;
 mod examples;
 mod files;
 mod fixture;
+mod hostile;
 mod mount_options;
 mod names;
 mod peer;

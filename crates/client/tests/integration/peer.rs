@@ -11,11 +11,12 @@ use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
     Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
     CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
-    ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult, LockArgs,
-    LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenDelegation, OpenResult, Operation,
-    PutFhArgs, ReadArgs, ReadDelegation, ReadResult, ReclaimCompleteArgs, SequenceArgs, SequenceId,
-    SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Verifier,
-    WriteArgs, WriteResult,
+    DirectoryEntry, ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult,
+    LockArgs, LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenDelegation, OpenResult,
+    Operation, PutFhArgs, ReadArgs, ReadDelegation, ReadDirArgs, ReadDirResult, ReadLinkResult, ReadResult,
+    ReclaimCompleteArgs, RemoveArgs, RemoveResult, SequenceArgs, SequenceId, SequenceResult, ServerOwner,
+    SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Time, Verifier, WriteArgs,
+    WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -59,9 +60,68 @@ pub struct State {
     pub closed: u32,
     target: u32,
     current_is_file: bool,
+    /// A tree in place of the one file.
+    pub tree: Option<Tree>,
+    current: Bytes,
+    saved: Bytes,
     /// A COMMIT is answered when so many more WRITEs are: it waits behind theirs on the way.
     pub commit_lag: u64,
     commits: Commits,
+}
+
+/// A tree that is as a test says it is. What an object is, its handle begins with: `d` or `root` are directories, `l` are
+/// symbolic links, `p` pipes, all else files. LOOKUP finds under each name an object of that handle.
+pub struct Tree {
+    /// The entries behind a cookie in the directory of a handle, and whether these are the last.
+    pub list: Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>,
+    /// Where symbolic links lead.
+    pub target: Bytes,
+    /// The size that files are said to have, and when they were changed.
+    pub size: u64,
+    pub modified: Time,
+    /// READDIRs that were answered.
+    pub lists: usize,
+}
+
+/// Its name, handle and cookie.
+pub type Listed = (String, String, u64);
+
+impl Tree {
+    pub fn new(list: impl FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send + 'static) -> Self {
+        let modified = Time { seconds: 1_000_000_000, nanoseconds: 0 };
+        Self { list: Box::new(list), target: "nowhere".into(), size: 0, modified, lists: 0 }
+    }
+
+    fn attributes(&self, handle: &[u8]) -> AttributeValues {
+        let kind = match handle {
+            b"root" | [b'd', ..] => FileType::Directory,
+            [b'l', ..] => FileType::Symlink,
+            [b'p', ..] => FileType::Fifo,
+            _ => FileType::Regular,
+        };
+        AttributeValues {
+            kind: Some(kind),
+            change: Some(1),
+            size: Some(if kind == FileType::Regular { self.size } else { 0 }),
+            mode: Some(0o755),
+            time_modify: Some(self.modified),
+            time_access: Some(self.modified),
+            lease_time: Some(90),
+            ..AttributeValues::default()
+        }
+    }
+
+    fn read_dir(&mut self, handle: &[u8], cookie: u64) -> ReadDirResult {
+        self.lists += 1;
+        let (listed, eof) = (self.list)(handle, cookie);
+        let entry = |(name, handle, cookie): Listed| {
+            let mut attributes = self.attributes(handle.as_bytes());
+            attributes.lease_time = None;
+            attributes.file_handle = Some(FileHandle(handle.into()));
+            DirectoryEntry { cookie, name: name.into(), attributes }
+        };
+        ReadDirResult { verifier: Verifier([0; 8]), entries: listed.into_iter().map(entry).collect(), eof }
+    }
 }
 
 /// What COMMITs covered.
@@ -180,11 +240,34 @@ impl State {
             Operation::ReclaimComplete => {
                 from.get::<ReclaimCompleteArgs>()?;
             }
-            Operation::PutFh => self.current_is_file = from.get::<PutFhArgs>()?.object.0 == "file",
-            Operation::PutRootFh => self.current_is_file = false,
+            Operation::PutFh => {
+                self.current = from.get::<PutFhArgs>()?.object.0;
+                self.current_is_file = self.current == "file";
+            }
+            Operation::PutRootFh => {
+                self.current = "root".into();
+                self.current_is_file = false;
+            }
+            Operation::SaveFh => self.saved = self.current.clone(),
+            Operation::RestoreFh => self.current = self.saved.clone(),
             Operation::Lookup => {
-                from.get::<LookupArgs>()?;
+                self.current = from.get::<LookupArgs>()?.name;
                 self.current_is_file = true;
+            }
+            Operation::ReadDir => {
+                let args: ReadDirArgs = from.get()?;
+                let handle = self.current.clone();
+                to.put(&self.tree.as_mut().expect("a tree").read_dir(&handle, args.cookie));
+            }
+            Operation::ReadLink => {
+                to.put(&ReadLinkResult { link: self.tree.as_ref().expect("a tree").target.clone() })
+            }
+            Operation::Remove => {
+                from.get::<RemoveArgs>()?;
+                to.put(&RemoveResult { change: ChangeInfo { atomic: true, before: 0, after: 1 } });
+            }
+            Operation::GetFh if self.tree.is_some() => {
+                to.put(&GetFhResult { object: FileHandle(self.current.clone()) })
             }
             Operation::GetFh => {
                 let name = if self.current_is_file { "file" } else { "root" };
@@ -192,10 +275,12 @@ impl State {
             }
             Operation::GetAttr => {
                 let args: GetAttrArgs = from.get()?;
-                self.attributes().encode_wanted(args.wanted, to);
+                let known = self.tree.as_ref().map(|tree| tree.attributes(&self.current));
+                known.unwrap_or_else(|| self.attributes()).encode_wanted(args.wanted, to);
             }
             Operation::Open => {
                 from.get::<OpenArgs>()?;
+                self.current = "file".into();
                 self.current_is_file = true;
                 let delegation = match self.delegations.pop_front() {
                     Some(true) => delegation(),

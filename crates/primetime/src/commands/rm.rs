@@ -14,7 +14,8 @@ Examples:
   primetime rm -r nfs://fileserver/export/build
 
 Symbolic links are removed, not followed. Nobody is asked anything.
-Exit codes: 0 good, 1 something could not be removed, 3 wrong usage, or the server cannot be reached.")]
+Exit codes: 0 good, 1 something could not be removed, 3 wrong usage, or the server cannot be reached,
+4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// What to remove, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::{Client, Error, Options, Snapshot, Url, Version};
+use client::{Client, Error, Options, RefusedNames, Snapshot, Url, Version};
 use tokio::sync::Mutex;
 
 use super::sentence::sentence;
@@ -70,6 +70,14 @@ impl Servers {
         versions.sort_unstable();
         versions.dedup();
         (reached.iter().map(|server| server.client.tap().snapshot()).sum(), versions)
+    }
+
+    /// The names that lists of each server had and no file can have, with the address of the server's root.
+    pub(crate) async fn refused_names(&self) -> Vec<(Url, RefusedNames)> {
+        let reached = self.reached.lock().await;
+        let refused =
+            reached.iter().filter_map(|server| Some((server.root.clone(), server.client.refused_names()?)));
+        refused.collect()
     }
 
     /// Takes leave of all servers.

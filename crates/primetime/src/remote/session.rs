@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::place::Place;
 use super::progress::Progress;
 use super::sentence::sentence;
 use super::servers::{Servers, Spot};
-use super::text::human_size;
+use super::text::{escaped, human_size};
 use crate::failure::Failure;
 
 /// What every command on addresses understands.
@@ -52,6 +52,7 @@ pub(crate) struct Session {
     servers: Servers,
     pub(crate) progress: Progress,
     failures: AtomicU64,
+    refused_names: AtomicBool,
     /// What is being made and is not whole yet.
     unfinished: Mutex<BTreeSet<String>>,
     /// The bits that files and directories made here do not get.
@@ -103,6 +104,23 @@ impl Session {
         self.failures.load(Ordering::Relaxed) > 0
     }
 
+    /// True when a server sent names that no file can have, and that was told.
+    fn has_refused_names(&self) -> bool {
+        self.refused_names.load(Ordering::Relaxed)
+    }
+
+    async fn tell_refused_names(&self) {
+        for (server, names) in self.servers.refused_names().await {
+            self.refused_names.store(true, Ordering::Relaxed);
+            self.progress.say(&format!(
+                "primetime: {server} lists {} names that no file can have, the first of them `{}`; they were left out, and \
+                 nothing was done with them: see whether somebody changes what the server sends",
+                names.count,
+                escaped(&names.first)
+            ));
+        }
+    }
+
     fn unfinished(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
         self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,6 +167,7 @@ where
         servers: Servers::default(),
         progress: Progress::new(!common.no_progress),
         failures: AtomicU64::new(0),
+        refused_names: AtomicBool::new(false),
         unfinished: Mutex::default(),
         umask: umask(),
     });
@@ -162,6 +181,7 @@ where
             ended = interrupted() => Err(End::Failed(ended.unwrap_or_else(|| session.interruption()))),
         };
         session.progress.clear();
+        session.tell_refused_names().await;
         session.servers.leave().await;
         if common.verbose {
             session.tell_cost(begun.elapsed()).await;
@@ -172,6 +192,7 @@ where
     runtime.shutdown_background();
     match outcome {
         Err(End::Failed(failure)) => Err(failure),
+        Ok(()) | Err(End::ReaderGone) if session.has_refused_names() => Err(Failure::names_refused()),
         Ok(()) | Err(End::ReaderGone) if session.has_failed() => Err(Failure::told()),
         Ok(()) | Err(End::ReaderGone) => Ok(()),
     }

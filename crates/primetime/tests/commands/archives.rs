@@ -11,6 +11,8 @@ in_all_versions! {
     what_tar_has_packed_is_unpacked
     what_is_packed_tar_unpacks
     an_archive_that_ends_early_is_told
+    members_behind_a_symlink_are_failures
+    archive_over_an_existing_tree_replaces_all_files
 }
 
 fn tar(place: &Place, arguments: &[&str]) {
@@ -62,4 +64,44 @@ fn an_archive_that_ends_early_is_told(version: &'static str) {
     assert!(said.contains("cannot unpack"), "{said}");
     let said = place.refusal(3, &["tar", "-x", "-f", "none.tar", "-C", &place.url("cut")]);
     assert!(said.contains("none.tar"), "{said}");
+}
+
+fn members_behind_a_symlink_are_failures(version: &'static str) {
+    let place = Place::new(version);
+    fs::create_dir(place.exported("other")).unwrap();
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut link = tar::Header::new_gnu();
+    link.set_entry_type(tar::EntryType::Symlink);
+    archive.append_link(&mut link, "to/l", "../other").unwrap();
+    for name in ["to/l/evil", "to/l/deep/evil", "to/good"] {
+        let mut file = tar::Header::new_gnu();
+        file.set_size(4);
+        file.set_mode(0o644);
+        archive.append_data(&mut file, name, &b"data"[..]).unwrap();
+    }
+    fs::write(place.beside("evil.tar"), archive.into_inner().unwrap()).unwrap();
+    let url = place.url("");
+    let said = place.refusals(1, &["tar", "-x", "--continue-on-error", "-f", "evil.tar", "-C", &url]);
+    assert!(said.iter().any(|line| line.contains("/to/l/evil")), "{said:?}");
+    assert!(said.iter().any(|line| line.contains("/to/l/deep")), "{said:?}");
+    assert_eq!(fs::read(place.exported("to/good")).unwrap(), b"data");
+    assert_eq!(fs::read_dir(place.exported("other")).unwrap().count(), 0);
+    let said = place.refusals(1, &["tar", "-x", "-f", "evil.tar", "-C", &url]);
+    assert!(said[0].contains("/to/l"), "{said:?}");
+}
+
+fn archive_over_an_existing_tree_replaces_all_files(version: &'static str) {
+    let place = Place::new(version);
+    fs::create_dir(place.beside("tree")).unwrap();
+    plant(&place.beside("tree"));
+    tar(&place, &["--create", "--file", "plain.tar", "--directory", "tree", "."]);
+    place.bytes(&["tar", "-x", "-f", "plain.tar", "-C", &place.url("twice")]);
+    for name in ["twice/a/0/file 0", "twice/c/2/file 9", "twice/large"] {
+        fs::write(place.exported(name), "another").unwrap();
+    }
+    place.bytes(&["tar", "-x", "-f", "plain.tar", "-C", &place.url("twice")]);
+    assert!(contents(&place.exported("twice")) == contents(&place.beside("tree")), "unpacked again");
+    fs::write(place.exported("twice/a/0/file 0"), "another").unwrap();
+    place.bytes(&["cp", "-rp", "tree/.", &place.url("twice")]);
+    assert!(contents(&place.exported("twice")) == contents(&place.beside("tree")), "copied again");
 }

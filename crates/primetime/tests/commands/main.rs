@@ -1,9 +1,12 @@
 //! The everyday commands on addresses, each as a process of its own, at a server that is one too.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../support/altering.rs"]
+mod altering;
 mod archives;
 mod copies;
+mod hostile_names;
 mod interruptions;
 mod lists;
 mod place;

@@ -37,6 +37,18 @@ impl Place {
         Self { directory, server, address, version }
     }
 
+    /// Where the server listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Addresses lead to something in front of the server.
+    pub(crate) fn through(self, address: SocketAddr) -> Self {
+        let mut place = self;
+        place.address = address;
+        place
+    }
+
     /// Below the export.
     pub(crate) fn exported(&self, name: impl AsRef<OsStr>) -> PathBuf {
         self.directory.path().join("export").join(name.as_ref())

@@ -2,7 +2,10 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../support/altering.rs"]
+mod altering;
 mod command;
+mod hostile_names;
 #[path = "../support/mounted.rs"]
 mod mounted;
 mod processes;

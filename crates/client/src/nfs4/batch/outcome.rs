@@ -11,12 +11,13 @@ use proto::nfs4::{
 
 use super::act;
 use super::plan::Step;
-use crate::attributes::DirEntry;
 use crate::batch::{End, Entry, Existing, Ground, Item, Names, Output};
 use crate::error::{Error, Result};
+use crate::name::checked_target;
 use crate::nfs4::Mount;
 use crate::nfs4::compound::{Results, status_of};
-use crate::nfs4::convert::{attributes, effect};
+use crate::nfs4::convert::effect;
+use crate::nfs4::directories::raw_entry;
 use crate::nfs4::state::{ServerOpen, newest};
 use crate::node::{Handle, Node};
 use crate::protocol::{Effect, Found};
@@ -167,7 +168,8 @@ impl Reading<'_> {
             }
             Item::ReadLink { .. } => {
                 results.done(Operation::Lookup)?;
-                Ok(Output::Data(results.get::<ReadLinkResult>(Operation::ReadLink)?.link))
+                let target: ReadLinkResult = results.get(Operation::ReadLink)?;
+                Ok(Output::Data(checked_target(target.link)?))
             }
             Item::Remove { at, .. } => {
                 let removed: RemoveResult = results.get(Operation::Remove)?;
@@ -246,28 +248,12 @@ impl Reading<'_> {
             return Err(Met::Alone);
         }
         let shared = &self.ground.shared;
-        let entries: Vec<(DirEntry, Option<Handle>)> = page
-            .entries
-            .into_iter()
-            .filter(|entry| &entry.name[..] != b"." && &entry.name[..] != b"..")
-            .map(|entry| {
-                let known = attributes(&entry.attributes);
-                let fileid = entry.attributes.fileid.unwrap_or(0);
-                let handle = entry.attributes.file_handle.map(|handle| Handle(handle.0));
-                (DirEntry { name: entry.name, fileid, attributes: known }, handle)
-            })
-            .collect();
         let (node, rest) = self.ground.nearest(at);
         if rest.is_empty() {
             shared.learn(&node, directory, self.asked);
-            for (entry, handle) in &entries {
-                if let (Some(handle), Some(attributes)) = (handle, entry.attributes) {
-                    let found = Found { handle: handle.clone(), attributes };
-                    let object = shared.learn_found(&found, self.asked);
-                    shared.learn_name(&node, &entry.name, Some(&object), self.asked);
-                }
-            }
         }
+        let raw = page.entries.into_iter().map(raw_entry).collect();
+        let entries = shared.learn_entries(raw, rest.is_empty().then_some(&node), self.asked);
         self.ground.listed(at, &entries);
         Ok(Output::Entries(entries.into_iter().map(|(entry, _)| entry).collect()))
     }

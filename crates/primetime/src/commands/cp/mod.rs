@@ -28,7 +28,8 @@ Examples:
 Where the target is a directory, the copy goes into it under the name of the source, as with cp(1). With -r symbolic links are
 copied as such, otherwise they are followed. Over NFSv4.2 a server copies its own files itself. What a copy has written to a
 server is on stable storage when the command ends.
-Exit codes: 0 good, 1 something could not be copied, 3 wrong usage, or a server cannot be reached.")]
+Exit codes: 0 good, 1 something could not be copied, 3 wrong usage, or a server cannot be reached,
+4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// Sources, then the target: nfs://HOST:PORT/PATH?OPTIONS, or local paths; one of them at least is at a server
     #[arg(value_name = "SOURCE... TARGET", required = true, num_args = 2..,

@@ -87,6 +87,7 @@ impl Copy<'_> {
             owners: self.arguments.preserve && is_root(),
             umask: self.session.umask,
             progress: self.session.progress.of_tree(),
+            ..TreeOptions::default()
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use clap::Args;
-use client::{Batch, Descend, DirEntry, Time, TreeEntry, TreeOptions, Url};
+use client::{Attributes, Batch, Descend, Time, TreeEntry, TreeOptions, Url};
 
 use crate::failure::Failure;
 use crate::remote::{Common, End, Output, Place, Session, Spot, Work, place, run};
@@ -27,7 +27,8 @@ Examples:
   primetime find nfs://fileserver/export -newer ./stamp -print0 | xargs -0 primetime cat
 
 What is found is shown as an address, with bytes that it cannot hold as %XX. Numbers: N exactly, +N more, -N less.
-Exit codes: 0 good, 1 something could not be listed or removed, 3 wrong usage, or the server cannot be reached.")]
+Exit codes: 0 good, 1 something could not be listed or removed, 3 wrong usage, or the server cannot be reached,
+4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// Where to begin, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(value_name = "URL", required = true, value_parser = place::url)]
@@ -142,12 +143,12 @@ async fn search(
         }
     };
     let mut doomed = Doomed::new();
-    let mut found = |path: &Bytes, entry: &DirEntry| -> Work {
-        if !tests.pass(entry) {
+    let mut found = |path: &Bytes, name: &[u8], known: Option<Attributes>| -> Work {
+        if !tests.pass(name, known) {
             return Ok(());
         }
         if arguments.delete {
-            let is_directory = entry.attributes.is_some_and(|known| known.is_directory());
+            let is_directory = known.is_some_and(|known| known.is_directory());
             doomed.push((path.clone(), is_directory));
             return Ok(());
         }
@@ -155,19 +156,14 @@ async fn search(
         output.write(if arguments.print0 { b"\0" } else { b"\n" })
     };
     let name = place::file_name(spot.url.path()).unwrap_or(b"/");
-    let root = DirEntry {
-        name: Bytes::copy_from_slice(name),
-        fileid: attributes.fileid,
-        attributes: Some(attributes),
-    };
-    found(&Bytes::new(), &root)?;
+    found(&Bytes::new(), name, Some(attributes))?;
     if attributes.is_directory() && arguments.maxdepth != Some(0) {
         let depth_max = arguments.maxdepth.unwrap_or(usize::MAX);
         let options = TreeOptions { progress: session.progress.of_tree(), ..TreeOptions::default() };
         let mut shown: Work = Ok(());
         let visit = |TreeEntry { path, entry }: TreeEntry| {
             if shown.is_ok() {
-                shown = found(&path, &entry);
+                shown = found(&path, &entry.name, entry.attributes);
             }
             let depth = 1 + path.iter().filter(|byte| **byte == b'/').count();
             if shown.is_ok() && depth < depth_max { Descend::Into } else { Descend::Not }

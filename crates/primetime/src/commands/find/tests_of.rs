@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::str::FromStr;
 
-use client::{DirEntry, FileType, Time};
+use client::{Attributes, FileType, Time};
 use globset::{GlobBuilder, GlobMatcher};
 
 const DAY_SECONDS: i64 = 86_400;
@@ -134,14 +134,14 @@ pub(super) struct Tests {
 }
 
 impl Tests {
-    pub(super) fn pass(&self, entry: &DirEntry) -> bool {
-        let name = Path::new(std::ffi::OsStr::from_bytes(&entry.name));
+    pub(super) fn pass(&self, name: &[u8], known: Option<Attributes>) -> bool {
+        let name = Path::new(std::ffi::OsStr::from_bytes(name));
         if self.name.as_ref().is_some_and(|glob| !glob.0.is_match(name)) {
             return false;
         }
         let asks_nothing =
             self.kinds.is_empty() && self.size.is_none() && self.mtime.is_none() && self.newer.is_none();
-        let Some(known) = entry.attributes else { return asks_nothing };
+        let Some(known) = known else { return asks_nothing };
         let days = (i128::from(self.now_seconds) - i128::from(known.modified.seconds))
             .div_euclid(i128::from(DAY_SECONDS));
         (self.kinds.is_empty() || self.kinds.contains(&Type(known.kind)))

@@ -32,7 +32,8 @@ Examples:
   primetime ls -U --json nfs://fileserver/export/mail | jq -r .name
 
 Names are sorted by their bytes, and shown as they are; on a terminal, control characters are escaped.
-Exit codes: 0 good, 1 something could not be listed, 3 wrong usage, or the server cannot be reached."
+Exit codes: 0 good, 1 something could not be listed, 3 wrong usage, or the server cannot be reached,
+4 a server lists names that no file can have, which were left out."
 )]
 pub(crate) struct Arguments {
     /// Directories or files, nfs://HOST:PORT/PATH?OPTIONS

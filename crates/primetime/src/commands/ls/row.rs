@@ -28,7 +28,7 @@ impl Entry {
     pub(crate) fn of(url: &Url, entry: DirEntry) -> Self {
         Self {
             url: place::below(url, &entry.name),
-            name: entry.name,
+            name: entry.name.into_bytes(),
             attributes: entry.attributes,
             target: None,
         }

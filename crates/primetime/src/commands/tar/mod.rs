@@ -23,7 +23,8 @@ Examples:
 
 Archives that gzip or zstd has compressed are recognised; others are decompressed by a command in front. What is made is not
 compressed. Nothing is written outside of the directory, whatever an archive says.
-Exit codes: 0 good, 1 something could not be packed or unpacked, 3 wrong usage, or the server cannot be reached."
+Exit codes: 0 good, 1 something could not be packed or unpacked, 3 wrong usage, or the server cannot be reached,
+4 a server lists names that no file can have, which were left out."
 )]
 pub(crate) struct Arguments {
     /// Unpack an archive

@@ -21,6 +21,16 @@ pub enum Existing {
     Replace,
 }
 
+impl Existing {
+    /// What becomes of what has the name of a link: there is nothing in it that could be truncated.
+    pub(crate) fn of_links(self) -> Self {
+        match self {
+            Self::Refuse => Self::Refuse,
+            Self::Truncate | Self::Replace => Self::Replace,
+        }
+    }
+}
+
 /// An operation of a batch, its paths below one directory.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {

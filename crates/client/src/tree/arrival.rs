@@ -177,6 +177,7 @@ fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
         make_parents(flow, there, at);
     }
     let existing = flow.options().existing;
+    let existing_link = existing.of_links();
     match arrival {
         // Its own mode may not let us make anything in it.
         Arrival::Directory { at, meta } => {
@@ -197,10 +198,16 @@ fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
             flow.push(item, Then::Told { at, bytes: size });
         }
         Arrival::Symlink { at, target, meta } => {
-            flow.push(Item::Symlink { at: at.clone(), target, existing }, Then::Linked { at, meta });
+            flow.push(
+                Item::Symlink { at: at.clone(), target, existing: existing_link },
+                Then::Linked { at, meta },
+            );
         }
         Arrival::Link { source, at } => {
-            flow.push(Item::Link { source, at: at.clone(), existing }, Then::Told { at, bytes: 0 });
+            flow.push(
+                Item::Link { source, at: at.clone(), existing: existing_link },
+                Then::Told { at, bytes: 0 },
+            );
         }
         Arrival::Failed { path, error } => flow.failed(path, error),
     }

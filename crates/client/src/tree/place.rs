@@ -84,7 +84,7 @@ impl LocalTree {
         target: &[u8],
         dress: impl FnOnce(BorrowedFd<'_>, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let existing = self.existing;
+        let existing = self.existing.of_links();
         let (dir, name) = self.parent(at)?;
         in_place(dir, &name, existing, || rustix::fs::symlinkat(target, dir, &name[..]))?;
         dress(dir, &name)
@@ -92,7 +92,7 @@ impl LocalTree {
 
     /// Gives a file of the tree one more name. A symbolic link at its end gets the name itself.
     pub(super) fn hard_link(&mut self, source: &Names, at: &Names) -> io::Result<()> {
-        let existing = self.existing;
+        let existing = self.existing.of_links();
         let (source_dir, source_name) = source.split_last().ok_or(io::ErrorKind::InvalidInput)?;
         let source_dir = step_to(self.root.as_fd(), &source_dir)?;
         let (dir, name) = self.parent(at)?;

@@ -66,18 +66,26 @@ fn an_archive_that_ends_early_is_told(version: &'static str) {
     assert!(said.contains("none.tar"), "{said}");
 }
 
+/// The header of a member with so many bytes.
+fn header(size: u64) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header
+}
+
 fn members_behind_a_symlink_are_failures(version: &'static str) {
     let place = Place::new(version);
     fs::create_dir(place.exported("other")).unwrap();
     let mut archive = tar::Builder::new(Vec::new());
-    let mut link = tar::Header::new_gnu();
+    let mut link = header(0);
     link.set_entry_type(tar::EntryType::Symlink);
     archive.append_link(&mut link, "to/l", "../other").unwrap();
     for name in ["to/l/evil", "to/l/deep/evil", "to/good"] {
-        let mut file = tar::Header::new_gnu();
-        file.set_size(4);
-        file.set_mode(0o644);
-        archive.append_data(&mut file, name, &b"data"[..]).unwrap();
+        archive.append_data(&mut header(4), name, &b"data"[..]).unwrap();
     }
     fs::write(place.beside("evil.tar"), archive.into_inner().unwrap()).unwrap();
     let url = place.url("");

@@ -10,7 +10,7 @@ use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 28] = [
+pub const ALL: [&str; 33] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -37,6 +37,11 @@ pub const ALL: [&str; 28] = [
     "a client without state counted",
     "a client without state was denied a lock",
     "a client without state had to wait for a recall",
+    "a host waited for a lock",
+    "a host was called with its lock",
+    "a host did not want the lock that it was called with",
+    "a call to a host was lost",
+    "a host asked again and had its lock",
     "a session died with its server",
     "a request was answered that the server before had carried out",
 ];
@@ -60,6 +65,9 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
             What::Boot { remembers: true } if entry.at_ms > 0 => Some("the server remembered its clients"),
             What::Fault(Fault::Jump { .. }) => Some("the clock jumped"),
             What::Fault(Fault::BreakDisk { .. }) => Some("the disk broke"),
+            What::Granted { accepted: true } => Some("a host was called with its lock"),
+            What::Granted { accepted: false } => Some("a host did not want the lock that it was called with"),
+            What::GrantedLost => Some("a call to a host was lost"),
             What::Recalled { .. } => Some("a delegation was recalled"),
             What::Held { life, .. } if life.life > 1 => Some("a client came back to life"),
             What::Answered { tag, outcome, .. } => {
@@ -69,6 +77,22 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
                 reached.extend(
                     is_late.then_some("a request was answered that the server before had carried out"),
                 );
+                let (life, request) = &history.requests[tag];
+                if let Request::InSession { action: Action::Unlock { .. }, .. } = request {
+                    seen.blocked.remove(&life.machine);
+                }
+                if let Request::InSession { place, action: Action::Lock { .. }, .. } = request
+                    && place.session == STATELESS
+                {
+                    let is_blocked = matches!(outcome, Outcome::Failed(Status::Locked));
+                    let was_blocked = if is_blocked {
+                        !seen.blocked.insert(life.machine)
+                    } else {
+                        seen.blocked.remove(&life.machine)
+                    };
+                    let is_done = was_blocked && matches!(outcome, Outcome::Done(_));
+                    reached.extend(is_done.then_some("a host asked again and had its lock"));
+                }
                 if !again {
                     reached.extend(of_first_answer(&mut seen, &history.requests[tag].1, outcome));
                 }
@@ -86,6 +110,8 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
 struct Seen {
     /// That have a session.
     clients: BTreeSet<ClientId>,
+    /// Hosts whose last LOCK was blocked.
+    blocked: BTreeSet<usize>,
     /// The file of the name that everybody makes and removes.
     named: Option<FileHandle>,
 }
@@ -121,6 +147,7 @@ fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
         return Some(match (action, outcome) {
             (Action::Write { .. }, Done(_)) => "a client without state counted",
             (Action::Lock { .. }, Failed(Status::Denied)) => "a client without state was denied a lock",
+            (Action::Lock { .. }, Failed(Status::Locked)) => "a host waited for a lock",
             (_, Failed(Status::Delay)) => "a client without state had to wait for a recall",
             _ => return None,
         });

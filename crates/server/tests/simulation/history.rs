@@ -87,6 +87,14 @@ pub enum What {
     Fault(Fault),
     /// From now on everything works.
     Calm,
+    /// GRANTED has come to a host, which has accepted it or not.
+    Granted {
+        accepted: bool,
+    },
+    /// GRANTED, or its only copy so far, was lost.
+    GrantedLost,
+    /// When all clients are done: the hosts that hold locks at the server.
+    Left(Vec<Bytes>),
     /// A client has done one of its jobs.
     Finished {
         life: Life,

@@ -3,6 +3,8 @@
 //! It keeps to the same rules as the others. What it had locked it gives up when its connection breaks, for it does not reclaim:
 //! so it begins anew with a server that knows nothing of it.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use proto::nfs4::{ClientId, FileHandle, StateId, Status};
 
@@ -39,7 +41,15 @@ pub struct Stranger {
     lock: Option<(u64, StateId)>,
     value: u64,
     job: u64,
+    /// Since when it waits for the lock of its job: when the LOCK was sent that was blocked first.
+    waits_since: Option<u64>,
+    /// When the last LOCK was sent.
+    asked_ms: u64,
+    /// Cookies of what it has accepted: a copy that comes later is for nobody.
+    accepted: BTreeSet<Bytes>,
     pending: Option<(u64, Request)>,
+    /// Counts pauses.
+    turn: usize,
     busy: bool,
     /// `None` while there is no end of them.
     jobs_left: Option<u32>,
@@ -57,7 +67,11 @@ impl Stranger {
             lock: None,
             value: 0,
             job: 0,
+            waits_since: None,
+            asked_ms: 0,
+            accepted: BTreeSet::new(),
             pending: None,
+            turn: 0,
             busy: false,
             jobs_left: None,
         }
@@ -78,6 +92,7 @@ impl Stranger {
         }
         self.life.life += 1;
         self.pending = None;
+        self.waits_since = None;
         self.connection = out.number();
         out.effects.push(Effect::Connect(self.connection));
         self.begin(out);
@@ -103,9 +118,11 @@ impl Stranger {
         self.pause(pause, out);
     }
 
-    fn pause(&self, longest_ms: u64, out: &mut Out<'_>) {
+    fn pause(&mut self, longest_ms: u64, out: &mut Out<'_>) {
         let at_ms = out.clock.now() + out.random.between(0, longest_ms);
-        out.effects.push(Effect::Wake { at_ms, life: self.life, wake: Wake::Slot(0) });
+        // An earlier pause, which GRANTED has ended, does not wake it.
+        self.turn += 1;
+        out.effects.push(Effect::Wake { at_ms, life: self.life, wake: Wake::Slot(self.turn) });
     }
 
     pub fn on_wake(&mut self, life: Life, wake: Wake, out: &mut Out<'_>) {
@@ -113,7 +130,7 @@ impl Stranger {
             return;
         }
         match wake {
-            Wake::Slot(_) if self.pending.is_none() => self.send(out),
+            Wake::Slot(turn) if self.pending.is_none() && turn == self.turn => self.send(out),
             Wake::Impatient { tag, .. } if self.pending.as_ref().is_some_and(|(sent, _)| *sent == tag) => {
                 out.effects.push(Effect::Close(self.connection));
                 self.start(out);
@@ -168,6 +185,7 @@ impl Stranger {
             out.log(What::Released { hold });
         }
         self.sequence += 1;
+        self.asked_ms = out.clock.now();
         let place = Place { session: STATELESS, slot: self.life.machine as u32, sequence: self.sequence };
         let request = Request::InSession { place, cache_this: false, action };
         let (tag, bytes) = (out.number(), wire::encode(&request));
@@ -179,22 +197,49 @@ impl Stranger {
         out.effects.push(Effect::Wake { at_ms, life: self.life, wake });
     }
 
+    /// GRANTED for the lock from an offset, from a call that was made at a time. True when a process waits for it. One that
+    /// was made before the process began to wait is not taken for the new lock: NLM cannot tell them apart, a network must.
+    pub fn on_granted(&mut self, (cookie, made_ms): (Bytes, u64), offset: u64, out: &mut Out<'_>) -> bool {
+        let waits = self.waits_since.is_some_and(|since| since <= made_ms);
+        let accepted = self.step == Step::Lock
+            && self.pending.is_none()
+            && waits
+            && offset == self.cell.offset
+            && self.accepted.insert(cookie);
+        out.log(What::Granted { accepted });
+        if accepted {
+            let place = Place { session: STATELESS, slot: self.life.machine as u32, sequence: self.sequence };
+            self.learn_lock(wire::invented(place), out);
+            self.advance(out);
+        }
+        accepted
+    }
+
+    fn learn_lock(&mut self, state_id: StateId, out: &mut Out<'_>) {
+        let hold = out.number();
+        let (file, offset) = (self.cell.file.clone(), self.cell.offset);
+        let holding = Holding::Lock { file, owner: 0, offset, length: CELL_BYTES, exclusive: true };
+        out.log(What::Held { life: self.life, client: NOBODY, hold, state_id, holding });
+        self.lock = Some((hold, state_id));
+        self.waits_since = None;
+    }
+
     pub fn on_reply(&mut self, tag: u64, reply: &Bytes, out: &mut Out<'_>) {
         let Some((_, request)) = self.pending.take_if(|(sent, _)| *sent == tag) else { return };
         out.log(What::Received { tag });
         match wire::decode(&request, reply) {
             Outcome::Done(done) => {
                 if let (Step::Lock, Some(state_id)) = (self.step, done.state_id) {
-                    let hold = out.number();
-                    let (file, offset) = (self.cell.file.clone(), self.cell.offset);
-                    let holding =
-                        Holding::Lock { file, owner: 0, offset, length: CELL_BYTES, exclusive: true };
-                    out.log(What::Held { life: self.life, client: NOBODY, hold, state_id, holding });
-                    self.lock = Some((hold, state_id));
+                    self.learn_lock(state_id, out);
                 }
                 self.handle = done.handle.or(self.handle.take());
                 self.value = done.value;
                 self.advance(out);
+            }
+            // It is called, and asks again now and then.
+            Outcome::Failed(Status::Locked) if self.step == Step::Lock => {
+                self.waits_since.get_or_insert(self.asked_ms);
+                self.pause(8000, out);
             }
             // It comes again, for the recall or whoever is in the way will end.
             Outcome::Failed(Status::Delay | Status::Denied | Status::Grace | Status::Locked) => {

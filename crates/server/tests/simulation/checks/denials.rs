@@ -15,6 +15,8 @@ pub fn check(history: &History) -> Result<(), Violation> {
     let mut given: BTreeMap<[u8; 12], (Life, Holding)> = BTreeMap::new();
     // Requests whose effect may be there before their answer.
     let mut under_way: BTreeSet<u64> = BTreeSet::new();
+    // Of these, the ones that wait for a lock.
+    let mut blocked: BTreeSet<u64> = BTreeSet::new();
     let mut lives: BTreeMap<usize, Life> = BTreeMap::new();
     for entry in &history.entries {
         match &entry.what {
@@ -27,6 +29,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
             }
             // It is the retry that came too soon.
             What::Answered { outcome: Outcome::Refused(Status::Delay), .. } => {}
+            // The server takes the lock when it is free, and calls.
+            What::Answered { outcome: Outcome::Failed(Status::Locked), tag, .. } => {
+                blocked.insert(*tag);
+            }
             What::Answered { tag, .. } => {
                 under_way.remove(tag);
             }
@@ -42,6 +48,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
             }
             (Request::InSession { action, .. }, Outcome::Done(done)) => {
                 if let Some(id) = ended(action) {
+                    // The host waits no more.
+                    for tag in blocked.extract_if(.., |tag| history.requests[tag].0.machine == life.machine) {
+                        under_way.remove(&tag);
+                    }
                     given.remove(&id.other);
                 }
                 for (id, holding) in gained(action, done) {

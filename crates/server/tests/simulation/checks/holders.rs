@@ -123,6 +123,13 @@ impl<'a> Checker<'a> {
                 if !void && self.has_lease(*client, now) {
                     self.exclude((*life, holding), "has", (self.position, now))?;
                 }
+                // GRANTED has told of it, and no reply.
+                if *client == NOBODY && !self.given.contains_key(&state_id.other) {
+                    self.exclude((*life, holding), "is granted", (self.position, now))?;
+                    let (holding, at_ms) = (holding.clone(), (now, self.at_ms));
+                    let given = Given { life: *life, holding, at_ms, void_from: None, lost: false };
+                    self.given.insert(state_id.other, given);
+                }
                 let held =
                     Held { life: *life, client: *client, state_id: *state_id, holding, from: self.position };
                 self.held.insert(*hold, held);

@@ -5,6 +5,7 @@ mod counters;
 mod denials;
 mod expected;
 mod holders;
+mod left;
 mod names;
 mod once;
 mod recalls;
@@ -23,6 +24,7 @@ pub fn all(history: &History) -> Result<(), Violation> {
     holders::check(history)?;
     recalls::check(history)?;
     names::check(history)?;
+    left::check(history)?;
     denials::check(history)
 }
 

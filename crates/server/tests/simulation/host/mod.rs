@@ -1,6 +1,7 @@
 //! The real server over a memory file system, in a world that is driven by hand. It can crash and start again: files
 //! survive, and what the disk has acknowledged.
 
+mod caller;
 mod disk;
 mod line;
 mod slow;
@@ -25,6 +26,7 @@ use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, Timestamp};
 use xdr::{Decoder, Encoder};
 
+use caller::HostCaller;
 pub use disk::Disk;
 use line::Line;
 use slow::{Pace, Slow};
@@ -64,8 +66,22 @@ pub fn root_handle() -> FileHandle {
 
 /// What the server sends.
 pub enum FromServer {
-    Reply { connection: u64, tag: u64, bytes: Bytes },
-    Callback { connection: u64, call: u64, procedure: u32, bytes: Bytes },
+    Reply {
+        connection: u64,
+        tag: u64,
+        bytes: Bytes,
+    },
+    Callback {
+        connection: u64,
+        call: u64,
+        procedure: u32,
+        bytes: Bytes,
+    },
+    /// GRANTED.
+    HostCall {
+        call: u64,
+        bytes: Bytes,
+    },
 }
 
 pub type Outbox = Arc<Mutex<Vec<FromServer>>>;
@@ -87,6 +103,8 @@ struct Running {
     /// Once it is ready for requests.
     programs: Arc<OnceLock<Service4>>,
     world: Arc<World>,
+    hosts: Arc<HostCaller>,
+    state: Arc<State>,
     lines: BTreeMap<u64, Arc<Line>>,
 }
 
@@ -132,7 +150,9 @@ impl Host {
             Arc::new(Forgetful)
         };
         let runtime: Arc<dyn Runtime> = Arc::clone(&world) as _;
-        let recaller = Recaller::new(state, Arc::clone(&runtime), stable);
+        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&runtime), stable);
+        let hosts = HostCaller::new(&world, &self.outbox);
+        recaller.call_hosts_by(Arc::clone(&hosts) as _);
         let options = Nfs4Options {
             delegations: true,
             identity: Bytes::from_static(b"simulated"),
@@ -152,7 +172,7 @@ impl Host {
                 ticking.sleep(Duration::from_secs(1)).await;
             }
         }));
-        self.running = Some(Running { programs, world, lines: BTreeMap::new() });
+        self.running = Some(Running { programs, world, hosts, state, lines: BTreeMap::new() });
     }
 
     pub fn is_up(&self) -> bool {
@@ -219,6 +239,18 @@ impl Host {
         if let Some(line) = self.running.as_ref().and_then(|running| running.lines.get(&connection)) {
             line.answer(call, bytes);
         }
+    }
+
+    /// A host answers GRANTED.
+    pub fn answer_of_host(&self, call: u64, bytes: Bytes) {
+        if let Some(running) = &self.running {
+            running.hosts.answer(call, bytes);
+        }
+    }
+
+    /// The hosts that hold a lock through NLM, as far as the server knows.
+    pub fn locking_hosts(&self) -> Vec<Bytes> {
+        self.running.as_ref().map(|running| running.state.nlm_hosts(b"")).unwrap_or_default()
     }
 
     /// The server learns that a connection is gone.

@@ -1,6 +1,7 @@
 //! What machines bring about.
 
-use super::{Event, Simulation};
+use super::{Event, GRANTED_LATE_MS, Simulation};
+use crate::history::What;
 use crate::machine::{Effect, Machine, Out};
 use crate::stranger::Stranger;
 
@@ -45,6 +46,17 @@ impl Simulation {
             Some(machine) if self.is_stranger(machine) => vec![self.random.between(1, 20)],
             _ => self.network.delays(connection, &mut self.random),
         }
+    }
+
+    /// As [`Simulation::delays`], for GRANTED.
+    pub(super) fn granted_delays(&mut self) -> Vec<u64> {
+        if self.clock.now() < self.plan.calm_from_ms && self.random.chance(200) {
+            self.log(What::GrantedLost);
+            return Vec::new();
+        }
+        let copies = if self.random.chance(150) { 2 } else { 1 };
+        let longest = if self.random.chance(300) { GRANTED_LATE_MS } else { 20 };
+        (0..copies).map(|_| self.random.between(1, longest)).collect()
     }
 
     fn bring_about(&mut self, machine: usize, effect: Effect) {

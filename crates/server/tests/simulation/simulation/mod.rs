@@ -20,6 +20,11 @@ use crate::wire;
 
 /// Events after which a run is taken for one that does not end.
 const EVENTS_MAX: u32 = 1_000_000;
+/// After the last job: longer than the server calls a host that does not answer.
+const GRANTS_END_MS: u64 = 15_000;
+/// How late GRANTED and its answer come at most. Both together take less time than the server waits for the answer: a host that
+/// has accepted a lock and cannot say so loses it, which is the protocol's limit and not looked for here.
+const GRANTED_LATE_MS: u64 = 1400;
 /// How long the clients may take for their last jobs when everything works: leases end, a grace period passes, delegations
 /// are revoked, and callbacks time out, one after the other.
 const LIVENESS_MS: u64 = 100_000;
@@ -47,6 +52,16 @@ enum Event {
         call: u64,
         bytes: Bytes,
     },
+    /// GRANTED comes to a host, from a call that was made at a time.
+    HostCall {
+        call: u64,
+        made_ms: u64,
+        bytes: Bytes,
+    },
+    HostAnswer {
+        call: u64,
+        bytes: Bytes,
+    },
     /// A machine learns that its connection is gone.
     Closed {
         machine: usize,
@@ -62,6 +77,7 @@ enum Event {
     Unmute(usize),
     DiskWorks,
     Calm,
+    End,
 }
 
 pub struct Simulation {
@@ -77,6 +93,8 @@ pub struct Simulation {
     queued: u64,
     numbers: u64,
     history: History,
+    /// What hosts have answered to GRANTED, by the time and number of the call.
+    granted_answers: BTreeMap<(u64, u64), bool>,
     /// Requests that the server never gets.
     deaf_to: fn(&Request) -> bool,
 }
@@ -103,6 +121,7 @@ impl Simulation {
             queued: 0,
             numbers: 0,
             history: History::default(),
+            granted_answers: BTreeMap::new(),
             deaf_to: |_| false,
         }
     }
@@ -124,7 +143,7 @@ impl Simulation {
         self.at(calm_from, Event::Calm);
         for _ in 0..EVENTS_MAX {
             if self.machines.iter().all(Machine::is_done) && self.strangers.iter().all(Stranger::is_done) {
-                return (self.history, Ok(()));
+                return (self.finish(), Ok(()));
             }
             if self.clock.now() > calm_from + LIVENESS_MS {
                 let busy: Vec<&Machine> = self.machines.iter().filter(|machine| !machine.is_done()).collect();
@@ -136,6 +155,18 @@ impl Simulation {
             self.step();
         }
         panic!("time does not go on");
+    }
+
+    /// Lets grants end that are under way, and looks at what is left.
+    fn finish(mut self) -> History {
+        let end = self.clock.now() + GRANTS_END_MS;
+        self.at(GRANTS_END_MS, Event::End);
+        while self.clock.now() < end {
+            self.step();
+        }
+        let left = self.host.locking_hosts();
+        self.log(What::Left(left));
+        self.history
     }
 
     fn boot(&mut self) {
@@ -178,6 +209,12 @@ impl Simulation {
                 self.log(What::Answered { tag, reply: bytes.clone(), outcome });
                 for delay in self.delays(connection) {
                     self.at(delay, Event::Reply { connection, tag, bytes: bytes.clone() });
+                }
+            }
+            FromServer::HostCall { call, bytes } => {
+                let made_ms = self.clock.now();
+                for delay in self.granted_delays() {
+                    self.at(delay, Event::HostCall { call, made_ms, bytes: bytes.clone() });
                 }
             }
             FromServer::Callback { connection, call, procedure, bytes } => {
@@ -241,6 +278,25 @@ impl Simulation {
             Event::Unmute(machine) => self.network.mute(machine, false),
             Event::DiskWorks => self.host.disk.fail(0),
             Event::Calm => self.calm(),
+            Event::End => {}
+            Event::HostCall { call, made_ms, bytes } => {
+                let (cookie, machine, offset) = wire::granted(&bytes);
+                // A copy of a call is answered as the call was: by the host's cache of replies.
+                let accepts = match self.granted_answers.get(&(made_ms, call)) {
+                    Some(accepts) => *accepts,
+                    None => {
+                        let mut accepts = false;
+                        self.with_stranger(machine, |stranger, out| {
+                            accepts = stranger.on_granted((cookie, made_ms), offset, out);
+                        });
+                        self.granted_answers.insert((made_ms, call), accepts);
+                        accepts
+                    }
+                };
+                let delay = self.random.between(1, GRANTED_LATE_MS);
+                self.at(delay, Event::HostAnswer { call, bytes: wire::granted_answer(accepts) });
+            }
+            Event::HostAnswer { call, bytes } => self.host.answer_of_host(call, bytes),
         }
     }
 }

@@ -12,7 +12,7 @@ use xdr::Encoder;
 use crate::action::{Action, CELL_BYTES, Create, Place, Request, STATELESS};
 pub use callback::{decode_recall, recall_reply};
 pub use decode::decode;
-pub use stateless::is_invented;
+pub use stateless::{granted, granted_answer, invented, is_invented};
 
 /// Slots that clients ask for.
 pub const SLOTS: u32 = 4;

@@ -60,8 +60,8 @@ pub fn encode(place: Place, action: &Action) -> ((u32, u32, u32), Bytes) {
         Action::Lock { handle, offset, length, exclusive, .. } => {
             let lock = lock(place, handle, *offset, *length);
             let exclusive = *exclusive;
-            let arguments =
-                nlm4::LockArgs { cookie, block: false, exclusive, lock, reclaim: false, state: 1 };
+            let block = waits(place);
+            let arguments = nlm4::LockArgs { cookie, block, exclusive, lock, reclaim: false, state: 1 };
             (nlm(nlm4::Procedure::Lock), xdr::to_bytes(&arguments))
         }
         Action::Unlock { handle, offset, length, .. } => {
@@ -70,6 +70,24 @@ pub fn encode(place: Place, action: &Action) -> ((u32, u32, u32), Bytes) {
         }
         other => panic!("not for a client without state: {other:?}"),
     }
+}
+
+/// True for a LOCK that waits: three of four do.
+fn waits(place: Place) -> bool {
+    !place.sequence.is_multiple_of(4)
+}
+
+/// What GRANTED is about: its cookie, the number of the host, and the first byte of the lock.
+pub fn granted(arguments: &Bytes) -> (Bytes, usize, u64) {
+    let arguments: nlm4::TestArgs = xdr::from_bytes(arguments.clone()).expect("a well-formed call");
+    let owner: [u8; 4] = arguments.lock.owner.0[..].try_into().expect("the owner of a host");
+    (arguments.cookie.0, u32::from_be_bytes(owner) as usize, arguments.lock.offset)
+}
+
+/// The answer to GRANTED.
+pub fn granted_answer(accepts: bool) -> Bytes {
+    let status = if accepts { nlm4::Status::Granted } else { nlm4::Status::Denied };
+    xdr::to_bytes(&nlm4::Response { cookie: nlm4::NetObject::default(), status })
 }
 
 /// The end of stateids that no server gives.
@@ -81,7 +99,7 @@ pub fn is_invented(id: &StateId) -> bool {
 }
 
 /// A stateid for what NLM gives without one.
-fn invented(place: Place) -> StateId {
+pub fn invented(place: Place) -> StateId {
     let mut other = [0; 12];
     other[8..].copy_from_slice(&INVENTED);
     other[..4].copy_from_slice(&place.slot.to_be_bytes());
@@ -106,6 +124,7 @@ fn of_nlm(reply: &Bytes) -> Result<(), Status> {
     match xdr::from_bytes::<nlm4::Response>(reply.clone()).expect("a well-formed reply").status {
         nlm4::Status::Granted => Ok(()),
         nlm4::Status::Denied => Err(Status::Denied),
+        nlm4::Status::Blocked => Err(Status::Locked),
         nlm4::Status::DeniedNoLocks => Err(Status::Delay),
         nlm4::Status::DeniedGracePeriod => Err(Status::Grace),
         nlm4::Status::StaleHandle => Err(Status::Stale),

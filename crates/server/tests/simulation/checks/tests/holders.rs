@@ -48,6 +48,22 @@ fn a_lock_of_a_client_without_a_lease_lasts_as_long_as_the_server() {
 }
 
 #[test]
+fn a_lock_that_a_host_is_called_with_while_another_client_has_it_is_found() {
+    let granted = |gives_back: bool| {
+        told(holders::check, |s| {
+            s.locks(0, 1);
+            if gives_back {
+                s.log(What::Released { hold: 1 });
+            }
+            let (state_id, holding) = (id(2), locked());
+            s.log(What::Held { life: life(5), client: NOBODY, hold: 2, state_id, holding });
+        })
+    };
+    assert_told(&granted(false), "is granted");
+    assert_eq!(granted(true), "fine");
+}
+
+#[test]
 fn who_has_not_reclaimed_everything_may_lose_it_all_with_the_server() {
     let what = told(holders::check, |s| {
         s.connect(0, 1);

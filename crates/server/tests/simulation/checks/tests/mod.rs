@@ -5,7 +5,7 @@ mod holders;
 use proto::nfs4::Status;
 
 use super::script::*;
-use super::{counters, denials, expected, names, once, recalls};
+use super::{counters, denials, expected, left, names, once, recalls};
 use crate::action::{Action, Create, Done, Outcome};
 use crate::history::{History, Violation, What};
 use crate::host::LIMITS;
@@ -195,4 +195,23 @@ fn a_denial_that_nothing_explains_is_found() {
         s.failed(1, lock(), Status::Denied);
     });
     assert_eq!(asked, "fine", "what is under way may have happened");
+}
+
+#[test]
+fn a_lock_that_stays_without_its_host_is_found() {
+    let left = |accepts: bool, gives_back: bool| {
+        told(left::check, |s| {
+            if accepts {
+                let (client, holding) = (crate::stranger::NOBODY, locked());
+                s.log(What::Held { life: life(2), client, hold: 1, state_id: id(1), holding });
+            }
+            if gives_back {
+                s.log(What::Released { hold: 1 });
+            }
+            s.log(What::Left(vec!["127.0.0.1 host 2".into()]));
+        })
+    };
+    assert_eq!(left(true, false), "fine");
+    assert_told(&left(true, true), "does not know it");
+    assert_told(&left(false, false), "does not know it");
 }

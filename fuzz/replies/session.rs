@@ -93,15 +93,15 @@ async fn files(client: &Client, reached: &mut Reached) {
 }
 
 async fn listings(client: &Client, reached: &mut Reached) {
-    if let Some(entries) = reached.note(client.read_dir("/").await) {
-        if let Some(entries) = reached.note(entries.into_vec().await) {
-            assert!(entries.len() <= ENTRIES_MAX);
-            for entry in entries {
-                let name = &entry.name[..];
-                assert!(!name.is_empty() && name.len() <= 255, "a name of {} bytes", name.len());
-                assert!(name != b"." && name != b"..");
-                assert!(!name.contains(&b'/') && !name.contains(&0));
-            }
+    if let Some(entries) = reached.note(client.read_dir("/").await)
+        && let Some(entries) = reached.note(entries.into_vec().await)
+    {
+        assert!(entries.len() <= ENTRIES_MAX);
+        for entry in entries {
+            let name = &entry.name[..];
+            assert!(!name.is_empty() && name.len() <= 255, "a name of {} bytes", name.len());
+            assert!(name != b"." && name != b"..");
+            assert!(!name.contains(&b'/') && !name.contains(&0));
         }
     }
     let report = client.list_tree("/", &TreeOptions::default(), |_| Descend::Into).await;

@@ -170,7 +170,7 @@ impl OpenFile {
     /// asked for, since the size that the server has reported may be any number.
     async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
         let piece_bytes = u64::from(self.piece_bytes());
-        let mut pieces = ranges.to_vec().into_iter().flat_map(move |range| split(&range, piece_bytes));
+        let mut pieces = ranges.iter().cloned().flat_map(move |range| split(&range, piece_bytes));
         let mut fetches = FuturesOrdered::new();
         loop {
             while fetches.len() < in_flight_max(piece_bytes)
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn pieces_at_the_end_of_all_offsets_do_not_wrap() {
         let last = u64::MAX - 3..u64::MAX;
-        assert_eq!(split(&last, 10).collect::<Vec<_>>(), [last.clone()]);
+        assert_eq!(split(&last, 10).collect::<Vec<_>>(), std::slice::from_ref(&last));
         assert_eq!(split_aligned(&last, 1 << 40).collect::<Vec<_>>(), [last]);
     }
 

@@ -145,7 +145,8 @@ impl Departure {
                     match entry.attributes {
                         Some(known) => self.found(at, known, &lineage),
                         None => {
-                            self.flow.failed(at.to_path(), Error::Usage("the server does not say what it is"))
+                            self.flow
+                                .failed(at.to_path(), Error::Usage("the server does not say what it is"));
                         }
                     }
                 }

@@ -69,11 +69,14 @@ pub struct State {
     commits: Commits,
 }
 
+/// Returns the entries behind a cookie in the directory of a handle, and whether these are the last.
+type List = Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>;
+
 /// A tree that is as a test says it is. What an object is, its handle begins with: `d` or `root` are directories, `l` are
 /// symbolic links, `p` pipes, all else files. LOOKUP finds under each name an object of that handle.
 pub struct Tree {
     /// The entries behind a cookie in the directory of a handle, and whether these are the last.
-    pub list: Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>,
+    pub list: List,
     /// Where symbolic links lead.
     pub target: Bytes,
     /// The size that files are said to have, and when they were changed.
@@ -260,14 +263,14 @@ impl State {
                 to.put(&self.tree.as_mut().expect("a tree").read_dir(&handle, args.cookie));
             }
             Operation::ReadLink => {
-                to.put(&ReadLinkResult { link: self.tree.as_ref().expect("a tree").target.clone() })
+                to.put(&ReadLinkResult { link: self.tree.as_ref().expect("a tree").target.clone() });
             }
             Operation::Remove => {
                 from.get::<RemoveArgs>()?;
                 to.put(&RemoveResult { change: ChangeInfo { atomic: true, before: 0, after: 1 } });
             }
             Operation::GetFh if self.tree.is_some() => {
-                to.put(&GetFhResult { object: FileHandle(self.current.clone()) })
+                to.put(&GetFhResult { object: FileHandle(self.current.clone()) });
             }
             Operation::GetFh => {
                 let name = if self.current_is_file { "file" } else { "root" };

@@ -66,9 +66,9 @@ fn many_processes_end_and_leave_what_they_appended(version: Version) {
     }
     let elapsed = begun.elapsed();
     let requests = mounted.client.tap().snapshot().since(&before);
-    println!("{processes} processes of {rounds} rounds over {version}: {elapsed:.1?}");
+    eprintln!("{processes} processes of {rounds} rounds over {version}: {elapsed:.1?}");
     for (name, stats) in &requests.requests {
-        println!("  {name}: {:.2} for each round", stats.requests as f64 / (processes * rounds) as f64);
+        eprintln!("  {name}: {:.2} for each round", stats.requests as f64 / (processes * rounds) as f64);
     }
     let log = fs::read_to_string(fixture.export().join("log")).unwrap();
     let mut lines: Vec<&str> = log.lines().collect();

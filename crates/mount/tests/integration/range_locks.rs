@@ -69,9 +69,9 @@ fn lock_of_open_file_ends_with_its_process(version: Version) {
         other.lock_open_file((F_WRLCK, 0, 0)).unwrap();
         assert_eq!(lock(&file, (F_WRLCK, 0, 0), false), Err(Errno::EAGAIN));
         if killed {
-            drop(other)
+            drop(other);
         } else {
-            other.exit()
+            other.exit();
         }
         // Nothing waits for the release of a file.
         let attempts = (0..3000).map(|_| {

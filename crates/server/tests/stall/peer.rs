@@ -84,7 +84,7 @@ impl Peer {
             match self.reply(arguments.clone()).await {
                 Reply::Ok(ok) => return ok,
                 Reply::Err(Status::Jukebox, _) => {
-                    tokio::time::sleep(std::time::Duration::from_millis(5)).await
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
                 }
                 Reply::Err(status, _) => panic!("{} failed: {status:?}", R::PROCEDURE.name()),
             }

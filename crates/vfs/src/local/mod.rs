@@ -285,7 +285,7 @@ impl FileSystem for Local {
         stability: Stability,
     ) -> Result<Written> {
         placed!(self, (who, node, offset, data, stability), |export| {
-            export.write(who, &node.0, offset, &data, stability).await
+            export.write(who, &node.0, offset, data.as_ref(), stability).await
         })
     }
 

@@ -190,6 +190,26 @@ impl File {
         self.open.seek(offset, DataContent::Hole).await
     }
 
+    /// Like [`File::seek_data`], but returns `offset` when the server does not support SEEK.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn next_data(&self, offset: u64) -> Result<Option<u64>> {
+        self.open.check(true, "")?;
+        self.open.next_data(offset).await
+    }
+
+    /// Copies this file into the empty file `target` and returns its length. Keeps holes: those that SEEK
+    /// finds, or aligned blocks of 64 KiB of zeros without SEEK. Otherwise like [`File::copy_range`].
+    ///
+    /// # Errors
+    /// See [`Error`]. A part of the file may be copied by then.
+    pub async fn copy_whole(&self, target: &Self) -> Result<u64> {
+        self.open.check(self.open.readable, "the file is not open for reading")?;
+        target.open.check(target.open.writable, "the file is not open for writing")?;
+        self.open.copy_whole(&target.open).await
+    }
+
     /// Copies a range of this file to `target_offset` of `target` and returns how many bytes that were: fewer only where
     /// this file ends. Over NFSv4.2 the server copies, and what it copied is on stable storage; where it cannot, over an older
     /// version, within one file or between servers, the data are read and written as by [`File::write_at`].

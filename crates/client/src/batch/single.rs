@@ -13,6 +13,7 @@ use super::names::Names;
 use crate::attributes::{FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::holes::data_runs;
 use crate::listing::{ListingTrail, NamedEntry};
 use crate::open::OpenOptions;
 use crate::protocol::{DirPosition, NewObject};
@@ -234,7 +235,7 @@ impl Ground {
         (existing, mode, set): (Existing, u32, &SetAttributes),
     ) -> Result<()> {
         let target = self.create(to, existing, mode).await?;
-        let copied = source.copy_range(.., &target, 0).await.map(drop);
+        let copied = source.copy_whole(&target).await.map(drop);
         finish(target, copied, set).await
     }
 }
@@ -263,14 +264,26 @@ async fn fill(file: &File, parts: &Chunks) -> Result<()> {
 }
 
 async fn drain(file: &File, parts: &mpsc::Sender<Chunk>) -> Result<()> {
+    let may_have_holes = file.inner().may_have_holes().await?;
     let mut at = 0;
     loop {
+        if may_have_holes {
+            match file.next_data(at).await? {
+                Some(data) => at = data,
+                None => return Ok(()),
+            }
+        }
         let data = file.read_at(at, COPY_BYTES).await?;
-        let length = data.len() as u64;
-        // Who does not listen any more says itself why.
-        if length == 0 || parts.send(Ok((at, data))).await.is_err() {
+        if data.is_empty() {
             return Ok(());
         }
-        at += length;
+        let begin = at;
+        at += data.len() as u64;
+        for run in data_runs(begin, data) {
+            // The receiver reports its failure itself.
+            if parts.send(Ok(run)).await.is_err() {
+                return Ok(());
+            }
+        }
     }
 }

@@ -40,7 +40,8 @@ pub(super) enum Arrival {
     },
     Large {
         at: Names,
-        size: u64,
+        /// The final length; `None` when it is unknown, and the parts have no gaps.
+        size: Option<u64>,
         parts: Chunks,
         meta: Meta,
     },
@@ -193,9 +194,9 @@ fn take(flow: &mut Flow<Then>, there: &mut HashSet<Names>, arrival: Arrival) {
         }
         Arrival::Large { at, size, parts, meta } => {
             let (set, mode) = (dress(flow.options(), &meta, false), mode(flow.options(), &meta));
-            let set = SetAttributes { size: Some(size), ..set };
+            let set = SetAttributes { size, ..set };
             let item = Item::Fill { at: at.clone(), existing, mode, set, parts };
-            flow.push(item, Then::Told { at, bytes: size });
+            flow.push(item, Then::Told { at, bytes: size.unwrap_or(0) });
         }
         Arrival::Symlink { at, target, meta } => {
             flow.push(

@@ -125,7 +125,7 @@ impl Departure {
                 let (sender, parts) = mpsc::channel(PARTS_MAX);
                 let parts = Arc::new(Mutex::new(parts));
                 self.large += 1;
-                self.outbox.push_back(Arrival::Large { at: at.clone(), size: known.size, parts, meta });
+                self.outbox.push_back(Arrival::Large { at: at.clone(), size: Some(known.size), parts, meta });
                 self.flow.push(Item::Drain { at: at.clone(), parts: sender }, Then::Drained(at));
             }
             FileType::Symlink => self.flow.push(Item::ReadLink { at: at.clone() }, Then::Led(at, meta)),

@@ -102,10 +102,12 @@ impl Sink {
             Arrival::Large { at, size, parts, meta } => {
                 let written = self.write(&at, &meta, |file| {
                     // First, since a file that cannot become so long need not be read.
-                    file.set_len(size).map_err(|error| local_error(&error))?;
+                    if let Some(size) = size {
+                        file.set_len(size).map_err(|error| local_error(&error))?;
+                    }
                     fill(file, &parts)
                 });
-                (at, written.map(|()| size))
+                (at, written.map(|()| size.unwrap_or(0)))
             }
             Arrival::Symlink { at, target, meta } => {
                 let made =

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use crate::in_all_versions;
 use crate::place::Place;
-use crate::tree::{FILES, contents, objects, pattern, plant};
+use crate::tree::{FILES, contents, objects, pattern, plant, sparse};
 
 in_all_versions! {
     files_go_up_and_down_and_are_read_as_they_were
@@ -16,6 +16,10 @@ in_all_versions! {
     a_copy_stops_at_the_first_failure_or_goes_on
     what_cannot_be_copied_is_told_in_a_sentence
     directories_are_made_as_asked
+    holes_stay_holes_up_across_and_down
+    pipes_and_files_without_a_size_are_read_to_their_end
+    second_source_of_one_name_is_refused
+    link_in_a_merged_tree_leads_no_other_source_elsewhere
 }
 
 fn files_go_up_and_down_and_are_read_as_they_were(version: &'static str) {
@@ -164,4 +168,94 @@ fn directories_are_made_as_asked(version: &'static str) {
     place.bytes(&["mkdir", &place.url("odd%0A%FF")]);
     assert!(place.exported(std::ffi::OsStr::from_bytes(b"odd\n\xff")).is_dir());
     assert!(place.refusals(3, &["mkdir", "-m", "u+x", &place.url("q")])[0].contains("octal"));
+}
+
+fn holes_stay_holes_up_across_and_down(version: &'static str) {
+    let place = Place::new(version);
+    let cases: [&[(u64, usize)]; 3] =
+        [&[(1 << 20, 70_000), ((5 << 20) + 123, 200_000)], &[], &[(0, 5), ((8 << 20) - 1, 1)]];
+    for pieces in cases {
+        fs::create_dir(place.beside("tree")).unwrap();
+        sparse(&place.beside("tree/given"), 8 << 20, pieces);
+        let expected = fs::read(place.beside("tree/given")).unwrap();
+        let same = |path: std::path::PathBuf| {
+            let blocks = fs::metadata(&path).unwrap().blocks() * 512;
+            assert!(fs::read(&path).unwrap() == expected, "{}: {pieces:?}", path.display());
+            assert!(blocks < 2 << 20, "{}: {blocks} bytes: {pieces:?}", path.display());
+        };
+        place.bytes(&["cp", "tree/given", &place.url("up")]);
+        same(place.exported("up"));
+        place.bytes(&["cp", &place.url("up"), &place.url("across")]);
+        same(place.exported("across"));
+        place.bytes(&["cp", &place.url("across"), "down"]);
+        same(place.beside("down"));
+        place.bytes(&["cp", "-r", "tree", &place.url("tree")]);
+        place.bytes(&["cp", "-r", &place.url("tree"), &place.url("twice")]);
+        same(place.exported("twice/given"));
+        place.bytes(&["cp", "-r", &place.url("twice"), "back"]);
+        same(place.beside("back/given"));
+        for dir in ["tree", "back", "export/tree", "export/twice"] {
+            fs::remove_dir_all(place.beside(dir)).unwrap();
+        }
+    }
+}
+
+fn pipes_and_files_without_a_size_are_read_to_their_end(version: &'static str) {
+    let place = Place::new(version);
+    let pipe = place.beside("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let data = pattern(1_300_000);
+    let writer = std::thread::spawn({
+        let data = data.clone();
+        move || fs::write(pipe, data).unwrap()
+    });
+    place.bytes(&["cp", "pipe", &place.url("piped")]);
+    writer.join().unwrap();
+    assert!(fs::read(place.exported("piped")).unwrap() == data);
+    place.bytes(&["cp", "/proc/self/status", "/proc/version", &place.url("")]);
+    assert_eq!(fs::read(place.exported("version")).unwrap(), fs::read("/proc/version").unwrap());
+    assert!(fs::read_to_string(place.exported("status")).unwrap().starts_with("Name:"));
+    // A file with a size of 0 and the content of a large one.
+    assert_eq!(fs::metadata("/proc/kallsyms").unwrap().len(), 0);
+    place.bytes(&["cp", "/proc/kallsyms", &place.url("symbols")]);
+    assert!(fs::metadata(place.exported("symbols")).unwrap().len() > 1 << 20);
+}
+
+fn second_source_of_one_name_is_refused(version: &'static str) {
+    let place = Place::new(version);
+    for dir in ["export/a", "export/b", "export/a/both", "export/b/both", "to", "outside"] {
+        fs::create_dir(place.beside(dir)).unwrap();
+    }
+    symlink("../outside", place.exported("a/name")).unwrap();
+    fs::create_dir(place.exported("b/name")).unwrap();
+    fs::write(place.exported("b/name/evil"), "data").unwrap();
+    fs::create_dir(place.exported("c")).unwrap();
+    fs::write(place.exported("c/name"), "data").unwrap();
+    for second in ["b/name", "c/name"] {
+        let sources = [place.url("a/name"), place.url(second)];
+        let said = place.refusal(1, &["cp", "-r", &sources[0], &sources[1], "to"]);
+        assert!(said.contains("another source"), "{said}");
+        assert_eq!(fs::read_dir(place.beside("outside")).unwrap().count(), 0);
+        assert!(fs::symlink_metadata(place.beside("to/name")).unwrap().is_symlink());
+    }
+    place.bytes(&["cp", "-r", &place.url("a/both"), &place.url("b/both"), "to"]);
+}
+
+fn link_in_a_merged_tree_leads_no_other_source_elsewhere(version: &'static str) {
+    let place = Place::new(version);
+    for dir in ["export/a", "export/a/dir", "outside"] {
+        fs::create_dir(place.beside(dir)).unwrap();
+    }
+    symlink("../outside", place.exported("dir")).unwrap();
+    fs::write(place.exported("a/dir/evil"), "data").unwrap();
+    symlink("../outside/evil", place.exported("file")).unwrap();
+    fs::write(place.exported("a/file"), "data").unwrap();
+    for name in ["a/dir", "a/file"] {
+        let to = format!("to {}", &name[2..]);
+        fs::create_dir(place.beside(&to)).unwrap();
+        // The tree has no name: it is the root of the server.
+        place.run(&["cp", "-r", "--continue-on-error", &place.url(""), &place.url(name), &to]);
+        assert!(place.beside(&to).join("a/file").is_file());
+        assert_eq!(fs::read_dir(place.beside("outside")).unwrap().count(), 0, "{name}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +13,15 @@ pub(crate) const FILES: usize = 302;
 /// Bytes that no two places have in common.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0_u64..).flat_map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).take(length).collect()
+}
+
+/// A file of holes but for pieces of data, each with its offset and length.
+pub(crate) fn sparse(path: &Path, size: u64, pieces: &[(u64, usize)]) {
+    let file = fs::File::create(path).unwrap();
+    for (offset, length) in pieces {
+        file.write_all_at(&pattern(length + 8)[8..], *offset).unwrap();
+    }
+    file.set_len(size).unwrap();
 }
 
 pub(crate) fn plant(root: &Path) {

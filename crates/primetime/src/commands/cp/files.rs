@@ -1,12 +1,14 @@
 //! The copy of one file.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use bytes::Bytes;
-use client::{File, OpenOptions, SetAttributes};
+use client::{File, OpenOptions, SetAttributes, data_runs};
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use tokio::task::block_in_place;
 
 use super::side::{Cause, Found, Kind, Side, is_root};
@@ -60,20 +62,44 @@ impl Copy<'_> {
         }
     }
 
+    /// Reads to the end, not to the reported size: pipes and files of `/proc` have none.
     async fn upload(&self, from: &Path, found: &Found, to: &Spot) -> Result<(), Trouble> {
-        let from = fs::File::open(from).map_err(source)?;
+        // Opening a pipe waits for its writer.
+        let from = block_in_place(|| fs::File::open(from)).map_err(source)?;
+        let mut has_holes = found.kind == Kind::File && found.size > found.used;
         let file = self.create(to, found).await?;
-        let mut offset = 0;
+        let (mut offset, mut written) = (0, 0);
         loop {
+            if has_holes {
+                match seek(&from, SeekFrom::Data(offset)) {
+                    Ok(data) => offset = data,
+                    Err(Errno::NXIO) => {
+                        offset = found.size.max(offset);
+                        break;
+                    }
+                    // The file system does not support SEEK_DATA.
+                    Err(_) => {
+                        has_holes = false;
+                        seek(&from, SeekFrom::Start(offset))
+                            .map_err(|error| source(io::Error::from(error)))?;
+                    }
+                }
+            }
             let mut part = Vec::new();
             let read = block_in_place(|| (&from).take(PART_BYTES as u64).read_to_end(&mut part));
             let count = read.map_err(source)? as u64;
             if count == 0 {
                 break;
             }
-            file.write_at(offset, Bytes::from(part)).await.map_err(target)?;
+            for (at, run) in data_runs(offset, Bytes::from(part)) {
+                written = at + run.len() as u64;
+                file.write_at(at, run).await.map_err(target)?;
+            }
             self.session.progress.add_bytes(count);
             offset += count;
+        }
+        if written < offset {
+            file.set_len(offset).await.map_err(target)?;
         }
         self.finish(file, found).await
     }
@@ -87,19 +113,41 @@ impl Copy<'_> {
             false => options.create(true).truncate(true),
         };
         let mut to_file = options.open(to).map_err(target)?;
-        let mut offset = 0;
+        let is_file = to_file.metadata().map_err(target)?.is_file();
+        let has_holes = is_file && found.size > found.used;
+        let (mut offset, mut written) = (0, 0);
         loop {
+            if has_holes {
+                match file.next_data(offset).await.map_err(source)? {
+                    Some(data) => offset = data,
+                    None => {
+                        offset = file.metadata().await.map_err(source)?.size.max(offset);
+                        break;
+                    }
+                }
+            }
             let part = file.read_at(offset, PART_BYTES).await.map_err(source)?;
             if part.is_empty() {
                 break;
             }
-            block_in_place(|| to_file.write_all(&part)).map_err(target)?;
-            self.session.progress.add_bytes(part.len() as u64);
-            offset += part.len() as u64;
+            let count = part.len() as u64;
+            if is_file {
+                for (at, run) in data_runs(offset, part) {
+                    written = at + run.len() as u64;
+                    block_in_place(|| to_file.write_all_at(&run, at)).map_err(target)?;
+                }
+            } else {
+                block_in_place(|| to_file.write_all(&part)).map_err(target)?;
+            }
+            self.session.progress.add_bytes(count);
+            offset += count;
+        }
+        if is_file && written < offset {
+            to_file.set_len(offset).map_err(target)?;
         }
         file.close().await.map_err(source)?;
         if self.arguments.preserve {
-            Side::Local(to.to_owned()).dress(found).await.map_err(Trouble::Target)?;
+            found.dress_file(&to_file).map_err(target)?;
         }
         Ok(())
     }
@@ -116,7 +164,7 @@ impl Copy<'_> {
         let from = open(from).await?;
         let file = self.create(to, &job.found).await?;
         // Either end may have failed; the sentence says how.
-        let count = from.copy_range(.., &file, 0).await.map_err(target)?;
+        let count = from.copy_whole(&file).await.map_err(target)?;
         self.session.progress.add_bytes(count);
         from.close().await.map_err(source)?;
         self.finish(file, &job.found).await

@@ -4,6 +4,7 @@ mod files;
 mod side;
 mod trees;
 
+use std::collections::HashMap;
 use std::io::ErrorKind;
 
 use clap::Args;
@@ -76,6 +77,9 @@ struct Copy<'a> {
     arguments: &'a Arguments,
 }
 
+/// The kinds of the objects that this command makes, by address or path.
+type Made = HashMap<String, Kind>;
+
 /// A file to be copied.
 struct Job {
     source: Side,
@@ -97,27 +101,39 @@ impl Copy<'_> {
             ))
             .into());
         }
-        let mut files = Vec::new();
-        for source in sources {
-            if self.has_to_stop() {
-                return Ok(());
+        // A tree without a name of its own is copied into the target itself, and may put a symbolic link at the
+        // name of another source. It comes last, so that no copy follows that link.
+        let (named, unnamed): (Vec<_>, Vec<_>) =
+            sources.iter().partition(|source| source.file_name().is_some());
+        let mut made = Made::new();
+        for sources in [named, unnamed] {
+            let mut files = Vec::new();
+            for source in sources {
+                if self.has_to_stop() {
+                    return Ok(());
+                }
+                let source = Side::reach(self.session, source).await?;
+                let target = match source.place().file_name() {
+                    Some(name) if into => target.below(name),
+                    _ => target.clone(),
+                };
+                self.one(source, target, &mut made, &mut files).await;
             }
-            let source = Side::reach(self.session, source).await?;
-            let target = match source.place().file_name() {
-                Some(name) if into => target.below(name),
-                _ => target.clone(),
-            };
-            self.one(source, target, &mut files).await;
+            self.files(files).await;
         }
+        Ok(())
+    }
+
+    /// Copies files, several at the same time. Failures are reported.
+    async fn files(&self, files: Vec<Job>) {
         let copied = stream::iter(files.into_iter().map(Ok))
             .try_for_each_concurrent(FILES_AT_ONCE, async |job| {
                 self.file(&job).await;
                 if self.has_to_stop() { Err(()) } else { Ok(()) }
             })
             .await;
-        // What stopped it was told.
+        // The failure that stopped it has been reported.
         let _ = copied;
-        Ok(())
     }
 
     fn has_to_stop(&self) -> bool {
@@ -125,13 +141,23 @@ impl Copy<'_> {
     }
 
     /// Copies what is no file; files are gathered, to be copied at the same time.
-    async fn one(&self, source: Side, target: Side, files: &mut Vec<Job>) {
+    async fn one(&self, source: Side, target: Side, made: &mut Made, files: &mut Vec<Job>) {
         let found = match source.look(!self.arguments.recursive).await {
             Ok(found) => found,
             Err(cause) => return self.session.refused(cause.sentence("read", &source)),
         };
+        // The object of an earlier source may be a symbolic link, which the next copy would follow.
+        if let Some(before) = made.insert(target.to_string(), found.kind)
+            && (before, found.kind) != (Kind::Directory, Kind::Directory)
+        {
+            return self.session.refused(format_args!(
+                "cannot copy {source}: {target} is the copy of another source; copy them into different directories"
+            ));
+        }
         match &found.kind {
             Kind::File => files.push(Job { source, found, target }),
+            // As with cp(1), -r does not read a pipe.
+            Kind::Stream if !self.arguments.recursive => files.push(Job { source, found, target }),
             Kind::Directory if self.arguments.recursive => self.tree(&source, &found, &target).await,
             Kind::Directory => self.session.refused(format_args!(
                 "cannot copy {source}: it is a directory; give -r to copy what is in it"
@@ -141,8 +167,8 @@ impl Copy<'_> {
                     self.session.refused(cause.sentence("copy the link to", &target));
                 }
             }
-            Kind::Other => self.session.refused(format_args!(
-                "cannot copy {source}: it is a device, a pipe or a socket; leave it out"
+            Kind::Stream | Kind::Other => self.session.refused(format_args!(
+                "cannot copy {source}: it is a device, a pipe or a socket; leave it out; cp reads pipes without -r"
             )),
         }
     }

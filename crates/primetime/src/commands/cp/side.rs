@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, symlink};
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -28,6 +28,8 @@ pub(super) enum Kind {
     File,
     Directory,
     Symlink,
+    /// A pipe or a character device, which is read to its end.
+    Stream,
     Other,
 }
 
@@ -38,6 +40,9 @@ pub(super) struct Found {
     pub(super) mode: u32,
     pub(super) uid: u32,
     pub(super) gid: u32,
+    pub(super) size: u64,
+    /// The space that it takes, in bytes.
+    pub(super) used: u64,
     pub(super) accessed: Time,
     pub(super) modified: Time,
     /// Tells it from all others on its server.
@@ -173,18 +178,35 @@ pub(super) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The unit of `st_blocks`, in bytes.
+const SECTOR_BYTES: u64 = 512;
+
 fn dress_here(path: &PathBuf, like: &Found) -> io::Result<()> {
     use std::os::unix::fs::{PermissionsExt, chown};
     if is_root() {
         chown(path, Some(like.uid), Some(like.gid))?;
     }
     fs::set_permissions(path, fs::Permissions::from_mode(like.mode))?;
-    let time = |time: Time| Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
-    let times = Timestamps { last_access: time(like.accessed), last_modification: time(like.modified) };
-    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::empty())?)
+    Ok(rustix::fs::utimensat(CWD, path, &like.timestamps(), AtFlags::empty())?)
 }
 
 impl Found {
+    /// Sets permissions, times and, as root, the owner of an open local file. Another object that has taken
+    /// over its name meanwhile is not changed.
+    pub(super) fn dress_file(&self, file: &fs::File) -> io::Result<()> {
+        use std::os::unix::fs::{PermissionsExt, fchown};
+        if is_root() {
+            fchown(file, Some(self.uid), Some(self.gid))?;
+        }
+        file.set_permissions(fs::Permissions::from_mode(self.mode))?;
+        Ok(rustix::fs::futimens(file, &self.timestamps())?)
+    }
+
+    fn timestamps(&self) -> Timestamps {
+        let time = |time: Time| Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
+        Timestamps { last_access: time(self.accessed), last_modification: time(self.modified) }
+    }
+
     /// Its permissions and times, to be set.
     pub(super) fn dress(&self) -> SetAttributes {
         SetAttributes {
@@ -206,11 +228,14 @@ impl From<&fs::Metadata> for Found {
                 () if kind.is_file() => Kind::File,
                 () if kind.is_dir() => Kind::Directory,
                 () if kind.is_symlink() => Kind::Symlink,
+                () if kind.is_fifo() || kind.is_char_device() => Kind::Stream,
                 () => Kind::Other,
             },
             mode: of.mode() & 0o7777,
             uid: of.uid(),
             gid: of.gid(),
+            size: of.size(),
+            used: of.blocks() * SECTOR_BYTES,
             accessed: time(of.atime(), of.atime_nsec()),
             modified: time(of.mtime(), of.mtime_nsec()),
             identity: (of.dev(), of.ino()),
@@ -230,6 +255,8 @@ impl From<&Attributes> for Found {
             mode: of.mode & 0o7777,
             uid: of.uid,
             gid: of.gid,
+            size: of.size,
+            used: of.used,
             accessed: of.accessed,
             modified: of.modified,
             identity: (of.fsid, of.fileid),

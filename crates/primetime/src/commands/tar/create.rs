@@ -203,9 +203,21 @@ fn header(known: &Attributes) -> Header {
     header.set_mode(known.mode);
     header.set_uid(known.uid.into());
     header.set_gid(known.gid.into());
-    header.set_mtime(u64::try_from(known.modified.seconds).unwrap_or(0));
+    set_time(&mut header, known.modified.seconds);
     header.set_size(0);
     header
+}
+
+/// Times before 1970 are numbers of base 256 in two's complement, as GNU tar writes and reads them.
+fn set_time(header: &mut Header, seconds: i64) {
+    match u64::try_from(seconds) {
+        Ok(seconds) => header.set_mtime(seconds),
+        Err(_) => {
+            let (sign, digits) = header.as_old_mut().mtime.split_at_mut(4);
+            sign.fill(0xff);
+            digits.copy_from_slice(&seconds.to_be_bytes());
+        }
+    }
 }
 
 /// The data of a file, exactly as many as its header says.

@@ -27,6 +27,7 @@ pub(super) async fn extract(session: &Session, arguments: &Arguments, spot: &Spo
     let making = session.making(&spot.url);
     let options = TreeOptions {
         stop_on_error: !arguments.continue_on_error,
+        modes: arguments.preserve_permissions || rustix::process::geteuid().is_root(),
         owners: arguments.same_owner,
         umask: session.umask,
         progress: session.progress.of_tree(),

@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// The directory to unpack into, which is made if it is not there, or to pack, nfs://HOST:PORT/PATH?OPTIONS
     #[arg(short = 'C', long, value_name = "URL", value_parser = place::url, required = true)]
     directory: Option<Url>,
+    /// Keep the permissions of the archive with set-id bits, as root always does, and ignore the umask
+    #[arg(short = 'p', long, visible_alias = "same-permissions", conflicts_with = "create")]
+    preserve_permissions: bool,
     /// Keep the owners of the archive; servers let only root do that
     #[arg(long, conflicts_with = "create")]
     same_owner: bool,

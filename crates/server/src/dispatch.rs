@@ -97,6 +97,11 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         Self { nsm1: Some(nsm1), ..self }
     }
 
+    /// What the replies that are kept for retries take, in bytes.
+    pub fn retry_bytes(&self) -> u64 {
+        self.retries.as_ref().map_or(0, Retries::bytes)
+    }
+
     /// Who has mounted what through MOUNT, as far as clients have told.
     pub fn mounts(&self) -> Vec<(IpAddr, ExportPath)> {
         self.mount3.mounts()
@@ -164,7 +169,12 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
     async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         match &self.retries {
             Some(retries) if runs_once(call.header) => self.once(retries, call, reply).await,
-            _ => self.route(call, reply).await,
+            _ => {
+                if call.header.program == nfs3::PROGRAM && call.header.version == nfs3::VERSION {
+                    rpc::notes::set_cancellable(!runs_once(call.header));
+                }
+                self.route(call, reply).await
+            }
         }
     }
 
@@ -190,6 +200,16 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         if let Some(nfs4) = &self.nfs4 {
             nfs4.recaller().events().connections_refused.add(1);
         }
+    }
+
+    fn gave_way(&self) {
+        if let Some(nfs4) = &self.nfs4 {
+            nfs4.recaller().events().connections_closed_for_others.add(1);
+        }
+    }
+
+    fn is_only_backchannel(&self, connection: u64) -> bool {
+        self.nfs4.as_ref().is_some_and(|nfs4| nfs4.recaller().backchannels().is_only_path(connection))
     }
 
     fn disconnected(&self, connection: u64) {

@@ -28,6 +28,8 @@ pub struct Events {
     pub(crate) disconnected: Counter,
     /// Connections that were closed at once, for there were too many.
     pub(crate) connections_refused: Counter,
+    /// Connections that were closed so that others could be accepted.
+    pub(crate) connections_closed_for_others: Counter,
     /// Delegations that were asked back.
     pub(crate) recalls: Counter,
     /// Delegations that were taken away because their holder did not return them in time.

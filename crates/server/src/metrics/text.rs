@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rpc::memory::MemoryUse;
+
 use super::events::RECALL_BUCKETS_MS;
 use super::table::{BUCKETS, Place, Sum, bucket_end};
 use super::{Events, Metrics, OperationIndex};
@@ -21,6 +23,8 @@ pub struct Gauges {
     pub slots_in_use: u64,
     /// Bytes that are taken or promised for slots and the replies in them.
     pub reply_cache_bytes: u64,
+    /// What is held for clients of the memory budget.
+    pub memory: MemoryUse,
     /// What is held of files.
     pub held: state::Totals,
     /// Only what was held before a restart may be had.
@@ -143,7 +147,16 @@ fn write_durations(text: &mut String, sums: &Sums) {
 
 fn write_gauges(text: &mut String, events: &Events, gauges: &Gauges) {
     let held = &gauges.held;
+    let memory = &gauges.memory;
     for (name, help, value) in [
+        ("primetime_memory_budget_bytes", "The memory budget.", memory.total),
+        ("primetime_memory_share_bytes", "What one client may be charged.", memory.share),
+        ("primetime_memory_heaviest_client_bytes", "What the heaviest client is charged.", memory.heaviest),
+        (
+            "primetime_connections_stopped",
+            "Connections that are not read because their client is over its share of memory.",
+            memory.stopped_connections,
+        ),
         ("primetime_clients", "Clients of NFSv4.", gauges.clients),
         ("primetime_sessions", "Sessions of NFSv4 clients.", gauges.sessions),
         ("primetime_slots_in_use", "Slots of sessions with a request under way.", gauges.slots_in_use),
@@ -165,6 +178,23 @@ fn write_gauges(text: &mut String, events: &Events, gauges: &Gauges) {
     }
     let help = "How often the records in the state directory became unwritable.";
     single(text, ("primetime_records_failures_total", "counter"), help, gauges.records_failures);
+    let name = "primetime_memory_bytes";
+    head(text, name, "gauge", "Memory that is held for clients, by what for.");
+    for (kind, bytes) in memory_kinds(memory) {
+        let _ = writeln!(text, "{name}{{kind=\"{kind}\"}} {bytes}");
+    }
+}
+
+/// What memory is held for.
+fn memory_kinds(memory: &MemoryUse) -> [(&'static str, u64); 6] {
+    [
+        ("requests", memory.requests),
+        ("replies", memory.replies),
+        ("calls", memory.calls),
+        ("connections", memory.connections),
+        ("reply_caches", memory.reply_caches),
+        ("state", memory.state),
+    ]
 }
 
 fn write_events(text: &mut String, events: &Events) {
@@ -174,6 +204,11 @@ fn write_events(text: &mut String, events: &Events) {
             "primetime_connections_refused_total",
             "Connections that were closed at once, for there were too many.",
             events.connections_refused.get(),
+        ),
+        (
+            "primetime_connections_closed_for_others_total",
+            "Connections that were closed so that other clients could connect.",
+            events.connections_closed_for_others.get(),
         ),
         ("primetime_recalls_total", "Delegations that were asked back.", events.recalls.get()),
         (

@@ -44,6 +44,7 @@ async fn read_into<F: FileSystem>(
     reply: &mut Encoder,
 ) -> Result<(), Status> {
     let wanted = arguments.count.min(transfer::DATA_BYTES_MAX) as usize;
+    rpc::notes::expect_reply(wanted);
     reply.put(&Status::Ok);
     reply.put(&known);
     let count = reply.reserve_u32();

@@ -10,7 +10,7 @@ use xdr::{Decoder, Encoder};
 use super::Nfs4;
 use super::context::Context;
 use super::dispatch;
-use super::operations::{Place, Row, known, row};
+use super::operations::{Place, Row, known, only_looks, row};
 use super::repeat::{self, Again};
 use super::sequence::{self, Begun};
 use super::unsettled::{self, Failed};
@@ -178,6 +178,9 @@ impl<F: FileSystem> Nfs4<F> {
             && let Err(status) = unsettled::settle(context).await
         {
             return Step::Done(status);
+        }
+        if !only_looks(operation) {
+            rpc::notes::set_cancellable(false);
         }
         let status = dispatch::run(context, operation, arguments, reply).await;
         match check_room(context, reply.len() - start, 0) {

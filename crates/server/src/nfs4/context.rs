@@ -102,6 +102,17 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) failed: Option<Failed>,
 }
 
+/// A request that is cancelled ends in its slot.
+impl<F: FileSystem> Drop for Context<'_, F> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take()
+            && session.abandon(self.server.recaller())
+        {
+            self.server.answered().notify(usize::MAX);
+        }
+    }
+}
+
 impl<'a, F: FileSystem> Context<'a, F> {
     pub(crate) fn new(
         server: &'a Nfs4<F>,

@@ -105,6 +105,38 @@ pub(crate) fn row(operation: Operation) -> Option<Row> {
     Some(Row { place, room_bytes })
 }
 
+/// True for an operation that only looks: a request of such operations may be cancelled.
+pub(crate) fn only_looks(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(
+        operation,
+        O::Access
+            | O::GetAttr
+            | O::GetFh
+            | O::GetXattr
+            | O::ListXattrs
+            | O::LockT
+            | O::Lookup
+            | O::LookupParent
+            | O::NVerify
+            | O::PutFh
+            | O::PutPubFh
+            | O::PutRootFh
+            | O::Read
+            | O::ReadDir
+            | O::ReadLink
+            | O::ReadPlus
+            | O::RestoreFh
+            | O::SaveFh
+            | O::SecInfo
+            | O::SecInfoNoName
+            | O::Seek
+            | O::Sequence
+            | O::TestStateId
+            | O::Verify
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ pub(crate) async fn run<F: FileSystem>(
     let _using = conflict::before_read(context, object, &state_id).await?;
     let identity = context.identity(object)?;
     let count = transfer::bytes(arguments.count, context.reply_room);
+    rpc::notes::expect_reply(count);
     let eof = reply.reserve_u32();
     let data = reply.begin_opaque();
     let read = object.fs().read(&identity, &object.node, arguments.offset, count, reply.buffer_mut()).await;

@@ -127,6 +127,15 @@ impl InSession {
         SlotRecord { sequence: self.sequence.0, digest: self.digest, kept }
     }
 
+    /// Ends the request without a reply. True when a retry is held until now.
+    pub(crate) fn abandon(self, recaller: &Recaller) -> bool {
+        let completed = self.ticket.complete(None);
+        if completed.is_client_gone {
+            recaller.last_request_ended();
+        }
+        completed.is_awaited
+    }
+
     /// Ends the request; the reply is kept for a retry where that was asked for, and goes to stable storage where it must
     /// survive.
     ///
@@ -178,6 +187,8 @@ pub(crate) async fn begin<F: FileSystem>(
         Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
         Ok(Begin::NotCached) => Begun::NotCached,
         Ok(Begin::New(ticket)) => {
+            // A reply that must be kept (RFC 8881 §2.10.6.1.3) must be made.
+            rpc::notes::set_cancellable(!asked.cache_this);
             context.session = Some(InSession {
                 ticket,
                 sequence: asked.sequence,

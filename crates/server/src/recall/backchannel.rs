@@ -139,6 +139,13 @@ impl Backchannel {
         self.connections.lock().iter().any(|known| known.id() == connection)
     }
 
+    /// True when callbacks may use this connection, and no other that is open.
+    pub(crate) fn is_only_path(&self, connection: u64) -> bool {
+        let connections = self.connections.lock();
+        let mut open = connections.iter().filter(|known| known.is_open()).map(|known| known.id());
+        open.next() == Some(connection) && open.next().is_none()
+    }
+
     /// The connections that callbacks may use.
     pub(crate) fn connections(&self) -> Vec<u64> {
         self.connections.lock().iter().map(|known| known.id()).collect()

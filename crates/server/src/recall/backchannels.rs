@@ -78,6 +78,16 @@ impl Backchannels {
         });
     }
 
+    /// True when a connection is the only open one that carries the callbacks of a session.
+    pub(crate) fn is_only_path(&self, connection: u64) -> bool {
+        let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));
+        let bound = self.bound.lock();
+        let sessions: Vec<_> =
+            bound.range((connection, first)..=(connection, last)).map(|(_, id)| *id).collect();
+        drop(bound);
+        sessions.into_iter().filter_map(|id| self.get(id)).any(|channel| channel.is_only_path(connection))
+    }
+
     /// Forgets a connection that is gone; the sessions whose callbacks it carried.
     pub(crate) fn disconnected(&self, connection: u64) -> Vec<SessionId> {
         let (first, last) = (SessionId([0; 16]), SessionId([u8::MAX; 16]));

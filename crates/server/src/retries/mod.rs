@@ -134,6 +134,11 @@ impl Retries {
         }
     }
 
+    /// What is kept, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.table.lock().bytes() as u64).sum()
+    }
+
     fn repeat(&self, results: Results) -> Turn<'_> {
         self.events.retries_answered.add(1);
         Turn::Repeat(results)

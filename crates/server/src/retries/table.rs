@@ -69,6 +69,11 @@ impl<W: Clone + Default> Table<W> {
         }
     }
 
+    /// What is kept, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// A call has come.
     pub(super) fn begin(&mut self, key: Key, now_ms: u64) -> Begun<W> {
         self.forget_expired(now_ms);

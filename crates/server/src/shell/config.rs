@@ -4,14 +4,20 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rpc::net::ServerOptions;
+use rpc::net::{CONNECTION_BYTES, ServerOptions};
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
 use super::exports::{nearest, parse_classic, specs};
+use super::memory_limit::default_budget_bytes;
 use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions};
 use crate::exports::{Rule, Squash};
 use crate::retries::RetryLimits;
+
+/// The fewest connections that are allowed unless fewer are asked for.
+const CONNECTIONS_MIN: usize = 16;
+/// The most connections that are allowed unless more are asked for.
+const CONNECTIONS_MOST: usize = 16_384;
 
 /// What a server is started with, as it stands in a file.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -71,14 +77,24 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConfigLimits {
-    /// Connections; one more is closed at once.
-    pub connections_max: usize,
+    /// Memory that clients can make the server hold, in bytes; a client that holds more than its share is not read until it holds less.
+    /// Without it a quarter of what the machine and its control groups allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes_max: Option<u64>,
+    /// Connections; for one more an idle one of the client address with the most is closed, or the new one. Without it as many as a
+    /// quarter of the descriptors, and of the memory, suffices for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections_max: Option<usize>,
+    /// How long a connection may be idle, in seconds; then it is closed, unless it alone carries the callbacks of a session.
+    pub idle_connection_seconds: u32,
     /// Calls under way on a connection; beyond, nothing more is read from it.
     pub requests_in_flight_max: usize,
     /// Bytes of replies that wait for a connection; beyond, nothing more is read from it.
     pub replies_pending_bytes_max: usize,
     /// How long a peer may take to send the rest of a request, in seconds; then its connection is closed.
     pub partial_request_seconds: u32,
+    /// How long a peer may read nothing of the replies that wait for it, in seconds; then its connection is closed.
+    pub unread_reply_seconds: u32,
     /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
     /// comes, in microseconds; at 0 it sleeps at once. At most half the cores look.
     pub busy_poll_us: u32,
@@ -204,10 +220,13 @@ impl Default for ConfigLimits {
     fn default() -> Self {
         let (state, net, retries) = (Limits::default(), ServerOptions::default(), RetryLimits::default());
         Self {
-            connections_max: net.connections_max,
+            memory_bytes_max: None,
+            connections_max: None,
+            idle_connection_seconds: whole_seconds(net.idle_timeout.as_millis() as u64),
             requests_in_flight_max: net.requests_in_flight_max,
             replies_pending_bytes_max: net.replies_pending_bytes_max,
             partial_request_seconds: whole_seconds(net.partial_record_timeout.as_millis() as u64),
+            unread_reply_seconds: whole_seconds(net.unread_timeout.as_millis() as u64),
             busy_poll_us: net.busy_poll_limit.as_micros() as u32,
             message_bytes_max: state.message_bytes_max,
             operations_max: state.operations_max,
@@ -246,6 +265,12 @@ fn with_nearest(message: &str) -> String {
 fn is_domain(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     (1..=255).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+/// How many descriptors the process may have: a server raises its limit as far as it may.
+fn descriptors_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 fn whole_seconds(ms: u64) -> u32 {
@@ -328,13 +353,14 @@ impl Config {
     /// As it would stand in a file that says everything, with the rules in the order in which they are tried.
     pub fn to_toml(&self) -> String {
         let export = self.specs.iter().map(ExportTable::from).collect();
-        let whole = Self { exports: None, export, ..self.clone() };
+        let whole = Self { exports: None, export, limits: self.limits.resolved(), ..self.clone() };
         // Every value is of a kind that TOML has.
         toml::to_string(&whole).unwrap_or_default()
     }
 
     /// To serve this, with state kept in `state_directory`.
     pub fn options(&self, state_directory: Option<PathBuf>) -> ServeOptions {
+        let limits = self.limits.resolved();
         let one = self.directory.as_deref().map(|directory| self.export(directory));
         ServeOptions {
             exports: if self.has_exports() { self.specs.clone() } else { one.into_iter().collect() },
@@ -348,9 +374,10 @@ impl Config {
             idmap_domain: self.idmap_domain.clone(),
             portmap: self.portmap,
             host_name: self.host_name.clone(),
-            limits: self.limits.state(),
-            net: self.limits.net(),
-            retries: self.limits.retries(),
+            memory_bytes_max: limits.memory_bytes(),
+            limits: limits.state(),
+            net: limits.net(),
+            retries: limits.retries(),
         }
     }
 }
@@ -373,7 +400,10 @@ impl ConfigLimits {
         const ANY: u64 = 1 << 32;
         let seconds = |seconds: u32| u64::from(seconds);
         let all = [
-            ("connections_max", self.connections_max as u64, 1, 1 << 20),
+            ("memory_bytes_max", self.memory_bytes(), 16 << 20, 1 << 44),
+            ("connections_max", self.connections() as u64, 1, 1 << 20),
+            ("idle_connection_seconds", seconds(self.idle_connection_seconds), 1, 24 * 3600),
+            ("unread_reply_seconds", seconds(self.unread_reply_seconds), 1, 3600),
             ("requests_in_flight_max", self.requests_in_flight_max as u64, 1, 1 << 20),
             ("replies_pending_bytes_max", self.replies_pending_bytes_max as u64, 1 << 20, 1 << 32),
             ("partial_request_seconds", seconds(self.partial_request_seconds), 1, 3600),
@@ -401,6 +431,31 @@ impl ConfigLimits {
         match all.into_iter().find(|(_, value, least, most)| value < least || value > most) {
             Some((name, value, least, most)) => Err(ConfigError::Limit { name, value, least, most }),
             None => Ok(()),
+        }
+    }
+
+    /// The memory budget.
+    fn memory_bytes(&self) -> u64 {
+        self.memory_bytes_max.unwrap_or_else(default_budget_bytes)
+    }
+
+    /// How many connections there may be.
+    fn connections(&self) -> usize {
+        self.connections_max.unwrap_or_else(|| {
+            let by_memory = usize::try_from(self.memory_bytes() / 4 / CONNECTION_BYTES).unwrap_or(usize::MAX);
+            (descriptors_max() / 4).min(by_memory).clamp(CONNECTIONS_MIN, CONNECTIONS_MOST)
+        })
+    }
+
+    /// With what is derived from the machine in place of what is not said.
+    fn resolved(self) -> Self {
+        Self {
+            memory_bytes_max: Some(self.memory_bytes()),
+            connections_max: Some(self.connections()),
+            session_bytes_max: self.session_bytes_max.min(self.memory_bytes() / 4),
+            v3_replies_bytes_max: usize::try_from(self.memory_bytes() / 16)
+                .map_or(self.v3_replies_bytes_max, |bytes| self.v3_replies_bytes_max.min(bytes)),
+            ..self
         }
     }
 
@@ -435,7 +490,9 @@ impl ConfigLimits {
 
     fn net(&self) -> ServerOptions {
         ServerOptions {
-            connections_max: self.connections_max,
+            connections_max: self.connections(),
+            idle_timeout: Duration::from_secs(self.idle_connection_seconds.into()),
+            unread_timeout: Duration::from_secs(self.unread_reply_seconds.into()),
             requests_in_flight_max: self.requests_in_flight_max,
             replies_pending_bytes_max: self.replies_pending_bytes_max,
             partial_record_timeout: Duration::from_secs(self.partial_request_seconds.into()),
@@ -459,10 +516,26 @@ mod tests {
     #[test]
     fn an_empty_file_has_all_defaults_and_the_defaults_are_within_their_bounds() {
         assert_eq!(parsed("").unwrap(), Config::default());
-        assert_eq!(parsed(&Config::default().to_toml()).unwrap(), Config::default());
+        let printed = Config::default().to_toml();
+        assert_eq!(parsed(&printed).unwrap().to_toml(), printed);
         let options = Config::default().options(None);
-        assert_eq!((options.limits, options.net), (Limits::default(), ServerOptions::default()));
-        assert_eq!(options.retries, RetryLimits::default());
+        let memory = options.memory_bytes_max;
+        let session_bytes_max = Limits::default().session_bytes_max.min(memory / 4);
+        assert_eq!(options.limits, Limits { session_bytes_max, ..Limits::default() });
+        let connections_max = options.net.connections_max;
+        assert_eq!(options.net, ServerOptions { connections_max, ..ServerOptions::default() });
+        assert!(options.retries.bytes_max as u64 <= memory / 16);
+    }
+
+    #[test]
+    fn bounds_of_a_small_memory_fit_into_it() {
+        let options = parsed("[limits]\nmemory_bytes_max = 67108864\n").unwrap().options(None);
+        let (sessions, retries) = (options.limits.session_bytes_max, options.retries.bytes_max as u64);
+        let connections = options.net.connections_max as u64 * CONNECTION_BYTES;
+        assert_eq!((options.memory_bytes_max, sessions, retries), (64 << 20, 16 << 20, 4 << 20));
+        assert!(connections <= 16 << 20);
+        let few = parsed("[limits]\nmemory_bytes_max = 1\n").unwrap_err().to_string();
+        assert!(few.starts_with("limits.memory_bytes_max is 1; it must be 16777216 to "), "{few}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rpc::memory::MemoryBudget;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use vfs::local::Local;
@@ -44,6 +45,7 @@ struct Counted {
     recaller: Recaller,
     exports: Arc<Exports<BackEnd<Local>>>,
     records: Option<Arc<Health>>,
+    memory: Arc<MemoryBudget>,
 }
 
 /// Listens for scrapers.
@@ -61,6 +63,7 @@ impl MetricsServer {
         recaller: &Recaller,
         exports: &Arc<Exports<BackEnd<Local>>>,
         records: Option<Arc<Health>>,
+        memory: &Arc<MemoryBudget>,
     ) -> io::Result<Self> {
         let listener = listen(address)?;
         let address = listener.local_addr()?;
@@ -69,6 +72,7 @@ impl MetricsServer {
             recaller: recaller.clone(),
             exports: Arc::clone(exports),
             records,
+            memory: Arc::clone(memory),
         };
         Ok(Self { listener, address, counted: Arc::new(counted) })
     }
@@ -129,7 +133,8 @@ async fn answer(
         let response = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
         return response.body(Full::default());
     }
-    let gauges = observe::gauges(&counted.recaller, &counted.exports, counted.records.as_deref()).await;
+    let mut gauges = observe::gauges(&counted.recaller, &counted.exports, counted.records.as_deref()).await;
+    gauges.memory = counted.memory.memory_use();
     let text = counted.metrics.text(counted.recaller.events(), &gauges);
     Response::builder().header(CONTENT_TYPE, TEXT).body(text.into())
 }

@@ -6,6 +6,8 @@ mod descriptors;
 mod exports;
 mod host_caller;
 mod identity;
+mod memory_limit;
+mod memory_use;
 mod metrics;
 mod names;
 mod observe;

@@ -26,6 +26,7 @@ pub(super) async fn gauges<F: FileSystem>(
         sessions: sessions as u64,
         slots_in_use: slots_in_use(recaller).await,
         reply_cache_bytes: state.session_bytes(),
+        memory: rpc::memory::MemoryUse::default(),
         held: held(recaller).await,
         in_grace: state.in_grace(),
         awaited_clients: state.awaited_clients() as u64,

@@ -27,6 +27,8 @@ pub struct ServeOptions {
     /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever the server
     /// crashes. Without a state directory none is.
     pub persistent_sessions: bool,
+    /// The memory that clients can make the server hold, in bytes. The bounds of the reply caches count towards it.
+    pub memory_bytes_max: u64,
     /// The bounds of what is remembered.
     pub limits: Limits,
     /// The bounds of connections.
@@ -54,6 +56,7 @@ impl ServeOptions {
             delegations: true,
             local_changes: true,
             persistent_sessions: false,
+            memory_bytes_max: super::memory_limit::default_budget_bytes(),
             limits: Limits::default(),
             net: ServerOptions::default(),
             retries: RetryLimits::default(),
@@ -78,7 +81,13 @@ impl ServeOptions {
             ("idmap_domain", self.idmap_domain == other.idmap_domain),
             ("portmap", self.portmap == other.portmap),
             ("host_name", self.host_name == other.host_name),
-            ("limits", self.limits == other.limits && self.net == net),
+            (
+                "limits",
+                self.limits == other.limits
+                    && self.net == net
+                    && self.retries == other.retries
+                    && self.memory_bytes_max == other.memory_bytes_max,
+            ),
         ];
         all.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
     }

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rpc::memory::MemoryBudget;
 use state::{Now, State};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
@@ -22,6 +23,7 @@ use super::descriptors::Descriptors;
 use super::exports::{ExportSpec, Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
 use super::host_caller::HostCaller;
 use super::identity;
+use super::memory_use;
 use super::metrics::MetricsServer;
 use super::names::SystemNames;
 use super::own_work::spawn_blocking;
@@ -80,6 +82,7 @@ pub struct Running {
     keeper: Arc<Keeper>,
     recaller: Recaller,
     programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    memory: Arc<MemoryBudget>,
     started: Instant,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
@@ -137,6 +140,7 @@ impl Running {
             keeper: Arc::clone(&self.keeper),
             programs: Arc::clone(&self.programs),
             records: self.records.as_ref().map(|records| Arc::clone(records.health())),
+            memory: Arc::clone(&self.memory),
         }
     }
 
@@ -188,6 +192,7 @@ fn start_with<'a>(
 ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send + 'a>> {
     Box::pin(async move {
         let identity = prepare_state(options)?;
+        let memory = MemoryBudget::new(options.memory_bytes_max);
         let Prepared { mut programs, keeper, recaller, records, files, restart } =
             programs(options, identity).await?;
         let health = records.as_ref().map(|records| Arc::clone(records.health()));
@@ -196,7 +201,7 @@ fn start_with<'a>(
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let metrics = match options.metrics {
             Some(address) => {
-                let scraped = MetricsServer::bind(address, &recaller, keeper.exports(), health)
+                let scraped = MetricsServer::bind(address, &recaller, keeper.exports(), health, &memory)
                     .map_err(|source| StartError::Metrics { address, source })?;
                 programs = programs.with_metrics(scraped.metrics());
                 Some(scraped)
@@ -212,6 +217,8 @@ fn start_with<'a>(
         net.connections_max = net.connections_max.min(Descriptors::of(raise_descriptor_limit()).connections);
         let (service, ticked) = (Arc::clone(&programs), (recaller.clone(), Arc::clone(&keeper)));
         let retried = Arc::clone(&keeper);
+        let (budget, told) = (Arc::clone(&memory), Arc::clone(&programs));
+        let told = memory_use::tell_forever(Arc::clone(&memory), recaller.clone(), told);
         let task = tokio::spawn(async move {
             let stopped = async {
                 // A dropped sender is no reason to stop.
@@ -227,7 +234,8 @@ fn start_with<'a>(
             };
             tokio::select! {
                 never = metrics => match never {},
-                ended = rpc::net::serve(listener, service, net, stopped) => ended,
+                ended = rpc::net::serve_within(listener, service, net, budget, stopped) => ended,
+                never = told => match never {},
                 never = tick_forever(ticked) => match never {},
                 never = retry_forever(retried) => match never {},
             }
@@ -239,6 +247,7 @@ fn start_with<'a>(
             keeper,
             recaller,
             programs,
+            memory,
             started: Instant::now(),
             stop,
             task,

@@ -58,6 +58,7 @@ impl Controlled {
         let (clients, sessions) = state.client_and_session_counts();
         let held = observe::held(&self.recaller).await;
         let events = self.recaller.events();
+        let memory = self.memory.memory_use();
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             address: self.address.to_string(),
@@ -66,6 +67,16 @@ impl Controlled {
             in_grace: state.in_grace(),
             grace_clients: state.awaited_clients() as u64,
             connections: events.connections_open(),
+            connections_stopped: memory.stopped_connections,
+            memory_budget_bytes: memory.total,
+            memory_request_bytes: memory.requests,
+            memory_reply_bytes: memory.replies,
+            memory_call_bytes: memory.calls,
+            memory_connection_bytes: memory.connections,
+            memory_state_bytes: memory.state,
+            memory_share_bytes: memory.share,
+            heaviest_client: memory.heaviest_client.map(|client| client.to_string()),
+            heaviest_client_bytes: memory.heaviest,
             clients: clients as u64,
             sessions: sessions as u64,
             reply_cache_bytes: state.session_bytes(),

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rpc::memory::MemoryBudget;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
@@ -46,6 +47,7 @@ pub struct Controlled {
     pub(super) keeper: Arc<Keeper>,
     pub(super) programs: Arc<Programs<Exported, Recaller, Recaller>>,
     pub(super) records: Option<Arc<Health>>,
+    pub(super) memory: Arc<MemoryBudget>,
 }
 
 /// Somebody asks for the configuration to be read again; the answer says what became of it, or why nothing did.

@@ -117,6 +117,26 @@ pub struct Status {
     pub grace_clients: u64,
     /// Connections that are open.
     pub connections: u64,
+    /// Of these, those that are not read because their client is over its share of memory.
+    pub connections_stopped: u64,
+    /// Memory that clients can make the server hold, in bytes.
+    pub memory_budget_bytes: u64,
+    /// Of this, what requests take that are under way or incomplete.
+    pub memory_request_bytes: u64,
+    /// What replies take that wait for the socket.
+    pub memory_reply_bytes: u64,
+    /// What calls under way take, with the replies that they may need.
+    pub memory_call_bytes: u64,
+    /// What connections take.
+    pub memory_connection_bytes: u64,
+    /// What clients, sessions, opens, locks and delegations take, about.
+    pub memory_state_bytes: u64,
+    /// What one client may take of requests, replies and calls.
+    pub memory_share_bytes: u64,
+    /// The client address that takes most of these, if any takes much.
+    pub heaviest_client: Option<String>,
+    /// What it takes.
+    pub heaviest_client_bytes: u64,
     /// NFSv4 clients.
     pub clients: u64,
     /// Sessions of these.

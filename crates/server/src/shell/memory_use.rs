@@ -1,0 +1,44 @@
+//! Tells the memory budget what all clients share: reply caches, and what they hold open.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rpc::memory::{MemoryBudget, Shared};
+
+use super::exports::Exported;
+use super::observe;
+use crate::dispatch::Programs;
+use crate::recall::Recaller;
+
+/// How often the reply caches are looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// State is looked at every so many ticks: all of it has to be gone through.
+const STATE_TICKS: u64 = 16;
+/// About what a client, a session, and an open, a lock or a delegation take, in bytes.
+const CLIENT_BYTES: u64 = 2 << 10;
+const SESSION_BYTES: u64 = 4 << 10;
+const HELD_BYTES: u64 = 512;
+
+/// Tells it for ever.
+pub(super) async fn tell_forever(
+    memory: Arc<MemoryBudget>,
+    recaller: Recaller,
+    programs: Arc<Programs<Exported, Recaller, Recaller>>,
+) -> Infallible {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for tick in 0u64.. {
+        ticks.tick().await;
+        let state = recaller.state();
+        memory.set_shared(Shared::ReplyCaches, state.session_bytes() + programs.retry_bytes());
+        if tick.is_multiple_of(STATE_TICKS) {
+            let (clients, sessions) = state.client_and_session_counts();
+            let held = observe::held(&recaller).await;
+            let held = (held.opens + held.locks + held.delegations + held.shares) as u64;
+            let bytes = clients as u64 * CLIENT_BYTES + sessions as u64 * SESSION_BYTES + held * HELD_BYTES;
+            memory.set_shared(Shared::State, bytes);
+        }
+    }
+    std::future::pending().await
+}

@@ -170,9 +170,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         match &self.retries {
             Some(retries) if runs_once(call.header) => self.once(retries, call, reply).await,
             _ => {
-                if call.header.program == nfs3::PROGRAM && call.header.version == nfs3::VERSION {
-                    rpc::notes::set_cancellable(!runs_once(call.header));
-                }
+                rpc::notes::set_cancellable(only_looks(call.header));
                 self.route(call, reply).await
             }
         }
@@ -220,6 +218,12 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
     }
 }
 
+/// True for a call of NFSv3 that changes nothing, not even what is on stable storage: it may be cancelled.
+fn only_looks(header: &CallHeader) -> bool {
+    let is_nfs3 = header.program == nfs3::PROGRAM && header.version == nfs3::VERSION;
+    is_nfs3 && !runs_once(header) && header.procedure != nfs3::Procedure::Commit.number()
+}
+
 /// NFS3ERR_JUKEBOX says that nothing was done, and that the same may be asked again (RFC 1813 §2.6).
 fn is_for_later(header: &CallHeader, results: &[u8]) -> bool {
     header.program == nfs3::PROGRAM && results.starts_with(&nfs3::Status::Jukebox.code().to_be_bytes())
@@ -230,7 +234,7 @@ mod tests {
     use bytes::Bytes;
     use rpc::Refusal;
 
-    use super::no_version;
+    use super::{CallHeader, no_version, only_looks};
     use crate::exports::{ExportOptions, Version};
     use crate::fixture::{Server, user};
 
@@ -241,6 +245,31 @@ mod tests {
             let outcome = server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new());
             assert_eq!(outcome, Ok(Bytes::new()), "{program}");
         }
+    }
+
+    #[test]
+    fn only_calls_that_change_nothing_may_be_cancelled() {
+        use proto::nfs3::Procedure as P;
+        let call = |program, version, procedure| {
+            let credential = rpc::Credential::None;
+            only_looks(&CallHeader { xid: 1, program, version, procedure, credential })
+        };
+        let looks: Vec<_> = P::ALL.iter().filter(|known| call(100_003, 3, known.number())).copied().collect();
+        let expected = [
+            P::Null,
+            P::GetAttr,
+            P::Lookup,
+            P::Access,
+            P::ReadLink,
+            P::Read,
+            P::ReadDir,
+            P::ReadDirPlus,
+            P::FsStat,
+            P::FsInfo,
+            P::PathConf,
+        ];
+        assert_eq!(looks, expected);
+        assert!(!call(100_003, 4, 1) && !call(100_005, 3, 1) && !call(100_021, 4, 1));
     }
 
     #[test]

@@ -93,13 +93,9 @@ impl Recaller {
     /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it, and when nothing that
     /// it was let do before is still under way. False when that is not so yet: it is tried again later.
     pub(crate) async fn discard(&self, client: &Arc<Client>) -> bool {
-        let discarded = self.try_discard(client).await;
-        let mut undone = self.inner.undone.lock();
-        undone.retain(|known| !Arc::ptr_eq(known, client));
-        if !discarded {
-            undone.push(Arc::clone(client));
-        }
-        discarded
+        let mut discarding = Discarding { recaller: self, client, is_done: false };
+        discarding.is_done = self.try_discard(client).await;
+        discarding.is_done
     }
 
     /// Tries again what could not be done when a client went.
@@ -206,6 +202,23 @@ impl Recaller {
                 tracing::info!(missing, "the grace period is over");
             }
             Err(error) => tracing::debug!(%error, "the end of the grace period could not be written down"),
+        }
+    }
+}
+
+/// The attempt to discard a client. When it fails, or is dropped with the request that waits for it, it is made again later.
+struct Discarding<'a> {
+    recaller: &'a Recaller,
+    client: &'a Arc<Client>,
+    is_done: bool,
+}
+
+impl Drop for Discarding<'_> {
+    fn drop(&mut self) {
+        let mut undone = self.recaller.inner.undone.lock();
+        undone.retain(|known| !Arc::ptr_eq(known, self.client));
+        if !self.is_done {
+            undone.push(Arc::clone(self.client));
         }
     }
 }

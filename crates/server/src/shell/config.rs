@@ -8,6 +8,7 @@ use rpc::net::{CONNECTION_BYTES, ServerOptions};
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
+use super::descriptors::Descriptors;
 use super::exports::{nearest, parse_classic, specs};
 use super::memory_limit::default_budget_bytes;
 use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions};
@@ -443,7 +444,9 @@ impl ConfigLimits {
     fn connections(&self) -> usize {
         self.connections_max.unwrap_or_else(|| {
             let by_memory = usize::try_from(self.memory_bytes() / 4 / CONNECTION_BYTES).unwrap_or(usize::MAX);
-            (descriptors_max() / 4).min(by_memory).clamp(CONNECTIONS_MIN, CONNECTIONS_MOST)
+            by_memory
+                .clamp(CONNECTIONS_MIN, CONNECTIONS_MOST)
+                .min(Descriptors::of(descriptors_max()).connections)
         })
     }
 

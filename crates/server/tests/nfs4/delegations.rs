@@ -75,6 +75,27 @@ fn the_retry_of_a_held_request_is_held_until_that_one_has_ended() {
 }
 
 #[test]
+fn a_cancelled_request_leaves_its_slot_free_and_answers_its_retry() {
+    let server = TestServer::new();
+    let (mut a, mut b, _) = two(&server);
+    delegated(&mut a, "f").expect("delegated");
+    let build = |c: &mut CompoundBuilder<'_>| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &open("f", share::BOTH, None));
+    };
+    let mut held = b.begin(build);
+    assert!((&mut held).now_or_never().is_none());
+    let mut again = b.begin_again(build);
+    assert!((&mut again).now_or_never().is_none());
+    drop(held);
+    let results = again.now_or_never().expect("nothing is under way in the slot");
+    assert_eq!((results.status, results.count), (Status::RetryUncachedReply, 2));
+    let next = b.compound(|c| {
+        c.push(Operation::PutRootFh, &());
+    });
+    assert_eq!(next.status, Status::Ok);
+}
+
+#[test]
 fn changes_without_an_open_recall_too() {
     for operation in [Operation::SetAttr, Operation::Write, Operation::Remove] {
         let server = TestServer::new();

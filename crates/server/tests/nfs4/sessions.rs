@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -253,4 +254,41 @@ fn a_silent_client_that_cannot_be_expelled_is_waited_for_in_peace() {
         c.push(Operation::PutRootFh, &()).push(Operation::Open, &denying);
     });
     assert!(held.now_or_never().is_none(), "held, and not trying all the time");
+}
+
+/// A disk that never ends the first removal of a name.
+#[derive(Default)]
+struct SlowOnce(AtomicBool);
+
+impl StableRecords for SlowOnce {
+    fn add(&self, _: ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
+        if self.0.swap(true, Ordering::Relaxed) {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        Box::pin(std::future::pending())
+    }
+
+    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[test]
+fn expulsion_goes_on_when_the_request_that_began_it_is_cancelled() {
+    let server = TestServer::with_records(Arc::new(SlowOnce::default()));
+    let mut silent = Peer::new(&server, 1);
+    silent.create("f");
+    server.world.wait(91_000);
+    let mut other = Peer::new(&server, 2);
+    let denying = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
+    let build = |c: &mut CompoundBuilder<'_>| {
+        c.push(Operation::PutRootFh, &()).push(Operation::Open, &denying);
+    };
+    assert!(other.begin(build).now_or_never().is_none(), "waits for the removal, and is dropped");
+    server.recaller.tick().now_or_never().expect("nothing waits any more");
+    assert_eq!(other.compound(build).status, Status::Ok);
 }

@@ -50,7 +50,6 @@ fn run(patterns: &[Pattern], mut goes_on: impl FnMut(usize) -> bool) -> (Server,
 }
 
 fn check(patterns: &[Pattern]) {
-    // As long as the attackers have not sent what they can, rounds go on.
     let (server, times, counts) = run(patterns, |rounds| rounds < 300);
     assert_eq!(times.len(), 1500);
     assert!(counts.sent.load(Ordering::Relaxed) > 0);

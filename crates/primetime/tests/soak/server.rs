@@ -29,6 +29,11 @@ impl Server {
         fs::create_dir(&export).unwrap();
         fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
         let group = Group::make();
+        if group.is_none() {
+            println!(
+                "no control group can be made: the limit of memory is not set, and the server is told its budget"
+            );
+        }
         let limits = if group.is_some() { "" } else { "[limits]\nmemory_bytes_max = 67108864\n" };
         fs::write(&config, format!("{CONFIGURATION}{limits}")).unwrap();
         let mut command = match &group {

@@ -311,6 +311,12 @@ impl Client {
         self.count(&self.states.lock())
     }
 
+    /// Its opens, lock stateids and delegations, with those that were revoked and not freed yet.
+    pub fn stateid_count(&self) -> usize {
+        let kept = self.states.lock().by_other.len();
+        kept + self.revoked.lock().by_other.len()
+    }
+
     fn count(&self, states: &States) -> usize {
         let promised = self.reserved.load(Ordering::SeqCst) + self.ranges.load(Ordering::Relaxed);
         states.by_other.len() + promised + self.revoked.lock().by_other.len()

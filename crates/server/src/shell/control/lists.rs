@@ -137,7 +137,7 @@ fn client(listed: &ListedClient, controlled: &Controlled) -> Client {
         state,
         silent_seconds: controlled.recaller.now().since_ms(listed.client.renewed()) / 1000,
         sessions: listed.sessions as u64,
-        holds: listed.client.state_count() as u64,
+        holds: listed.client.stateid_count() as u64,
     }
 }
 

@@ -111,7 +111,7 @@ impl Object {
     /// the server is asked until that is known, or for a few times; then what was read is void.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn settled_content(&self) -> Result<u64> {
         for _ in 0..SETTLING_ATTEMPTS_MAX {
             if !self.node.state.lock().known.is_doubtful() {
@@ -130,7 +130,7 @@ impl Object {
     /// The object of that name in this directory.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn lookup(&self, name: &[u8]) -> Result<Self> {
         let node = self.shared.resolve(&self.node, name, false).await?;
         Ok(Self::new(&self.shared, node))
@@ -139,7 +139,7 @@ impl Object {
     /// The attributes, with the data that are not at the server yet; asked for unless they are believed.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn attributes(&self) -> Result<Attributes> {
         self.shared.attributes(&self.node).await
     }
@@ -147,7 +147,7 @@ impl Object {
     /// Sets attributes; a length is set by the right of `file`, if that is open for writing.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn set_attributes(&self, set: &SetAttributes, file: Option<&File>) -> Result<()> {
         self.shared.set_attributes(&self.node, set, file.map(File::inner)).await
     }
@@ -155,7 +155,7 @@ impl Object {
     /// Which of the `wanted` permissions the caller has.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn access(&self, wanted: Access) -> Result<Access> {
         self.shared.access(&self.node, wanted).await
     }
@@ -163,7 +163,7 @@ impl Object {
     /// The target of this symbolic link.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn read_link(&self) -> Result<Bytes> {
         self.shared.protocol().read_link(&self.node.handle).await
     }
@@ -171,7 +171,7 @@ impl Object {
     /// The space of the file system that it is on.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn fs_stat(&self) -> Result<FsStat> {
         self.shared.protocol().fs_stat(&self.node.handle).await
     }
@@ -179,7 +179,7 @@ impl Object {
     /// The value of an extended attribute, or `None` when there is none of that name. Needs NFSv4.2, as all of them do.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn xattr(&self, name: &[u8]) -> Result<Option<Bytes>> {
         self.shared.get_xattr(&self.node, name).await
     }
@@ -187,7 +187,7 @@ impl Object {
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn set_xattr(&self, name: &[u8], value: Bytes, mode: XattrMode) -> Result<()> {
         self.shared.set_xattr(&self.node, name, value, mode).await
     }
@@ -195,7 +195,7 @@ impl Object {
     /// The names of the extended attributes.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn list_xattrs(&self) -> Result<Vec<Bytes>> {
         self.shared.list_xattrs(&self.node).await
     }
@@ -203,7 +203,7 @@ impl Object {
     /// Removes an extended attribute.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn remove_xattr(&self, name: &[u8]) -> Result<()> {
         self.shared.remove_xattr(&self.node, name).await
     }
@@ -211,7 +211,7 @@ impl Object {
     /// Opens this regular file; what in `options` is about creating is passed over.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn open(&self, options: &OpenOptions) -> Result<File> {
         let options = &options.checked()?;
         if options.modifies() {
@@ -237,7 +237,7 @@ impl Object {
     /// Opens the regular file of that name in this directory, and makes it as `options` say.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn create(&self, name: &[u8], options: &OpenOptions) -> Result<(Self, File)> {
         let file = self.shared.open(&self.node, name, options).await?;
         let node = Arc::clone(&file.inner().node);
@@ -247,7 +247,7 @@ impl Object {
     /// Makes an empty regular file in this directory, which must not exist.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn create_file(&self, name: &[u8], mode: u32) -> Result<Self> {
         self.shared.create_file(&self.node, name, mode).await?;
         self.lookup(name).await
@@ -256,7 +256,7 @@ impl Object {
     /// Makes anything else in this directory.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn make(&self, name: &[u8], what: Special, mode: u32) -> Result<Self> {
         let name = Bytes::copy_from_slice(name);
         match self.shared.make_in(&self.node, &name, &what.into(), mode).await? {
@@ -268,7 +268,7 @@ impl Object {
     /// Gives `object` a name in this directory.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn link(&self, name: &[u8], object: &Self) -> Result<()> {
         self.shared.link_in(&object.node, &self.node, &Bytes::copy_from_slice(name)).await
     }
@@ -276,7 +276,7 @@ impl Object {
     /// Removes a name in this directory, that of an empty directory if `directory` says so.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn remove(&self, name: &[u8], directory: bool) -> Result<()> {
         self.shared.remove(&self.node, name, directory).await
     }
@@ -284,7 +284,7 @@ impl Object {
     /// Gives what has `name` in this directory the name `to_name` in `to`; what had that name before is gone.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn rename(&self, name: &[u8], to: &Self, to_name: &[u8]) -> Result<()> {
         let (name, to_name) = (Bytes::copy_from_slice(name), Bytes::copy_from_slice(to_name));
         self.shared.rename_in((&self.node, &name), (&to.node, &to_name)).await
@@ -293,7 +293,7 @@ impl Object {
     /// The part of this directory that begins at `at`, with what the server tells of the entries.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub async fn read_dir(&self, at: Position) -> Result<Entries> {
         let page = self.shared.read_dir_page(&self.node, at.0).await?;
         let object = |node: Option<Arc<Node>>| node.map(|node| Self::new(&self.shared, node));

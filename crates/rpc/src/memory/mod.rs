@@ -1,7 +1,7 @@
 //! The memory that clients can make this process hold, by kind and by client.
 //!
 //! Owns the budget, the account of each client address, and the rule that decides whether a client's connections are read.
-//! Knows no socket and no runtime: connections report what they hold through a [`Ledger`].
+//! Knows no socket and no runtime: connections report what they hold through a ledger.
 
 mod account;
 mod address;

@@ -1,8 +1,9 @@
-//! The client library against a server whose replies the input alters. `crates/client/tests/fuzz_corpus.rs` replays the
-//! corpus through the same code.
+//! The client library against a server whose replies the input alters. `crates/client/tests/fuzz_corpus.rs`
+//! replays the corpus through the same code.
 //!
-//! A real server over memory computes each reply, so that the client comes far; one byte of the input per reply then
-//! decides whether the reply is left alone, altered, cut, lengthened, replaced, refused or dropped.
+//! A real server over memory computes each reply, so that the client comes far; one byte of the input per
+//! reply then decides whether the reply is left alone, altered, cut, lengthened, replaced, refused or
+//! dropped.
 
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "the target and the replay use one of them each")]
 
@@ -30,7 +31,8 @@ pub struct Reached {
 /// No input makes a client wait longer, in virtual time.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Runs one client against one server. The first byte selects the version, the second the calls of the client, the rest is the script.
+/// Runs one client against one server. The first byte selects the version, the second the calls of the
+/// client, the rest is the script.
 pub fn replies(runtime: &Runtime, data: &[u8]) -> Reached {
     let Some(([version, calls], script)) = data.split_first_chunk::<2>() else { return Reached::default() };
     runtime.block_on(async {

@@ -207,8 +207,8 @@ impl Client {
         self.root().read_dir(path).await
     }
 
-    /// The entries that were left out of lists because the server sent names for them that no file can have; `None` if there
-    /// were none. Lists are complete apart from these.
+    /// The entries that were left out of lists because the server sent names for them that no file can
+    /// have; `None` if there were none. Lists are complete apart from these.
     pub fn refused_names(&self) -> Option<RefusedNames> {
         self.shared.refusals.report()
     }

@@ -74,7 +74,8 @@ pub(crate) struct Page {
 /// The most parts of one list: at half a thousand entries each, 500 million entries.
 const PARTS_MAX: usize = 1 << 20;
 
-/// Where the parts of one list began. A server that sends a reader back to one of them, or on for ever, is found out.
+/// Where the parts of one list began. A server that sends a reader back to one of them, or on for ever, is
+/// found out.
 #[derive(Debug, Default)]
 pub struct ListingTrail {
     cookies: HashSet<u64>,
@@ -84,8 +85,8 @@ impl ListingTrail {
     /// Goes on to the part that begins at `next`.
     ///
     /// # Errors
-    /// When the list went on there before, or at its beginning: a cookie stands for one entry (RFC 1813 §3.3.16, RFC 8881
-    /// §18.23.3), so that it would have no end. When it has more than a million parts.
+    /// When the list went on there before, or at its beginning: a cookie stands for one entry (RFC 1813
+    /// §3.3.16, RFC 8881 §18.23.3), so that it would have no end. When it has more than a million parts.
     pub fn advance(&mut self, next: &Position) -> Result<()> {
         self.advance_to(&next.0)
     }
@@ -135,8 +136,9 @@ impl Shared {
         Ok(Page { entries, next: page.next })
     }
 
-    /// The entries of a reply to a request that was sent at `asked`, with the objects that they stand for. Every list of this
-    /// client goes through here: `.` and `..` are left out, and what is no name is refused.
+    /// The entries of a reply to a request that was sent at `asked`, with the objects that they stand for.
+    /// Every list of this client goes through here: `.` and `..` are left out, and what is no name is
+    /// refused.
     pub(crate) fn learn_entries(
         &self,
         raw: Vec<RawEntry>,

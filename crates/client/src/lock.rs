@@ -34,7 +34,8 @@ pub struct Conflict {
 /// The first pause before asking again for a lock that another client holds; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
-/// The pause where a caller is woken when the lock may be free: only a wake-up that was lost is waited for so long.
+/// The pause where a caller is woken when the lock may be free: only a wake-up that was lost is waited for
+/// so long.
 const WOKEN_PAUSE: Duration = Duration::from_secs(2);
 /// How long to wait before asking again a server that takes locks back from before its restart.
 pub(crate) const GRACE_PAUSE: Duration = Duration::from_millis(500);
@@ -64,7 +65,8 @@ impl OpenFile {
                 pause = (pause * 2).min(PAUSE_MAX);
                 pause
             };
-            // POSIX grants what no lock conflicts with, whoever waits: the order of asking only delays an attempt.
+            // POSIX grants what no lock conflicts with, whoever waits: the order of asking only delays an
+            // attempt.
             if (is_overdue || turn.has_come()) && self.lock_once(&range, kind, true).await? {
                 return Ok(());
             }

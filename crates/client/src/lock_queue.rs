@@ -1,7 +1,7 @@
 //! The callers of this process that wait for byte-range locks of one object, in the order of asking.
 //!
-//! A caller that an earlier one conflicts with asks the server later. A caller is woken when a lock of this process ends, when an
-//! earlier caller leaves the queue, and by CB_NOTIFY_LOCK.
+//! A caller that an earlier one conflicts with asks the server later. A caller is woken when a lock of this
+//! process ends, when an earlier caller leaves the queue, and by CB_NOTIFY_LOCK.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ struct Waiter {
     owner: u64,
     range: Range<u64>,
     exclusive: bool,
-    /// Keeps one wake-up: it may come before the caller sleeps, as CB_NOTIFY_LOCK may before the reply that denies the lock.
+    /// Keeps one wake-up: it may come before the caller sleeps, as CB_NOTIFY_LOCK may before the reply that
+    /// denies the lock.
     wake: Notify,
 }
 

@@ -9,13 +9,15 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, Result};
 
-/// The longest name of an entry, in bytes (`NAME_MAX` of Linux and of every server that exports one of its file systems).
+/// The longest name of an entry, in bytes (`NAME_MAX` of Linux and of every server that exports one of its
+/// file systems).
 const NAME_BYTES_MAX: usize = 255;
 
 /// The name of a directory entry: one component of a path, which leads to nowhere but into that directory.
 ///
-/// It has 1 to 255 bytes, no `/` and no zero byte, and is neither `.` nor `..`. A name that a server sends is a string of
-/// any bytes (RFC 1813 §2.5, RFC 8881 §3.2): without this check `../x` in a reply would be a path of the client's machine.
+/// It has 1 to 255 bytes, no `/` and no zero byte, and is neither `.` nor `..`. A name that a server sends
+/// is a string of any bytes (RFC 1813 §2.5, RFC 8881 §3.2): without this check `../x` in a reply would be a
+/// path of the client's machine.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileName(Bytes);
 
@@ -63,7 +65,8 @@ pub(crate) fn is_dots(name: &[u8]) -> bool {
 /// The longest target of a symbolic link, in bytes: twice what a path of Linux has at most.
 const TARGET_BYTES_MAX: usize = 8192;
 
-/// The target of a symbolic link that a server sent: where it leads is for its reader to judge, but it is one path.
+/// The target of a symbolic link that a server sent: where it leads is for its reader to judge, but it is
+/// one path.
 ///
 /// # Errors
 /// With a zero byte, which ends a path on every system, and with more than 8,192 bytes.

@@ -96,7 +96,8 @@ impl Object {
         Some(Remembered { attributes, believed_for, delegated, write_delegated })
     }
 
-    /// The largest size of this file that its file system allows, in bytes; `u64::MAX` when that is not known.
+    /// The largest size of this file that its file system allows, in bytes; `u64::MAX` when that is not
+    /// known.
     pub fn file_bytes_max(&self) -> u64 {
         self.shared.file_bytes_max(&self.node)
     }

@@ -64,7 +64,8 @@ impl OpenOptions {
         Self { write, ..self }
     }
 
-    /// For running: the file is opened for reading, and permission to execute takes the place of permission to read.
+    /// For running: the file is opened for reading, and permission to execute takes the place of permission
+    /// to read.
     #[must_use]
     pub const fn execute(self, execute: bool) -> Self {
         Self { execute, ..self }
@@ -245,9 +246,10 @@ impl Shared {
         Ok(file)
     }
 
-    /// Closes and refuses a file that the server has opened for reading only because the caller may execute it: the
-    /// server cannot tell the two apart (RFC 8881 §6.2.1.3.1). The same for a file that is opened to be run and may only be
-    /// read. Where the mode bits permit, nothing is asked. NFSv3 has checked already.
+    /// Closes and refuses a file that the server has opened for reading only because the caller may execute
+    /// it: the server cannot tell the two apart (RFC 8881 §6.2.1.3.1). The same for a file that is opened
+    /// to be run and may only be read. Where the mode bits permit, nothing is asked. NFSv3 has checked
+    /// already.
     async fn check_reading(&self, file: &File, options: &OpenOptions) -> Result<()> {
         if !matches!(self.protocol(), Protocol::V4(_)) || !options.read || options.write || options.create {
             return Ok(());

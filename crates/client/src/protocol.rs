@@ -266,7 +266,8 @@ impl Protocol {
         dispatch!(self, null())
     }
 
-    /// Asks once for the lock of a range, given as offset and length; the length `u64::MAX` reaches to the end of the file.
+    /// Asks once for the lock of a range, given as offset and length; the length `u64::MAX` reaches to the
+    /// end of the file.
     ///
     /// With `wait` a server that tells when a lock may be free is asked to do so.
     pub(crate) async fn lock(
@@ -282,8 +283,9 @@ impl Protocol {
         }
     }
 
-    /// True for a server that tells when a lock may be free that was denied. NFSv3's calls a lock manager at the client's port
-    /// mapper, which a process without privileges cannot have: it is asked again and again.
+    /// True for a server that tells when a lock may be free that was denied. NFSv3's calls a lock manager
+    /// at the client's port mapper, which a process without privileges cannot have: it is asked again and
+    /// again.
     pub(crate) fn tells_of_free_locks(&self) -> bool {
         self.as_v4().is_some_and(nfs4::Mount::notifies_locks)
     }

@@ -14,7 +14,8 @@ use crate::file::OpenFile;
 
 /// How often data that were fetched may be gone from a crowded cache before they are read around it.
 const ATTEMPTS_MAX: usize = 4;
-/// Pieces of one readahead window. The server decides how long a piece is, so their number needs a bound of its own.
+/// Pieces of one readahead window. The server decides how long a piece is, so their number needs a bound of
+/// its own.
 const AHEAD_PIECES_MAX: usize = 1024;
 
 /// How much of a file is asked for at once, in bytes.
@@ -29,7 +30,8 @@ struct Piece {
 }
 
 impl OpenFile {
-    /// Up to `length` bytes at `offset`. Memory is taken for data that have arrived, whatever the length is said to be.
+    /// Up to `length` bytes at `offset`. Memory is taken for data that have arrived, whatever the length is
+    /// said to be.
     pub(crate) async fn read(self: &Arc<Self>, offset: u64, length: usize) -> Result<Bytes> {
         if length <= WINDOW_BYTES {
             return self.read_window(offset, length).await;
@@ -166,8 +168,8 @@ impl OpenFile {
         Ok(piece)
     }
 
-    /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end; what lies behind is not
-    /// asked for, since the size that the server has reported may be any number.
+    /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end; what
+    /// lies behind is not asked for, since the size that the server has reported may be any number.
     async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
         let piece_bytes = u64::from(self.piece_bytes());
         let mut pieces = ranges.iter().cloned().flat_map(move |range| split(&range, piece_bytes));

@@ -37,7 +37,8 @@ const NAMES_MAX: usize = 262_144;
 pub(crate) struct Limits {
     pub(crate) read_bytes_max: u32,
     pub(crate) write_bytes_max: u32,
-    /// The largest file on the file system of the root, in bytes (`maxfilesize`); `u64::MAX` when the server does not say.
+    /// The largest file on the file system of the root, in bytes (`maxfilesize`); `u64::MAX` when the
+    /// server does not say.
     pub(crate) file_bytes_max: u64,
 }
 
@@ -120,7 +121,8 @@ impl Shared {
         *self.limits.get().expect("it is set before anybody has the client")
     }
 
-    /// The largest size of this file, in bytes. Of other file systems than that of the root only the server knows it.
+    /// The largest size of this file, in bytes. Of other file systems than that of the root only the server
+    /// knows it.
     pub(crate) fn file_bytes_max(&self, node: &Node) -> u64 {
         let fsid = |node: &Node| node.state.lock().known.last().map(|attributes| attributes.fsid);
         match fsid(node) {

@@ -200,8 +200,8 @@ impl fmt::Display for Url {
     }
 }
 
-/// Host and port. In brackets, `%25` stands for the `%` before the zone of an IPv6 address (RFC 6874), which may stand there
-/// itself as well. A port may be empty (RFC 3986 §3.2.3).
+/// Host and port. In brackets, `%25` stands for the `%` before the zone of an IPv6 address (RFC 6874),
+/// which may stand there itself as well. A port may be empty (RFC 3986 §3.2.3).
 fn split_authority(authority: &str) -> Result<(String, Option<&str>), UrlError> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {

@@ -64,8 +64,8 @@ pub(crate) fn set_time(from: TimeOrNow) -> SetTime {
     }
 }
 
-/// The time that the kernel named. The FUSE library subtracts the nanoseconds of a time before 1970, which the kernel adds
-/// (`system_time_from_time` in fuser 0.18).
+/// The time that the kernel named. The FUSE library subtracts the nanoseconds of a time before 1970, which
+/// the kernel adds (`system_time_from_time` in fuser 0.18).
 fn time_since_1970(time: SystemTime) -> Time {
     let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {

@@ -6,8 +6,9 @@
 //! shorter than it is, it is given the last byte of it, which it cannot pass over. That a file has become shorter it cannot be told;
 //! it finds out when it reads.
 //!
-//! Nothing is given while the file is open for reading and writing: a program may have it mapped, and its stores into that page
-//! would be lost. Reads and writes pass the kernel's cache then (`FOPEN_DIRECT_IO`), and do not depend on the end that it knows.
+//! Nothing is given while the file is open for reading and writing: a program may have it mapped, and its
+//! stores into that page would be lost. Reads and writes pass the kernel's cache then (`FOPEN_DIRECT_IO`),
+//! and do not depend on the end that it knows.
 
 use std::sync::Arc;
 

@@ -47,7 +47,8 @@ const WANTED: [InitFlags; 10] = [
     InitFlags::FUSE_ASYNC_DIO,
     // The kernel is told when its pages are void; times that our own writes change are no sign of that.
     InitFlags::FUSE_EXPLICIT_INVAL_DATA,
-    // The mount clears set-id bits; otherwise the kernel would ask for an extended attribute before every write.
+    // The mount clears set-id bits; otherwise the kernel would ask for an extended attribute before every
+    // write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     InitFlags::FUSE_CACHE_SYMLINKS,
 ];

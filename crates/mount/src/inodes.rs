@@ -31,7 +31,8 @@ pub(crate) struct Inode {
     /// Held by all who ask the server to open it, and alone by who removes its name: what has been opened by then is not to vanish, and
     /// who comes later finds the name gone.
     pub(crate) removal_gate: tokio::sync::RwLock<()>,
-    /// Held while data are stored into the kernel's cache, and while a file is opened through which it can be mapped.
+    /// Held while data are stored into the kernel's cache, and while a file is opened through which it can
+    /// be mapped.
     pub(crate) store_gate: tokio::sync::Mutex<()>,
     /// A change of its data has been carried out for which reads of pages wait.
     pub(crate) changed: tokio::sync::Notify,
@@ -60,8 +61,8 @@ pub(crate) struct State {
 pub(crate) struct LockFile {
     pub(crate) file: File,
     pub(crate) writable: bool,
-    /// The open file by which the owner locks. When it is released the owner has ended: the kernel has ended the locks of a process
-    /// that closed it, and those of an open file end with it.
+    /// The open file by which the owner locks. When it is released the owner has ended: the kernel has
+    /// ended the locks of a process that closed it, and those of an open file end with it.
     pub(crate) handle: FileHandle,
 }
 
@@ -165,8 +166,8 @@ impl Inodes {
         self.table.lock().by_number.len()
     }
 
-    /// Names by which the kernel may know objects that no program has open, of at most `count` of them. Directories are left out:
-    /// one that is dropped while a program works in it has no path any more.
+    /// Names by which the kernel may know objects that no program has open, of at most `count` of them.
+    /// Directories are left out: one that is dropped while a program works in it has no path any more.
     pub(crate) fn take_unused_names(&self, count: usize) -> Vec<(u64, Vec<u8>)> {
         let table = self.table.lock();
         let unused = table.by_number.values().filter_map(|counted| {

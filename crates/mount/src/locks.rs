@@ -146,8 +146,8 @@ impl Tree {
         closed.and(flushed).map_err(errno::of)
     }
 
-    /// An open file is released: all its locks are given up. The kernel names the owner of those of `flock`; it names none for those
-    /// that belong to an open file (`F_OFD_SETLK`).
+    /// An open file is released: all its locks are given up. The kernel names the owner of those of
+    /// `flock`; it names none for those that belong to an open file (`F_OFD_SETLK`).
     pub(crate) async fn unlock_released(&self, inode: &Inode, handle: FileHandle, owner: Option<u64>) {
         let owners: Vec<u64> = {
             let state = inode.state.lock();

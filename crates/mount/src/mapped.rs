@@ -1,12 +1,13 @@
 //! Changes of data that may lie in pages which programs have mapped.
 //!
-//! The kernel writes back and drops the pages of a range before it sends a direct write, and once more afterwards. In between, a
-//! program that has the file mapped may get a page as it was before the write, and store into it. The kernel then writes
-//! that page whole over what was written. So a change is carried out while the kernel has no page of its range: the mount drops
-//! the pages, starts again when one was read meanwhile, and delays reads of pages of the range until the change is done.
+//! The kernel writes back and drops the pages of a range before it sends a direct write, and once more
+//! afterwards. In between, a program that has the file mapped may get a page as it was before the write,
+//! and store into it. The kernel then writes that page whole over what was written. So a change is carried
+//! out while the kernel has no page of its range: the mount drops the pages, starts again when one was read
+//! meanwhile, and delays reads of pages of the range until the change is done.
 //!
-//! Only a file that is open for reading and writing can have dirty pages. Where no such file is open, or the kernel has not
-//! read pages of it, a change costs nothing more.
+//! Only a file that is open for reading and writing can have dirty pages. Where no such file is open, or
+//! the kernel has not read pages of it, a change costs nothing more.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use crate::errno::Result;
 use crate::inodes::Inode;
 use crate::tree::Tree;
 
-/// How often the pages of a change are dropped because a program reads them again. Beyond that the change fails with EIO.
+/// How often the pages of a change are dropped because a program reads them again. Beyond that the change
+/// fails with EIO.
 const ATTEMPTS_MAX: usize = 10_000;
 
 /// What the kernel may have pages of, and the changes under way.
@@ -69,7 +71,8 @@ impl MappedPages {
         id
     }
 
-    /// Returns whether the change may be carried out: the kernel has no pages of it. Otherwise the caller drops them.
+    /// Returns whether the change may be carried out: the kernel has no pages of it. Otherwise the caller
+    /// drops them.
     fn try_execute(&mut self, id: u64) -> bool {
         let change = self.changes.iter_mut().find(|change| change.id == id).expect("it has begun");
         change.executing = !std::mem::take(&mut change.stale);
@@ -148,8 +151,8 @@ pub(crate) async fn change_pages<T>(
     Err(Errno::EIO)
 }
 
-/// The parts of a range that [`change_pages`] is to change at once: pages, where programs have the object mapped, since a busy one
-/// reads some page of a large range all the time.
+/// The parts of a range that [`change_pages`] is to change at once: pages, where programs have the object
+/// mapped, since a busy one reads some page of a large range all the time.
 pub(crate) fn parts(inode: &Inode, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
     let part = if inode.state.lock().pages.are_mapped() { page_bytes() } else { u64::MAX };
     let mut start = range.start;

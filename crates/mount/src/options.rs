@@ -15,7 +15,8 @@ pub struct MountOptions {
     pub allow_root: bool,
     /// The kernel decides by the permission bits, before the server does.
     pub default_permissions: bool,
-    /// How many objects the kernel may know before the mount has it drop names of files that no program has open.
+    /// How many objects the kernel may know before the mount has it drop names of files that no program has
+    /// open.
     pub inodes_max: usize,
     /// For the kernel: `nosuid`, `noexec`, `noatime` and the like.
     pub flags: Vec<Flag>,

@@ -1,8 +1,8 @@
 //! A bound for what the mount remembers of objects.
 //!
-//! The kernel counts every object that it was told of, and forgets them only when the machine's memory runs short. Each takes some
-//! hundred bytes here, and keeps what the client knows of it. So beyond a number of objects the mount has the kernel drop names of files:
-//! it then forgets those that no program uses.
+//! The kernel counts every object that it was told of, and forgets them only when the machine's memory runs
+//! short. Each takes some hundred bytes here, and keeps what the client knows of it. So beyond a number of
+//! objects the mount has the kernel drop names of files: it then forgets those that no program uses.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,8 +36,8 @@ impl Pruning {
 }
 
 impl Tree {
-    /// Has the kernel drop some names when it knows of too many objects. The names that it asks for again cost no request while the
-    /// client remembers them.
+    /// Has the kernel drop some names when it knows of too many objects. The names that it asks for again
+    /// cost no request while the client remembers them.
     pub(crate) fn prune_soon(self: &Arc<Self>) {
         let pruning = &self.pruning;
         let count = self.inodes.count();

@@ -76,7 +76,8 @@ impl Tree {
         let target = to_offset..to_offset.checked_add(length).ok_or(Errno::EFBIG)?;
         let _gate = to.closing_gate.read().await;
         let inode = &to.opening.inode;
-        // The kernel drops pages of the range afterwards without writing them back. It copies by reading and writing then.
+        // The kernel drops pages of the range afterwards without writing them back. It copies by reading
+        // and writing then.
         if inode.state.lock().pages.are_mapped() {
             return Err(Errno::EOPNOTSUPP);
         }

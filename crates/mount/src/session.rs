@@ -138,8 +138,9 @@ pub struct Unmounter {
 }
 
 impl Unmounter {
-    /// Unmounts it. Where files are still in use it vanishes from the directory tree, and their users keep it until they
-    /// are done. Does nothing once somebody else has unmounted it. Blocks: the kernel waits for answers of this process.
+    /// Unmounts it. Where files are still in use it vanishes from the directory tree, and their users keep
+    /// it until they are done. Does nothing once somebody else has unmounted it. Blocks: the kernel waits
+    /// for answers of this process.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -1,8 +1,9 @@
 //! Set-id bits of a file that is changed by a user who may not keep them (CAP_FSETID).
 //!
-//! The server takes all users for the one who mounted, and leaves the bits where that one is root. So the mount clears them, as the kernel
-//! asks file systems to that negotiate `FUSE_HANDLE_KILLPRIV_V2`. The FUSE library passes its flag on for writes alone; for truncation
-//! and space, every user but root counts as one without the capability.
+//! The server takes all users for the one who mounted, and leaves the bits where that one is root. So the
+//! mount clears them, as the kernel asks file systems to that negotiate `FUSE_HANDLE_KILLPRIV_V2`. The FUSE
+//! library passes its flag on for writes alone; for truncation and space, every user but root counts as one
+//! without the capability.
 
 use client::SetAttributes;
 use fuser::{FileHandle, INodeNo, Request};
@@ -22,7 +23,8 @@ pub(crate) fn is_cleared_by(request: &Request) -> bool {
 }
 
 impl Tree {
-    /// Clears the set-id bits of a file that is about to be changed. Asks the server for nothing where it has none.
+    /// Clears the set-id bits of a file that is about to be changed. Asks the server for nothing where it
+    /// has none.
     pub(crate) async fn clear_set_id(&self, inode: &Inode) -> Result<()> {
         let Some(known) = inode.object.remembered() else { return Ok(()) };
         if without_set_id(known.attributes.mode) == known.attributes.mode {
@@ -32,7 +34,8 @@ impl Tree {
         let set = SetAttributes { mode: Some(without_set_id(mode) & 0o7777), ..SetAttributes::default() };
         match inode.object.set_attributes(&set, None).await {
             Ok(()) => self.forget_mode(inode),
-            // A server that does not take the user for the owner or root clears the bits with the change itself.
+            // A server that does not take the user for the owner or root clears the bits with the change
+            // itself.
             Err(error)
                 if [Errno::PERM, Errno::ACCESS].map(Errno::raw_os_error).contains(&error.raw_os_error()) => {}
             Err(error) => return Err(errno::of(error)),
@@ -60,7 +63,8 @@ impl Tree {
 }
 
 fn without_set_id(mode: u32) -> u32 {
-    // Without the group's execute permission the bit does not set the group (setattr_should_drop_sgid in fs/attr.c).
+    // Without the group's execute permission the bit does not set the group (setattr_should_drop_sgid in
+    // fs/attr.c).
     let group = if mode & GROUP_EXECUTE == 0 { 0 } else { SET_GROUP_ID };
     mode & !(SET_USER_ID | group)
 }

@@ -1,7 +1,7 @@
 //! The `primetime` command: arguments in, exit code out. What the subcommands do lives in the libraries.
 //!
-//! Exit codes: 0 good, 1 something could not be done or a gate failed, 2 an invalid run, 3 usage or set-up, 4 a server sent names
-//! that no file can have, 130 interrupted.
+//! Exit codes: 0 good, 1 something could not be done or a gate failed, 2 an invalid run, 3 usage or set-up,
+//! 4 a server sent names that no file can have, 130 interrupted.
 
 #![forbid(unsafe_code)]
 

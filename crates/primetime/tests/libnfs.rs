@@ -69,8 +69,9 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    /// As libnfs spells it: both programs on one port, without a port mapper. Some commands mount all of the path but its
-    /// last part, and libnfs 4 looks for mounts below that, unless it is empty: so the root needs a slash of its own.
+    /// As libnfs spells it: both programs on one port, without a port mapper. Some commands mount all of
+    /// the path but its last part, and libnfs 4 looks for mounts below that, unless it is empty: so the
+    /// root needs a slash of its own.
     fn url(&self, path: &str) -> String {
         let slash = if path.contains('/') { "" } else { "/" };
         self.plain_url(&format!("{slash}{path}"))

@@ -1,7 +1,9 @@
-//! What a call under way tells the connection that polls it: how large its reply may be, and whether it may be cancelled.
+//! What a call under way tells the connection that polls it: how large its reply may be, and whether it may
+//! be cancelled.
 //!
-//! The notes go through the thread, since a handler is polled on the thread of its connection. Both are taken only when the handler
-//! has to wait, so that a call that is answered at once pays for storing two numbers.
+//! The notes go through the thread, since a handler is polled on the thread of its connection. Both are
+//! taken only when the handler has to wait, so that a call that is answered at once pays for storing two
+//! numbers.
 
 use std::cell::Cell;
 
@@ -26,7 +28,8 @@ pub fn expect_reply(bytes: usize) {
     });
 }
 
-/// Says whether the call under way may be cancelled when its connection is lost. Unless it is said, it may not.
+/// Says whether the call under way may be cancelled when its connection is lost. Unless it is said, it may
+/// not.
 pub fn set_cancellable(is_cancellable: bool) {
     NOTES.with(|notes| notes.set(Notes { is_cancellable: Some(is_cancellable), ..notes.get() }));
 }

@@ -111,7 +111,8 @@ pub trait Service: Send + Sync + 'static {
     /// A connection was closed so that another could be accepted.
     fn gave_way(&self) {}
 
-    /// True while a connection is the only one that carries the callbacks of a client: it is not closed for being idle.
+    /// True while a connection is the only one that carries the callbacks of a client: it is not closed for
+    /// being idle.
     fn is_only_backchannel(&self, _connection: u64) -> bool {
         false
     }

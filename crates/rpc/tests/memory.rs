@@ -1,4 +1,5 @@
-//! What clients can make a server hold, and who is served meanwhile. Clients are told apart by their address: 127.0.0.x.
+//! What clients can make a server hold, and who is served meanwhile. Clients are told apart by their
+//! address: 127.0.0.x.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -51,8 +51,9 @@ pub trait Conflicts: Send + Sync + 'static {
         directory: ObjectId,
     ) -> impl Future<Output = Result<Self::Guard<'_>, Conflict>> + Send;
 
-    /// Before names change (REMOVE, RMDIR, RENAME, LINK): all delegations of the directories and objects, and opens that deny
-    /// writing the one that loses a name. Waits once for all of them, as long as is left after the wait for `names`.
+    /// Before names change (REMOVE, RMDIR, RENAME, LINK): all delegations of the directories and objects,
+    /// and opens that deny writing the one that loses a name. Waits once for all of them, as long as is
+    /// left after the wait for `names`.
     fn before_name_change(
         &self,
         names: &TakenNames,

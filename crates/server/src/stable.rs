@@ -40,9 +40,9 @@ pub struct StoredHost {
 /// Keeps names and sessions. Every change is on stable storage when its future ends, and changes take effect in the order in
 /// which they were asked for.
 ///
-/// A change whose future fails has no effect, and may be asked for again. The exceptions are changes of facts, [`forget`],
-/// [`remove_host`], [`host_told`], [`set_slot_soon`] and [`remove_session`]: where one fails, it is on stable storage before
-/// any later change is.
+/// A change whose future fails has no effect, and may be asked for again. The exceptions are changes of
+/// facts, [`forget`], [`remove_host`], [`host_told`], [`set_slot_soon`] and [`remove_session`]: where one
+/// fails, it is on stable storage before any later change is.
 ///
 /// [`forget`]: StableRecords::forget
 /// [`remove_host`]: StableRecords::remove_host
@@ -58,8 +58,8 @@ pub trait StableRecords: Send + Sync + 'static {
     /// Removes a client, if its owner's record is not that of a later one; one that is not there is no error.
     fn remove(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>>;
 
-    /// As [`StableRecords::remove`], for a client that holds nothing. Where that fails the client is removed as soon as records can
-    /// be written again.
+    /// As [`StableRecords::remove`], for a client that holds nothing. Where that fails the client is
+    /// removed as soon as records can be written again.
     fn forget(&self, client: ClientId, owner: Bytes) -> BoxFuture<io::Result<()>> {
         self.remove(client, owner)
     }

@@ -1,8 +1,8 @@
 //! The shares of client addresses in the tables of state.
 //!
-//! Names of clients and owners cost nothing to invent, addresses do: so tables are shared by address. An address may take as much
-//! as it leaves to all others: alone it has half of a table, beside another a third, and an address that has little always
-//! finds room.
+//! Names of clients and owners cost nothing to invent, addresses do: so tables are shared by address. An
+//! address may take as much as it leaves to all others: alone it has half of a table, beside another a
+//! third, and an address that has little always finds room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +89,8 @@ struct Records {
 }
 
 impl RecordShares {
-    /// True when the address may have one confirmed record more. Unconfirmed ones do not count: they give way.
+    /// True when the address may have one confirmed record more. Unconfirmed ones do not count: they give
+    /// way.
     pub(crate) fn has_room(&self, address: &ClientAddress, max: usize) -> bool {
         let own = self.by_address.get(address).map_or(0, |records| records.confirmed);
         has_share(own, self.confirmed, max)

@@ -4,8 +4,8 @@ use proto::nfs4::{ChannelAttributes, Status};
 
 use crate::Limits;
 
-/// The shortest call and reply of a COMPOUND that has SEQUENCE alone, without tag and credential, in bytes. Where these fit
-/// there is a request that the server can answer (RFC 8881 §18.36.3).
+/// The shortest call and reply of a COMPOUND that has SEQUENCE alone, without tag and credential, in bytes.
+/// Where these fit there is a request that the server can answer (RFC 8881 §18.36.3).
 const SEQUENCE_BYTES: (u32, u32) = (88, 80);
 /// The same for a CB_COMPOUND that has CB_SEQUENCE alone.
 const CB_SEQUENCE_BYTES: (u32, u32) = (96, 76);

@@ -71,9 +71,9 @@ impl State {
     /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
     ///
     /// # Errors
-    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, TOOSMALL, and DELAY when the address has too many confirmed clients, none of which changes
-    /// anything; NOSPC for too many sessions or no memory for one more, or what the negotiation failed with: these are answers
-    /// that a retry gets again.
+    /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, TOOSMALL, and DELAY when the address has too many
+    /// confirmed clients, none of which changes anything; NOSPC for too many sessions or no memory for one
+    /// more, or what the negotiation failed with: these are answers that a retry gets again.
     pub fn create_session(&self, asked: &CreateSession, now: Now) -> Result<Creation, Status> {
         let mut locked = self.clients.table.lock();
         let table = &mut *locked;

@@ -3,8 +3,8 @@
 //! ```text
 //!   clients known from before ──▶ grace ──all have reclaimed, or time is up──▶ ending ──records on disk──▶ over
 //! ```
-//! The time is one lease, and goes on while clients reclaim, up to two leases: a client that is slow, or found the
-//! network busy after the restart, still gets all of it back.
+//! The time is one lease, and goes on while clients reclaim, up to two leases: a client that is slow, or
+//! found the network busy after the restart, still gets all of it back.
 //!
 //! Whoever runs the server writes down that the grace period is over before anything is given that a client might
 //! have reclaimed: a second crash must not let a late client take back what others hold by then (§8.4.3).

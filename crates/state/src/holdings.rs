@@ -28,7 +28,8 @@ struct Inner {
     total: usize,
 }
 
-/// The address by which the shares of tables are counted. Of an IPv6 address it has the first 64 bits: a host may choose the others.
+/// The address by which the shares of tables are counted. Of an IPv6 address it has the first 64 bits: a
+/// host may choose the others.
 pub fn share_address(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -36,8 +37,9 @@ pub fn share_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// True when one more entry fits a share: an address has at most as much as it leaves free for all others, and at most `share_max`.
-/// So no number of addresses fills a table for the next one, short of as many as it has entries.
+/// True when one more entry fits a share: an address has at most as much as it leaves free for all others,
+/// and at most `share_max`. So no number of addresses fills a table for the next one, short of as many as
+/// it has entries.
 pub fn fits_share(of_address: usize, share_max: usize, total: usize, total_max: usize) -> bool {
     of_address < share_max.min(total_max.saturating_sub(total))
 }

@@ -9,8 +9,9 @@ pub struct Limits {
     pub courtesy_seconds: u32,
     /// Silent clients that keep state; of more, those silent the longest lose it.
     pub lapsed_clients_max: usize,
-    /// Client records, confirmed or not. At the bound the oldest unconfirmed record of the address with the most gives way;
-    /// without one, and for an address that has more confirmed records than it leaves to others, one more gets NFS4ERR_DELAY.
+    /// Client records, confirmed or not. At the bound the oldest unconfirmed record of the address with the
+    /// most gives way; without one, and for an address that has more confirmed records than it leaves to
+    /// others, one more gets NFS4ERR_DELAY.
     pub clients_max: usize,
     /// Sessions of a client; one more gets NFS4ERR_NOSPC (RFC 8881 §18.36.4).
     pub sessions_per_client_max: usize,
@@ -26,10 +27,12 @@ pub struct Limits {
     pub cached_reply_bytes_max: u32,
     /// Operations in a COMPOUND: fewer are granted than asked for.
     pub operations_max: u32,
-    /// Opens, lock stateids, delegations and locked ranges of a client together; one more gets NFS4ERR_DELAY, a delegation is not granted.
+    /// Opens, lock stateids, delegations and locked ranges of a client together; one more gets
+    /// NFS4ERR_DELAY, a delegation is not granted.
     pub states_per_client_max: usize,
-    /// Opens, lock stateids, delegations and locked ranges of all clients. An address has at most as many as it leaves to others;
-    /// one more gets NFS4ERR_DELAY, a delegation is not granted. From seven eighths on, silent clients lose their state.
+    /// Opens, lock stateids, delegations and locked ranges of all clients. An address has at most as many
+    /// as it leaves to others; one more gets NFS4ERR_DELAY, a delegation is not granted. From seven eighths
+    /// on, silent clients lose their state.
     pub states_max: usize,
     /// Ranges that are locked in one file; one more gets NFS4ERR_DELAY.
     pub ranges_per_file_max: usize,

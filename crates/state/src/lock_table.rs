@@ -3,9 +3,9 @@
 //! ```text
 //!   open ──▶ lock stateid ◀── lock-owner ──▶ ranges
 //! ```
-//! A lock-owner has one stateid for each open that it locks under, and its ranges belong to all of them. An open cannot be closed
-//! while it is the only one of a lock-owner with ranges: the owner is *pinned* to it. Pins are counted, so that CLOSE need not go
-//! through the lock-owners.
+//! A lock-owner has one stateid for each open that it locks under, and its ranges belong to all of them. An
+//! open cannot be closed while it is the only one of a lock-owner with ranges: the owner is *pinned* to it.
+//! Pins are counted, so that CLOSE need not go through the lock-owners.
 
 use std::sync::Arc;
 
@@ -127,8 +127,8 @@ impl LockTable {
         self.unlock_some(owner, range, usize::MAX);
     }
 
-    /// Removes a lock stateid with its owner's ranges, unless the owner has another; true when it is gone. At most [`PIECE`]
-    /// ranges go at a time.
+    /// Removes a lock stateid with its owner's ranges, unless the owner has another; true when it is gone.
+    /// At most [`PIECE`] ranges go at a time.
     pub(crate) fn remove_some(&mut self, other: &Other) -> bool {
         let Some(lock) = self.get(other) else { return true };
         let owner = lock.lock_owner();

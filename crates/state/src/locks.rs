@@ -168,9 +168,9 @@ impl State {
         }
     }
 
-    /// Unlocks a piece of a range, for the shard of a file is not locked for as long as an owner with very many locks takes; true
-    /// when the owner has none left there. A lock is not split that the full table has no room for. Whole locks can always be
-    /// given up.
+    /// Unlocks a piece of a range, for the shard of a file is not locked for as long as an owner with very
+    /// many locks takes; true when the owner has none left there. A lock is not split that the full table
+    /// has no room for. Whole locks can always be given up.
     ///
     /// # Errors
     /// DELAY when splitting a lock would go beyond the bound.

@@ -1,4 +1,5 @@
-//! REMOVE, RENAME and LINK: everything that is in their way is found at once, so that an operation waits once.
+//! REMOVE, RENAME and LINK: everything that is in their way is found at once, so that an operation waits
+//! once.
 
 use proto::nfs4::ClientId;
 
@@ -27,11 +28,12 @@ impl<Id: Copy> NameChange<Id> {
 }
 
 impl State {
-    /// Begins a change of names by `client`, or by somebody who is none. As long as the outcome lives, nothing is delegated that
-    /// the change would take back.
+    /// Begins a change of names by `client`, or by somebody who is none. As long as the outcome lives,
+    /// nothing is delegated that the change would take back.
     ///
     /// # Errors
-    /// FILE_OPEN, which needs no recall (RFC 8881 §18.26.4), and GRACE; all that is in the way, to be tried again when it is gone.
+    /// FILE_OPEN, which needs no recall (RFC 8881 §18.26.4), and GRACE; all that is in the way, to be tried
+    /// again when it is gone.
     pub fn begin_name_change(
         &self,
         change: &NameChange,

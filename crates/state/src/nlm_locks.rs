@@ -18,7 +18,8 @@ impl HeldBefore {
         self.0.push((range, exclusive));
     }
 
-    /// Notes that a later lock of the owner has been undone: of its range, the owner holds what it held before that.
+    /// Notes that a later lock of the owner has been undone: of its range, the owner holds what it held
+    /// before that.
     pub fn undo(&mut self, range: Range, before: &Self) {
         self.unlock(range);
         self.0.extend_from_slice(&before.0);
@@ -105,8 +106,8 @@ impl State {
         Ok(())
     }
 
-    /// Removes all locks and shares of a host (FREE_ALL, or it has restarted). Only its own files are visited, and the shard of a
-    /// file is locked for a piece at a time.
+    /// Removes all locks and shares of a host (FREE_ALL, or it has restarted). Only its own files are
+    /// visited, and the shard of a file is locked for a piece at a time.
     pub fn nlm_free_all(&self, gone: &Bytes) {
         let mut next = self.holdings.next_file(gone, None);
         while let Some(file) = next {

@@ -6,8 +6,8 @@ use proto::nfs4::{ClientId, StateId, Status};
 
 use crate::{Client, FileId, Now, State};
 
-/// Conflicting opens or locks that one attempt looks at. Where all of them are of clients whose lease is over, those are expelled
-/// and the next attempt looks at more.
+/// Conflicting opens or locks that one attempt looks at. Where all of them are of clients whose lease is
+/// over, those are expelled and the next attempt looks at more.
 pub(crate) const CONFLICTS_MAX: usize = 64;
 
 /// A delegation in the way of an operation.

@@ -20,7 +20,8 @@ pub(crate) struct OpenState {
     pub(crate) owner: Bytes,
     pub(crate) access: u32,
     pub(crate) deny: u32,
-    /// The pairs of access and denial that were opened with: what a downgrade may go down to (RFC 8881 §18.18.3).
+    /// The pairs of access and denial that were opened with: what a downgrade may go down to (RFC 8881
+    /// §18.18.3).
     pub(crate) history: Vec<(u32, u32)>,
 }
 

@@ -102,7 +102,8 @@ impl State {
             OpenClaim::Reclaim(kind) => kind,
         };
         self.files.with(open.file, |state, shard| {
-            // A reclaim of what its owner has reclaimed already is a repetition, by a client that lost its session meanwhile.
+            // A reclaim of what its owner has reclaimed already is a repetition, by a client that lost its
+            // session meanwhile.
             let repeated = match open.claim {
                 OpenClaim::New => None,
                 OpenClaim::Reclaim(_) => state.opens.of_owner(client.id(), &open.owner),

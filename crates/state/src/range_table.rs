@@ -1,8 +1,8 @@
 //! The locked ranges of one file: the algebra of POSIX locks.
 //!
-//! An owner's ranges do not overlap, so they stand in a map by their first bytes. The ranges of all owners stand in two trees
-//! besides, one for each kind, which are searched for conflicts. Every operation costs O(log n), and O(log n) more for each of the
-//! owner's ranges that it removes.
+//! An owner's ranges do not overlap, so they stand in a map by their first bytes. The ranges of all owners
+//! stand in two trees besides, one for each kind, which are searched for conflicts. Every operation costs
+//! O(log n), and O(log n) more for each of the owner's ranges that it removes.
 
 use std::ops::ControlFlow;
 
@@ -102,7 +102,8 @@ impl RangeTable {
         found
     }
 
-    /// Locks a range that conflicts with none. What the owner had there is replaced, neighbours of one kind merge.
+    /// Locks a range that conflicts with none. What the owner had there is replaced, neighbours of one kind
+    /// merge.
     pub(crate) fn lock(&mut self, owner: &LockOwner, range: Range, exclusive: bool) {
         self.unlock(owner, range);
         let id = self.id_of(owner);
@@ -296,7 +297,8 @@ mod tests {
         let mut measure = |table: &mut RangeTable, work: &mut dyn FnMut(&mut RangeTable)| {
             most = most.max(steps_of(|| work(table)));
         };
-        // One owner with half of the ranges, and as many owners with one range each, read-locked on top of each other.
+        // One owner with half of the ranges, and as many owners with one range each, read-locked on top of
+        // each other.
         for number in 0..count / 2 {
             measure(&mut table, &mut |table| table.lock(&owner(0), range(number * 4, 2), true));
             let (other, shared) = (owner(number + 1), range(1 << 40, 1 << 20));

@@ -60,8 +60,9 @@ impl State {
         self.clients.table.lock().records.get(&id).map(|record| Arc::clone(&record.client))
     }
 
-    /// Revokes what a client holds of a file, a piece at a time: the locks first, then the opens that they are under. Before, it
-    /// must be written down that the client may not reclaim it; what it was let begin under it still ends.
+    /// Revokes what a client holds of a file, a piece at a time: the locks first, then the opens that they
+    /// are under. Before, it must be written down that the client may not reclaim it; what it was let begin
+    /// under it still ends.
     pub fn revoke(&self, client: &Client, file: FileId) -> Revoked {
         let mut revoked = Revoked::default();
         while let Some((kind, other)) = self.files.with(file, |state, _| state.held_by(client)) {

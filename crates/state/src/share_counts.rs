@@ -1,4 +1,5 @@
-//! How many reservations of a file have each bit of access and denial: a conflict is found without going through them.
+//! How many reservations of a file have each bit of access and denial: a conflict is found without going
+//! through them.
 
 use proto::nfs4::share;
 

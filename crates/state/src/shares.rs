@@ -71,8 +71,8 @@ impl ShareTable {
 }
 
 impl State {
-    /// Checks access and denial against those of all opens and shares but `except`. Those of the same open-owner count: a share
-    /// reservation excludes its owner's later opens as well (RFC 8881 §9.7).
+    /// Checks access and denial against those of all opens and shares but `except`. Those of the same
+    /// open-owner count: a share reservation excludes its owner's later opens as well (RFC 8881 §9.7).
     ///
     /// # Errors
     /// SHARE_DENIED; clients in the way whose lease is over.

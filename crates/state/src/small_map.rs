@@ -1,7 +1,7 @@
 //! An ordered map that stays a short list while it has few entries.
 //!
-//! Most files have one open and one lock. A node of a `BTreeMap` reserves room for eleven entries, which a million files would pay
-//! for.
+//! Most files have one open and one lock. A node of a `BTreeMap` reserves room for eleven entries, which a
+//! million files would pay for.
 
 use std::collections::BTreeMap;
 

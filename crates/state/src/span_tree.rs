@@ -1,9 +1,9 @@
 //! Ranges of many owners, searched for those of *other* owners.
 //!
-//! An AVL tree in the order of first bytes. Each node knows how far the ranges below it reach, for two different owners: the
-//! farthest end, and the farthest of all other owners. A search for ranges that overlap a given one and are not its owner's
-//! therefore costs O(log n) for each that it finds, however many the owner itself has. The order is deterministic, and no order of
-//! insertion makes the tree deep.
+//! An AVL tree in the order of first bytes. Each node knows how far the ranges below it reach, for two
+//! different owners: the farthest end, and the farthest of all other owners. A search for ranges that
+//! overlap a given one and are not its owner's therefore costs O(log n) for each that it finds, however
+//! many the owner itself has. The order is deterministic, and no order of insertion makes the tree deep.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -73,7 +73,8 @@ impl SpanTree {
         self.root = remove(self.root.take(), (start, owner));
     }
 
-    /// Visits the ranges that overlap `range` and are not `except`'s, in the order of their first bytes, until `visit` breaks.
+    /// Visits the ranges that overlap `range` and are not `except`'s, in the order of their first bytes,
+    /// until `visit` breaks.
     pub(crate) fn visit(
         &self,
         range: &Range,

@@ -64,8 +64,8 @@ impl State {
             })
     }
 
-    /// Checks that the client holds no write delegation of a file that one of its users may not write: it would send that user's
-    /// truncation with the holder's credential.
+    /// Checks that the client holds no write delegation of a file that one of its users may not write: it
+    /// would send that user's truncation with the holder's credential.
     ///
     /// # Errors
     /// The delegation, to be tried again when it is gone.

@@ -92,8 +92,9 @@ pub struct SetAttributes {
 }
 
 impl SetAttributes {
-    /// What of it can be set on an object of this kind. A symbolic link has no mode to set: Linux fails (`EOPNOTSUPP`), and its NFS
-    /// server ignores the mode, as clients set modes before they remove a tree or when they unpack one.
+    /// What of it can be set on an object of this kind. A symbolic link has no mode to set: Linux fails
+    /// (`EOPNOTSUPP`), and its NFS server ignores the mode, as clients set modes before they remove a tree
+    /// or when they unpack one.
     #[must_use]
     pub fn applicable(&self, kind: FileKind) -> Self {
         match kind {

@@ -253,8 +253,8 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// Appends up to `count` bytes from `offset` to `out`. Short only at the end of the file.
     ///
-    /// The owner may read whatever the mode says, as a client's open file stays readable after `chmod`. A caller
-    /// with permission to execute may read, as a client reads what it runs. See RFC 1813 §4.4.
+    /// The owner may read whatever the mode says, as a client's open file stays readable after `chmod`. A
+    /// caller with permission to execute may read, as a client reads what it runs. See RFC 1813 §4.4.
     fn read(
         &self,
         who: &Identity,

@@ -39,9 +39,9 @@ pub(crate) fn require(who: &Identity, object: &Attributes, wanted: u32) -> Resul
     if allows(who, object, wanted) { Ok(()) } else { Err(Error::AccessDenied) }
 }
 
-/// True when `who` may read or write the data of a file. The owner always may, whatever the mode. Permission to execute
-/// includes reading: the server cannot tell a client that reads from one that runs the file (RFC 1813 §4.4,
-/// RFC 8881 §6.2.1.3.1).
+/// True when `who` may read or write the data of a file. The owner always may, whatever the mode.
+/// Permission to execute includes reading: the server cannot tell a client that reads from one that runs
+/// the file (RFC 1813 §4.4, RFC 8881 §6.2.1.3.1).
 pub(crate) fn allows_data(who: &Identity, object: &Attributes, wanted: u32) -> bool {
     who.uid == object.uid || allows(who, object, wanted) || (wanted == READ && allows(who, object, EXECUTE))
 }

@@ -46,9 +46,10 @@ impl Link {
         Ok((link, measured))
     }
 
-    /// A link that adds `rtt_ms` to the path to `server`, which measured `direct`, and what it measures. The shortest of many
-    /// round trips decides, since a busy machine only lengthens them. What the relay adds of its own is taken off its delay.
-    /// A link that stays off after all calibrations is used all the same: [`doubt`] says so.
+    /// A link that adds `rtt_ms` to the path to `server`, which measured `direct`, and what it measures.
+    /// The shortest of many round trips decides, since a busy machine only lengthens them. What the relay
+    /// adds of its own is taken off its delay. A link that stays off after all calibrations is used all the
+    /// same: [`doubt`] says so.
     pub(crate) async fn delayed(
         server: &Address,
         rtt_ms: f64,
@@ -161,8 +162,8 @@ fn calls(rtt_ms: f64) -> u32 {
     ((CALIBRATION_MS / rtt_ms.max(0.01)).clamp(CALLS_MIN, CALLS_MAX) as u32) | 1
 }
 
-/// The doubt about a link whose round trips are not the delay asked for on top of those of `direct`; `None` within
-/// 2 % or 0.2 ms. The shortest round trip shows the link, the median the machine.
+/// The doubt about a link whose round trips are not the delay asked for on top of those of `direct`; `None`
+/// within 2 % or 0.2 ms. The shortest round trip shows the link, the median the machine.
 pub(crate) fn doubt(measured: &LinkResult, direct: &LinkResult) -> Option<String> {
     let LinkResult { rtt_ms, measured_ms, minimum_ms, .. } = *measured;
     let is_off = |found_ms: f64, direct_ms: f64| (found_ms - rtt_ms - direct_ms).abs() > allowed_ms(rtt_ms);

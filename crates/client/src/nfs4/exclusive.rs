@@ -1,9 +1,10 @@
-//! Exclusive creation (RFC 8881 §18.16.3): OPEN with EXCLUSIVE4_1, and SETATTR of the times in the same COMPOUND.
+//! Exclusive creation (RFC 8881 §18.16.3): OPEN with EXCLUSIVE4_1, and SETATTR of the times in the same
+//! COMPOUND.
 //!
-//! Servers keep the verifier in the times of the new file until they are set. Once they are, a repeated OPEN is answered
-//! NFS4ERR_EXIST, so the server is asked to keep the reply. A server that has lost it with the session is asked again with the same
-//! verifier: it makes the file, or finds that it has made it, and sets the times; or it has set them before, and the outcome is
-//! uncertain.
+//! Servers keep the verifier in the times of the new file until they are set. Once they are, a repeated
+//! OPEN is answered NFS4ERR_EXIST, so the server is asked to keep the reply. A server that has lost it with
+//! the session is asked again with the same verifier: it makes the file, or finds that it has made it, and
+//! sets the times; or it has set them before, and the outcome is uncertain.
 
 use proto::nfs4::attributes::{AttributeValues, SetTime};
 use proto::nfs4::{CreateHow, OpenArgs, Operation, StateId, Status};

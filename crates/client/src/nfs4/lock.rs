@@ -62,7 +62,8 @@ impl Mount {
         }
     }
 
-    /// True when the server has said that it sends CB_NOTIFY_LOCK (OPEN4_RESULT_MAY_NOTIFY_LOCK, RFC 8881 §18.16.3).
+    /// True when the server has said that it sends CB_NOTIFY_LOCK (OPEN4_RESULT_MAY_NOTIFY_LOCK, RFC 8881
+    /// §18.16.3).
     pub(crate) fn notifies_locks(&self) -> bool {
         self.core.notifies_locks.load(Ordering::Relaxed)
     }

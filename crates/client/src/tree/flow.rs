@@ -65,7 +65,8 @@ impl<T> Flow<T> {
         Some((then, result))
     }
 
-    /// Entries of a list have come. False when a tree has more than the options allow: then nothing more is sent.
+    /// Entries of a list have come. False when a tree has more than the options allow: then nothing more is
+    /// sent.
     pub(super) fn takes(&mut self, entries: usize) -> bool {
         self.entries += entries as u64;
         if self.entries <= self.options.entries_max {

@@ -1,4 +1,5 @@
-//! The directories that lead to a directory of a tree: by them a walk finds out that it goes in a circle, or without end.
+//! The directories that lead to a directory of a tree: by them a walk finds out that it goes in a circle,
+//! or without end.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ impl Lineage {
     /// That of the directory `at`, which was found in this one.
     ///
     /// # Errors
-    /// When the server says that it is one of those above it, by its file handle; when it lies too deep. A server can make up
-    /// another handle for each, so that the depth is what ends such a walk.
+    /// When the server says that it is one of those above it, by its file handle; when it lies too deep. A
+    /// server can make up another handle for each, so that the depth is what ends such a walk.
     pub(super) fn child(&self, ground: &Ground, at: &Names) -> Result<Self> {
         if self.0.len() > DEPTH_MAX || at.bytes() > PATH_BYTES_MAX {
             return Err(Error::Usage(

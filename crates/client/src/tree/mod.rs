@@ -65,8 +65,8 @@ pub type Progress = Arc<dyn Fn(&TreeProgress) + Send + Sync>;
 pub struct TreeOptions {
     /// Stop at the first failure; otherwise go on with the rest and tell all of them.
     pub stop_on_error: bool,
-    /// What becomes of files that are there already. Directories are kept and filled; where files are truncated, links are
-    /// replaced.
+    /// What becomes of files that are there already. Directories are kept and filled; where files are
+    /// truncated, links are replaced.
     pub existing: Existing,
     /// Permission bits are those of the source, set-id and sticky bits included; otherwise without these and the bits of
     /// `umask`, and what is there keeps its own.
@@ -77,7 +77,8 @@ pub struct TreeOptions {
     pub owners: bool,
     /// Bits that files and directories do not get where `modes` is off.
     pub umask: u32,
-    /// The most entries of all directories together; a tree with more is listed, copied or removed as far as that.
+    /// The most entries of all directories together; a tree with more is listed, copied or removed as far
+    /// as that.
     pub entries_max: u64,
     /// Called after each item.
     pub progress: Option<Progress>,

@@ -1,7 +1,8 @@
 //! A local directory that a tree is written into, and nothing outside of it.
 //!
-//! Every object is reached from the descriptor of the directory, one name after the other, and no symbolic link is followed
-//! on the way or at the end: neither one that the same transfer has made nor one that was there or is put there meanwhile.
+//! Every object is reached from the descriptor of the directory, one name after the other, and no symbolic
+//! link is followed on the way or at the end: neither one that the same transfer has made nor one that was
+//! there or is put there meanwhile.
 
 use std::fs::File;
 use std::io;

@@ -72,8 +72,9 @@ pub struct State {
 /// Returns the entries behind a cookie in the directory of a handle, and whether these are the last.
 type List = Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>;
 
-/// A tree that is as a test says it is. What an object is, its handle begins with: `d` or `root` are directories, `l` are
-/// symbolic links, `p` pipes, all else files. LOOKUP finds under each name an object of that handle.
+/// A tree that is as a test says it is. What an object is, its handle begins with: `d` or `root` are
+/// directories, `l` are symbolic links, `p` pipes, all else files. LOOKUP finds under each name an object
+/// of that handle.
 pub struct Tree {
     /// The entries behind a cookie in the directory of a handle, and whether these are the last.
     pub list: List,

@@ -1,5 +1,5 @@
-//! A process that has files of a mount as memory. It is another one than the mount's: one that maps a file holds its address space
-//! locked while it waits for the mount, whose threads need theirs.
+//! A process that has files of a mount as memory. It is another one than the mount's: one that maps a file
+//! holds its address space locked while it waits for the mount, whose threads need theirs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,7 +1,8 @@
-//! Many processes that create, append to, rename and remove small files in one directory, as generic file-system suites do.
+//! Many processes that create, append to, rename and remove small files in one directory, as generic
+//! file-system suites do.
 //!
-//! `PRIMETIME_PROCESSES=32 PRIMETIME_ROUNDS=500 cargo test -p primetime-mount --test integration many_processes -- --nocapture` prints
-//! how long a larger load takes, and which requests it sends.
+//! `PRIMETIME_PROCESSES=32 PRIMETIME_ROUNDS=500 cargo test -p primetime-mount --test integration
+//! many_processes -- --nocapture` prints how long a larger load takes, and which requests it sends.
 
 use std::fs;
 use std::process::{Child, Command};

@@ -1,9 +1,10 @@
 //! No store into mapped memory is lost, and no write beside it, while a file grows, shrinks and is opened.
 //!
-//! Each counter in the file has one writer: a mapping or a descriptor. A writer knows the value of each of its counters, and reads
-//! them back through the same way. `PRIMETIME_MAPPED_STORES=1000000 cargo test -p primetime-mount --test integration mapped_stores`
-//! makes that many stores for each writer. The writers are threads of another process: one that maps a file holds its own address space
-//! locked while it waits for the mount, whose threads need theirs.
+//! Each counter in the file has one writer: a mapping or a descriptor. A writer knows the value of each of
+//! its counters, and reads them back through the same way. `PRIMETIME_MAPPED_STORES=1000000 cargo test -p
+//! primetime-mount --test integration mapped_stores` makes that many stores for each writer. The writers
+//! are threads of another process: one that maps a file holds its own address space locked while it waits
+//! for the mount, whose threads need theirs.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,5 @@
-//! Set-id bits of a file that another user changes through `allow_other`, on a server that takes all users for root.
+//! Set-id bits of a file that another user changes through `allow_other`, on a server that takes all users
+//! for root.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown};

@@ -36,7 +36,8 @@ const STILL_OPEN_MAX: Duration = Duration::from_secs(5);
 /// How long, after a signal, a server that answers nothing is waited for.
 const SILENCE_MAX: Duration = Duration::from_millis(400);
 
-/// As [`SILENCE_MAX`], while written data are not on the server's stable storage: a disk may take a while for them.
+/// As [`SILENCE_MAX`], while written data are not on the server's stable storage: a disk may take a while
+/// for them.
 const SILENCE_WITH_DATA_MAX: Duration = Duration::from_secs(5);
 
 /// How often a server that is waited for is looked at.
@@ -166,8 +167,8 @@ async fn serve(arguments: &Arguments, url: &Url, options: &MountOptions) -> Resu
     }
 }
 
-/// Ends when the server has answered nothing for [`SILENCE_MAX`], or, while data are not on its stable storage,
-/// [`SILENCE_WITH_DATA_MAX`].
+/// Ends when the server has answered nothing for [`SILENCE_MAX`], or, while data are not on its stable
+/// storage, [`SILENCE_WITH_DATA_MAX`].
 async fn silence(client: &Client) {
     let answers = || client.tap().snapshot().requests_total();
     let (mut seen, mut since) = (answers(), tokio::time::Instant::now());

@@ -102,7 +102,8 @@ fn dead_export_is_left_out_until_it_is_back() {
         std::thread::sleep(Duration::from_millis(100));
     }
 
-    // It dies while it is served, and another takes its place, which the kernel may give the same device and inode.
+    // It dies while it is served, and another takes its place, which the kernel may give the same device
+    // and inode.
     fuse.die();
     drop(fuse);
     fs::write(source.path("export/new"), "").unwrap();

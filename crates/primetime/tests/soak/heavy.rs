@@ -158,7 +158,8 @@ impl Sender {
     }
 }
 
-/// Opens the file that is to be delegated. The client's runtime is not run from then on, and its connection stays open.
+/// Opens the file that is to be delegated. The client's runtime is not run from then on, and its connection
+/// stays open.
 fn hold(server: SocketAddr) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let url: Url = format!("nfs://{server}/?version=4.1").parse().unwrap();

@@ -1,7 +1,8 @@
-//! Clients that make the server hold as much as they can, in a control group of 256 MiB: the server stays alive below the limit, and every
-//! request of a light client is answered.
+//! Clients that make the server hold as much as they can, in a control group of 256 MiB: the server stays
+//! alive below the limit, and every request of a light client is answered.
 //!
-//! `cargo test --release -p primetime --test soak -- --ignored --nocapture` runs each pattern for longer and prints figures.
+//! `cargo test --release -p primetime --test soak -- --ignored --nocapture` runs each pattern for longer
+//! and prints figures.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
 

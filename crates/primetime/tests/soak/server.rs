@@ -89,7 +89,8 @@ impl Drop for Server {
     }
 }
 
-/// A control group below this process's own, with a limit of memory (version 1; one of version 2 cannot have processes beside groups).
+/// A control group below this process's own, with a limit of memory (version 1; one of version 2 cannot
+/// have processes beside groups).
 struct Group(PathBuf);
 
 impl Group {

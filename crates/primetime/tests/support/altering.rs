@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-/// What is replaced in answers, and by what; both are of the same length, so that everything around stays as it is.
+/// What is replaced in answers, and by what; both are of the same length, so that everything around stays
+/// as it is.
 pub type Changes = &'static [(&'static [u8], &'static [u8])];
 
 /// Relays connections to `server` until the process ends, and returns the address to connect to.

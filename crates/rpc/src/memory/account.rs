@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 
 use super::{CHARGES, ClientAddress, HEAVY_BYTES, MemoryBudget, unsigned};
 
-/// The most calls of a client that run on after their connections were closed; beyond, its other connections are not read.
+/// The most calls of a client that run on after their connections were closed; beyond, its other
+/// connections are not read.
 const ORPHANS_MAX: usize = 1024;
 
 /// What one client is charged.
@@ -105,7 +106,8 @@ impl Account {
         let share = self.budget.share_bytes();
         let is_over = charged > share || self.orphans.load(Ordering::Relaxed) > ORPHANS_MAX;
         self.is_pressed.store(charged > share / 2, Ordering::Relaxed);
-        // Sequentially consistent with `wait`: either the waiter sees that the client is not over, or it is found here.
+        // Sequentially consistent with `wait`: either the waiter sees that the client is not over, or it is
+        // found here.
         if self.is_over.swap(is_over, Ordering::SeqCst) && !is_over {
             self.wake();
         }
@@ -116,8 +118,8 @@ impl Account {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Has `waker` woken when the client is below its share, or the turn of a connection has ended. To be followed by a look at
-    /// [`Account::is_over`].
+    /// Has `waker` woken when the client is below its share, or the turn of a connection has ended. To be
+    /// followed by a look at [`Account::is_over`].
     pub(crate) fn wait(&self, waker: &Waker) {
         let mut waiting = self.waiting.lock();
         if !waiting.iter().any(|known| known.will_wake(waker)) {
@@ -126,8 +128,9 @@ impl Account {
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
-    /// Lets a connection with nothing under way have one request although the client is over its share, if no other has the turn:
-    /// so requests of which parts have come on many connections are completed one after the other.
+    /// Lets a connection with nothing under way have one request although the client is over its share, if
+    /// no other has the turn: so requests of which parts have come on many connections are completed one
+    /// after the other.
     pub(crate) fn take_turn(&self, connection: u64) -> bool {
         let taken = self.turn.compare_exchange(0, connection, Ordering::AcqRel, Ordering::Acquire);
         taken.is_ok() || taken == Err(connection)

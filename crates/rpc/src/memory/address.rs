@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The address that a client is charged under: an IPv4 address, or the first 64 bits of an IPv6 address, as a host usually
-/// has all addresses of such a prefix.
+/// The address that a client is charged under: an IPv4 address, or the first 64 bits of an IPv6 address, as
+/// a host usually has all addresses of such a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 

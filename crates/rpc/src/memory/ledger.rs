@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Account, CHARGES, Charge};
 
-/// Changes of fewer bytes are not settled: requests that are answered at once write to no memory that connections share.
+/// Changes of fewer bytes are not settled: requests that are answered at once write to no memory that
+/// connections share.
 const STEP_BYTES: u64 = 32 << 10;
 
 /// The ledger of a connection. Dropped, it gives back everything.

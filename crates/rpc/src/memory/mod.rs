@@ -1,7 +1,8 @@
 //! The memory that clients can make this process hold, by kind and by client.
 //!
-//! Owns the budget, the account of each client address, and the rule that decides whether a client's connections are read.
-//! Knows no socket and no runtime: connections report what they hold through a ledger.
+//! Owns the budget, the account of each client address, and the rule that decides whether a client's
+//! connections are read. Knows no socket and no runtime: connections report what they hold through a
+//! ledger.
 
 mod account;
 mod address;
@@ -55,9 +56,10 @@ const SHARED: usize = 3;
 
 /// The memory budget of a process.
 ///
-/// What all clients share is subtracted first; the rest is for requests, replies and calls. A client that is charged more than its
-/// [share](MemoryBudget::share_bytes) is not read until its charge has fallen. As the shares of all heavy clients together are less
-/// than the rest, the heaviest client waits first when the budget is exceeded.
+/// What all clients share is subtracted first; the rest is for requests, replies and calls. A client that
+/// is charged more than its [share](MemoryBudget::share_bytes) is not read until its charge has fallen. As
+/// the shares of all heavy clients together are less than the rest, the heaviest client waits first when
+/// the budget is exceeded.
 #[derive(Debug)]
 pub struct MemoryBudget {
     total: u64,
@@ -125,13 +127,15 @@ impl MemoryBudget {
         self.shared[kind as usize].fetch_add(bytes, Relaxed);
     }
 
-    /// What requests, replies and calls of all clients may take together, in bytes: never less than a quarter of the budget.
+    /// What requests, replies and calls of all clients may take together, in bytes: never less than a
+    /// quarter of the budget.
     fn pool_bytes(&self) -> u64 {
         let shared = self.shared.iter().map(|bytes| unsigned(bytes.load(Relaxed))).sum::<u64>();
         self.total.saturating_sub(shared).max(self.total / 4)
     }
 
-    /// What one client may be charged, in bytes. An eighth of the pool is left for clients that are not heavy.
+    /// What one client may be charged, in bytes. An eighth of the pool is left for clients that are not
+    /// heavy.
     pub fn share_bytes(&self) -> u64 {
         share(self.pool_bytes(), self.heavy.load(Relaxed))
     }

@@ -85,8 +85,8 @@ const BYTES_PER_COST: usize = 16 << 10;
 const LOW_WATER_BYTES_MIN: usize = 128 << 10;
 /// No more is waited for at once, in bytes: the rest is read while its sender goes on.
 const LOW_WATER_BYTES_MAX: usize = 512 << 10;
-/// How often a connection that is not read because of the memory budget looks whether it may be again, if nothing wakes it: the shares
-/// change with other clients.
+/// How often a connection that is not read because of the memory budget looks whether it may be again, if
+/// nothing wakes it: the shares change with other clients.
 const STOPPED_REVIEW: Duration = Duration::from_millis(100);
 /// Reply buffers above this size are not kept for the next request, in bytes.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
@@ -549,8 +549,8 @@ where
         self.ledger.settle();
     }
 
-    /// True when the next record may be handled: always while the client is within its share, and else if nothing is under way and it is
-    /// this connection's turn.
+    /// True when the next record may be handled: always while the client is within its share, and else if
+    /// nothing is under way and it is this connection's turn.
     fn may_handle(&self) -> bool {
         !self.ledger.is_over() || (self.has_budget_turn && self.calls_in_turn == 0 && self.is_idle())
     }
@@ -728,7 +728,8 @@ where
         }
     }
 
-    /// The socket takes no more: the time within which it must take something begins again when it has since it was blocked before.
+    /// The socket takes no more: the time within which it must take something begins again when it has
+    /// since it was blocked before.
     fn note_blocked(&mut self) {
         let written = self.link.outgoing.written();
         if self.blocked.is_none_or(|blocked| blocked.written != written) {

@@ -12,8 +12,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use crate::memory::{Account, Charge, Ledger};
 use crate::notes;
 
-/// What a parked call takes beside its handler and its request, in bytes: its place in the set, a small reply, and what the file system
-/// needs for it.
+/// What a parked call takes beside its handler and its request, in bytes: its place in the set, a small
+/// reply, and what the file system needs for it.
 const PARKED_BYTES: u64 = 4 << 10;
 
 /// A call that has to wait.
@@ -21,7 +21,8 @@ struct ParkedCall<H> {
     handler: Pin<Box<H>>,
     held: Held,
     is_cancellable: bool,
-    /// What calls of the connection hold beyond what they held when they were parked, and that was not counted yet.
+    /// What calls of the connection hold beyond what they held when they were parked, and that was not
+    /// counted yet.
     late_bytes: Arc<AtomicU64>,
 }
 
@@ -99,7 +100,8 @@ impl<H: Future> Parked<H> {
         self.request_bytes
     }
 
-    /// Adds a call that has just had to wait, with the notes of that poll, and the buffer that its request lies in with its length.
+    /// Adds a call that has just had to wait, with the notes of that poll, and the buffer that its request
+    /// lies in with its length.
     pub(super) fn push(&mut self, handler: Pin<Box<H>>, (chunk, chunk_bytes): (u64, u64)) {
         let held = Held { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk };
         let late_bytes = Arc::clone(&self.late_bytes);

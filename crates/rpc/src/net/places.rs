@@ -62,12 +62,14 @@ impl<O: Occupant> Places<O> {
         Self { max, places: HashMap::new(), clients: HashMap::new() }
     }
 
-    /// Makes a place for a connection of `client`. When all are taken, a connection of a client with the most gives way:
+    /// Makes a place for a connection of `client`. When all are taken, a connection of a client with the
+    /// most gives way:
     ///
     /// - to a client that has at least two fewer, whatever the connection does;
     /// - to any other only if it has been idle for a tick, and is not its client's only way for callbacks.
     ///
-    /// Of several the one goes that is not busy, carries no callbacks, was never used, or was idle the longest, in this order.
+    /// Of several the one goes that is not busy, carries no callbacks, was never used, or was idle the
+    /// longest, in this order.
     pub(super) fn admit(&mut self, client: ClientAddress) -> Admission {
         if self.places.len() < self.max {
             return Admission::Free;
@@ -77,7 +79,8 @@ impl<O: Occupant> Places<O> {
         if self.close_one(own + 1 < most) { Admission::Instead } else { Admission::Refused }
     }
 
-    /// Closes a connection of a client with the most, see [`Places::admit`]: one that has been idle for a tick, or any.
+    /// Closes a connection of a client with the most, see [`Places::admit`]: one that has been idle for a
+    /// tick, or any.
     pub(super) fn close_one(&mut self, any: bool) -> bool {
         let most = self.clients.values().copied().max();
         let rank = |place: &Place<O>| {
@@ -121,7 +124,8 @@ impl<O: Occupant> Places<O> {
         Some(place)
     }
 
-    /// A tick has passed: closes connections that were idle for `ticks_max`, except those that alone carry the callbacks of a client.
+    /// A tick has passed: closes connections that were idle for `ticks_max`, except those that alone carry
+    /// the callbacks of a client.
     pub(super) fn tick(&mut self, ticks_max: u32) {
         let mut closed = Vec::new();
         for (id, place) in &mut self.places {

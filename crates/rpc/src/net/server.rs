@@ -26,9 +26,11 @@ pub struct ServerOptions {
     pub record_bytes_max: usize,
     /// The most fragments of a call.
     pub fragments_max: usize,
-    /// The most connections. For one more, an idle connection of the client address with the most is closed, or the new one.
+    /// The most connections. For one more, an idle connection of the client address with the most is
+    /// closed, or the new one.
     pub connections_max: usize,
-    /// How long a connection may be idle before it is closed; one that alone carries the callbacks of a client is not.
+    /// How long a connection may be idle before it is closed; one that alone carries the callbacks of a
+    /// client is not.
     pub idle_timeout: Duration,
     /// The most calls under way on one connection; beyond, nothing more is read from it.
     pub requests_in_flight_max: usize,
@@ -66,7 +68,8 @@ impl Default for ServerOptions {
     }
 }
 
-/// What an open connection takes, in bytes: its buffer, its task, and what is not settled with its client's account.
+/// What an open connection takes, in bytes: its buffer, its task, and what is not settled with its client's
+/// account.
 pub const CONNECTION_BYTES: u64 = 112 << 10;
 /// A connection that was idle for so many ticks is closed.
 const IDLE_TICKS: u32 = 72;
@@ -88,7 +91,8 @@ pub async fn serve<S: Service>(
     serve_within(listener, service, options, MemoryBudget::unlimited(), stop).await
 }
 
-/// Like [`serve`], within a memory budget: the connections of a client that holds more than its share are not read.
+/// Like [`serve`], within a memory budget: the connections of a client that holds more than its share are
+/// not read.
 ///
 /// # Errors
 /// Those of [`serve`].
@@ -213,7 +217,8 @@ impl<S: Service> Occupant for Served<S> {
     }
 }
 
-/// The task of a connection has ended. One that has panicked keeps its place until that has been idle for long enough.
+/// The task of a connection has ended. One that has panicked keeps its place until that has been idle for
+/// long enough.
 fn forget<O: Occupant>(places: &mut Places<O>, ended: Result<u64, JoinError>) {
     match ended {
         Ok(id) => places.forget(id),

@@ -26,8 +26,8 @@ impl ExportPath {
         Self::normal(path.split(|byte| *byte == b'/').filter(|component| !component.is_empty()))
     }
 
-    /// As [`ExportPath::new`], for a path as clients spell it in MNT: the slash in front may be missing, so the empty path is the
-    /// root, and components may be `.`.
+    /// As [`ExportPath::new`], for a path as clients spell it in MNT: the slash in front may be missing, so
+    /// the empty path is the root, and components may be `.`.
     ///
     /// # Errors
     /// For its components as [`Name::new`]; `..` is `InvalidName`.

@@ -14,8 +14,9 @@ const LOOKUPS_MAX: usize = 1024;
 
 /// Finds the directory at `path`: the root of an export or a directory below it.
 ///
-/// The path is walked with the server's own rights, as mounting is done by root, which most exports squash: a
-/// handle opens nothing by itself, every use of it is checked. Symbolic links are followed, in the tree of exports.
+/// The path is walked with the server's own rights, as mounting is done by root, which most exports squash:
+/// a handle opens nothing by itself, every use of it is checked. Symbolic links are followed, in the tree
+/// of exports.
 pub(super) async fn run<F: FileSystem>(
     exports: &ExportSet<F>,
     caller: &Caller<'_>,
@@ -77,8 +78,9 @@ async fn walk<F: FileSystem>(
     Ok(Walked::Directory(MntOk { handle, flavors }))
 }
 
-/// The path through a symbolic link: its target, seen from the `directory` that the link is in, and the `rest` of the names. An
-/// absolute target begins at the root of the exports, as it does for an NFSv4 client.
+/// The path through a symbolic link: its target, seen from the `directory` that the link is in, and the
+/// `rest` of the names. An absolute target begins at the root of the exports, as it does for an NFSv4
+/// client.
 fn followed(directory: &[Name<'_>], target: &[u8], rest: &[Name<'_>]) -> Result<ExportPath, Status> {
     let mut above = if target.starts_with(b"/") { 0 } else { directory.len() };
     let mut names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")).peekable();

@@ -105,8 +105,9 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.before_entry_change(dir.id()).await.map(Some).map_err(conflict)
     }
 
-    /// Waits until nothing stands in the way of changing these names, in one wait for all of it. What is not there, or was not
-    /// looked for, is `None`; `removed` loses a name, unless a share reservation keeps it.
+    /// Waits until nothing stands in the way of changing these names, in one wait for all of it. What is
+    /// not there, or was not looked for, is `None`; `removed` loses a name, unless a share reservation
+    /// keeps it.
     pub(super) async fn before_name_change<const D: usize, const N: usize>(
         &self,
         names: &TakenNames,
@@ -134,7 +135,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.take_names(names.into()).await.map_err(conflict)
     }
 
-    /// The object called `name` in `dir`, whose name is about to go. `None` when nobody holds anything: nothing is looked up then.
+    /// The object called `name` in `dir`, whose name is about to go. `None` when nobody holds anything:
+    /// nothing is looked up then.
     ///
     /// # Errors
     /// Those of the lookup: what comes by that name later was not asked about.

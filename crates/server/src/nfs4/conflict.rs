@@ -63,8 +63,9 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
 }
 
-/// Waits for the delegations of others before names change: those of the directories and of the objects that get, lose or change
-/// a name. Checks as well that nobody's denial of writing keeps the names of `removed`. Nothing is granted while the outcome lives.
+/// Waits for the delegations of others before names change: those of the directories and of the objects
+/// that get, lose or change a name. Checks as well that nobody's denial of writing keeps the names of
+/// `removed`. Nothing is granted while the outcome lives.
 pub(crate) async fn before_name_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
     names: &TakenNames,

@@ -194,7 +194,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
         self.server.recaller().keep_slot(session.session().id(), session.slot(), &record).await
     }
 
-    /// True when the session's callbacks are known to get through, and the longest recall of a delegation fits.
+    /// True when the session's callbacks are known to get through, and the longest recall of a delegation
+    /// fits.
     pub(crate) fn callbacks_work(&self) -> bool {
         let channel = self
             .session

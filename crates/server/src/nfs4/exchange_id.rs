@@ -52,7 +52,8 @@ pub(crate) async fn run<F: FileSystem>(
     })
 }
 
-/// The address that the call came from, without its port; all of one IPv6 network count as one, for a host has as many as it likes.
+/// The address that the call came from, without its port; all of one IPv6 network count as one, for a host
+/// has as many as it likes.
 fn address<F: FileSystem>(context: &Context<'_, F>) -> ClientAddress {
     let bytes = match context.caller.peer.ip().to_canonical() {
         std::net::IpAddr::V4(address) => address.octets().to_vec(),

@@ -232,7 +232,8 @@ async fn check_object<F: FileSystem>(
         .access(identity, &object.node, Access(wanted.0 | Access::EXECUTE.0))
         .await
         .map_err(status::of)?;
-    // A client opens a file for reading to run it (RFC 8881 §6.2.1.3.1). Other ways of opening are not for running.
+    // A client opens a file for reading to run it (RFC 8881 §6.2.1.3.1). Other ways of opening are not for
+    // running.
     if wanted == Access::READ && granted.contains(Access::EXECUTE) {
         granted.0 |= Access::READ.0;
     }

@@ -9,7 +9,8 @@ use super::context::{Context, Object};
 use super::{attributes, conflict, get_attr, regular, status, verify};
 use crate::persistent::{Change, Setting};
 
-/// Returns the attributes that were set: all or none, but for the mode of a symbolic link, which stays as it is.
+/// Returns the attributes that were set: all or none, but for the mode of a symbolic link, which stays as
+/// it is.
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
     arguments: &mut Decoder,

@@ -1,9 +1,10 @@
 //! Which files a client may be delegated for writing, by the users that it acts for.
 //!
-//! A client sends what it does under a delegation with the holder's credential and stateid, and the server cannot tell whose
-//! request it is: Linux's client truncates so for `open(O_RDONLY | O_TRUNC)` by a user who may only read. So a file is delegated
-//! for writing only where every user of the client may write it. A user is known once it has opened a file or asked for access to
-//! one, which a client does before it lets the user open a file that is delegated.
+//! A client sends what it does under a delegation with the holder's credential and stateid, and the server
+//! cannot tell whose request it is: Linux's client truncates so for `open(O_RDONLY | O_TRUNC)` by a user
+//! who may only read. So a file is delegated for writing only where every user of the client may write it.
+//! A user is known once it has opened a file or asked for access to one, which a client does before it lets
+//! the user open a file that is delegated.
 
 use proto::nfs4::Status;
 use state::KnownUsers;
@@ -29,7 +30,8 @@ pub(super) fn all_may_write<F: FileSystem>(
     Ok(is_only || file.mode & ALL_WRITE == ALL_WRITE)
 }
 
-/// Notes the user of an ACCESS to a file, and waits until the client has no write delegation that it would abuse.
+/// Notes the user of an ACCESS to a file, and waits until the client has no write delegation that it would
+/// abuse.
 pub(super) async fn before_access<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,

@@ -9,8 +9,9 @@ use crate::hosts::is_privileged;
 
 /// Frees everything of the host of this name at the address of the caller.
 ///
-/// It must come from a privileged port, like NOTIFY: other users of the host could free its locks otherwise. The procedure has no
-/// result (X/Open C702 §14.4), so the caller is not told that its call was ignored.
+/// It must come from a privileged port, like NOTIFY: other users of the host could free its locks
+/// otherwise. The procedure has no result (X/Open C702 §14.4), so the caller is not told that its call was
+/// ignored.
 pub(super) fn run<F: FileSystem, L: LockTable>(context: &Context<'_, F, L>, arguments: &Notify) {
     if is_privileged(context.call.peer) {
         context.locks.free_all(context.client(), &arguments.name);

@@ -169,8 +169,9 @@ pub trait LockTable: Send + Sync + 'static {
     /// Gives back everything that `host` at `client` holds and waits for.
     fn free_all(&self, client: IpAddr, host: &[u8]);
 
-    /// Frees everything of a restarted host, which calls itself `name` and has sent NOTIFY from `client`. A repetition, with the
-    /// state number of the NOTIFY before, changes nothing: the host may hold new locks by now.
+    /// Frees everything of a restarted host, which calls itself `name` and has sent NOTIFY from `client`. A
+    /// repetition, with the state number of the NOTIFY before, changes nothing: the host may hold new locks
+    /// by now.
     fn host_restarted(&self, client: IpAddr, name: &[u8], state_number: i32);
 
     /// A host has answered a message that gave it a lock.

@@ -26,8 +26,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const CALLBACK_VERSION: u32 = 1;
 /// The RPC head of a call without its credential: six words and an empty verifier.
 const CALL_HEAD_BYTES: usize = 32;
-/// A reply to CB_SEQUENCE and an operation without a body: the RPC head, status, empty tag and count, the result of CB_SEQUENCE,
-/// number and status of the operation.
+/// A reply to CB_SEQUENCE and an operation without a body: the RPC head, status, empty tag and count, the
+/// result of CB_SEQUENCE, number and status of the operation.
 const REPLY_BYTES: usize = 24 + 12 + 40 + 8;
 /// The body of CB_GETATTR's result: four attributes.
 const ATTRIBUTES_BYTES: usize = 60;
@@ -196,8 +196,8 @@ impl Backchannel {
         self.works.load(Ordering::Relaxed) && self.is_up()
     }
 
-    /// True when CB_RECALL fits with the longest file handle and the present credential: else nothing may be delegated that could
-    /// not be recalled.
+    /// True when CB_RECALL fits with the longest file handle and the present credential: else nothing may
+    /// be delegated that could not be recalled.
     pub(crate) fn fits_recalls(&self) -> bool {
         let object = FileHandle(Bytes::from_static(&[0; HANDLE_BYTES_MAX as usize]));
         let arguments = CbRecallArgs { state_id: StateId::ANONYMOUS, truncate: false, object };
@@ -215,7 +215,8 @@ impl Backchannel {
         self.check_limits(&credential, body.len(), CallbackOperation::Recall).is_ok()
     }
 
-    /// Checks a callback against what was negotiated: the RPC head counts, record marks do not (RFC 8881 §18.36.3).
+    /// Checks a callback against what was negotiated: the RPC head counts, record marks do not (RFC 8881
+    /// §18.36.3).
     fn check_limits(
         &self,
         credential: &Credential,
@@ -276,8 +277,8 @@ impl Backchannel {
     /// Sends one callback and waits for its answer.
     ///
     /// # Errors
-    /// When the callback exceeds what was negotiated, or the client could not be reached, did not answer in time, or answered
-    /// nonsense.
+    /// When the callback exceeds what was negotiated, or the client could not be reached, did not answer in
+    /// time, or answered nonsense.
     pub(crate) async fn callback(
         &self,
         operation: CallbackOperation,

@@ -21,8 +21,8 @@ pub(crate) struct Backchannels {
 }
 
 impl Backchannels {
-    /// Gives a session a backchannel. False when no callback fits what was negotiated for it: then it has none, and no connection
-    /// can be bound for callbacks.
+    /// Gives a session a backchannel. False when no callback fits what was negotiated for it: then it has
+    /// none, and no connection can be bound for callbacks.
     pub(crate) fn insert_usable(&self, session: &Arc<Session>, target: CallbackTarget) -> bool {
         let is_usable = session.back_channel().carries_callbacks();
         if is_usable {

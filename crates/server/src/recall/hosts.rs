@@ -149,7 +149,8 @@ impl Recaller {
             return Ok(());
         }
         if !self.inner.hosts.reserve(host, route.address) {
-            // Idle hosts give way. Their records go first: a host is never told of a restart for a place that another has.
+            // Idle hosts give way. Their records go first: a host is never told of a restart for a place
+            // that another has.
             for removal in self.begin_evicting(route.address) {
                 if let Err(error) = removal.await {
                     tracing::error!(%error, "the record of an idle host could not be removed");
@@ -203,8 +204,8 @@ impl Recaller {
         self.remove_idle(&mut inner, now, |known, _| is_full || known.address == address)
     }
 
-    /// Removes the hosts that hold nothing, wait for nothing and have no call under way, where `gone` says so of one and the time
-    /// since it was first seen idle.
+    /// Removes the hosts that hold nothing, wait for nothing and have no call under way, where `gone` says
+    /// so of one and the time since it was first seen idle.
     fn remove_idle(
         &self,
         inner: &mut Inner,

@@ -225,8 +225,9 @@ impl Recaller {
         self.locks_released(file);
     }
 
-    /// The lock that another waiter, in front of this owner, was called for a moment ago. A LOCK that can wait is denied it: its
-    /// client would take the lock again and again while the reply of the called client is on its way.
+    /// The lock that another waiter, in front of this owner, was called for a moment ago. A LOCK that can
+    /// wait is denied it: its client would take the lock again and again while the reply of the called
+    /// client is on its way.
     pub(super) fn promised(
         queues: &mut Queues,
         file: FileId,

@@ -87,8 +87,8 @@ impl Recaller {
         Ok(TakenNames { taken: Some((names, entries)), since })
     }
 
-    /// Begins a change of names that are taken, when nothing is in its way any more: one wait for everything, as long as is left
-    /// after the wait for the names.
+    /// Begins a change of names that are taken, when nothing is in its way any more: one wait for
+    /// everything, as long as is left after the wait for the names.
     pub(crate) async fn begin_name_change(
         &self,
         names: &TakenNames,

@@ -1,5 +1,5 @@
-//! LOCK and SHARE calls that are being carried out. They wait for records and recalls, so a message that gives the lock back can
-//! overtake them: it ends the attempt, which then takes nothing.
+//! LOCK and SHARE calls that are being carried out. They wait for records and recalls, so a message that
+//! gives the lock back can overtake them: it ends the attempt, which then takes nothing.
 
 use std::collections::BTreeMap;
 
@@ -77,10 +77,12 @@ impl Drop for NlmAttempt<'_> {
 }
 
 impl NlmAttempt<'_> {
-    /// Takes the lock, unless a message has ended the attempt. A call that `waits` comes after a waiter that was called.
+    /// Takes the lock, unless a message has ended the attempt. A call that `waits` comes after a waiter
+    /// that was called.
     ///
     /// # Errors
-    /// The outer error holds the call, or fails it: DELAY for an attempt that has ended. The inner error is the conflicting lock.
+    /// The outer error holds the call, or fails it: DELAY for an attempt that has ended. The inner error is
+    /// the conflicting lock.
     pub(crate) fn lock(&self, asked: (Range, bool), waits: bool) -> Result<Result<(), Denied>, Blocked> {
         let mut queues = self.recaller.inner.lock_waiters.queues();
         if queues.attempts.has_ended(self.number) {

@@ -7,11 +7,12 @@
 //!      └────────────── silent ◀─────────────────┘                          ▼
 //!                                                                      forgotten
 //! ```
-//! A host that does not answer loses the lock to the next waiter. The owner keeps what it held before: the lock that it waited
-//! for may include a range that it already held.
+//! A host that does not answer loses the lock to the next waiter. The owner keeps what it held before: the
+//! lock that it waited for may include a range that it already held.
 //!
-//! GRANTED and its answer cross other messages of the owner. Each of them proves that the host knows the outcome, so it ends the
-//! grant: UNLOCK and CANCEL free the lock, LOCK confirms it. `docs/locking.md` has the table.
+//! GRANTED and its answer cross other messages of the owner. Each of them proves that the host knows the
+//! outcome, so it ends the grant: UNLOCK and CANCEL free the lock, LOCK confirms it. `docs/locking.md` has
+//! the table.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -133,13 +134,15 @@ impl Recaller {
         queues.add(file, waiter, |known| known.is_request(&owner, asked))
     }
 
-    /// Ends the wait of an owner whose LOCK has taken the lock: an answer to GRANTED changes nothing from now on.
+    /// Ends the wait of an owner whose LOCK has taken the lock: an answer to GRANTED changes nothing from
+    /// now on.
     pub(super) fn nlm_locked(queues: &mut Queues, file: FileId, owner: &LockOwner, asked: (Range, bool)) {
         queues.remove(file, |waiter| waiter.is_request(owner, asked));
         queues.note(file, owner, asked.0, |before| before.lock(asked.0, asked.1));
     }
 
-    /// Ends a request that waits or is being carried out; false when there is none. A lock that was taken for it is free again.
+    /// Ends a request that waits or is being carried out; false when there is none. A lock that was taken
+    /// for it is free again.
     pub(crate) fn nlm_cancel(&self, file: FileId, owner: &LockOwner, asked: (Range, bool)) -> bool {
         let is_ended = {
             let mut queues = self.inner.lock_waiters.queues();
@@ -154,11 +157,11 @@ impl Recaller {
         is_ended
     }
 
-    /// Unlocks a range for an owner, and ends what the owner cannot want any more: its LOCK calls and grants within the range, and
-    /// requests that wait for exactly this range.
+    /// Unlocks a range for an owner, and ends what the owner cannot want any more: its LOCK calls and
+    /// grants within the range, and requests that wait for exactly this range.
     ///
-    /// UNLOCK can overtake the answer to GRANTED, so a grant is unlocked like a lock. A request that waits for another range stays:
-    /// another thread of the process may wait for it.
+    /// UNLOCK can overtake the answer to GRANTED, so a grant is unlocked like a lock. A request that waits
+    /// for another range stays: another thread of the process may wait for it.
     pub(crate) fn nlm_unlock(
         &self,
         file: FileId,
@@ -181,7 +184,8 @@ impl Recaller {
         Ok(())
     }
 
-    /// Removes everything of a host: its locks and shares, the requests that wait, and the calls that are being carried out.
+    /// Removes everything of a host: its locks and shares, the requests that wait, and the calls that are
+    /// being carried out.
     pub(crate) fn nlm_free_all(&self, host: &Bytes) {
         let is_its = |owner: &LockOwner| matches!(owner, LockOwner::Nlm { host: its, .. } if its == host);
         {
@@ -260,7 +264,8 @@ impl Recaller {
         Ok(true)
     }
 
-    /// Sends GRANTED until the grant ends: by its answer, by a message of the owner, or after `KEPT_MS` without an answer.
+    /// Sends GRANTED until the grant ends: by its answer, by a message of the owner, or after `KEPT_MS`
+    /// without an answer.
     async fn tell_granted(&self, file: FileId, route: HostRoute, cookie: [u8; 8], arguments: Vec<u8>) {
         let begun = self.now();
         while self.count_copy(file, &cookie) {
@@ -350,9 +355,10 @@ impl Recaller {
 
     /// Ends a grant by its answer.
     ///
-    /// A denial frees the lock only if the host has processed one copy of GRANTED at most. A host that has accepted a copy, and
-    /// whose answer was lost, denies the next one because no process waits any more: Linux does. The lock stays then. A host whose
-    /// process has really given up sends CANCEL or UNLOCK, and either of them ends the grant or frees the lock.
+    /// A denial frees the lock only if the host has processed one copy of GRANTED at most. A host that has
+    /// accepted a copy, and whose answer was lost, denies the next one because no process waits any more:
+    /// Linux does. The lock stays then. A host whose process has really given up sends CANCEL or UNLOCK,
+    /// and either of them ends the grant or frees the lock.
     fn granted_answer(&self, file: FileId, cookie: &[u8], status: nlm4::Status) {
         if status == nlm4::Status::DeniedGracePeriod {
             // The host reclaims its own locks: it is called again.
@@ -378,7 +384,8 @@ impl Recaller {
         queues.of(file).iter().any(|waiter| waiter.nlm().is_some_and(|nlm| nlm.is_granting(cookie)))
     }
 
-    /// Ends a grant whose host does not answer: none of its waiters is granted a lock until it sends LOCK again.
+    /// Ends a grant whose host does not answer: none of its waiters is granted a lock until it sends LOCK
+    /// again.
     fn no_answer(&self, file: FileId, address: IpAddr, cookie: &[u8]) {
         if self.inner.hosts.does_not_answer(address) {
             tracing::warn!(

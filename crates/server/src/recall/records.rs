@@ -68,7 +68,8 @@ impl Recaller {
             self.inner.stable.forget(client.id(), client.record_name())
         };
         if let Err(error) = forgotten.await {
-            // Until it is removed a restart would wait for it in vain; it holds nothing that it could reclaim wrongly.
+            // Until it is removed a restart would wait for it in vain; it holds nothing that it could
+            // reclaim wrongly.
             tracing::debug!(%error, "the record of a client is removed later");
         }
     }
@@ -206,7 +207,8 @@ impl Recaller {
     }
 }
 
-/// The attempt to discard a client. When it fails, or is dropped with the request that waits for it, it is made again later.
+/// The attempt to discard a client. When it fails, or is dropped with the request that waits for it, it is
+/// made again later.
 struct Discarding<'a> {
     recaller: &'a Recaller,
     client: &'a Arc<Client>,

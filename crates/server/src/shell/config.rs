@@ -78,15 +78,16 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConfigLimits {
-    /// Memory that clients can make the server hold, in bytes; a client that holds more than its share is not read until it holds less.
-    /// Without it a quarter of what the machine and its control groups allow.
+    /// Memory that clients can make the server hold, in bytes; a client that holds more than its share is
+    /// not read until it holds less. Without it a quarter of what the machine and its control groups allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_max: Option<u64>,
-    /// Connections; for one more an idle one of the client address with the most is closed, or the new one. Without it as many as a
-    /// quarter of the descriptors, and of the memory, suffices for.
+    /// Connections; for one more an idle one of the client address with the most is closed, or the new one.
+    /// Without it as many as a quarter of the descriptors, and of the memory, suffices for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections_max: Option<usize>,
-    /// How long a connection may be idle, in seconds; then it is closed, unless it alone carries the callbacks of a session.
+    /// How long a connection may be idle, in seconds; then it is closed, unless it alone carries the
+    /// callbacks of a session.
     pub idle_connection_seconds: u32,
     /// Calls under way on a connection; beyond, nothing more is read from it.
     pub requests_in_flight_max: usize,
@@ -94,7 +95,8 @@ pub struct ConfigLimits {
     pub replies_pending_bytes_max: usize,
     /// How long a peer may take to send the rest of a request, in seconds; then its connection is closed.
     pub partial_request_seconds: u32,
-    /// How long a peer may read nothing of the replies that wait for it, in seconds; then its connection is closed.
+    /// How long a peer may read nothing of the replies that wait for it, in seconds; then its connection is
+    /// closed.
     pub unread_reply_seconds: u32,
     /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
     /// comes, in microseconds; at 0 it sleeps at once. At most half the cores look.
@@ -103,8 +105,8 @@ pub struct ConfigLimits {
     pub message_bytes_max: u32,
     /// Operations in a COMPOUND: fewer are granted than asked for; more get NFS4ERR_TOO_MANY_OPS.
     pub operations_max: u32,
-    /// Clients; unconfirmed ones give way, and an address has at most as many as it leaves to others; one more gets
-    /// NFS4ERR_DELAY.
+    /// Clients; unconfirmed ones give way, and an address has at most as many as it leaves to others; one
+    /// more gets NFS4ERR_DELAY.
     pub clients_max: usize,
     /// Sessions of a client; one more gets NFS4ERR_NOSPC.
     pub sessions_per_client_max: usize,
@@ -123,7 +125,8 @@ pub struct ConfigLimits {
     pub lapsed_clients_max: usize,
     /// Opens, locks and delegations of a client together; one more gets NFS4ERR_DELAY.
     pub states_per_client_max: usize,
-    /// The same of all clients. An address has at most as many as it leaves to others; one more gets NFS4ERR_DELAY.
+    /// The same of all clients. An address has at most as many as it leaves to others; one more gets
+    /// NFS4ERR_DELAY.
     pub states_max: usize,
     /// Ranges that are locked in a file; one more gets NFS4ERR_DELAY.
     pub ranges_per_file_max: usize,

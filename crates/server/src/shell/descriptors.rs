@@ -13,8 +13,8 @@ pub(super) struct Descriptors {
 const FILES_MIN: usize = 12;
 
 impl Descriptors {
-    /// Shares out `limit` descriptors, of which 64 are enough. The rest is for sockets that listen, the records,
-    /// commands, scrapers, the runtime, and what a request opens for a moment.
+    /// Shares out `limit` descriptors, of which 64 are enough. The rest is for sockets that listen, the
+    /// records, commands, scrapers, the runtime, and what a request opens for a moment.
     pub(super) fn of(limit: usize) -> Self {
         let rest = (24 + limit / 16).min(256);
         let shared = limit.saturating_sub(rest);

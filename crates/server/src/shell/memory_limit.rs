@@ -9,8 +9,8 @@ const BUDGET_BYTES_MIN: u64 = 64 << 20;
 /// Of the memory that is available the server takes one part in so many.
 const PARTS: u64 = 4;
 
-/// The memory budget of a server that is told none, in bytes: a quarter of what is available on the machine or of the least limit of
-/// its control groups, whichever is less, and at least 64 MiB. Looked up once.
+/// The memory budget of a server that is told none, in bytes: a quarter of what is available on the machine
+/// or of the least limit of its control groups, whichever is less, and at least 64 MiB. Looked up once.
 pub(super) fn default_budget_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| budget_bytes(Path::new("/")))
@@ -95,7 +95,8 @@ impl Hierarchy {
         })
     }
 
-    /// Where a group is. In a container the mounted group is the container's, and the path of the process's may lead outside.
+    /// Where a group is. In a container the mounted group is the container's, and the path of the process's
+    /// may lead outside.
     fn directory(&self, group: &Path) -> PathBuf {
         let below = group.strip_prefix(&self.mounted).unwrap_or(Path::new(""));
         let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));

@@ -27,7 +27,8 @@ pub struct ServeOptions {
     /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever the server
     /// crashes. Without a state directory none is.
     pub persistent_sessions: bool,
-    /// The memory that clients can make the server hold, in bytes. The bounds of the reply caches count towards it.
+    /// The memory that clients can make the server hold, in bytes. The bounds of the reply caches count
+    /// towards it.
     pub memory_bytes_max: u64,
     /// The bounds of what is remembered.
     pub limits: Limits,

@@ -1,6 +1,6 @@
-//! The small files of the state directory: the key of handles, the server's identity and the numbers of exports.
-//! Without them the next server could not decode the handles that clients have, so they are written again when they
-//! were removed.
+//! The small files of the state directory: the key of handles, the server's identity and the numbers of
+//! exports. Without them the next server could not decode the handles that clients have, so they are
+//! written again when they were removed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};

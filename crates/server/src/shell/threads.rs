@@ -1,8 +1,10 @@
-//! The runtime that serves, with spare threads that take over from those that hang in a call of a file system.
+//! The runtime that serves, with spare threads that take over from those that hang in a call of a file
+//! system.
 //!
-//! tokio cannot replace a worker that does not return from a poll. The runtime therefore has more workers than serve: each spare one
-//! is held by a task that blocks its thread. When the watchdog finds workers that hang, as many spares are let go, which then run what
-//! the others have queued; when those return, as many are held again.
+//! tokio cannot replace a worker that does not return from a poll. The runtime therefore has more workers
+//! than serve: each spare one is held by a task that blocks its thread. When the watchdog finds workers
+//! that hang, as many spares are let go, which then run what the others have queued; when those return, as
+//! many are held again.
 
 use std::future::Future;
 use std::io;
@@ -27,7 +29,8 @@ pub struct ServingRuntime {
 }
 
 impl ServingRuntime {
-    /// Starts a thread for each processor, and the spare ones. They look for events after so many polls of tasks.
+    /// Starts a thread for each processor, and the spare ones. They look for events after so many polls of
+    /// tasks.
     ///
     /// # Errors
     /// When threads cannot be started.
@@ -138,7 +141,8 @@ impl StallHandler for Spares {
                 state.coming += 1;
                 let this = self.this.clone();
                 self.runtime.spawn(async move {
-                    // Takes the place of the task that this worker would run next, which no other worker can take from it.
+                    // Takes the place of the task that this worker would run next, which no other worker
+                    // can take from it.
                     tokio::spawn(async {});
                     if let Some(spares) = this.upgrade() {
                         spares.hold();

@@ -250,7 +250,8 @@ fn is_delegated(peer: &mut Peer, name: &str) -> bool {
     matches!(opened.delegation, OpenDelegation::Read(_))
 }
 
-/// The longest CB_RECALL in bytes, with AUTH_NONE: RPC head 40, head of the COMPOUND 16, CB_SEQUENCE 68, CB_RECALL 156.
+/// The longest CB_RECALL in bytes, with AUTH_NONE: RPC head 40, head of the COMPOUND 16, CB_SEQUENCE 68,
+/// CB_RECALL 156.
 const RECALL_BYTES: u32 = 280;
 
 #[test]

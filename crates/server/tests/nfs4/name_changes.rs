@@ -1,4 +1,5 @@
-//! What REMOVE, RENAME and LINK wait for, and what they refuse without waiting (RFC 8881 §18.9, §18.25, §18.26).
+//! What REMOVE, RENAME and LINK wait for, and what they refuse without waiting (RFC 8881 §18.9, §18.25,
+//! §18.26).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Write delegations among the users of one client: none may have the server check another one's permissions (RFC 8881 §10.4).
+//! Write delegations among the users of one client: none may have the server check another one's
+//! permissions (RFC 8881 §10.4).
 
 use std::sync::Arc;
 

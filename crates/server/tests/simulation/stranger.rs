@@ -197,8 +197,9 @@ impl Stranger {
         out.effects.push(Effect::Wake { at_ms, life: self.life, wake });
     }
 
-    /// GRANTED for the lock from an offset, from a call that was made at a time. True when a process waits for it. One that
-    /// was made before the process began to wait is not taken for the new lock: NLM cannot tell them apart, a network must.
+    /// GRANTED for the lock from an offset, from a call that was made at a time. True when a process waits
+    /// for it. One that was made before the process began to wait is not taken for the new lock: NLM cannot
+    /// tell them apart, a network must.
     pub fn on_granted(&mut self, (cookie, made_ms): (Bytes, u64), offset: u64, out: &mut Out<'_>) -> bool {
         let waits = self.waits_since.is_some_and(|since| since <= made_ms);
         let accepted = self.step == Step::Lock

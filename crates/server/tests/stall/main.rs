@@ -15,7 +15,8 @@ use peer::{Peer, Server};
 /// Rounds of operations on the healthy export while the other hangs.
 const ROUNDS: usize = 40;
 
-/// Prints the 99th percentiles over so many rounds: `PRIMETIME_STALL_ROUNDS=20000 cargo test --test stall -- --nocapture`.
+/// Prints the 99th percentiles over so many rounds: `PRIMETIME_STALL_ROUNDS=20000 cargo test --test stall
+/// -- --nocapture`.
 const LONG: &str = "PRIMETIME_STALL_ROUNDS";
 
 #[test]

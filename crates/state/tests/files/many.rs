@@ -1,6 +1,7 @@
 //! Many locks and opens on one file: what is removed in pieces, and a benchmark.
 //!
-//! `cargo test --release -p primetime-state --test files -- --ignored --nocapture` prints nanoseconds per operation.
+//! `cargo test --release -p primetime-state --test files -- --ignored --nocapture` prints nanoseconds per
+//! operation.
 
 #![allow(clippy::disallowed_methods, reason = "the benchmark reads a clock")]
 

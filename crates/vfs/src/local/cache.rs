@@ -31,7 +31,8 @@ pub(super) struct Counts {
     pub(super) closer: Closer,
 }
 
-/// Closes descriptors: in place, or by the pool where that may hang, as it does of files without a name on a frozen file system.
+/// Closes descriptors: in place, or by the pool where that may hang, as it does of files without a name on
+/// a frozen file system.
 pub(super) struct Closer {
     pub(super) health: Arc<Health>,
     pub(super) pool: PoolHandle,

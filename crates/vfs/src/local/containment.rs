@@ -1,9 +1,10 @@
 //! Whether a directory is in the export.
 //!
-//! A directory that was opened by its handle, or as a parent, may have been moved out of the export by a local process. It is inside
-//! when the root is found by climbing. Directories that a climb has passed are remembered for [`REMEMBERED_FOR`] and until a rename
-//! through us, so that a client that climbs a deep tree costs a step for each LOOKUPP and not one for each level. A directory that
-//! a local process has moved out with all that is below it may be entered for that long; nothing else outside can be.
+//! A directory that was opened by its handle, or as a parent, may have been moved out of the export by a
+//! local process. It is inside when the root is found by climbing. Directories that a climb has passed are
+//! remembered for [`REMEMBERED_FOR`] and until a rename through us, so that a client that climbs a deep
+//! tree costs a step for each LOOKUPP and not one for each level. A directory that a local process has
+//! moved out with all that is below it may be entered for that long; nothing else outside can be.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -87,7 +88,8 @@ impl Export {
         if rest.is_none() { Ok(()) } else { Err(Error::Stale) }
     }
 
-    /// Climbs from `dir` to the root or to a directory that is known to be inside; so many levels at most, and what is left then.
+    /// Climbs from `dir` to the root or to a directory that is known to be inside; so many levels at most,
+    /// and what is left then.
     fn climb(
         &self,
         dir: BorrowedFd<'_>,

@@ -1,7 +1,7 @@
 //! Whether the calls on a file system return, and the calls that are being made.
 //!
-//! Each thread publishes the call that it is making in a slot of its own: two relaxed stores per call, and no clock. The watchdog
-//! reads the slots and marks the file system of a call that does not return as slow.
+//! Each thread publishes the call that it is making in a slot of its own: two relaxed stores per call, and
+//! no clock. The watchdog reads the slots and marks the file system of a call that does not return as slow.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -31,7 +31,8 @@ static WATCHDOG: Mutex<Option<Thread>> = Mutex::new(None);
 static SLOTS: Mutex<Vec<Arc<CallSlot>>> = Mutex::new(Vec::new());
 static FILE_SYSTEMS: Mutex<Vec<Weak<Health>>> = Mutex::new(Vec::new());
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
-/// No call may be made in place, on any file system: too few threads are left to take over from those that hang.
+/// No call may be made in place, on any file system: too few threads are left to take over from those that
+/// hang.
 static NONE_IN_PLACE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -56,8 +57,9 @@ pub(super) struct Health {
     device: (u32, u32),
     is_slow: AtomicBool,
     history: Mutex<History>,
-    /// Without a journal ext4 takes an inode for clean as soon as a `syncfs` has taken it up, and before it is on the disk: an
-    /// `fsync` of it that runs beside returns too early. There neither runs beside the other, whichever export they are for.
+    /// Without a journal ext4 takes an inode for clean as soon as a `syncfs` has taken it up, and before it
+    /// is on the disk: an `fsync` of it that runs beside returns too early. There neither runs beside the
+    /// other, whichever export they are for.
     pub(super) syncs: RwLock<()>,
 }
 
@@ -92,7 +94,8 @@ impl Health {
         self.is_slow.load(Relaxed) || NONE_IN_PLACE.load(Relaxed)
     }
 
-    /// Publishes that this thread makes a call on the file system, until the guard is dropped. Calls may be nested.
+    /// Publishes that this thread makes a call on the file system, until the guard is dropped. Calls may be
+    /// nested.
     pub(super) fn begin_call(&self) -> CallGuard {
         CALLER
             .try_with(|caller| caller.begin(self.id, caller.kind.get()))

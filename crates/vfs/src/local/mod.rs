@@ -5,8 +5,8 @@
 //! without root everybody is the user of the process. Calls that the page cache serves run in place; those that
 //! wait for a disk run on a small pool of threads of its own, so no runtime is needed.
 //!
-//! **File systems that hang**: a watchdog looks at the calls that run in place. When one holds its thread for too long, all calls on
-//! that file system run on the pool until it is quick again ([`StallHandler`]).
+//! **File systems that hang**: a watchdog looks at the calls that run in place. When one holds its thread
+//! for too long, all calls on that file system run on the pool until it is quick again ([`StallHandler`]).
 //!
 //! **Threads**: as root, a thread that polled a future of this back end may go on acting on files as the last
 //! caller, since switching back costs system calls. Before such a thread opens files of its own it must call
@@ -162,8 +162,8 @@ impl Local {
         Ok(Self { export: Arc::new(setup::open(path.as_ref(), options)?) })
     }
 
-    /// Keeps at most this many descriptors open, and two thirds of them for longer. What is open beyond that is closed where
-    /// nothing holds it.
+    /// Keeps at most this many descriptors open, and two thirds of them for longer. What is open beyond
+    /// that is closed where nothing holds it.
     pub fn set_descriptors_max(&self, max: usize) {
         self.export.cache.set_bounds(setup::descriptor_target(max), max);
     }

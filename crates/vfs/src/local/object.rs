@@ -168,7 +168,8 @@ impl Object {
         taken
     }
 
-    /// Notes that it has lost its last name: to let go of it frees its space, which the pool does where it takes long.
+    /// Notes that it has lost its last name: to let go of it frees its space, which the pool does where it
+    /// takes long.
     pub(super) fn set_nameless(&self) {
         self.is_nameless.store(true, Relaxed);
     }

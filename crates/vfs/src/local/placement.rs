@@ -9,7 +9,8 @@ use super::Export;
 use super::health::Health;
 use crate::{Access, Content, Name, NodeKind, RemoveKind, Result, Span, Stability, XattrMode, XattrName};
 
-/// Evaluates `$call`, of an [`Export`] and references, in place; on a slow file system as a future of the pool's, on copies.
+/// Evaluates `$call`, of an [`Export`] and references, in place; on a slow file system as a future of the
+/// pool's, on copies.
 macro_rules! placed {
     ($local:ident, ($($argument:ident),*), |$export:ident| $call:expr) => {
         match $local.export.health.is_slow() {

@@ -202,7 +202,8 @@ impl Handle {
         }
     }
 
-    /// Runs a job that may hang: never on the caller's thread, however many wait. What may be many is to be bounded by the caller.
+    /// Runs a job that may hang: never on the caller's thread, however many wait. What may be many is to be
+    /// bounded by the caller.
     pub(super) fn execute_elsewhere(&self, job: impl FnOnce() + Send + 'static) {
         if let Some(shared) = self.0.upgrade() {
             shared.submit_beyond(line::current(), Box::new(job));

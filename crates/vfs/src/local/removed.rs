@@ -1,8 +1,8 @@
-//! Files that were removed behind the server's back while the cache has them open: the kernel frees their space once
-//! nothing has them open any more.
+//! Files that were removed behind the server's back while the cache has them open: the kernel frees their
+//! space once nothing has them open any more.
 //!
-//! A sweep every second looks at a part of what is open, and closes what has no name, and what was not used for a
-//! minute. When the disk is full, the request that found it so sweeps everything and tries once more.
+//! A sweep every second looks at a part of what is open, and closes what has no name, and what was not used
+//! for a minute. When the disk is full, the request that found it so sweeps everything and tries once more.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ pub(super) struct Sweeps {
     next: AtomicUsize,
     /// This round through the shards closes what is idle.
     is_for_idle: AtomicBool,
-    /// Seconds since `begun`: of the last round that closed what is idle, and of the last sweep of a full disk.
+    /// Seconds since `begun`: of the last round that closed what is idle, and of the last sweep of a full
+    /// disk.
     looked_for_idle: AtomicU64,
     freed: AtomicU64,
 }
@@ -53,8 +54,8 @@ impl Sweeps {
 }
 
 impl Local {
-    /// Closes files that were removed on this machine and files that were not used for a while, on another thread.
-    /// To be called every second or so.
+    /// Closes files that were removed on this machine and files that were not used for a while, on another
+    /// thread. To be called every second or so.
     pub fn sweep(&self) {
         // A file system that hangs is swept when it answers again.
         if self.export.health.is_slow() || self.export.sweeps.is_running.swap(true, Relaxed) {
@@ -95,7 +96,8 @@ impl Export {
         }
     }
 
-    /// Closes all files that were removed and are not in use; true when there were any. Looks once a second at most.
+    /// Closes all files that were removed and are not in use; true when there were any. Looks once a second
+    /// at most.
     fn close_removed(&self) -> bool {
         let now = self.sweeps.now();
         if self.sweeps.freed.swap(now, Relaxed) == now {
@@ -114,8 +116,8 @@ pub(super) struct Swept {
 }
 
 impl Cache {
-    /// Closes the objects of a shard that nothing holds and that have no name, or, `is_for_idle`, were not used
-    /// since the last such sweep.
+    /// Closes the objects of a shard that nothing holds and that have no name, or, `is_for_idle`, were not
+    /// used since the last such sweep.
     fn sweep(&self, shard: usize, is_for_idle: bool) -> Swept {
         let objects = self.kept(shard);
         let mut swept = Swept { looks: objects.len(), removed: 0 };

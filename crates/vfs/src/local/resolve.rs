@@ -85,8 +85,8 @@ impl Export {
         Err(Error::TryAgain)
     }
 
-    /// Opens an inode, wherever a directory is by now. Nothing where the kernel says that it has no memory, as it does of an inode number from the moment that a new inode gets it until
-    /// that one is complete.
+    /// Opens an inode, wherever a directory is by now. Nothing where the kernel says that it has no memory,
+    /// as it does of an inode number from the moment that a new inode gets it until that one is complete.
     fn open_unless_new(&self, id: &Persistent) -> Result<Option<(OwnedFd, Statx)>> {
         let (Proof::Fid(fid), None) = (&id.proof, &self.index) else { return Err(Error::Stale) };
         self.cache.check_room()?;

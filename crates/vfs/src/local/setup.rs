@@ -146,7 +146,8 @@ pub(super) fn descriptor_target(max: usize) -> usize {
     (max - max / 3).min(DESCRIPTORS_TARGET_MAX)
 }
 
-/// Raises the soft limit of open files to the hard one, and returns how many descriptors the process may have.
+/// Raises the soft limit of open files to the hard one, and returns how many descriptors the process may
+/// have.
 pub fn raise_descriptor_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Fails only where a sandbox forbids it, and then the soft limit counts.

@@ -1,8 +1,9 @@
 //! The thread that finds calls on a file system that do not return.
 //!
-//! One thread of the process looks at the calls that are being made. A thread that the kernel has put to sleep in one call for longer
-//! than [`IN_PLACE_MAX`] hangs: its file system is marked as slow, and the [`StallHandler`]s learn how many threads hang, so that
-//! others take over. A thread that only waits for a processor does not hang. While no call is made the watchdog sleeps.
+//! One thread of the process looks at the calls that are being made. A thread that the kernel has put to
+//! sleep in one call for longer than [`IN_PLACE_MAX`] hangs: its file system is marked as slow, and the
+//! [`StallHandler`]s learn how many threads hang, so that others take over. A thread that only waits for a
+//! processor does not hang. While no call is made the watchdog sleeps.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Once, Weak};
@@ -26,8 +27,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// Replaces threads that hang in a call of a file system.
 pub trait StallHandler: Send + Sync {
-    /// Called when the number of threads changes that serve others and hang. Returns whether calls may still be made in place: false
-    /// when too few threads are left to take over from those.
+    /// Called when the number of threads changes that serve others and hang. Returns whether calls may
+    /// still be made in place: false when too few threads are left to take over from those.
     fn set_stalled(&self, threads: usize) -> bool;
 }
 

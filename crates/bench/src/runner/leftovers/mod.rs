@@ -1,8 +1,8 @@
 //! What benchmarks that were killed have left: directories on servers, servers of their own, and mounts.
 //!
-//! Owns the mark that every such directory bears: it is made first and removed last, so that a clean-up that is
-//! interrupted leaves nothing that cannot be found. Nothing without it is touched but empty directories, and nothing
-//! whose owner may still run, unless the user says that it does not.
+//! Owns the mark that every such directory bears: it is made first and removed last, so that a clean-up
+//! that is interrupted leaves nothing that cannot be found. Nothing without it is touched but empty
+//! directories, and nothing whose owner may still run, unless the user says that it does not.
 
 mod owner;
 
@@ -68,8 +68,8 @@ pub(crate) async fn remove(mount: &Arc<Mount>, directory: &str) -> Result<(), Er
     files::remove_tree_until(mount, directory, Some(MARK)).await
 }
 
-/// Names a directory that has the name of a benchmark's and bears no mark; with `all` it is removed where it is
-/// empty. A benchmark that was killed as it made the directory or removed it leaves it so.
+/// Names a directory that has the name of a benchmark's and bears no mark; with `all` it is removed where
+/// it is empty. A benchmark that was killed as it made the directory or removed it leaves it so.
 async fn sweep_unmarked(mount: &Mount, name: &str, all: bool) -> Option<String> {
     let rest = name.strip_prefix(PREFIX)?;
     let (process, random) = rest.split_once('-')?;
@@ -137,7 +137,8 @@ pub(crate) fn sweep_this_machine(temporary: &Path) {
     }
 }
 
-/// Removes everything in a temporary directory but its marks. Errors are left to whoever removes the directory.
+/// Removes everything in a temporary directory but its marks. Errors are left to whoever removes the
+/// directory.
 pub(crate) fn empty(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_name() != MARK && entry.file_name() != SERVER) {

@@ -101,8 +101,8 @@ impl Copy<'_> {
             ))
             .into());
         }
-        // A tree without a name of its own is copied into the target itself, and may put a symbolic link at the
-        // name of another source. It comes last, so that no copy follows that link.
+        // A tree without a name of its own is copied into the target itself, and may put a symbolic link at
+        // the name of another source. It comes last, so that no copy follows that link.
         let (named, unnamed): (Vec<_>, Vec<_>) =
             sources.iter().partition(|source| source.file_name().is_some());
         let mut made = Made::new();

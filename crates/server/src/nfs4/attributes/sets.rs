@@ -119,8 +119,8 @@ pub(crate) const SETTABLE_BY_SETATTR: Bitmap = SETTABLE
     .with(AttributeId::TimeDelegAccess)
     .with(AttributeId::TimeDelegModify);
 
-/// Those of `given` that were set on an object of this kind by an operation that succeeded: a symbolic link has no mode, and only
-/// files have a size that can be set.
+/// Those of `given` that were set on an object of this kind by an operation that succeeded: a symbolic link
+/// has no mode, and only files have a size that can be set.
 pub(crate) fn set_on(kind: FileKind, given: Bitmap) -> Bitmap {
     match kind {
         FileKind::Regular => given,

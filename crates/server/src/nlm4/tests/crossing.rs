@@ -134,7 +134,8 @@ fn a_denial_of_the_only_copy_of_granted_frees_the_lock() {
 fn a_denial_of_a_later_copy_of_granted_leaves_the_lock_until_unlock_or_cancel() {
     for ends_by_cancel in [false, true] {
         let lab = granting();
-        // The host accepts the first copy and the answer is lost; it denies the second, for no process waits any more.
+        // The host accepts the first copy and the answer is lost; it denies the second, for no process
+        // waits any more.
         lab.set_answer(Answer::Timeout);
         lab.run();
         lab.set_answer(Answer::Status(Status::Denied));

@@ -157,7 +157,8 @@ pub struct Status {
     pub delegations_revoked: u64,
     /// Clients that lost what they held since the start.
     pub clients_expired: u64,
-    /// Why the records in the state directory cannot be written, and what to do about it; none while they can be.
+    /// Why the records in the state directory cannot be written, and what to do about it; none while they
+    /// can be.
     #[serde(default)]
     pub records_fault: Option<String>,
 }

@@ -273,8 +273,8 @@ impl SystemDirectory {
         Some(members.iter().any(|member| member.as_deref().is_none_or(is_called)))
     }
 
-    /// Asks for what is not known or too old; false when there is something to wait for: an answer that is not known and has not
-    /// just failed to come.
+    /// Asks for what is not known or too old; false when there is something to wait for: an answer that is
+    /// not known and has not just failed to come.
     fn ask(&self, keys: &[Key]) -> bool {
         let now = (self.shared.clock)();
         let mut all = true;

@@ -267,7 +267,8 @@ impl Kept {
         Ok(Opening { set: set.with_former(self.ids.len() > opened.len()), opened, unavailable })
     }
 
-    /// Finds the directories, and which file systems are dead. One that is dead must not keep the others from being served.
+    /// Finds the directories, and which file systems are dead. One that is dead must not keep the others
+    /// from being served.
     fn find_all<'a>(
         &self,
         specs: &'a [ExportSpec],

@@ -40,7 +40,8 @@ pub(super) fn check(directories: &[&Path]) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// True when `path` is in `directory` or is `directory`, wherever either is mounted. Both have no symbolic links in them.
+/// True when `path` is in `directory` or is `directory`, wherever either is mounted. Both have no symbolic
+/// links in them.
 pub(super) fn is_inside(path: &Path, directory: &Path) -> bool {
     let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     let (inner, outer) = (place(&mounts, path), place(&mounts, directory));

@@ -25,8 +25,8 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// True for a change of a fact: it has happened whether or not it can be written, and is written later where
-    /// it cannot be now. Other changes have no effect when they fail, and the caller asks again.
+    /// True for a change of a fact: it has happened whether or not it can be written, and is written later
+    /// where it cannot be now. Other changes have no effect when they fail, and the caller asks again.
     pub(super) fn is_owed(&self) -> bool {
         match self {
             Self::Forget(..)

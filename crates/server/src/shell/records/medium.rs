@@ -65,8 +65,8 @@ impl StateDirectory {
         Self { path: files.directory().to_owned(), files, device: None, opened: None }
     }
 
-    /// Makes a directory that was removed again, with its files. Its file system must be the same as before: keys
-    /// do not belong on another one, which shows when the directory's was unmounted.
+    /// Makes a directory that was removed again, with its files. Its file system must be the same as
+    /// before: keys do not belong on another one, which shows when the directory's was unmounted.
     fn restore(&self) -> Result<(), Fault> {
         let Some(device) = self.device else { return Ok(()) };
         let is_there = self.path.join(FILE).try_exists()?;

@@ -1,9 +1,10 @@
-//! A file for the store whose space is allocated before it is used, so that a full disk does not stop small changes.
+//! A file for the store whose space is allocated before it is used, so that a full disk does not stop small
+//! changes.
 //!
-//! All of the file is allocated, and room beyond its end for it to double once, at least 4 MiB: others on the file
-//! system cannot take that. On ext4, XFS and tmpfs a write into allocated space does not fail for lack of space.
-//! btrfs writes each block elsewhere, so there the reserve helps only for what the file has not written yet. Where a
-//! file system cannot allocate beforehand, nothing is reserved.
+//! All of the file is allocated, and room beyond its end for it to double once, at least 4 MiB: others on
+//! the file system cannot take that. On ext4, XFS and tmpfs a write into allocated space does not fail for
+//! lack of space. btrfs writes each block elsewhere, so there the reserve helps only for what the file has
+//! not written yet. Where a file system cannot allocate beforehand, nothing is reserved.
 
 use std::fs::File;
 use std::io;

@@ -3,8 +3,9 @@
 //! ```text
 //!   open ──a write fails, or the file was removed──▶ closed ──opened, compared with the copy in memory──▶ open
 //! ```
-//! redb refuses everything after its first error of I/O, so each failure closes the store. It is tried again at once, and
-//! then after pauses that double up to [`PAUSE_MAX`]; until then changes fail with the fault that is known.
+//! redb refuses everything after its first error of I/O, so each failure closes the store. It is tried
+//! again at once, and then after pauses that double up to [`PAUSE_MAX`]; until then changes fail with the
+//! fault that is known.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -97,7 +98,8 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    /// Looks after the store when there is nothing to write: whether it is still there, and whether it can be opened again.
+    /// Looks after the store when there is nothing to write: whether it is still there, and whether it can
+    /// be opened again.
     pub(super) fn look(&mut self) {
         if self.database.is_some() && self.medium.check().is_ok() {
             return;

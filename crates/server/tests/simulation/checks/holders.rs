@@ -237,7 +237,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// An open-owner opens again: what it has known to have since before the request arrived must not conflict.
+    /// An open-owner opens again: what it has known to have since before the request arrived must not
+    /// conflict.
     fn exclude_own(&self, gets: (Life, &Holding), position: usize, now: u64) -> Result<(), String> {
         let is_void = |held: &Held<'_>| {
             self.given.get(&held.state_id.other).is_none_or(|given| given.void_from.is_some())

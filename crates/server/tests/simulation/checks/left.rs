@@ -1,4 +1,5 @@
-//! No lock stays at the server that its host does not believe to hold, once everything works and all are done.
+//! No lock stays at the server that its host does not believe to hold, once everything works and all are
+//! done.
 
 use std::collections::BTreeSet;
 

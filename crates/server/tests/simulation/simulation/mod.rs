@@ -22,8 +22,9 @@ use crate::wire;
 const EVENTS_MAX: u32 = 1_000_000;
 /// After the last job: longer than the server calls a host that does not answer.
 const GRANTS_END_MS: u64 = 15_000;
-/// How late GRANTED and its answer come at most. Both together take less time than the server waits for the answer: a host that
-/// has accepted a lock and cannot say so loses it, which is the protocol's limit and not looked for here.
+/// How late GRANTED and its answer come at most. Both together take less time than the server waits for the
+/// answer: a host that has accepted a lock and cannot say so loses it, which is the protocol's limit and
+/// not looked for here.
 const GRANTED_LATE_MS: u64 = 1400;
 /// How long the clients may take for their last jobs when everything works: leases end, a grace period passes, delegations
 /// are revoked, and callbacks time out, one after the other.

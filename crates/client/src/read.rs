@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: usize = 4;
 /// its own.
 const AHEAD_PIECES_MAX: usize = 1024;
 
-/// How much of a file is asked for at once, in bytes.
+/// How much of a file is asked for at once, in bytes: more might not stay in the cache until all of it has come.
 const WINDOW_BYTES: usize = 64 << 20;
 /// The epoch of data that are not to be cached.
 const NO_EPOCH: u64 = u64::MAX;
@@ -168,14 +168,18 @@ impl OpenFile {
         Ok(piece)
     }
 
-    /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end; what
-    /// lies behind is not asked for, since the size that the server has reported may be any number.
+    /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end.
+    ///
+    /// Nothing behind that is asked for, since the size that the server has reported may be any number. READs that are under way
+    /// are waited for: an abandoned one costs a request, which asks what became of its slot.
     async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
         let piece_bytes = u64::from(self.piece_bytes());
         let mut pieces = ranges.iter().cloned().flat_map(move |range| split(&range, piece_bytes));
         let mut fetches = FuturesOrdered::new();
+        let mut file_end = None;
         loop {
-            while fetches.len() < in_flight_max(piece_bytes)
+            while file_end.is_none()
+                && fetches.len() < in_flight_max(piece_bytes)
                 && let Some(range) = pieces.next()
             {
                 fetches.push_back(async move {
@@ -186,9 +190,8 @@ impl OpenFile {
                 });
             }
             match fetches.try_next().await? {
-                Some(None) => {}
-                Some(file_end) => return Ok(file_end),
-                None => return Ok(None),
+                Some(end) => file_end = file_end.or(end),
+                None => return Ok(file_end),
             }
         }
     }
@@ -209,20 +212,22 @@ impl OpenFile {
         let mut pieces = split(&range, piece_bytes);
         let mut reads = FuturesOrdered::new();
         let mut whole =
-            BytesMut::with_capacity(usize::try_from(range.end - range.start).unwrap_or(0).min(64 << 20));
+            BytesMut::with_capacity(usize::try_from(range.end - range.start).unwrap_or(0).min(WINDOW_BYTES));
+        let mut ended = false;
         loop {
-            while reads.len() < in_flight_max(piece_bytes)
+            while !ended
+                && reads.len() < in_flight_max(piece_bytes)
                 && let Some(piece) = pieces.next()
             {
                 reads.push_back(async move { self.read_piece(&piece, &mut 0).await });
             }
-            let Some(piece) = reads.try_next().await? else { break };
-            whole.extend_from_slice(&piece.data);
-            if piece.eof {
-                break;
+            let Some(piece) = reads.try_next().await? else { return Ok(whole.freeze()) };
+            // What comes behind the end is of a file that has grown meanwhile.
+            if !ended {
+                whole.extend_from_slice(&piece.data);
+                ended = piece.eof;
             }
         }
-        Ok(whole.freeze())
     }
 
     /// Reads `range`, at most one READ's worth, with as many READs as a server that gives less than asked for takes.
@@ -287,12 +292,12 @@ impl OpenFile {
     }
 }
 
-/// `range` in pieces of at most `piece_bytes`.
-/// READs or WRITEs of this size that one call keeps in flight: 64 MiB together, 16 to 1024.
+/// How many READs or WRITEs of this size one call keeps in flight: 64 MiB together, but 16 to 1024 of them.
 pub(crate) fn in_flight_max(piece_bytes: u64) -> usize {
     ((64 << 20) / piece_bytes.max(1)).clamp(16, 1024) as usize
 }
 
+/// `range` in pieces of at most `piece_bytes`.
 fn split(range: &Range<u64>, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> + use<> {
     let (start, end) = (range.start, range.end);
     (start..end).step_by(piece_bytes as usize).map(move |at| at..at.saturating_add(piece_bytes).min(end))

@@ -8,7 +8,7 @@ pub struct Script {
     pub altered: u32,
 }
 
-/// What the server sends.
+/// The replies of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     Send,

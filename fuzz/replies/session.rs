@@ -1,4 +1,4 @@
-//! What the client does.
+//! The calls of the client.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -11,7 +11,7 @@ pub(crate) const OPENING: Access = Access(0x01 | 0x04 | 0x08 | 0x20);
 /// True when the mode bits let the caller open the file.
 pub(crate) fn mode_permits(attributes: &Attributes, who: &Options, open: &OpenOptions) -> bool {
     let bits = if who.uid == 0 {
-        // The superuser runs what anybody may run.
+        // The superuser may execute a file with any execute bit.
         0o6 | u32::from(attributes.mode & 0o111 != 0)
     } else if attributes.uid == who.uid {
         attributes.mode >> 6

@@ -62,7 +62,7 @@ pub(crate) struct WriteReply {
     pub(crate) effect: Effect,
 }
 
-/// An entry as a reply has it: what is sent as its name may be none.
+/// An entry as the reply has it. Its name is not validated.
 #[derive(Debug)]
 pub(crate) struct RawEntry {
     pub(crate) name: Bytes,

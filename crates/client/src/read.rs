@@ -18,7 +18,8 @@ const ATTEMPTS_MAX: usize = 4;
 /// its own.
 const AHEAD_PIECES_MAX: usize = 1024;
 
-/// How much of a file is asked for at once, in bytes: more might not stay in the cache until all of it has come.
+/// How much of a file is asked for at once, in bytes: more might not stay in the cache until all of it has
+/// come.
 const WINDOW_BYTES: usize = 64 << 20;
 /// The epoch of data that are not to be cached.
 const NO_EPOCH: u64 = u64::MAX;
@@ -170,8 +171,9 @@ impl OpenFile {
 
     /// Reads ranges in parallel, in their order. Returns where the file ends, if a piece met its end.
     ///
-    /// Nothing behind that is asked for, since the size that the server has reported may be any number. READs that are under way
-    /// are waited for: an abandoned one costs a request, which asks what became of its slot.
+    /// Nothing behind that is asked for, since the size that the server has reported may be any number.
+    /// READs that are under way are waited for: an abandoned one costs a request, which asks what became of
+    /// its slot.
     async fn fetch_all(self: &Arc<Self>, key: DataKey, ranges: &[Range<u64>]) -> Result<Option<u64>> {
         let piece_bytes = u64::from(self.piece_bytes());
         let mut pieces = ranges.iter().cloned().flat_map(move |range| split(&range, piece_bytes));
@@ -222,7 +224,7 @@ impl OpenFile {
                 reads.push_back(async move { self.read_piece(&piece, &mut 0).await });
             }
             let Some(piece) = reads.try_next().await? else { return Ok(whole.freeze()) };
-            // What comes behind the end is of a file that has grown meanwhile.
+            // Data behind the end belong to a file that has grown meanwhile.
             if !ended {
                 whole.extend_from_slice(&piece.data);
                 ended = piece.eof;

@@ -15,7 +15,7 @@ use crate::notices::drop_what_is_old;
 use crate::tree::{Entry, Tree};
 use crate::turns::Turn;
 
-/// What the kernel says of a write.
+/// The flags that the kernel sends with a write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteKind {
     /// It writes pages that it keeps.

@@ -22,7 +22,7 @@ use crate::tree::Tree;
 /// fails with EIO.
 const ATTEMPTS_MAX: usize = 10_000;
 
-/// What the kernel may have pages of, and the changes under way.
+/// Ranges of which the kernel may have pages, and the changes under way.
 #[derive(Debug, Default)]
 pub(crate) struct MappedPages {
     /// Open files through which programs may map the object to store into it.

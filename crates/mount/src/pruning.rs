@@ -48,7 +48,7 @@ impl Tree {
         // The kernel may hold the lock of a directory for a request of ours.
         self.runtime.spawn_blocking(move || {
             tree.prune();
-            // The kernel tells later what it has forgotten.
+            // The kernel sends FORGET later.
             let next = tree.inodes.count().max(tree.pruning.inodes_max);
             tree.pruning.next.store(next + tree.pruning.round(), Ordering::Relaxed);
             tree.pruning.under_way.store(false, Ordering::Relaxed);

@@ -37,7 +37,7 @@ impl Failure {
         Self { code: 1, sentence: String::new() }
     }
 
-    /// A server sent names that no file can have, which was told already (exit code 4).
+    /// A server sent names that no file can have. The warning was printed already (exit code 4).
     pub(crate) fn names_refused() -> Self {
         Self { code: 4, sentence: String::new() }
     }

@@ -1,4 +1,4 @@
-//! What a call under way tells the connection that polls it: how large its reply may be, and whether it may
+//! Notes of a call under way for the connection that polls it: how large its reply may be, and whether it may
 //! be cancelled.
 //!
 //! The notes go through the thread, since a handler is polled on the thread of its connection. Both are
@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-/// What was noted during one poll of a handler.
+/// The notes of one poll of a handler.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
     /// Bytes that the reply may have, beyond what a small reply has.

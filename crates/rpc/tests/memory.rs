@@ -1,4 +1,4 @@
-//! What clients can make a server hold, and who is served meanwhile. Clients are told apart by their
+//! The memory that clients can make a server hold, and the clients served meanwhile. A client is known by its
 //! address: 127.0.0.x.
 
 #![allow(missing_docs, clippy::unwrap_used)]

@@ -97,7 +97,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
         Self { nsm1: Some(nsm1), ..self }
     }
 
-    /// What the replies that are kept for retries take, in bytes.
+    /// The memory of the replies that are kept for retries, in bytes.
     pub fn retry_bytes(&self) -> u64 {
         self.retries.as_ref().map_or(0, Retries::bytes)
     }

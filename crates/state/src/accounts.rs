@@ -21,7 +21,7 @@ pub(crate) fn has_share(own: usize, total: usize, max: usize) -> bool {
     own < max.saturating_sub(total)
 }
 
-/// What all clients hold: opens, lock stateids, delegations and locked ranges.
+/// The state of all clients: opens, lock stateids, delegations and locked ranges.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     total: Arc<AtomicUsize>,
@@ -50,7 +50,7 @@ impl Accounts {
     }
 }
 
-/// What the clients of one address hold.
+/// The state of the clients of one address.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     own: AtomicUsize,

@@ -45,7 +45,7 @@ pub struct Client {
     states: Mutex<States>,
     /// Locked ranges.
     ranges: AtomicUsize,
-    /// What the clients of its address hold.
+    /// The state of the clients of its address.
     account: Arc<Account>,
     /// Places for state that are promised; changes with `states` locked.
     reserved: AtomicUsize,
@@ -86,7 +86,7 @@ struct RevokedStates {
     by_other: BTreeMap<[u8; 12], (FileId, Status)>,
     /// Those that an administrator has revoked.
     by_order: usize,
-    /// The files of the others, and how many of each: what the client may have lost without knowing it.
+    /// The files of the others, and how many of each: revocations that the client may not know of.
     files: BTreeMap<FileId, usize>,
 }
 

@@ -112,7 +112,7 @@ impl State {
             return Err(Status::Delay);
         }
         while table.records.len() >= max {
-            // Nothing hangs on an unconfirmed record; its client is told STALE_CLIENTID and asks again.
+            // No state depends on an unconfirmed record; its client gets STALE_CLIENTID and asks again.
             let yielding = table.shares.yielding().ok_or(Status::Delay)?;
             table.remove(yielding);
         }

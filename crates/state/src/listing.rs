@@ -188,7 +188,7 @@ impl State {
 }
 
 impl FileState {
-    /// What is held, from a holding on.
+    /// The holdings, from one of them on.
     fn holdings(&self, from: Cursor) -> impl Iterator<Item = (Cursor, Holding)> {
         let opens = if let Cursor::Open(other) = from { Some(other) } else { None };
         let locks = match from {

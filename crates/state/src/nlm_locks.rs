@@ -7,7 +7,8 @@ use crate::file::FileState;
 use crate::lock_table::PIECE;
 use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
 
-/// What an owner held of a range before a lock that can still be undone, less what it has unlocked since.
+/// The locks of an owner within a range before a lock that can still be undone, less those it has unlocked
+/// since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldBefore(Vec<(Range, bool)>);
 

@@ -38,10 +38,10 @@ impl Obstacles {
         self.recalls.is_empty() && self.lapsed.is_empty()
     }
 
-    /// What came of one of several attempts; `None` when it was blocked, of which the obstacles are noted.
+    /// The outcome of one of several attempts; `None` when it was blocked, and the obstacles are noted.
     ///
     /// # Errors
-    /// What the attempt fails with for good.
+    /// The final error of the attempt.
     pub(crate) fn collect<T>(&mut self, attempt: Result<T, Blocked>) -> Result<Option<T>, Status> {
         match attempt {
             Ok(done) => Ok(Some(done)),

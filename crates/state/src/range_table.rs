@@ -33,7 +33,7 @@ pub(crate) struct RangeTable {
     next: u64,
 }
 
-/// What one owner holds: at least one range.
+/// The ranges of one owner, at least one.
 #[derive(Debug)]
 struct Owned {
     owner: LockOwner,
@@ -159,7 +159,7 @@ impl RangeTable {
         around.is_some_and(|(_, (held, _))| held.end() > range.end())
     }
 
-    /// What the owner holds of a range, cut to it, and how.
+    /// The locks of the owner within a range, cut to it, with their kinds.
     pub(crate) fn held_within(&self, owner: &LockOwner, range: &Range) -> Vec<(Range, bool)> {
         let Some(owned) = self.ids.get(owner).and_then(|id| self.owners.get(id)) else { return Vec::new() };
         let before = owned.ranges.before(&range.start()).map(|(_, held)| held);

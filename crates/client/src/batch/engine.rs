@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Nothing more is sent: what waits is finished with [`Error::Skipped`].
+    /// Sends nothing more: items that wait end with [`Error::Skipped`].
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         for (id, _) in std::mem::take(&mut self.pending) {

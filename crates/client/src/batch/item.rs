@@ -22,7 +22,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// What becomes of what has the name of a link: there is nothing in it that could be truncated.
+    /// The treatment of an object that has the name of a link: a link has no content to truncate.
     pub(crate) fn of_links(self) -> Self {
         match self {
             Self::Refuse => Self::Refuse,

@@ -115,7 +115,7 @@ mod tests {
     fn file_that_is_said_to_be_empty_is_sent_to_its_end() {
         let (arrival, _) = sent(0, b"some");
         assert!(matches!(arrival, Arrival::File { data, .. } if &data[..] == b"some"));
-        // Zeros too: nothing tells the length but the parts.
+        // Zeros too: only the parts give the length.
         for content in [vec![1; 3_000_000], vec![0; 3_000_000]] {
             let (arrival, runs) = sent(0, &content);
             assert!(matches!(arrival, Arrival::Large { size: None, .. }));

@@ -65,7 +65,7 @@ pub type Progress = Arc<dyn Fn(&TreeProgress) + Send + Sync>;
 pub struct TreeOptions {
     /// Stop at the first failure; otherwise go on with the rest and tell all of them.
     pub stop_on_error: bool,
-    /// What becomes of files that are there already. Directories are kept and filled; where files are
+    /// The treatment of files that exist already. Directories are kept and filled; where files are
     /// truncated, links are replaced.
     pub existing: Existing,
     /// Permission bits are those of the source, set-id and sticky bits included; otherwise without these and the bits of

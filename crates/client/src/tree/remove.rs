@@ -104,7 +104,8 @@ impl Shared {
                                 lineages.extend(lineage.map(|lineage| (below.clone(), lineage)));
                                 directories.push(below);
                             }
-                            // What is in it is in one that is above it, and stays as long as that does.
+                            // Its entries are those of a directory above it, and stay as long as that
+                            // directory does.
                             Err(error) => flow.failed(below.to_path(), error),
                         }
                     }

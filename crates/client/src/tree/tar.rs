@@ -60,7 +60,7 @@ fn unpack(archive: impl Read, to: &mpsc::Sender<Arrival>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a member of the archive on. False when nobody listens any more.
+/// Sends a member of the archive on. Returns false when the receiver is gone.
 fn send(entry: &mut Entry<'_, impl Read>, global: &Records, to: &mpsc::Sender<Arrival>) -> Result<bool> {
     let local = |error: io::Error| local_error(&error);
     let records = Records::of(entry, global).map_err(local)?;

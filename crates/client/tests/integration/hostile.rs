@@ -1,4 +1,4 @@
-//! What a server may send that is of no good, and how the client ends with it (`docs/hostile-servers.md`).
+//! Malformed and hostile replies, and the answer of the client to each (`docs/hostile-servers.md`).
 
 use std::fs;
 use std::io::ErrorKind;

@@ -121,7 +121,7 @@ fn kernel_forgets_files_beyond_the_bound(version: Version) {
     for number in 0..5 * BOUND {
         fs::write(mounted.path(format!("directory/{number}")), "x").unwrap();
     }
-    // The kernel tells later what it has forgotten.
+    // The kernel sends FORGET later.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while mounted.inodes() > 2 * BOUND {
         assert!(std::time::Instant::now() < end, "{} objects", mounted.inodes());

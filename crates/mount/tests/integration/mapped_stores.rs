@@ -26,7 +26,7 @@ const MAPPED: usize = 4 * 4096 + 1000;
 const COUNTER: usize = 8;
 /// The writers; counter `n` belongs to writer `n % WRITERS`.
 const WRITERS: usize = 4;
-/// The file that the other process writes, and where it tells the last value of each counter.
+/// The file that the other process writes, and the file to which it reports the last value of each counter.
 const FILE: &str = "PRIMETIME_MAPPED_STORES_FILE";
 const VALUES: &str = "PRIMETIME_MAPPED_STORES_VALUES";
 /// How long the other process may take for a store of each writer, at most.
@@ -119,7 +119,7 @@ fn compare(writers: &mut Child, local: &Path, seen_at: &Path) {
 /// The way by which a writer reaches the file.
 enum Access {
     Mapping(MmapMut),
-    /// What is written through it is read through another one where this one is only for writing.
+    /// A descriptor that is only for writing: its data are read through another one.
     Descriptor {
         writer: File,
         reader: File,

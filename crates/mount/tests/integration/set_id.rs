@@ -17,7 +17,7 @@ in_both_versions! {
 
 const OWNER: u32 = 1000;
 const ANOTHER: u32 = 1001;
-/// Anybody may write, and the group may execute: both bits count.
+/// All users may write, and the group may execute: both bits count.
 const MODE: u32 = 0o6777;
 
 fn set_id_file(mounted: &Mounted) -> std::path::PathBuf {

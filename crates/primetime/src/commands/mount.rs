@@ -145,7 +145,7 @@ async fn serve(arguments: &Arguments, url: &Url, options: &MountOptions) -> Resu
         if let Ok(Err(error)) = unmounting.await {
             return Some(client.shutdown().await.map_err(Failure::set_up).and(Err(Failure::set_up(error))));
         }
-        // Whoever still has files open in it cannot keep us.
+        // Processes that still have files open in it cannot hold up the end.
         let outcome = tokio::time::timeout(STILL_OPEN_MAX, ended).await.ok()?;
         Some(outcome.map_err(Failure::set_up))
     };
@@ -156,7 +156,7 @@ async fn serve(arguments: &Arguments, url: &Url, options: &MountOptions) -> Resu
     if let Some(outcome) = outcome {
         return outcome;
     }
-    // Nothing may have been asked of the server since. What was written goes to it.
+    // The server may not have been asked since. The data that wait are sent to it.
     tokio::select! {
         outcome = client.shutdown() => outcome.map_err(|error| Failure::set_up(mount::Error::Flush(error))),
         () = silence(&client) => match client.has_unstable_data() {

@@ -104,7 +104,7 @@ impl Session {
         self.failures.load(Ordering::Relaxed) > 0
     }
 
-    /// True when a server sent names that no file can have, and that was told.
+    /// True when a server sent names that no file can have and the warning was printed.
     fn has_refused_names(&self) -> bool {
         self.refused_names.load(Ordering::Relaxed)
     }

@@ -38,7 +38,7 @@ fn names_below(root: &Path) -> Vec<String> {
     crate::tree::contents(root).into_keys().map(|path| String::from_utf8(path).unwrap()).collect()
 }
 
-/// The command ends with its exit code, and tells of four names in one of its sentences.
+/// The command ends with its exit code, and one of its sentences counts four names.
 fn refused(place: &Place, arguments: &[&str]) -> Vec<u8> {
     let output = place.run(arguments);
     let said = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! Two users of one guest, with delegations: what neither may do for the other.
+//! Two users of one guest, with delegations: neither gets rights of the other.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -19,7 +19,7 @@ const ENTRIES: usize = 4000;
 /// How long a connection that takes nothing more is left alone.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the attackers do.
+/// The traffic of the attackers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// They write to a file whose delegation is not given back, 1 MiB at a time, on six connections.
@@ -34,7 +34,7 @@ impl Pattern {
     pub const ALL: [Self; 3] = [Self::HeldWrites, Self::UnreadReplies, Self::ClosedListings];
 }
 
-/// What the attackers use.
+/// The server and the files that the attackers use.
 pub struct Attack {
     server: SocketAddr,
     root: FileHandle,

@@ -17,7 +17,7 @@ use heavy::{Attack, Pattern};
 use light::Light;
 use server::{LIMIT_BYTES, Server};
 
-/// What the attackers were told, and how often they could send nothing more.
+/// The answers that the attackers got, and how often their connections were not read.
 #[derive(Default)]
 pub struct Counts {
     pub sent: AtomicU64,

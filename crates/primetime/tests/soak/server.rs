@@ -72,7 +72,7 @@ impl Server {
         (own, self.group.as_ref().map(Group::peak_bytes))
     }
 
-    /// What `primetime ctl status` says.
+    /// The output of `primetime ctl status`.
     pub fn status(&self) -> serde_json::Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
         let socket = self.place.path().join("state/control.sock");

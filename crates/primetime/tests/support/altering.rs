@@ -1,4 +1,4 @@
-//! A relay that alters what a server answers: what anybody on the path of a clear-text connection can do.
+//! A relay that alters the answers of a server, as any machine on the path of a clear-text connection can.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

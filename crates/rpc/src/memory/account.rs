@@ -12,7 +12,7 @@ use super::{CHARGES, ClientAddress, HEAVY_BYTES, MemoryBudget, unsigned};
 /// connections are not read.
 const ORPHANS_MAX: usize = 1024;
 
-/// What one client is charged.
+/// The charges of one client.
 #[derive(Debug)]
 pub(crate) struct Account {
     budget: Arc<MemoryBudget>,

@@ -1,4 +1,4 @@
-//! By which addresses clients are told apart.
+//! The addresses by which clients are distinguished.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What one connection holds, settled with its client's account in steps.
+//! The memory of one connection, settled with its client's account in steps.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -26,7 +26,7 @@ const SHARE_BYTES_MIN: u64 = 2 * HEAVY_BYTES + (256 << 10);
 /// The least budget in bytes.
 pub const BUDGET_BYTES_MIN: u64 = 16 << 20;
 
-/// What clients are charged for.
+/// The kinds of memory that a client is charged for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charge {
     /// Bytes of requests, from the moment they are buffered until their calls end.
@@ -40,7 +40,7 @@ pub enum Charge {
 /// How many kinds of [`Charge`] there are.
 const CHARGES: usize = 3;
 
-/// What the process holds for all clients together.
+/// The kinds of memory that all clients share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
     /// Connections, a fixed number of bytes each.
@@ -56,10 +56,10 @@ const SHARED: usize = 3;
 
 /// The memory budget of a process.
 ///
-/// What all clients share is subtracted first; the rest is for requests, replies and calls. A client that
-/// is charged more than its [share](MemoryBudget::share_bytes) is not read until its charge has fallen. As
-/// the shares of all heavy clients together are less than the rest, the heaviest client waits first when
-/// the budget is exceeded.
+/// The memory that all clients share is subtracted first; the rest is for requests, replies and calls. A
+/// client that is charged more than its [share](MemoryBudget::share_bytes) is not read until its charge has
+/// fallen. As the shares of all heavy clients together are less than the rest, the heaviest client waits
+/// first when the budget is exceeded.
 #[derive(Debug)]
 pub struct MemoryBudget {
     total: u64,
@@ -72,7 +72,7 @@ pub struct MemoryBudget {
     accounts: Mutex<HashMap<ClientAddress, Weak<Account>>>,
 }
 
-/// What is held at a moment, in bytes unless a name says otherwise.
+/// The memory in use at a moment, in bytes unless a name says otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryUse {
     /// The budget.
@@ -127,20 +127,20 @@ impl MemoryBudget {
         self.shared[kind as usize].fetch_add(bytes, Relaxed);
     }
 
-    /// What requests, replies and calls of all clients may take together, in bytes: never less than a
+    /// The bound for requests, replies and calls of all clients together, in bytes: never less than a
     /// quarter of the budget.
     fn pool_bytes(&self) -> u64 {
         let shared = self.shared.iter().map(|bytes| unsigned(bytes.load(Relaxed))).sum::<u64>();
         self.total.saturating_sub(shared).max(self.total / 4)
     }
 
-    /// What one client may be charged, in bytes. An eighth of the pool is left for clients that are not
+    /// Returns the share of one client, in bytes. An eighth of the pool is left for clients that are not
     /// heavy.
     pub fn share_bytes(&self) -> u64 {
         share(self.pool_bytes(), self.heavy.load(Relaxed))
     }
 
-    /// What is held now.
+    /// Returns the memory in use now.
     pub fn memory_use(&self) -> MemoryUse {
         let charged = |kind: Charge| unsigned(self.charged[kind as usize].load(Relaxed));
         let shared = |kind: Shared| unsigned(self.shared[kind as usize].load(Relaxed));
@@ -162,7 +162,7 @@ impl MemoryBudget {
         }
     }
 
-    /// The account of a client, which exists as long as somebody holds it.
+    /// The account of a client, which exists as long as a connection holds it.
     pub(crate) fn account(self: &Arc<Self>, address: ClientAddress) -> Arc<Account> {
         let mut accounts = self.accounts.lock();
         if let Some(account) = accounts.get(&address).and_then(Weak::upgrade) {

@@ -195,7 +195,7 @@ async fn run<S: Service>(
     ledger.set_stopped(false);
     ledger.set(Charge::Replies, 0);
     if !parked.is_empty() {
-        // What may have changed something is brought to its end, so that a retry finds its result.
+        // Calls that may have changed something are brought to their end, so that a retry finds the result.
         tokio::spawn(parked.finish(ledger));
     }
     ended
@@ -517,7 +517,7 @@ where
             self.calls_in_turn += usize::from(self.has_budget_turn);
             self.handle(record, context)?;
         }
-        // What is left may be whole: the other end is not waited for.
+        // The rest may be a whole record: the other end is not waited for.
         self.partial_since = None;
         self.has_left = true;
         Ok(())

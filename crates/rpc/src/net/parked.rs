@@ -12,7 +12,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use crate::memory::{Account, Charge, Ledger};
 use crate::notes;
 
-/// What a parked call takes beside its handler and its request, in bytes: its place in the set, a small
+/// The memory of a parked call beside its handler and its request, in bytes: its place in the set, a small
 /// reply, and what the file system needs for it.
 const PARKED_BYTES: u64 = 4 << 10;
 
@@ -21,12 +21,12 @@ struct ParkedCall<H> {
     handler: Pin<Box<H>>,
     held: Held,
     is_cancellable: bool,
-    /// What calls of the connection hold beyond what they held when they were parked, and that was not
+    /// The memory of the calls beyond that of the moment in which they were parked, which was not
     /// counted yet.
     late_bytes: Arc<AtomicU64>,
 }
 
-/// What a call holds.
+/// The memory of one call.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     bytes: u64,
@@ -90,12 +90,12 @@ impl<H: Future> Parked<H> {
         self.calls.is_empty()
     }
 
-    /// What the calls take, with the replies that they may need, in bytes.
+    /// The memory of the calls with the replies that they may need, in bytes.
     pub(super) fn call_bytes(&self) -> u64 {
         self.call_bytes
     }
 
-    /// What the buffers of their requests take, in bytes.
+    /// The memory of the buffers of their requests, in bytes.
     pub(super) fn request_bytes(&self) -> u64 {
         self.request_bytes
     }

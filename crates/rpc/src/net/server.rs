@@ -68,8 +68,8 @@ impl Default for ServerOptions {
     }
 }
 
-/// What an open connection takes, in bytes: its buffer, its task, and what is not settled with its client's
-/// account.
+/// The memory of an open connection, in bytes: its buffer, its task, and charges not settled with its
+/// client's account.
 pub const CONNECTION_BYTES: u64 = 112 << 10;
 /// A connection that was idle for so many ticks is closed.
 const IDLE_TICKS: u32 = 72;
@@ -181,7 +181,7 @@ pub async fn serve_within<S: Service>(
     Ok(())
 }
 
-/// What a connection takes of the memory that all clients share.
+/// The part of a connection in the memory that all clients share.
 struct ConnectionCost(Arc<MemoryBudget>);
 
 impl ConnectionCost {

@@ -23,7 +23,7 @@ pub struct Gauges {
     pub slots_in_use: u64,
     /// Bytes that are taken or promised for slots and the replies in them.
     pub reply_cache_bytes: u64,
-    /// What is held for clients of the memory budget.
+    /// The use of the memory budget.
     pub memory: MemoryUse,
     /// What is held of files.
     pub held: state::Totals,
@@ -185,7 +185,7 @@ fn write_gauges(text: &mut String, events: &Events, gauges: &Gauges) {
     }
 }
 
-/// What memory is held for.
+/// The kinds of memory in use.
 fn memory_kinds(memory: &MemoryUse) -> [(&'static str, u64); 6] {
     [
         ("requests", memory.requests),

@@ -40,7 +40,7 @@ async fn link<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     dir.writable()?;
-    // A RENAME that has found nobody to ask under this name must not replace the link.
+    // A RENAME that has found no holder under this name must not replace the link.
     let names = context.take_names([(dir, name)]).await?;
     let _changing = context.before_name_change(&names, [dir], [Some(file.id())], None).await?;
     dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {

@@ -46,7 +46,7 @@ async fn rename<F: FileSystem, C: Conflicts>(
     context.not_crossing(from, old)?;
     context.not_crossing(to, new)?;
     let names = context.take_names([(from, old), (to, new)]).await?;
-    // Where there is nothing to rename, nobody is asked for anything.
+    // Without an object to rename, nothing is recalled.
     let moved = context.removed(from, old).await?;
     let replaced = context.replaced(to, new).await;
     let id = |node: &Option<F::Node>| node.as_ref().map(|node| from.fs().object_id(node));

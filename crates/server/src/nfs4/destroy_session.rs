@@ -25,7 +25,7 @@ pub(crate) fn session<F: FileSystem>(
     if own.is_some() && !is_last {
         return Err(Status::NotOnlyOperation);
     }
-    // The connection must be associated with the session (§18.37.3), whoever asks: a client whose
+    // The connection must be associated with the session (§18.37.3), for every caller: a client whose
     // connection was lost binds the new one, or sends SEQUENCE over it.
     let connection = context.call.connection.id();
     let backchannels = server.recaller().backchannels();

@@ -28,7 +28,7 @@ pub(crate) async fn run<F: FileSystem>(
     if attributes.kind == FileKind::Directory {
         return Err(Status::IsDirectory);
     }
-    // A RENAME that has found nobody to ask under this name must not replace the link.
+    // A RENAME that has found no holder under this name must not replace the link.
     let names = conflict::take_names(context, [(directory, name)]).await?;
     let _changing = conflict::before_name_change(context, &names, (&[directory], &[object]), None).await?;
     let change = ChangeBefore::of(directory).await?;

@@ -28,7 +28,7 @@ pub(crate) async fn run<F: FileSystem>(
         return Err(Status::AccessDenied);
     }
     let names = conflict::take_names(context, [(source, old), (target, new)]).await?;
-    // Where there is nothing to rename, nobody is asked for anything.
+    // Without an object to rename, nothing is recalled.
     let moved = match named(source, &identity, old).await {
         Ok(moved) => moved,
         Err(error) => return Err(refusal(source, target, error).await),

@@ -41,7 +41,7 @@ pub(super) async fn before_access<F: FileSystem>(
     let Ok(client) = context.client() else { return Ok(()) };
     let users = client.users();
     if !users.knows(user.uid) {
-        // Root looks at directories before anybody uses a mount, and may be squashed.
+        // Root looks at directories before any user uses a mount, and may be squashed.
         let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
         if found.kind == FileKind::Regular {
             users.note(user.uid);

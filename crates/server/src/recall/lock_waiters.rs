@@ -99,7 +99,7 @@ impl Waiter {
     }
 }
 
-/// What a share of the queues is counted for.
+/// The unit that has a share of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Client(ClientId),

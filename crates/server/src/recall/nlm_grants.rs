@@ -52,7 +52,7 @@ enum Phase {
     Silent,
 }
 
-/// A lock that is taken, while its host is told.
+/// A lock that is taken while GRANTED is sent to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
     cookie: [u8; 8],

@@ -134,7 +134,7 @@ impl Retries {
         }
     }
 
-    /// What is kept, in bytes.
+    /// The memory of the replies, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.table.lock().bytes() as u64).sum()
     }

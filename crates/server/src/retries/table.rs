@@ -69,7 +69,7 @@ impl<W: Clone + Default> Table<W> {
         }
     }
 
-    /// What is kept, in bytes.
+    /// The memory of the replies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

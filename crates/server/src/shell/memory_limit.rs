@@ -9,7 +9,7 @@ const BUDGET_BYTES_MIN: u64 = 64 << 20;
 /// Of the memory that is available the server takes one part in so many.
 const PARTS: u64 = 4;
 
-/// The memory budget of a server that is told none, in bytes: a quarter of what is available on the machine
+/// The default memory budget of a server, in bytes: a quarter of the memory available on the machine
 /// or of the least limit of its control groups, whichever is less, and at least 64 MiB. Looked up once.
 pub(super) fn default_budget_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
@@ -21,7 +21,7 @@ fn budget_bytes(root: &Path) -> u64 {
     limits.min().map_or(BUDGET_BYTES_MIN, |bytes| (bytes / PARTS).max(BUDGET_BYTES_MIN))
 }
 
-/// What is available on the machine.
+/// The memory of the machine.
 fn available_bytes(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let field = |name: &str| {

@@ -1,5 +1,5 @@
-//! What REMOVE, RENAME and LINK wait for, and what they refuse without waiting (RFC 8881 §18.9, §18.25,
-//! §18.26).
+//! The recalls for which REMOVE, RENAME and LINK wait, and their refusals without waiting (RFC 8881 §18.9,
+//! §18.25, §18.26).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn root(peer: &Peer) -> nfs3::FileHandle {
     }
 }
 
-/// Makes these files, which nobody has open.
+/// Makes these files. No client has them open.
 fn make(peer: &mut Peer, names: &[&str]) -> Vec<FileHandle> {
     let make_one = |name: &&str| {
         let (file, state_id) = peer.create(name);

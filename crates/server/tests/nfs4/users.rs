@@ -62,7 +62,7 @@ fn server() -> Arc<TestServer> {
 fn the_only_user_of_a_client_is_delegated_what_it_writes() {
     let mut ann = Peer::with_uid(&server(), 1, ANN);
     assert!(is_delegated(&mut ann, "own", 0o600));
-    // Root may write everything, and takes nobody's part.
+    // Root may write everything, and is not counted as a user.
     let mut root = as_user(&ann, 0);
     assert!(is_delegated(&mut root, "for all", 0o666));
     assert!(!is_delegated(&mut root, "of root", 0o644), "the user may not write it");
@@ -75,7 +75,7 @@ fn a_client_of_several_users_is_delegated_what_everybody_may_write() {
     let server = server();
     let mut ann = Peer::with_uid(&server, 1, ANN);
     let mut bob = as_user(&ann, BOB);
-    // ACCESS to a directory, as at a mount, makes nobody a user.
+    // ACCESS to a directory, as at a mount, does not count its caller as a user.
     let looked = bob.compound(|c| {
         c.push(Operation::PutRootFh, &()).push(Operation::Access, &AccessArgs { access: 0x3f });
     });

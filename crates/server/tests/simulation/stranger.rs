@@ -45,7 +45,7 @@ pub struct Stranger {
     waits_since: Option<u64>,
     /// When the last LOCK was sent.
     asked_ms: u64,
-    /// Cookies of what it has accepted: a copy that comes later is for nobody.
+    /// Cookies of the grants that it has accepted: a later copy is ignored.
     accepted: BTreeSet<Bytes>,
     pending: Option<(u64, Request)>,
     /// Counts pauses.

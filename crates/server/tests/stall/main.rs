@@ -1,4 +1,4 @@
-//! A file system that hangs beside one that does not: what the server promises then (docs/operating.md).
+//! A file system that hangs beside one that does not, and the promises of the server (docs/operating.md).
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -81,7 +81,7 @@ fn an_address_has_as_many_confirmed_clients_as_it_leaves_to_others() {
     assert_eq!(exchange(&state, "more", 1).unwrap_err(), Status::Delay);
     let other = exchange(&state, "other", 2).unwrap();
     confirm(&state, &other, 9).unwrap();
-    // It is told DELAY, and its slot has not moved: when there is room, the same request succeeds.
+    // It gets DELAY, and its slot has not moved: when there is room, the same request succeeds.
     let session = state.session(SessionId([0; 16])).unwrap();
     state.destroy_session(session.id()).unwrap();
     state.destroy_client(session.client().id(), &Principal(Bytes::new())).unwrap();

@@ -1,4 +1,4 @@
-//! Many locks and opens on one file: what is removed in pieces, and a benchmark.
+//! Many locks and opens on one file: removal in pieces, and a benchmark.
 //!
 //! `cargo test --release -p primetime-state --test files -- --ignored --nocapture` prints nanoseconds per
 //! operation.

@@ -20,7 +20,7 @@ const HOLD_MAX: Duration = Duration::from_secs(64);
 /// A file system that was slow again within so many holds is held twice as long.
 const HOLDS_BETWEEN: u32 = 8;
 
-/// Bits of a published call: the file system, the kind of the call, and a number that tells two calls apart.
+/// Bits of a published call: the file system, the kind of the call, and a number that differs between calls.
 const HEALTH_SHIFT: u32 = 40;
 const KIND_SHIFT: u32 = 38;
 const NUMBER_MASK: u64 = (1 << KIND_SHIFT) - 1;
@@ -200,7 +200,7 @@ impl PublishedCall {
     }
 }
 
-/// What a thread knows of its own calls.
+/// The state of a thread's own calls.
 struct Caller {
     slot: Arc<CallSlot>,
     calls: Cell<u64>,

@@ -55,7 +55,8 @@ impl Export {
         }
     }
 
-    /// Runs a job that may wait for the disk here if the caller is alone; what it gives, or the job again.
+    /// Runs a job that may wait for the disk here if the caller is alone. Returns its result, or the job
+    /// again.
     pub(super) fn wait_here<T, J: FnOnce() -> T>(&self, job: J) -> std::result::Result<T, J> {
         // On a slow file system a wait would hold the connection, which may have requests for others.
         if self.health.is_slow() {
@@ -68,7 +69,7 @@ impl Export {
 
 /// An argument of a call that can be kept until a thread of the pool makes it.
 pub(super) trait Keep {
-    /// What is kept.
+    /// The owned form of the argument.
     type Kept: for<'a> Lend<'a>;
 
     fn keep(self) -> Self::Kept;

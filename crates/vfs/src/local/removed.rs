@@ -107,7 +107,7 @@ impl Export {
     }
 }
 
-/// What a sweep of a shard has found.
+/// The result of a sweep of a shard.
 #[derive(Default)]
 pub(super) struct Swept {
     looks: usize,

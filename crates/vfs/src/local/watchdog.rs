@@ -110,7 +110,7 @@ fn tell_handlers(stalled: usize) {
         handlers.retain(|handler| handler.strong_count() > 0);
         handlers.iter().filter_map(Weak::upgrade).collect()
     };
-    // Each is told, whatever the others say.
+    // Each is informed, whatever the others return.
     let refusals = handlers.iter().filter(|handler| !handler.set_stalled(stalled)).count();
     health::allow_in_place(refusals == 0);
 }

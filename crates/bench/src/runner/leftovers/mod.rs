@@ -137,7 +137,7 @@ pub(crate) fn sweep_this_machine(temporary: &Path) {
     }
 }
 
-/// Removes everything in a temporary directory but its marks. Errors are left to whoever removes the
+/// Removes everything in a temporary directory but its marks. Errors are left to the code that removes the
 /// directory.
 pub(crate) fn empty(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };

@@ -123,19 +123,19 @@ pub struct Status {
     pub memory_budget_bytes: u64,
     /// Of this, what requests take that are under way or incomplete.
     pub memory_request_bytes: u64,
-    /// What replies take that wait for the socket.
+    /// Replies that wait for the socket.
     pub memory_reply_bytes: u64,
-    /// What calls under way take, with the replies that they may need.
+    /// Calls under way, with the replies that they may need.
     pub memory_call_bytes: u64,
-    /// What connections take.
+    /// Connections.
     pub memory_connection_bytes: u64,
-    /// What clients, sessions, opens, locks and delegations take, about.
+    /// Clients, sessions, opens, locks and delegations, about.
     pub memory_state_bytes: u64,
-    /// What one client may take of requests, replies and calls.
+    /// The share of one client in requests, replies and calls.
     pub memory_share_bytes: u64,
     /// The client address that takes most of these, if any takes much.
     pub heaviest_client: Option<String>,
-    /// What it takes.
+    /// The charge of that client.
     pub heaviest_client_bytes: u64,
     /// NFSv4 clients.
     pub clients: u64,

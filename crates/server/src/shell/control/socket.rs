@@ -95,13 +95,13 @@ impl Drop for Socket {
     }
 }
 
-/// Listens at a path, where a socket that nobody listens at any more is replaced.
+/// Listens at a path, and replaces a socket there that has no listener any more.
 fn listen(path: &Path) -> Result<UnixListener, SocketError> {
     let unusable = |source| SocketError::Unusable { path: path.to_owned(), source };
     if is_socket(path) {
         match std::os::unix::net::UnixStream::connect(path) {
             Ok(_) => return Err(SocketError::Taken { path: path.to_owned() }),
-            // Whoever listened there was killed.
+            // The process that listened there was killed.
             Err(_) => std::fs::remove_file(path).map_err(unusable)?,
         }
     }

@@ -67,7 +67,8 @@ enum Answer {
 /// A host of a netgroup: any, or one by its name or address.
 type Member = Option<String>;
 
-/// What is asked. Blocks. Answers that there is none with an empty list, and fails when it cannot tell.
+/// The question. Blocks. Returns an empty list when the service says that there is none, and an error when
+/// it fails.
 pub(super) trait NameService: Send + Sync + 'static {
     /// The name of an address, if that name has the address.
     fn names(&self, address: IpAddr) -> Told<String>;
@@ -126,7 +127,7 @@ impl NameService for System {
 const GETENT_FOUND: i32 = 0;
 const GETENT_NOT_FOUND: i32 = 2;
 
-/// What a resolver has found; `None` where it says that there is nothing.
+/// The answer of a resolver; `None` when it says that there is nothing.
 fn found<T>(outcome: Result<T, LookupError>) -> Result<Option<T>, Unavailable> {
     match outcome {
         Ok(found) => Ok(Some(found)),
@@ -181,7 +182,7 @@ impl Known {
         (now < *since + LAST_FOR).then_some(answer)
     }
 
-    /// What is known after another attempt.
+    /// The knowledge after another attempt.
     fn after(before: Option<Self>, outcome: Result<Answer, Unavailable>, now: Instant) -> Self {
         match outcome {
             Ok(answer) => Self { until: now + answer.good_for(), answer: Some((answer, now)) },
@@ -429,7 +430,7 @@ mod tests {
             SystemDirectory::of(self.clone(), move || start + *passed.lock())
         }
 
-        /// What is known of user 5 once it was asked for, when some more time has passed.
+        /// The groups of user 5 after a question and some more time.
         async fn groups_after(&self, directory: &SystemDirectory, passed: Duration) -> Option<Vec<u32>> {
             *self.passed.lock() += passed;
             let question = Question { address: None, hosts: &[], netgroups: &[], uid: Some(5) };

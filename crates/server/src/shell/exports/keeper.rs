@@ -102,7 +102,7 @@ impl std::fmt::Display for Reloaded {
 /// What is behind an export.
 pub(in crate::shell) type Exported = BackEnd<Local>;
 
-/// What tells a directory from another one at the same path.
+/// The identity of a directory, which differs from that of another one at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Inode {
     device: (u32, u32),
@@ -293,7 +293,7 @@ impl Kept {
     }
 }
 
-/// What is exported, its directory without symbolic links, and what that is.
+/// An export, its directory without symbolic links, and the identity of that directory.
 type Found<'a> = (&'a ExportSpec, PathBuf, Inode);
 
 impl Opened {

@@ -101,7 +101,7 @@ impl FaultyDisk {
         self.0.lock().fails = None;
     }
 
-    /// What a server finds that starts on the disk as it is now.
+    /// The records that a server finds when it starts on the disk as it is now.
     fn found(&self) -> Found {
         let copy = Self(Arc::new(Mutex::new(Disk { bytes: self.0.lock().bytes.clone(), fails: None })));
         Records::open_on(copy, true).unwrap().1

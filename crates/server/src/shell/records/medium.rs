@@ -1,4 +1,4 @@
-//! What the store is kept on: the state directory, or in tests a disk that fails.
+//! The medium of the store: the state directory, or in tests a disk that fails.
 
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,7 +15,7 @@ use crate::shell::state_files::StateFiles;
 
 /// The file in the state directory.
 pub(super) const FILE: &str = "clients.redb";
-/// Where a damaged store is moved, for whoever looks for the reason.
+/// The name to which a damaged store is moved, so that an administrator can look for the reason.
 const DAMAGED: &str = "clients.redb.damaged";
 /// Memory for pages of the store that were read: the thread that writes has its own copy of the records.
 const CACHE_BYTES: usize = 4 << 20;

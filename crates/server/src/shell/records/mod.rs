@@ -188,7 +188,7 @@ fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<Asked>) {
                 store.look();
                 continue;
             }
-            // Nobody can ask any more.
+            // No further changes can arrive.
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let batch = batch(first, changes);
@@ -200,7 +200,7 @@ fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<Asked>) {
     }
 }
 
-/// What goes into the next commit, in the order in which it was asked for.
+/// The changes of the next commit, in the order of their arrival.
 fn batch(first: Asked, changes: &Receiver<Asked>) -> Vec<Asked> {
     let mut batch = vec![first];
     let deadline = Instant::now() + SOON;

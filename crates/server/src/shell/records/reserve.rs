@@ -99,7 +99,7 @@ impl StorageBackend for ReservedFile {
             self.reserve.allocate(len)?;
             return self.backend.set_len(len);
         }
-        // What is reserved goes with what is cut off.
+        // The truncation frees the reserved blocks.
         self.backend.set_len(len)?;
         self.reserve.fill(len);
         Ok(())

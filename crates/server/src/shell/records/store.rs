@@ -21,7 +21,7 @@ use super::medium::Medium;
 const PAUSE_MIN: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 250 });
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_millis(if cfg!(test) { 4 } else { 4000 });
-/// How often a store that nobody writes to is looked after.
+/// How often an idle store is checked.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 2000 });
 
 /// See the module.
@@ -75,7 +75,7 @@ impl<M: Medium> Store<M> {
         let was_open = self.database.is_some();
         let mut written = self.try_write(changes);
         if written.is_err() && was_open {
-            // What failed may have been the state of the handle, or the file that was removed.
+            // The cause may be the state of the handle, or the removal of the file.
             written = self.try_write(changes);
         }
         match written {
@@ -123,7 +123,7 @@ impl<M: Medium> Store<M> {
         };
         if !changes.is_empty() {
             commit(&database, changes)?;
-            // What went into a file that was removed is not on stable storage.
+            // Data in a removed file are not on stable storage.
             self.medium.check()?;
         }
         self.database = Some(database);

@@ -94,7 +94,7 @@ pub struct Simulation {
     queued: u64,
     numbers: u64,
     history: History,
-    /// What hosts have answered to GRANTED, by the time and number of the call.
+    /// The answers of hosts to GRANTED, by the time and number of the call.
     granted_answers: BTreeMap<(u64, u64), bool>,
     /// Requests that the server never gets.
     deaf_to: fn(&Request) -> bool,

@@ -77,7 +77,7 @@ fn waits(place: Place) -> bool {
     !place.sequence.is_multiple_of(4)
 }
 
-/// What GRANTED is about: its cookie, the number of the host, and the first byte of the lock.
+/// The subject of GRANTED: its cookie, the number of the host, and the first byte of the lock.
 pub fn granted(arguments: &Bytes) -> (Bytes, usize, u64) {
     let arguments: nlm4::TestArgs = xdr::from_bytes(arguments.clone()).expect("a well-formed call");
     let owner: [u8; 4] = arguments.lock.owner.0[..].try_into().expect("the owner of a host");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use proto::mount3;
 use proto::nfs3::{DirOpArgs, LookupArgs, Reply};
+use rustix::process::{Pid, Signal};
 use serde_json::json;
 
 use crate::ctl::rows;
@@ -24,7 +25,7 @@ struct Fuse<'a> {
 impl<'a> Fuse<'a> {
     fn start(server: &Process, at: &'a Path) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_primetime"))
-            .args(["mount", "--foreground", &format!("nfs://{}/", server.address)])
+            .args(["mount", "--foreground", "-o", "actimeo=0", &format!("nfs://{}/", server.address)])
             .arg(at)
             .stdin(Stdio::null())
             .spawn()
@@ -36,6 +37,19 @@ impl<'a> Fuse<'a> {
             std::thread::sleep(Duration::from_millis(5));
         }
         Self { at, child }
+    }
+
+    /// Stops the process behind the mount: what asks the file system waits.
+    fn hang(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Kills the process behind the mount, which stays.
@@ -68,23 +82,44 @@ fn can_mount(line: &mut Line, path: &'static str) -> Result<(), mount3::Status> 
     }
 }
 
-#[test]
-fn dead_export_is_left_out_until_it_is_back() {
-    if !rustix::process::geteuid().is_root() || fs::File::open("/dev/fuse").is_err() {
+fn can_have_fuse() -> bool {
+    let can = rustix::process::geteuid().is_root() && fs::File::open("/dev/fuse").is_ok();
+    if !can {
         eprintln!("skipped: it needs root and /dev/fuse");
-        return;
     }
-    let (source, place) = (Place::new(), Place::new());
-    let behind = source.start(&[]);
-    let at = place.path("mounted");
-    fs::create_dir(&at).unwrap();
+    can
+}
+
+/// A configuration with the exports `/export` and `/mounted`.
+fn two_exports() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("mounted")).unwrap();
     let exports = ["export", "mounted"].map(|name| {
         let directory = place.path(name);
         format!("[[export]]\npath = {directory:?}\npseudo = \"/{name}\"\nsquash = \"none\"\n")
     });
     let text = format!("listen = \"127.0.0.1:0\"\nstate_dir = \"state\"\n{}", exports.concat());
     fs::write(place.path("primetime.toml"), text).unwrap();
-    let socket = place.path("state/control.sock");
+    place
+}
+
+/// The server looks by itself whether an export is back.
+fn wait_until_served(line: &mut Line) {
+    let deadline = Instant::now() + BOUND;
+    while can_mount(line, "/mounted").is_err() {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn dead_export_is_left_out_until_it_is_back() {
+    if !can_have_fuse() {
+        return;
+    }
+    let (source, place) = (Place::new(), two_exports());
+    let behind = source.start(&[]);
+    let (at, socket) = (place.path("mounted"), place.path("state/control.sock"));
 
     let mut fuse = Fuse::start(&behind, &at);
     fuse.die();
@@ -96,11 +131,7 @@ fn dead_export_is_left_out_until_it_is_back() {
 
     drop(fuse);
     let mut fuse = Fuse::start(&behind, &at);
-    let deadline = Instant::now() + BOUND;
-    while can_mount(&mut line, "/mounted").is_err() {
-        assert!(Instant::now() < deadline, "the server looks by itself whether it is back");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until_served(&mut line);
 
     // It dies while it is served, and another takes its place, which the kernel may give the same device
     // and inode.
@@ -111,5 +142,36 @@ fn dead_export_is_left_out_until_it_is_back() {
     let reloaded = rows(&socket, &["reload"]).remove(0);
     assert_eq!((&reloaded["added"], &reloaded["kept"]), (&json!(["/mounted"]), &json!(["/export"])));
     let what = DirOpArgs { dir: line.mount("/mounted"), name: "new".into() };
+    assert!(matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_)));
+}
+
+#[test]
+fn hung_export_is_left_out_at_start_and_stays_at_reload() {
+    if !can_have_fuse() {
+        return;
+    }
+    let (source, place) = (Place::new(), two_exports());
+    let behind = source.start(&[]);
+    let (at, socket) = (place.path("mounted"), place.path("state/control.sock"));
+
+    let fuse = Fuse::start(&behind, &at);
+    fuse.hang();
+    let server = Process::start(&mut place.command_alone(&["--config", "primetime.toml"]));
+    let mut line = Line::new(server.address);
+    assert_eq!(can_mount(&mut line, "/export"), Ok(()));
+    assert_eq!(can_mount(&mut line, "/mounted"), Err(mount3::Status::AccessDenied));
+    assert_eq!(rows(&socket, &["reload"])[0]["unavailable"], json!(["/mounted"]));
+    fuse.go_on();
+    wait_until_served(&mut line);
+
+    // Its clients must not lose their handles because it hangs for a while.
+    let root = line.mount("/mounted");
+    fuse.hang();
+    let reloaded = rows(&socket, &["reload"]).remove(0);
+    assert_eq!(reloaded["kept"], json!(["/export", "/mounted"]));
+    assert_eq!(can_mount(&mut line, "/export"), Ok(()));
+    fuse.go_on();
+    fs::write(source.path("export/new"), "").unwrap();
+    let what = DirOpArgs { dir: root, name: "new".into() };
     assert!(matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_)));
 }

@@ -20,7 +20,9 @@ use vfs::local::raise_descriptor_limit;
 use super::ServeOptions;
 use super::control::Controlled;
 use super::descriptors::Descriptors;
-use super::exports::{ExportSpec, Exported, ExportsError, Keeper, Reloaded, Terms, check_state_is_outside};
+use super::exports::{
+    ExportSpec, Exported, ExportsError, Keeper, Probes, Reloaded, Terms, check_state_is_outside,
+};
 use super::host_caller::HostCaller;
 use super::identity;
 use super::memory_use;
@@ -191,10 +193,11 @@ fn start_with<'a>(
     listen: Listen<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send + 'a>> {
     Box::pin(async move {
-        let identity = prepare_state(options)?;
+        let probes = Probes::default();
+        let identity = prepare_state(options, &probes)?;
         let memory = MemoryBudget::new(options.memory_bytes_max);
         let Prepared { mut programs, keeper, recaller, records, files, restart } =
-            programs(options, identity).await?;
+            programs(options, identity, probes).await?;
         let health = records.as_ref().map(|records| Arc::clone(records.health()));
         let listener = listen().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
@@ -276,13 +279,13 @@ fn reload_by(
     }))
 }
 
-fn prepare_state(options: &ServeOptions) -> Result<bytes::Bytes, StartError> {
+fn prepare_state(options: &ServeOptions, probes: &Probes) -> Result<bytes::Bytes, StartError> {
     let failed = |source| ExportsError::StateDirectory {
         path: options.state_directory.clone().unwrap_or_default(),
         source,
     };
     if let Some(directory) = &options.state_directory {
-        check_state_is_outside(&options.exports, directory)?;
+        check_state_is_outside(&options.exports, directory, probes)?;
         // Whoever reads the keys can make handles.
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }
@@ -309,11 +312,16 @@ struct Prepared {
     restart: Restart,
 }
 
-async fn programs(options: &ServeOptions, identity: bytes::Bytes) -> Result<Prepared, StartError> {
+async fn programs(
+    options: &ServeOptions,
+    identity: bytes::Bytes,
+    probes: Probes,
+) -> Result<Prepared, StartError> {
     let (specs, hides) = (options.exports.clone(), options.hide_exports);
     let terms = Terms {
         state_directory: options.state_directory.clone(),
         watches: options.delegations && options.local_changes,
+        probes,
     };
     let keeper = on_a_thread(async move { Keeper::open(&specs, hides, terms).await }).await?;
     let exports = Arc::clone(keeper.exports());

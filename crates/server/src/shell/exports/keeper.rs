@@ -1,10 +1,10 @@
-//! Opens what is exported, and replaces it while the server runs.
+//! Opens the exports, and replaces them while the server runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Mutex;
@@ -12,8 +12,10 @@ use tokio::task::block_in_place;
 use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions, raise_descriptor_limit};
 
+use super::found::{Found, Inode, check_outside, find_all, is_dead};
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
+use super::probe::{self, Probe, Probes, is_hung};
 use super::{ExportSpec, overlap};
 use crate::exports::{
     BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
@@ -102,21 +104,12 @@ impl std::fmt::Display for Reloaded {
 /// What is behind an export.
 pub(in crate::shell) type Exported = BackEnd<Local>;
 
-/// The identity of a directory, which differs from that of another one at the same path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Inode {
-    device: (u32, u32),
-    number: u64,
-    /// Mounts that have ended and new ones may have the same device, and even the same number of their root.
-    mount: u64,
-}
-
 /// A directory that is open.
 #[derive(Debug, Clone)]
 struct Opened {
     spec: ExportSpec,
-    /// Another directory at the same path is another export.
-    inode: Inode,
+    /// The path without symbolic links. Another directory there is another export.
+    found: Found,
     id: ExportId,
     local: Local,
 }
@@ -128,6 +121,8 @@ pub(in crate::shell) struct Terms {
     pub(in crate::shell) state_directory: Option<PathBuf>,
     /// It is to be known what other processes do in them.
     pub(in crate::shell) watches: bool,
+    /// The calls to their file systems that are under way.
+    pub(in crate::shell) probes: Probes,
 }
 
 /// The exports of a server, and what is needed to replace them.
@@ -244,63 +239,130 @@ impl Keeper {
 impl Kept {
     async fn open(&mut self, specs: &[ExportSpec], terms: &Terms) -> Result<Opening, ExportsError> {
         let state_directory = terms.state_directory.as_deref();
+        let mut unavailable =
+            Unavailable { before: &self.unavailable, is_alone: specs.len() < 2, now: Vec::new() };
+        let found = self.find(specs, &terms.probes, &mut unavailable)?;
         if let Some(state_directory) = state_directory {
-            check_state_is_outside(specs, state_directory)?;
+            check_outside(found.iter().map(|(_, found)| found), state_directory)?;
         }
-        let (found, unavailable) = self.find_all(specs)?;
-        let directories = found.iter().map(|(_, directory, _)| directory.as_path());
+        let directories = found.iter().map(|(_, found)| found.directory.as_path());
         overlap::check(&directories.clone().collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
         let ids = self.ids.of(directories).map_err(|source| unkept(state_directory, source))?;
         let descriptors = Descriptors::of(raise_descriptor_limit()).files_of_each(found.len());
-        let mut opened = Vec::with_capacity(found.len());
-        for ((spec, _, inode), id) in found.into_iter().zip(ids) {
-            let local = match self.opened.iter().find(|open| open.serves(spec, id, inode)) {
-                Some(open) => open.local.clone(),
-                None => open_local(spec, id, terms).map_err(|source| unusable(&spec.directory, source))?,
+        let opening: Vec<_> = found
+            .into_iter()
+            .zip(ids)
+            .map(|((spec, found), id)| {
+                let open = self.opened.iter().find(|open| open.serves(spec, id, found.inode));
+                let local = match open {
+                    Some(open) => OpeningLocal::Open(open.local.clone()),
+                    None => OpeningLocal::begin(spec, id, terms),
+                };
+                (spec, found, id, local)
+            })
+            .collect();
+        let deadline = probe::deadline();
+        let mut opened = Vec::with_capacity(opening.len());
+        for (spec, found, id, local) in opening {
+            let local = match local.wait(deadline) {
+                Ok(local) => local?,
+                Err(error) => {
+                    unavailable.leave_out(spec, error)?;
+                    continue;
+                }
             };
             local.set_descriptors_max(descriptors);
-            opened.push(Opened { spec: spec.clone(), inode, id, local });
+            opened.push(Opened { spec: spec.clone(), found, id, local });
         }
+        let unavailable = unavailable.now;
         let list = opened.iter().map(|open| open.export(Arc::clone(&self.directory))).collect();
         let set = ExportSet::joined(list, now()).await?;
         set.learn_hosts().await;
         Ok(Opening { set: set.with_former(self.ids.len() > opened.len()), opened, unavailable })
     }
 
-    /// Finds the directories, and which file systems are dead. One that is dead must not keep the others
-    /// from being served.
-    fn find_all<'a>(
+    /// Finds the directories whose file systems answer. An export that is open and whose file system hangs
+    /// stays as it is: its requests wait, and its handles must not become stale.
+    fn find<'a>(
         &self,
         specs: &'a [ExportSpec],
-    ) -> Result<(Vec<Found<'a>>, Vec<ExportPath>), ExportsError> {
-        let (mut found, mut unavailable) = (Vec::with_capacity(specs.len()), Vec::new());
-        for spec in specs {
-            match find(&spec.directory) {
-                Ok((directory, inode)) => found.push((spec, directory, inode)),
-                Err(error) if is_dead(&error) && specs.len() > 1 => {
-                    if !self.unavailable.contains(&spec.path) {
-                        tracing::error!(
-                            directory = %spec.directory.display(), %error,
-                            "the file system of an export is dead; the export is left out until it answers again"
-                        );
-                    }
-                    unavailable.push(spec.path.clone());
+        probes: &Probes,
+        unavailable: &mut Unavailable<'_>,
+    ) -> Result<Vec<(&'a ExportSpec, Found)>, ExportsError> {
+        let mut all = Vec::with_capacity(specs.len());
+        for (spec, found) in specs.iter().zip(find_all(specs, probes)) {
+            let is_open = |open: &&Opened| open.spec.directory == spec.directory;
+            match (found, self.opened.iter().find(is_open)) {
+                (Ok(found), _) => all.push((spec, found)),
+                (Err(error), Some(open)) if is_hung(&error) => {
+                    let directory = spec.directory.display();
+                    tracing::warn!(%directory, %error, "the export stays, and its requests wait");
+                    all.push((spec, open.found.clone()));
                 }
-                Err(error) => return Err(unusable(&spec.directory, in_terms_of_vfs(error))),
+                (Err(error), _) => unavailable.leave_out(spec, error)?,
             }
         }
-        Ok((found, unavailable))
+        Ok(all)
     }
 }
 
-/// An export, its directory without symbolic links, and the identity of that directory.
-type Found<'a> = (&'a ExportSpec, PathBuf, Inode);
+/// The exports that are left out because their file system is dead, which must not keep the others from
+/// being served.
+struct Unavailable<'a> {
+    before: &'a [ExportPath],
+    /// There is no other export.
+    is_alone: bool,
+    now: Vec<ExportPath>,
+}
+
+impl Unavailable<'_> {
+    /// Leaves an export out if its file system is dead and there are others.
+    ///
+    /// # Errors
+    /// `Directory`.
+    fn leave_out(&mut self, spec: &ExportSpec, error: io::Error) -> Result<(), ExportsError> {
+        if self.is_alone || !is_dead(&error) {
+            return Err(unusable(&spec.directory, in_terms_of_vfs(error)));
+        }
+        if !self.before.contains(&spec.path) {
+            let directory = spec.directory.display();
+            tracing::error!(%directory, %error, "the file system of an export is dead; it is left out until it answers");
+        }
+        self.now.push(spec.path.clone());
+        Ok(())
+    }
+}
+
+/// The back end of an export: open already, or being opened.
+enum OpeningLocal {
+    Open(Local),
+    Begun(PathBuf, Probe<vfs::Result<Local>>),
+}
+
+impl OpeningLocal {
+    fn begin(spec: &ExportSpec, id: ExportId, terms: &Terms) -> Self {
+        let (its, terms) = (spec.clone(), terms.clone());
+        let probe = terms.probes.clone().begin(&spec.directory, move || open_local(&its, id, &terms));
+        Self::Begun(spec.directory.clone(), probe)
+    }
+
+    /// # Errors
+    /// The outer one when the file system does not answer, the inner one when it cannot be exported.
+    fn wait(self, deadline: Instant) -> io::Result<Result<Local, ExportsError>> {
+        match self {
+            Self::Open(local) => Ok(Ok(local)),
+            Self::Begun(directory, probe) => {
+                Ok(probe.wait(deadline)?.map_err(|source| unusable(&directory, source)))
+            }
+        }
+    }
+}
 
 impl Opened {
     /// True when an export of this kind can go on with what is open.
     fn serves(&self, spec: &ExportSpec, id: ExportId, inode: Inode) -> bool {
         let is_same_way = |other: &ExportSpec| (other.asynchronous, other.is_read_only());
-        self.id == id && self.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
+        self.id == id && self.found.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
     }
 
     fn export(&self, directory: Arc<dyn HostDirectory>) -> Export<Local> {
@@ -340,72 +402,24 @@ fn wait_in_place(job: &mut dyn FnMut()) -> bool {
     is_of_several
 }
 
-/// The directory without symbolic links, and what it is.
-fn find(directory: &Path) -> io::Result<(PathBuf, Inode)> {
-    let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
-    let stat = statx(CWD, directory, AtFlags::empty(), wanted)?;
-    let device = (stat.stx_dev_major, stat.stx_dev_minor);
-    let inode = Inode { device, number: stat.stx_ino, mount: stat.stx_mnt_id };
-    Ok((directory.canonicalize()?, inode))
-}
-
-/// True for what the kernel says of a file system whose server or device is gone.
-fn is_dead(error: &io::Error) -> bool {
-    let dead = [
-        Errno::NOTCONN,
-        Errno::STALE,
-        Errno::IO,
-        Errno::HOSTDOWN,
-        Errno::HOSTUNREACH,
-        Errno::TIMEDOUT,
-        Errno::CONNABORTED,
-        Errno::NODEV,
-        Errno::NXIO,
-    ];
-    Errno::from_io_error(error).is_some_and(|error| dead.contains(&error))
-}
-
 fn compare(before: &[Opened], now: &[Opened]) -> Reloaded {
+    let is_same = |one: &Opened, other: &Opened| one.id == other.id && one.found.inode == other.found.inode;
     let mut reloaded = Reloaded::default();
     for open in now {
         let path = open.spec.path.clone();
-        match before.iter().find(|other| other.id == open.id && other.inode == open.inode) {
+        match before.iter().find(|other| is_same(other, open)) {
             None => reloaded.added.push(path),
             Some(other) if other.spec == open.spec => reloaded.kept.push(path),
             Some(_) => reloaded.changed.push(path),
         }
     }
-    let is_gone = |open: &&Opened| !now.iter().any(|new| new.id == open.id && new.inode == open.inode);
+    let is_gone = |open: &&Opened| !now.iter().any(|new| is_same(new, open));
     reloaded.removed = before.iter().filter(is_gone).map(|open| open.spec.path.clone()).collect();
     reloaded
 }
 
 fn in_terms_of_vfs(error: io::Error) -> vfs::Error {
     Errno::from_io_error(&error).map_or(vfs::Error::Io(error), vfs::Error::from)
-}
-
-/// Checks that no client could read the keys in the state directory.
-///
-/// # Errors
-/// `StateExported`.
-pub(in crate::shell) fn check_state_is_outside(
-    specs: &[ExportSpec],
-    state_directory: &Path,
-) -> Result<(), ExportsError> {
-    let is_exported = |spec: &ExportSpec| {
-        let Ok(directory) = spec.directory.canonicalize() else { return false };
-        overlap::is_inside(&existing(state_directory), &directory)
-    };
-    if specs.iter().any(is_exported) {
-        return Err(ExportsError::StateExported { path: state_directory.to_owned() });
-    }
-    Ok(())
-}
-
-/// The part of a path that exists, without symbolic links.
-fn existing(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or(absolute.clone())
 }
 
 fn mend(invalid: &InvalidExports) -> &'static str {

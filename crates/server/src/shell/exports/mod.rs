@@ -1,10 +1,12 @@
 //! What is exported: opening the directories, and replacing the exports of a running server.
 
 mod classic;
+mod found;
 mod hosts;
 mod ids;
 mod keeper;
 mod overlap;
+mod probe;
 mod spec;
 mod tables;
 mod terms;
@@ -14,9 +16,11 @@ mod words;
 mod tests;
 
 pub(super) use classic::parse as parse_classic;
+pub(super) use found::check_state_is_outside;
 pub(super) use ids::FILE as IDS_FILE;
-pub(super) use keeper::{Exported, Keeper, Terms, check_state_is_outside};
+pub(super) use keeper::{Exported, Keeper, Terms};
 pub use keeper::{ExportsError, Reloaded};
+pub(super) use probe::Probes;
 pub use spec::ExportSpec;
 pub(super) use tables::specs;
 pub use tables::{ClientTable, ExportTable, SquashKey};

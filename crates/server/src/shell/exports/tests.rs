@@ -7,7 +7,7 @@ use rpc::Credential;
 use tempfile::TempDir;
 use vfs::{Error, FileSystem, Handle};
 
-use super::{ExportSpec, ExportsError, Keeper, Reloaded, Terms};
+use super::{ExportSpec, ExportsError, Keeper, Probes, Reloaded, Terms};
 use crate::exports::{Caller, ExportPath, Rule, Unreachable, Version};
 
 struct Place(TempDir);
@@ -32,7 +32,8 @@ impl Place {
 
     fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let terms = Terms { state_directory: Some(self.path("state")), watches: false };
+        let probes = Probes::default();
+        let terms = Terms { state_directory: Some(self.path("state")), watches: false, probes };
         runtime.block_on(Keeper::open(specs, false, terms))
     }
 }

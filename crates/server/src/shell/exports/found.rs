@@ -1,0 +1,109 @@
+//! Finds the directories that are exported, and their identities.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::io::Errno;
+
+use super::keeper::ExportsError;
+use super::probe::{self, Probes, is_hung};
+use super::{ExportSpec, overlap};
+
+/// The identity of a directory, which differs from that of another one at the same path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Inode {
+    device: (u32, u32),
+    number: u64,
+    /// Mounts that have ended and new ones may have the same device, and even the same number of their root.
+    mount: u64,
+}
+
+/// A directory that is exported.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    /// Its path without symbolic links.
+    pub(super) directory: PathBuf,
+    pub(super) inode: Inode,
+}
+
+/// Finds the directories of `specs`, all at the same time, and waits for each until a common deadline.
+pub(super) fn find_all(specs: &[ExportSpec], probes: &Probes) -> Vec<io::Result<Found>> {
+    let first = |directory: &Path| specs.iter().position(|spec| spec.directory == directory);
+    let begin = |(index, spec): (usize, &ExportSpec)| {
+        let directory = spec.directory.clone();
+        (first(&directory) == Some(index)).then(|| probes.begin(&spec.directory, move || find(&directory)))
+    };
+    let begun: Vec<_> = specs.iter().enumerate().map(begin).collect();
+    let deadline = probe::deadline();
+    let mut all: Vec<io::Result<Found>> = Vec::with_capacity(specs.len());
+    for (spec, call) in specs.iter().zip(begun) {
+        let found = match call {
+            Some(call) => call.wait(deadline).and_then(|found| found),
+            // Named twice, which is told when its place is known.
+            None => match first(&spec.directory).and_then(|index| all.get(index)) {
+                Some(Ok(found)) => Ok(found.clone()),
+                Some(Err(error)) => Err(probe::same(error)),
+                None => Err(io::ErrorKind::NotFound.into()),
+            },
+        };
+        all.push(found);
+    }
+    all
+}
+
+fn find(directory: &Path) -> io::Result<Found> {
+    let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
+    let stat = statx(CWD, directory, AtFlags::empty(), wanted)?;
+    let device = (stat.stx_dev_major, stat.stx_dev_minor);
+    let inode = Inode { device, number: stat.stx_ino, mount: stat.stx_mnt_id };
+    Ok(Found { directory: directory.canonicalize()?, inode })
+}
+
+/// True for the error of a file system whose server or device is gone, or that does not answer.
+pub(super) fn is_dead(error: &io::Error) -> bool {
+    let dead = [
+        Errno::NOTCONN,
+        Errno::STALE,
+        Errno::IO,
+        Errno::HOSTDOWN,
+        Errno::HOSTUNREACH,
+        Errno::TIMEDOUT,
+        Errno::CONNABORTED,
+        Errno::NODEV,
+        Errno::NXIO,
+    ];
+    is_hung(error) || Errno::from_io_error(error).is_some_and(|error| dead.contains(&error))
+}
+
+/// Checks that no client could read the keys in the state directory. Exports that cannot be found are not
+/// checked: they are refused, or checked when they are found.
+///
+/// # Errors
+/// `StateExported`.
+pub(in crate::shell) fn check_state_is_outside(
+    specs: &[ExportSpec],
+    state_directory: &Path,
+    probes: &Probes,
+) -> Result<(), ExportsError> {
+    let found = find_all(specs, probes);
+    check_outside(found.iter().flatten(), state_directory)
+}
+
+/// See [`check_state_is_outside`].
+pub(super) fn check_outside<'a>(
+    exported: impl IntoIterator<Item = &'a Found>,
+    state_directory: &Path,
+) -> Result<(), ExportsError> {
+    let state = existing(state_directory);
+    match exported.into_iter().any(|found| overlap::is_inside(&state, &found.directory)) {
+        true => Err(ExportsError::StateExported { path: state_directory.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// The part of a path that exists, without symbolic links.
+fn existing(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or(absolute.clone())
+}

@@ -12,6 +12,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::ClientId;
 
+use crate::reply_memory::{ReplyMemory, ReplyShare};
+
 /// The network address of a client, without its port, in any form that tells addresses apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientAddress(pub Bytes);
@@ -25,17 +27,25 @@ pub(crate) fn has_share(own: usize, total: usize, max: usize) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     total: Arc<AtomicUsize>,
+    replies: Arc<ReplyMemory>,
     by_address: Mutex<BTreeMap<ClientAddress, Weak<Account>>>,
 }
 
 impl Accounts {
+    /// With the memory for replies that all share.
+    pub(crate) fn new(replies: Arc<ReplyMemory>) -> Self {
+        Self { replies, ..Self::default() }
+    }
+
     /// The account of an address, which lives as long as one of its clients.
     pub(crate) fn of(&self, address: &ClientAddress) -> Arc<Account> {
         let mut by_address = self.by_address.lock();
         if let Some(account) = by_address.get(address).and_then(Weak::upgrade) {
             return account;
         }
-        let account = Arc::new(Account { own: AtomicUsize::new(0), total: Arc::clone(&self.total) });
+        let replies = Arc::new(ReplyShare::new(Arc::clone(&self.replies)));
+        let account = Account { own: AtomicUsize::new(0), total: Arc::clone(&self.total), replies };
+        let account = Arc::new(account);
         by_address.insert(address.clone(), Arc::downgrade(&account));
         account
     }
@@ -55,9 +65,15 @@ impl Accounts {
 pub(crate) struct Account {
     own: AtomicUsize,
     total: Arc<AtomicUsize>,
+    replies: Arc<ReplyShare>,
 }
 
 impl Account {
+    /// The memory for replies of its sessions.
+    pub(crate) fn replies(&self) -> &Arc<ReplyShare> {
+        &self.replies
+    }
+
     /// True when one more may be held of at most `max` in all.
     pub(crate) fn has_room(&self, max: usize) -> bool {
         has_share(self.own.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed), max)

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 
 use crate::accounts::Account;
+use crate::reply_memory::ReplyShare;
 use crate::{FileId, Limits, Lost, Now, Principal, Users};
 
 /// What a stateid's `other` names.
@@ -159,6 +160,11 @@ impl Client {
             kept: AtomicBool::new(false),
             users: Users::default(),
         }
+    }
+
+    /// The memory for replies that its sessions share with those of its address.
+    pub(crate) fn reply_share(&self) -> &Arc<ReplyShare> {
+        self.account.replies()
     }
 
     /// The users that it acts for.

@@ -115,7 +115,7 @@ impl State {
             return Err(Status::NoSpace);
         }
         let (count, reply_bytes_max) = (fore_channel.requests_max, fore_channel.cached_response_bytes_max);
-        let slots = Slots::new(&self.sessions.memory, count, reply_bytes_max).ok_or(Status::NoSpace)?;
+        let slots = Slots::new(record.client.reply_share(), count, reply_bytes_max).ok_or(Status::NoSpace)?;
         record.client.renew(now);
         let persistent = asked.flags & session_flags::PERSIST != 0;
         let channels = (fore_channel, back_channel);

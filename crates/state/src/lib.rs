@@ -110,7 +110,7 @@ impl State {
             limits,
             boot,
             clients: Clients::default(),
-            accounts: Accounts::default(),
+            accounts: Accounts::new(std::sync::Arc::clone(&sessions.memory)),
             sessions,
             dead: DeadSessions::default(),
             files: Files::new(boot),

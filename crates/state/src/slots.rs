@@ -20,7 +20,7 @@ use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::Status;
 
 use crate::ConnectionId;
-use crate::reply_memory::{ReplyMemory, Supply};
+use crate::reply_memory::{ReplyShare, Supply};
 
 /// Slots that are made together.
 const BLOCK: usize = 16;
@@ -51,7 +51,7 @@ struct Block([Mutex<Slot>; BLOCK]);
 
 #[derive(Debug)]
 pub(crate) struct Slots {
-    memory: Arc<ReplyMemory>,
+    memory: Arc<ReplyShare>,
     blocks: Box<[OnceLock<Box<Block>>]>,
     highest: u32,
     /// The longest reply that is kept, in bytes.
@@ -67,7 +67,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// With room for a reply in the first slot, so that every session can be used. `None` when there is no memory for that.
-    pub(crate) fn new(memory: &Arc<ReplyMemory>, count: u32, reply_bytes_max: u32) -> Option<Self> {
+    pub(crate) fn new(memory: &Arc<ReplyShare>, count: u32, reply_bytes_max: u32) -> Option<Self> {
         let highest = count.saturating_sub(1);
         let count = highest as usize / BLOCK + 1;
         if !memory.take(session_bytes(count, reply_bytes_max)) {

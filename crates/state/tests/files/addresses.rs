@@ -32,10 +32,15 @@ fn exchange(state: &State, name: &str, from: u8) -> Result<ExchangedId, Status> 
 }
 
 fn confirm(state: &State, exchanged: &ExchangedId, id: u8) -> Result<(), Status> {
+    confirm_caching(state, exchanged, id, 0)
+}
+
+/// With a session that keeps replies of up to so many bytes.
+fn confirm_caching(state: &State, exchanged: &ExchangedId, id: u8, bytes: u32) -> Result<(), Status> {
     let channel = state::ChannelLimits {
         request_bytes_max: 4096,
         response_bytes_max: 4096,
-        cached_response_bytes_max: 0,
+        cached_response_bytes_max: bytes,
         operations_max: 8,
         requests_max: 1,
     };
@@ -49,6 +54,19 @@ fn confirm(state: &State, exchanged: &ExchangedId, id: u8) -> Result<(), Status>
         connection: ConnectionId(1),
     };
     state.create_session(&request, T0).map(drop)
+}
+
+#[test]
+fn sessions_of_one_address_leave_memory_for_replies_of_others() {
+    let state = State::new(Limits { session_bytes_max: 256 << 10, ..Limits::default() }, 1);
+    let session = |number: u8, from| {
+        let exchanged = exchange(&state, &format!("client {number}"), from).unwrap();
+        confirm_caching(&state, &exchanged, number, 4096)
+    };
+    let own = (0..255).take_while(|number| session(*number, 1).is_ok()).count();
+    assert!((20..=32).contains(&own), "{own} sessions take half of the memory");
+    assert_eq!(session(200, 1), Err(Status::NoSpace));
+    assert_eq!(session(201, 2), Ok(()));
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn as_many_requests_are_under_way_as_were_asked_for() {
 
 #[test]
 fn short_of_memory_the_target_falls_and_slots_are_given_up_when_the_client_has_followed() {
-    let (state, session) = with_memory(1 << 20, 256);
+    let (state, session) = with_memory(2 << 20, 256);
     for slot in 0..200 {
         run(&session, slot, 1, 199).unwrap();
     }
@@ -190,7 +190,7 @@ fn short_of_memory_the_target_falls_and_slots_are_given_up_when_the_client_has_f
 
 #[test]
 fn the_target_rises_again_and_a_slot_that_was_given_up_goes_on_with_its_numbers() {
-    let (state, session) = with_memory(1 << 20, 256);
+    let (state, session) = with_memory(2 << 20, 256);
     for slot in 0..200 {
         run(&session, slot, 1, 199).unwrap();
     }
@@ -210,7 +210,7 @@ fn the_target_rises_again_and_a_slot_that_was_given_up_goes_on_with_its_numbers(
 
 #[test]
 fn a_request_that_is_late_gives_up_no_slot_that_was_used_since() {
-    let (_state, session) = with_memory(1 << 20, 256);
+    let (_state, session) = with_memory(2 << 20, 256);
     for slot in 0..200 {
         run(&session, slot, 1, 199).unwrap();
     }

@@ -145,17 +145,45 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use pollster::block_on;
+    use rustix::fs::{AtFlags, CWD, mkdirat, renameat, unlinkat};
 
     use super::*;
     use crate::local::{Local, LocalOptions, restore_thread_identity};
     use crate::{FileSystem, Identity, Name};
 
-    /// A chain of so many directories called `d`.
-    fn chain(depth: usize) -> (tempfile::TempDir, Local) {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join(vec!["d"; depth].join("/"))).unwrap();
-        let local = Local::open(dir.path(), &LocalOptions::default()).unwrap();
-        (dir, local)
+    /// A chain of directories called `d`, too deep for a path and for a recursive removal.
+    struct Chain {
+        dir: tempfile::TempDir,
+        depth: usize,
+    }
+
+    impl Chain {
+        fn new(depth: usize) -> (Self, Local) {
+            let chain = Self { dir: tempfile::tempdir().unwrap(), depth };
+            let mut at = chain.open_top();
+            for _ in 0..depth {
+                mkdirat(&at, c"d", Mode::RWXU).unwrap();
+                at = openat(&at, c"d", OFlags::PATH, Mode::empty()).unwrap();
+            }
+            let local = Local::open(chain.dir.path(), &LocalOptions::default()).unwrap();
+            (chain, local)
+        }
+
+        fn open_top(&self) -> OwnedFd {
+            openat(CWD, self.dir.path(), OFlags::PATH, Mode::empty()).unwrap()
+        }
+    }
+
+    impl Drop for Chain {
+        fn drop(&mut self) {
+            // The second directory takes the place of the first, until one is left.
+            let top = self.open_top();
+            for _ in 1..self.depth {
+                let _ = renameat(&top, c"d/d", &top, c"e");
+                let _ = unlinkat(&top, c"d", AtFlags::REMOVEDIR);
+                let _ = renameat(&top, c"e", &top, c"d");
+            }
+        }
     }
 
     fn bottom(local: &Local, depth: usize) -> crate::local::Node {
@@ -166,8 +194,8 @@ mod tests {
 
     #[test]
     fn lookups_of_parents_in_a_chain_climb_each_level_once() {
-        const DEPTH: usize = 300;
-        let (_dir, local) = chain(DEPTH);
+        const DEPTH: usize = 30_000;
+        let (_chain, local) = Chain::new(DEPTH);
         let at = bottom(&local, DEPTH);
         // Should the machine be so slow that a second passes, the rest is climbed once more.
         let began = Instant::now();
@@ -182,10 +210,10 @@ mod tests {
 
     #[test]
     fn rename_through_us_ends_what_is_remembered() {
-        let (dir, local) = chain(8);
+        let (chain, local) = Chain::new(8);
         let at = bottom(&local, 8);
         block_on(local.lookup_parent(&Identity::root(), &at)).unwrap();
-        std::fs::write(dir.path().join("one"), "").unwrap();
+        std::fs::write(chain.dir.path().join("one"), "").unwrap();
         let (one, other) = (Name::new(b"one").unwrap(), Name::new(b"other").unwrap());
         let before = local.export.containment.climbed.load(Relaxed);
         block_on(local.rename(&Identity::root(), &local.root(), one, &local.root(), other)).unwrap();

@@ -28,11 +28,13 @@ impl Mount {
                 .await?;
             results.done(Operation::PutFh)?;
             let part: ListXattrsResult = results.get(Operation::ListXattrs)?;
+            let before = names.len();
             names.extend(part.names.into_iter().map(|name| name.0));
             if part.eof {
                 return Ok(names);
             }
-            if part.cookie == cookie || names.len() > NAMES_MAX {
+            // Each reply has a name, or the bound on names would not end the list.
+            if before == names.len() || names.len() > NAMES_MAX {
                 return Err(Error::misbehaved("LISTXATTRS", "the list has no end"));
             }
             cookie = part.cookie;

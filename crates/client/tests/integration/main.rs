@@ -12,6 +12,7 @@ mod examples;
 mod files;
 mod fixture;
 mod hostile;
+mod hostile_files;
 mod mount_options;
 mod names;
 mod peer;

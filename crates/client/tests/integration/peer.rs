@@ -12,11 +12,11 @@ use proto::nfs4::{
     Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
     CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
     DirectoryEntry, ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult,
-    LockArgs, LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenDelegation, OpenResult,
-    Operation, PutFhArgs, ReadArgs, ReadDelegation, ReadDirArgs, ReadDirResult, ReadLinkResult, ReadResult,
-    ReclaimCompleteArgs, RemoveArgs, RemoveResult, SequenceArgs, SequenceId, SequenceResult, ServerOwner,
-    SessionId, SlotId, StableHow, StateId, StateProtectResult, Status, Time, Verifier, WriteArgs,
-    WriteResult,
+    ListXattrsArgs, ListXattrsResult, LockArgs, LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs,
+    OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs, ReadDelegation, ReadDirArgs, ReadDirResult,
+    ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs, RemoveResult, SeekArgs, SeekResult,
+    SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId,
+    StateProtectResult, Status, Time, Verifier, WriteArgs, WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -62,6 +62,13 @@ pub struct State {
     current_is_file: bool,
     /// A tree in place of the one file.
     pub tree: Option<Tree>,
+    /// Makes the replies to READ in place of those from `content`.
+    pub answer_read: Option<AnswerRead>,
+    /// The replies to the next SEEKs and LISTXATTRSs.
+    pub seeks: VecDeque<SeekResult>,
+    pub xattr_lists: VecDeque<ListXattrsResult>,
+    /// Replies to the first operation have the number of the second.
+    pub renumbered: Option<(Operation, Operation)>,
     current: Bytes,
     saved: Bytes,
     /// A COMMIT is answered when so many more WRITEs are: it waits behind theirs on the way.
@@ -71,6 +78,9 @@ pub struct State {
 
 /// Returns the entries behind a cookie in the directory of a handle, and whether these are the last.
 type List = Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>;
+
+/// Makes the reply to a READ of so many bytes at an offset.
+type AnswerRead = Box<dyn FnMut(u64, u32) -> ReadResult + Send>;
 
 /// A tree that is as a test says it is. What an object is, its handle begins with: `d` or `root` are
 /// directories, `l` are symbolic links, `p` pipes, all else files. LOOKUP finds under each name an object
@@ -83,6 +93,8 @@ pub struct Tree {
     /// The size that files are said to have, and when they were changed.
     pub size: u64,
     pub modified: Time,
+    /// The space that files are said to use, when it is not their size.
+    pub used: Option<u64>,
     /// READDIRs that were answered.
     pub lists: usize,
 }
@@ -93,7 +105,7 @@ pub type Listed = (String, String, u64);
 impl Tree {
     pub fn new(list: impl FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send + 'static) -> Self {
         let modified = Time { seconds: 1_000_000_000, nanoseconds: 0 };
-        Self { list: Box::new(list), target: "nowhere".into(), size: 0, modified, lists: 0 }
+        Self { list: Box::new(list), target: "nowhere".into(), size: 0, modified, used: None, lists: 0 }
     }
 
     fn attributes(&self, handle: &[u8]) -> AttributeValues {
@@ -111,6 +123,7 @@ impl Tree {
             time_modify: Some(self.modified),
             time_access: Some(self.modified),
             lease_time: Some(90),
+            space_used: self.used,
             ..AttributeValues::default()
         }
     }
@@ -151,12 +164,13 @@ impl Peer {
     }
 
     pub async fn start_with(target: u32) -> (Arc<Self>, Client) {
+        Self::start_version(target, Version::V4_1).await
+    }
+
+    pub async fn start_version(target: u32, version: Version) -> (Arc<Self>, Client) {
         let (peer, url) = Self::listen(target).await;
-        let options = Options {
-            versions: vec![Version::V4_1],
-            write_bytes_max: WRITE_BYTES as u32,
-            ..Options::default()
-        };
+        let options =
+            Options { versions: vec![version], write_bytes_max: WRITE_BYTES as u32, ..Options::default() };
         let client = Client::connect(&url, options).await.unwrap();
         (peer, client)
     }
@@ -301,9 +315,21 @@ impl State {
             Operation::Read => {
                 let args: ReadArgs = from.get()?;
                 self.reads.push(args.offset);
+                if let Some(answer) = &mut self.answer_read {
+                    to.put(&answer(args.offset, args.count));
+                    return Ok(Status::Ok);
+                }
                 let (offset, end) = (args.offset as usize, args.offset as usize + args.count as usize);
                 let data = &self.content[offset.min(self.content.len())..end.min(self.content.len())];
                 to.put(&ReadResult { eof: end >= self.content.len(), data: Bytes::copy_from_slice(data) });
+            }
+            Operation::Seek => {
+                from.get::<SeekArgs>()?;
+                to.put(&self.seeks.pop_front().expect("a reply to SEEK"));
+            }
+            Operation::ListXattrs => {
+                from.get::<ListXattrsArgs>()?;
+                to.put(&self.xattr_lists.pop_front().expect("a reply to LISTXATTRS"));
             }
             Operation::Write => {
                 let args: WriteArgs = from.get()?;
@@ -420,7 +446,8 @@ impl Service for Peer {
         for _ in 0..header.operations {
             let number = from.u32().map_err(|_| Refusal::GarbageArguments)?;
             let operation = Operation::from_number(number).ok_or(Refusal::GarbageArguments)?;
-            reply.u32(number);
+            let renumbered = self.state.lock().renumbered.filter(|(of, _)| *of == operation);
+            reply.u32(renumbered.map_or(number, |(_, by)| by.number()));
             let mark = reply.reserve_u32();
             results.count();
             let answered = *self.answered_max.borrow();

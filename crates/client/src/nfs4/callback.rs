@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::{
     CallbackHeader, CallbackOperation, CbGetAttrArgs, CbNotifyLockArgs, CbRecallAnyArgs, CbRecallArgs,
-    CbSequenceArgs, CbSequenceResult, CompoundReply, ILLEGAL, SessionId, Status, callback_procedure,
+    CbSequenceArgs, CbSequenceResult, CompoundReply, FileHandle, ILLEGAL, SessionId, Status,
+    callback_procedure,
 };
 use rpc::{Call, Disposition, Refusal, Service};
 use xdr::{Decoder, Encoder};
@@ -15,7 +16,7 @@ use xdr::{Decoder, Encoder};
 use super::back_slots::{Arrival, BackSlots};
 use super::core::Core;
 use super::recovery::notice;
-use crate::node::Handle;
+use crate::node::{Handle, Node};
 
 /// The program number that CREATE_SESSION tells the server: of the range for transient programs (RFC 5531 §8.4).
 pub(super) const CALLBACK_PROGRAM: u32 = 0x4000_0000;
@@ -153,10 +154,7 @@ impl Callbacks {
             }
             CallbackOperation::GetAttr => {
                 let args: CbGetAttrArgs = arguments.get().map_err(|_| Status::BadXdr)?;
-                let node = core
-                    .shared()
-                    .and_then(|shared| shared.nodes.find(&Handle(args.object.0)))
-                    .ok_or(Status::BadHandle)?;
+                let node = known_node(&core, args.object)?;
                 let state = node.state.lock();
                 if !state.delegation.is_some_and(|delegation| delegation.write) {
                     return Err(Status::BadHandle);
@@ -174,10 +172,7 @@ impl Callbacks {
             }
             CallbackOperation::NotifyLock => {
                 let args: CbNotifyLockArgs = arguments.get().map_err(|_| Status::BadXdr)?;
-                let node = core
-                    .shared()
-                    .and_then(|shared| shared.nodes.find(&Handle(args.object.0)))
-                    .ok_or(Status::BadHandle)?;
+                let node = known_node(&core, args.object)?;
                 // A hint (RFC 8881 §20.11.4): of an owner that does not wait, it says nothing.
                 if let Ok(owner) = <[u8; 8]>::try_from(&args.owner.owner[..]) {
                     node.lock_queue.wake_owner(u64::from_be_bytes(owner));
@@ -212,4 +207,12 @@ impl Service for Callbacks {
             core.notice(notice::PATH);
         }
     }
+}
+
+/// The object of a handle that the client knows.
+///
+/// # Errors
+/// BADHANDLE.
+fn known_node(core: &Core, object: FileHandle) -> Result<Arc<Node>, Status> {
+    core.shared().and_then(|shared| shared.nodes.find(&Handle(object.0))).ok_or(Status::BadHandle)
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use client::{Error, LockKind, Version};
+use client::{Client, Error, LockKind, Version};
+use futures_util::future::join_all;
 
 use crate::fixture::{
     Fixture, READ, WRITE, connect, in_every_version, list, pattern, read_whole, write_whole,
@@ -34,34 +35,42 @@ async fn a_lost_connection_goes_unnoticed(version: Version) {
     client.shutdown().await.unwrap();
 }
 
+/// Eight tasks create so many files each while the connections are cut. Returns how many outcomes are uncertain.
+async fn create_over_cuts(
+    client: &Client,
+    relay: &Relay,
+    files: u32,
+    create: impl AsyncFn(&Client, String) -> client::Result<()> + Copy,
+) -> u32 {
+    let one = async |task: u32| {
+        let mut uncertain = 0;
+        for index in 0..files {
+            match create(client, format!("/{task}-{index}")).await {
+                Ok(()) => {}
+                // NFSv3 alone cannot know whether it was the first.
+                Err(Error::UncertainOutcome { .. }) => uncertain += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        uncertain
+    };
+    let cuts = async {
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            relay.cut();
+        }
+    };
+    let (uncertain, ()) = tokio::join!(join_all((0..8).map(one)), cuts);
+    uncertain.into_iter().sum()
+}
+
 async fn requests_under_way_survive_cut_connections(version: Version) {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;
     let client = connect(relay.address(), version, |_| {}).await;
-    let mut tasks = Vec::new();
-    for task in 0..8 {
-        let client = client.clone();
-        tasks.push(tokio::spawn(async move {
-            let mut uncertain = 0;
-            for index in 0..40 {
-                match client.create_file(format!("/{task}-{index}"), 0o644).await {
-                    Ok(()) => {}
-                    // NFSv3 alone cannot know whether it was the first.
-                    Err(Error::UncertainOutcome { .. }) => uncertain += 1,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            uncertain
-        }));
-    }
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        relay.cut();
-    }
-    let mut uncertain = 0;
-    for task in tasks {
-        uncertain += task.await.unwrap();
-    }
+    let uncertain =
+        create_over_cuts(&client, &relay, 40, async |client, name| client.create_file(name, 0o644).await)
+            .await;
     assert_eq!(list(&client, "/").await.len(), 320);
     if version == Version::V4_1 {
         assert_eq!(uncertain, 0, "each was carried out exactly once");
@@ -73,32 +82,10 @@ async fn files_created_exclusively_over_cut_connections_have_present_times(versi
     let relay = Relay::new(fixture.address()).await;
     let client = connect(relay.address(), version, |_| {}).await;
     let started = std::time::SystemTime::now();
-    let mut tasks = Vec::new();
-    for task in 0..8 {
-        let client = client.clone();
-        tasks.push(tokio::spawn(async move {
-            let mut uncertain = 0;
-            for index in 0..20 {
-                let new = WRITE.create_new(true).mode(0o640);
-                match client.open(format!("/{task}-{index}"), new).await {
-                    Ok(file) => {
-                        file.close().await.unwrap();
-                    }
-                    Err(Error::UncertainOutcome { .. }) => uncertain += 1,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            uncertain
-        }));
-    }
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        relay.cut();
-    }
-    let mut uncertain = 0;
-    for task in tasks {
-        uncertain += task.await.unwrap();
-    }
+    let uncertain = create_over_cuts(&client, &relay, 20, async |client, name| {
+        client.open(name, WRITE.create_new(true).mode(0o640)).await?.close().await
+    })
+    .await;
     if version != Version::V3 {
         assert_eq!(uncertain, 0, "the server has kept its replies");
     }

@@ -255,7 +255,7 @@ fn is_delegated(peer: &mut Peer, name: &str) -> bool {
 const RECALL_BYTES: u32 = 280;
 
 #[test]
-fn nothing_is_delegated_where_the_longest_recall_does_not_fit_the_backchannel() {
+fn backchannel_too_small_for_a_recall_gets_no_delegation() {
     let fits =
         ChannelAttributes { request_bytes_max: RECALL_BYTES, response_bytes_max: 84, ..Peer::channel() };
     for (back_channel, expected) in [
@@ -274,7 +274,7 @@ fn nothing_is_delegated_where_the_longest_recall_does_not_fit_the_backchannel() 
 }
 
 #[test]
-fn nothing_is_delegated_once_a_longer_credential_leaves_no_room_for_a_recall() {
+fn longer_credential_without_room_for_a_recall_gets_no_delegation() {
     let server = TestServer::new();
     let mut peer = Peer::new(&server, 1);
     let back_channel = ChannelAttributes { request_bytes_max: RECALL_BYTES + 20, ..Peer::channel() };
@@ -296,7 +296,7 @@ fn nothing_is_delegated_once_a_longer_credential_leaves_no_room_for_a_recall() {
 }
 
 #[test]
-fn a_connection_is_not_bound_for_callbacks_that_no_slot_or_operation_is_left_for() {
+fn connection_without_callback_slots_or_operations_is_not_bound() {
     for back_channel in [
         ChannelAttributes { requests_max: 0, ..Peer::channel() },
         ChannelAttributes { operations_max: 1, ..Peer::channel() },

@@ -118,7 +118,7 @@ fn a_called_waiter_comes_before_a_later_lock_that_can_wait() {
 }
 
 #[test]
-fn a_promised_lock_is_free_for_others_after_a_moment_and_for_those_that_do_not_wait() {
+fn promised_lock_is_free_after_a_moment_and_for_locks_that_do_not_wait() {
     let server = TestServer::new();
     let (mut first, mut second) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, open_first) = first.create("f");

@@ -131,7 +131,7 @@ fn a_denial_of_the_only_copy_of_granted_frees_the_lock() {
 }
 
 #[test]
-fn a_denial_of_a_later_copy_of_granted_leaves_the_lock_until_unlock_or_cancel() {
+fn denial_of_a_later_copy_of_granted_leaves_the_lock() {
     for ends_by_cancel in [false, true] {
         let lab = granting();
         // The host accepts the first copy and the answer is lost; it denies the second, for no process

@@ -57,7 +57,7 @@ impl State {
         client: Option<ClientId>,
         now: Now,
     ) -> Result<Changing<'_>, Blocked> {
-        if self.in_grace() {
+        if self.awaits_clients() {
             return Err(Status::Grace.into());
         }
         self.begin_entry_change(file, client, now)

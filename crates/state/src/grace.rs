@@ -25,6 +25,8 @@ const QUIET: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Grace {
     active: AtomicBool,
+    /// NFSv4 clients are awaited.
+    awaits_clients: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -57,6 +59,7 @@ impl State {
         *self.grace.inner.lock() = Inner { until, latest, awaited, known, hosts: false };
         // Users of other protocols must look at the table of state from now on.
         self.clients.seen.store(true, Ordering::Relaxed);
+        self.grace.awaits_clients.store(true, Ordering::SeqCst);
         self.grace.active.store(true, Ordering::SeqCst);
     }
 
@@ -91,6 +94,13 @@ impl State {
         self.grace.active.load(Ordering::SeqCst)
     }
 
+    /// True while a client may take back opens and delegations. Data and attributes must not be changed then,
+    /// nor data read by who has no state: a delegation may forbid it that was not reclaimed yet (RFC 8881
+    /// §8.4.2.1). Locks of hosts are advisory: what only waits for hosts does not count.
+    pub fn awaits_clients(&self) -> bool {
+        self.grace.awaits_clients.load(Ordering::SeqCst)
+    }
+
     /// Clients that held state before the restart and are not done reclaiming.
     pub fn awaited_clients(&self) -> usize {
         self.grace.inner.lock().awaited.len()
@@ -108,6 +118,7 @@ impl State {
     /// Ends the grace period.
     pub fn end_grace(&self) {
         self.grace.active.store(false, Ordering::SeqCst);
+        self.grace.awaits_clients.store(false, Ordering::SeqCst);
         *self.grace.inner.lock() = Inner::default();
     }
 
@@ -118,7 +129,11 @@ impl State {
     pub fn reclaim_complete(&self, client: &Client) -> Result<(), Status> {
         client.complete_reclaim()?;
         if self.in_grace() {
-            self.grace.inner.lock().awaited.remove(&client.record_name());
+            let mut inner = self.grace.inner.lock();
+            inner.awaited.remove(&client.record_name());
+            if inner.awaited.is_empty() {
+                self.grace.awaits_clients.store(false, Ordering::SeqCst);
+            }
         }
         Ok(())
     }
@@ -154,9 +169,11 @@ impl State {
         if !client.may_reclaim() {
             return Err(Status::ReclaimBad);
         }
-        match self.grace.inner.lock().known.get(&client.record_name()) {
-            Some(lost) if !is_lost(lost) => Ok(()),
-            // The grace period has ended this moment, or others may have it.
+        let (inner, name) = (self.grace.inner.lock(), client.record_name());
+        match inner.known.get(&name) {
+            Some(lost) if !is_lost(lost) && inner.awaited.contains(&name) => Ok(()),
+            // The grace period has ended this moment, others may have it, or an earlier life of the client was
+            // done: since then what it held may have been changed.
             _ => Err(Status::NoGrace),
         }
     }

@@ -80,8 +80,11 @@ impl State {
     /// Checks a READ or WRITE by somebody without a stateid, of NFSv3 too.
     ///
     /// # Errors
-    /// LOCKED when somebody denies it.
+    /// LOCKED when somebody denies it; GRACE while a client may take back what forbids it.
     pub fn check_anonymous_io(&self, file: FileId, io: Io, now: Now) -> Result<(), Blocked> {
+        if self.awaits_clients() {
+            return Err(Status::Grace.into());
+        }
         self.files.with(file, |state, _| match self.check_shares(state, (io.access(), 0), None, now) {
             Err(Blocked::Status(_)) => Err(Status::Locked.into()),
             checked => checked,

@@ -359,8 +359,13 @@ fn recorded(owner: &str) -> (Bytes, Lost) {
 }
 
 fn fresh(state: &State, owner: &str) -> Arc<Client> {
-    let exchanged = exchange(state, owner, 1, owner, T0).unwrap();
-    let id = owner.bytes().next().unwrap();
+    in_life(state, owner, 1)
+}
+
+fn in_life(state: &State, owner: &str, life: u8) -> Arc<Client> {
+    let exchanged = exchange(state, owner, life, owner, T0).unwrap();
+    // Each life has a session of its own.
+    let id = owner.bytes().next().unwrap() + life - 1;
     let asked = request(state, exchanged.client, exchanged.sequence, owner, id);
     let created = *state.create_session(&asked, T0).unwrap().created();
     let client = Arc::clone(state.session(created.session).unwrap().client());
@@ -734,6 +739,25 @@ fn hosts_that_lock_through_nlm_are_waited_for_until_time_is_up() {
     assert!(state.grace_may_end(Now(T0.0 + 90_000)));
     state.end_grace();
     assert!(!state.in_grace());
+}
+
+#[test]
+fn data_without_state_wait_for_clients_and_not_for_hosts() {
+    let state = state();
+    state.begin_grace([recorded("a")], T0);
+    state.begin_grace_of_hosts(T0);
+    let read = || state.check_anonymous_io(FILE, Io::Read, T0).map_err(|blocked| status(&blocked));
+    let change = || state.begin_change(FILE, None, T0).map(drop).map_err(|blocked| status(&blocked));
+    assert_eq!((read(), change()), (Err(Status::Grace), Err(Status::Grace)), "a may take back a delegation");
+    let a = fresh(&state, "a");
+    state.open(&a, &reclaimed(share::READ, 0, None), T0).unwrap();
+    state.reclaim_complete(&a).unwrap();
+    assert!(state.in_grace(), "hosts may take back locks");
+    assert_eq!((read(), change()), (Ok(()), Ok(())));
+    // Another life of the client comes too late: what it held may have been changed.
+    let again = in_life(&state, "a", 2);
+    let reclaim = state.open(&again, &reclaimed(share::READ, 0, None), T0);
+    assert_eq!(reclaim.map_err(|blocked| status(&blocked)), Err(Status::NoGrace));
 }
 
 // Delegations, RFC 8881 §10.

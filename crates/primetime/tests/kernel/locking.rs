@@ -57,6 +57,19 @@ fn linux_takes_turns_over_nfsv3_and_nfsv4_1_with_the_same_locks() {
     take_turns([V3_AT_PORT, V4]);
 }
 
+/// The turns of each guest.
+const TURNS: u32 = 30;
+
+#[test]
+fn unlock_overtakes_late_answers_of_linux_lock_managers() {
+    let Some(lab) = Lab::for_test() else { return };
+    let server = Server::with_options(&lab, &["--async", "--portmap", "builtin"]);
+    let files = [("locking.sh", FILES[0].1), ("contention.pl", include_str!("contention.pl"))];
+    let turns = TURNS.to_string();
+    finish(boot_pair(&lab, ". $EXCHANGE/locking.sh; cross", &files, &[("TURNS", &turns)], [V3, V3]));
+    assert_eq!(server.ctl(&["status"])[0]["locks"], 0, "none is left");
+}
+
 const KILLS: u32 = 3;
 
 const FILES: [(&str, &str); 3] = [

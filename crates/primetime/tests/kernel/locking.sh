@@ -44,6 +44,28 @@ inherit() {
     tell inherited
 }
 
+# What this guest's lock manager sends, calls apart, comes 100 ms late: its answers to GRANTED.
+delay_lock_manager() {
+    tc qdisc add dev vec0 root handle 1: prio priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 || fail prio
+    tc qdisc add dev vec0 parent 1:1 handle 10: netem delay 100ms || fail netem
+    for port in $(rpcinfo -p | awk '$1 == 100021 {print $4}' | sort -u); do
+        tc filter add dev vec0 parent 1: protocol ip u32 match ip sport "$port" 0xffff flowid 1:1 || fail filter
+    done
+}
+
+# Both wait for one lock again and again. A turn is shorter than the delay: UNLOCK overtakes the answer to GRANTED.
+cross() {
+    delay_lock_manager
+    [ "$NAME" != ann ] || echo 0 >counter
+    meet cross
+    perl "$EXCHANGE/contention.pl" queue counter "$TURNS" || fail queue
+    meet crossed
+    expect "counter" "$(cat counter)" $((2 * TURNS))
+    late=$(tc -s qdisc show dev vec0 | grep -A1 netem | awk '$1 == "Sent" {print $4}')
+    [ "$late" -ge "$TURNS" ] || fail "only $late answers were late"
+    echo "ok $NAME $late answers were late"
+}
+
 # Ann is back at her address, and tells that she has restarted.
 come_back() {
     address=$(cat "$SHARED/address")

@@ -8,6 +8,7 @@ mod contention;
 mod death;
 mod exports;
 mod failures;
+mod fairness;
 #[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
 #[path = "../support/foreign/mod.rs"]
 mod foreign;
@@ -15,6 +16,9 @@ mod guests;
 mod locking;
 mod many_files;
 mod minor_version_2;
+#[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
+#[path = "../support/mounted.rs"]
+mod mounted;
 mod mounts;
 mod one_guest;
 mod partition;

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use netlab::guest::Lab;
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) const PORT: u16 = 2049;
@@ -74,6 +75,16 @@ impl Server {
     /// Where the server takes commands.
     pub(crate) fn socket(&self) -> PathBuf {
         self.state.path().join("control.sock")
+    }
+
+    /// What `primetime ctl` says, line by line.
+    pub(crate) fn ctl(&self, arguments: &[&str]) -> Vec<Value> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        command.arg("ctl").args(arguments).arg("--json").arg("--socket").arg(self.socket());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The directory that is exported.

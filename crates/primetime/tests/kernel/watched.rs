@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 
 use netlab::guest::Lab;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::guests::{Member, boot, counts, entries, finish, wait_until};
 use crate::server::{PORT, Server};
@@ -67,15 +66,6 @@ fn the_server_counts_what_linux_counts_of_nfsv4_1() {
     compare(&lab, &member, "nfs4", &["OPEN", "CLOSE", "WRITE", "REMOVE", "CREATE"]);
 }
 
-fn rows(server: &Server, arguments: &[&str]) -> Vec<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
-    command.arg("ctl").args(arguments).arg("--json").arg("--socket").arg(server.socket());
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn linux_is_seen_with_what_it_holds_and_goes_on_when_it_is_expired() {
     let Some(lab) = Lab::for_test() else { return };
@@ -87,23 +77,23 @@ fn linux_is_seen_with_what_it_holds_and_goes_on_when_it_is_expired() {
     };
     let guest = boot(&lab, &member);
     wait_until(&lab, "the guest holds a lock", || lab.shared().join("holding").exists());
-    let clients = rows(&server, &["clients"]);
+    let clients = server.ctl(&["clients"]);
     assert_eq!((clients.len(), &clients[0]["state"]), (1, &json!("active")));
     let name = clients[0]["name"].as_str().unwrap();
     assert!(name.starts_with("Linux NFSv4.1 ann"), "{name}");
-    let sessions = rows(&server, &["sessions"]);
+    let sessions = server.ctl(&["sessions"]);
     assert_eq!((sessions.len(), &sessions[0]["callbacks"]), (1, &json!(true)));
-    let locks = rows(&server, &["locks"]);
-    let delegations = rows(&server, &["delegations"]);
+    let locks = server.ctl(&["locks"]);
+    let delegations = server.ctl(&["delegations"]);
     // Under a write delegation Linux keeps its locks to itself.
     assert!(locks.len() == 1 || delegations.iter().any(|held| held["kind"] == "write"), "{locks:?}");
-    rows(&server, &["reload"]);
-    assert_eq!(rows(&server, &["clients"])[0]["client"], clients[0]["client"]);
+    server.ctl(&["reload"]);
+    assert_eq!(server.ctl(&["clients"])[0]["client"], clients[0]["client"]);
     let number = clients[0]["client"].as_str().unwrap();
-    assert_eq!(rows(&server, &["expire", number])[0]["client"], number);
+    assert_eq!(server.ctl(&["expire", number])[0]["client"], number);
     std::fs::create_dir(lab.shared().join("expired")).unwrap();
     finish([guest]);
-    let after = rows(&server, &["clients"]);
+    let after = server.ctl(&["clients"]);
     assert!(after.len() <= 1 && after.iter().all(|client| client["client"] != number), "{after:?}");
     assert_eq!(std::fs::read_to_string(server.directory().join("other")).unwrap(), "before\nafter\n");
 }

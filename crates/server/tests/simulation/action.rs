@@ -137,6 +137,17 @@ pub enum Action {
         from: String,
         to: String,
     },
+    /// CANCEL: a host gives up waiting for a lock.
+    Cancel {
+        handle: FileHandle,
+        offset: u64,
+        length: u64,
+    },
+    /// NOTIFY, or FREE_ALL: a host has restarted, and has this state number.
+    Notify {
+        state: i32,
+        by_free_all: bool,
+    },
     /// `job` tells apart who writes the same number.
     Write {
         cell: Cell,

@@ -10,7 +10,7 @@ use crate::machine::{TOKEN, object};
 use crate::plan::Fault;
 
 /// Everything that [`reached`] can name.
-pub const ALL: [&str; 33] = [
+pub const ALL: [&str; 36] = [
     "a request was sent again",
     "a reply was repeated",
     "a reply was not kept",
@@ -42,6 +42,9 @@ pub const ALL: [&str; 33] = [
     "a host did not want the lock that it was called with",
     "a call to a host was lost",
     "a host asked again and had its lock",
+    "a host gave up waiting",
+    "a host restarted",
+    "a host that waited for a lock restarted",
     "a session died with its server",
     "a request was answered that the server before had carried out",
 ];
@@ -78,8 +81,12 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
                     is_late.then_some("a request was answered that the server before had carried out"),
                 );
                 let (life, request) = &history.requests[tag];
-                if let Request::InSession { action: Action::Unlock { .. }, .. } = request {
-                    seen.blocked.remove(&life.machine);
+                if let Request::InSession { action, .. } = request
+                    && matches!(action, Action::Unlock { .. } | Action::Cancel { .. } | Action::Notify { .. })
+                {
+                    let waited = seen.blocked.remove(&life.machine);
+                    let restarted = waited && matches!(action, Action::Notify { .. });
+                    reached.extend(restarted.then_some("a host that waited for a lock restarted"));
                 }
                 if let Request::InSession { place, action: Action::Lock { .. }, .. } = request
                     && place.session == STATELESS
@@ -148,6 +155,8 @@ fn of_answer(request: &Request, outcome: &Outcome) -> Option<&'static str> {
             (Action::Write { .. }, Done(_)) => "a client without state counted",
             (Action::Lock { .. }, Failed(Status::Denied)) => "a client without state was denied a lock",
             (Action::Lock { .. }, Failed(Status::Locked)) => "a host waited for a lock",
+            (Action::Cancel { .. }, Done(_)) => "a host gave up waiting",
+            (Action::Notify { .. }, Done(_)) => "a host restarted",
             (_, Failed(Status::Delay)) => "a client without state had to wait for a recall",
             _ => return None,
         });

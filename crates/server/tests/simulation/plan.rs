@@ -67,6 +67,14 @@ impl Plan {
         if random.chance(300) {
             faults.extend(Self::edge_condition(machines, random));
         }
+        let strangers = random.below(3) as usize;
+        if strangers > 0 {
+            for _ in 0..random.below(3) {
+                let machine = machines + random.below(strangers as u64) as usize;
+                let death = Fault::Die { machine, away_ms: random.between(10, 8000) };
+                faults.push((random.below(calm_from_ms), death));
+            }
+        }
         let last = faults.iter().map(|(at, _)| *at).max().unwrap_or_default();
         let calm_from_ms = calm_from_ms.max(last + 1);
         Self {
@@ -79,7 +87,7 @@ impl Plan {
             calm_from_ms,
             keeps_sessions: random.chance(500),
             sessions: random.between(1, 3) as usize,
-            strangers: random.below(3) as usize,
+            strangers,
         }
     }
 

@@ -3,7 +3,7 @@
 //! It keeps to the same rules as the others. What it had locked it gives up when its connection breaks, for it does not reclaim:
 //! so it begins anew with a server that knows nothing of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, FileHandle, StateId, Status};
@@ -15,6 +15,8 @@ use crate::wire;
 
 /// How long it waits for a reply before it connects again: longer than anything takes that the server has begun.
 const PATIENCE_MS: u64 = 40_000;
+/// The connection of who is away.
+const NONE: u64 = 0;
 /// Whose lease its locks hang on: nobody's, so they last as long as the server.
 pub const NOBODY: ClientId = ClientId(u64::MAX);
 
@@ -25,6 +27,10 @@ enum Step {
     Read,
     Write,
     Unlock,
+    /// Gives up waiting for the lock.
+    Cancel,
+    /// Says that it has restarted.
+    Notify,
     /// A READ or SETATTR without a lock.
     Peek,
     Steal,
@@ -47,10 +53,14 @@ pub struct Stranger {
     asked_ms: u64,
     /// Cookies of the grants that it has accepted: a later copy is ignored.
     accepted: BTreeSet<Bytes>,
+    /// Its answers to GRANTED by number and time of the call: a copy of a call is answered as the call was.
+    answers: BTreeMap<(u64, u64), bool>,
     pending: Option<(u64, Request)>,
     /// Counts pauses.
     turn: usize,
     busy: bool,
+    /// It has died since the server heard of it last.
+    restarted: bool,
     /// `None` while there is no end of them.
     jobs_left: Option<u32>,
 }
@@ -59,7 +69,7 @@ impl Stranger {
     pub fn new(machine: usize) -> Self {
         Self {
             life: Life { machine, life: 0 },
-            connection: 0,
+            connection: NONE,
             sequence: 0,
             step: Step::Lookup,
             cell: Cell { file: "locked".into(), offset: 0 },
@@ -70,9 +80,11 @@ impl Stranger {
             waits_since: None,
             asked_ms: 0,
             accepted: BTreeSet::new(),
+            answers: BTreeMap::new(),
             pending: None,
             turn: 0,
             busy: false,
+            restarted: false,
             jobs_left: None,
         }
     }
@@ -85,17 +97,48 @@ impl Stranger {
         self.jobs_left = Some(jobs);
     }
 
+    /// Ends without a word. Not while a WRITE is under way: the server could carry it out when the lock is
+    /// somebody else's, for NFSv3 does not tie WRITEs to locks.
+    pub fn die(&mut self, out: &mut Out<'_>) {
+        if self.step == Step::Write && self.pending.is_some() {
+            return;
+        }
+        self.forget(out);
+        if self.connection != NONE {
+            out.effects.push(Effect::Close(self.connection));
+            self.connection = NONE;
+        }
+        self.answers.clear();
+        self.accepted.clear();
+        (self.busy, self.restarted) = (true, true);
+    }
+
+    /// The first life, or one after a death.
+    pub fn revive(&mut self, out: &mut Out<'_>) {
+        if self.connection == NONE {
+            self.start(out);
+        }
+    }
+
     /// A new life over a new connection.
-    pub fn start(&mut self, out: &mut Out<'_>) {
+    fn start(&mut self, out: &mut Out<'_>) {
+        self.forget(out);
+        self.connection = out.number();
+        out.effects.push(Effect::Connect(self.connection));
+        if self.restarted {
+            self.step = Step::Notify;
+            return self.pause(50, out);
+        }
+        self.begin(out);
+    }
+
+    fn forget(&mut self, out: &mut Out<'_>) {
         if let Some((hold, _)) = self.lock.take() {
             out.log(What::Released { hold });
         }
         self.life.life += 1;
         self.pending = None;
         self.waits_since = None;
-        self.connection = out.number();
-        out.effects.push(Effect::Connect(self.connection));
-        self.begin(out);
     }
 
     /// Takes up a job.
@@ -171,6 +214,12 @@ impl Stranger {
                 let (offset, length) = (cell.offset, CELL_BYTES);
                 Action::Unlock { handle: handle(), state_id: lock_id(), offset, length }
             }
+            Step::Cancel => Action::Cancel { handle: handle(), offset: cell.offset, length: CELL_BYTES },
+            // An odd number says that the host is up.
+            Step::Notify => Action::Notify {
+                state: 2 * self.life.life as i32 + 1,
+                by_free_all: self.life.life.is_multiple_of(3),
+            },
             Step::Peek if self.job.is_multiple_of(2) => {
                 Action::Read { cell, handle: handle(), state_id: StateId::ANONYMOUS }
             }
@@ -180,6 +229,9 @@ impl Stranger {
     }
 
     fn send(&mut self, out: &mut Out<'_>) {
+        if self.step == Step::Lock && self.waits_since.is_some() && out.random.chance(250) {
+            (self.step, self.waits_since) = (Step::Cancel, None);
+        }
         let action = self.action();
         if let (Step::Unlock, Some((hold, _))) = (self.step, self.lock) {
             out.log(What::Released { hold });
@@ -197,10 +249,29 @@ impl Stranger {
         out.effects.push(Effect::Wake { at_ms, life: self.life, wake });
     }
 
-    /// GRANTED for the lock from an offset, from a call that was made at a time. True when a process waits
-    /// for it. One that was made before the process began to wait is not taken for the new lock: NLM cannot
-    /// tell them apart, a network must.
-    pub fn on_granted(&mut self, (cookie, made_ms): (Bytes, u64), offset: u64, out: &mut Out<'_>) -> bool {
+    /// GRANTED for the lock from an offset, from a call with a number that was made at a time. Whether it is
+    /// accepted; `None` while the host is away.
+    pub fn on_granted(
+        &mut self,
+        call: (u64, u64),
+        cookie: Bytes,
+        offset: u64,
+        out: &mut Out<'_>,
+    ) -> Option<bool> {
+        if self.connection == NONE {
+            return None;
+        }
+        if let Some(answer) = self.answers.get(&call) {
+            return Some(*answer);
+        }
+        let accepts = self.accepts((cookie, call.1), offset, out);
+        self.answers.insert(call, accepts);
+        Some(accepts)
+    }
+
+    /// True when a process waits for the lock. A call that was made before the process began to wait is not
+    /// taken for the new lock: NLM cannot tell them apart, a network must.
+    fn accepts(&mut self, (cookie, made_ms): (Bytes, u64), offset: u64, out: &mut Out<'_>) -> bool {
         let waits = self.waits_since.is_some_and(|since| since <= made_ms);
         let accepted = self.step == Step::Lock
             && self.pending.is_none()
@@ -242,6 +313,8 @@ impl Stranger {
                 self.waits_since.get_or_insert(self.asked_ms);
                 self.pause(8000, out);
             }
+            // It has been served meanwhile, and did not want it.
+            Outcome::Failed(Status::Denied) if self.step == Step::Cancel => self.finish(out),
             // It comes again, for the recall or whoever is in the way will end.
             Outcome::Failed(Status::Delay | Status::Denied | Status::Grace | Status::Locked) => {
                 self.pause(1000, out);
@@ -263,7 +336,11 @@ impl Stranger {
                 self.lock = None;
                 return self.finish(out);
             }
-            Step::Lookup | Step::Peek | Step::Steal => return self.finish(out),
+            Step::Notify => {
+                self.restarted = false;
+                return self.begin(out);
+            }
+            Step::Lookup | Step::Peek | Step::Steal | Step::Cancel => return self.finish(out),
         };
         self.pause(50, out);
     }

@@ -20,6 +20,7 @@ type Answer = Promise<Result<Bytes, CallError>>;
 
 pub struct Line {
     id: u64,
+    peer: SocketAddr,
     open: AtomicBool,
     world: Weak<World>,
     outbox: Outbox,
@@ -28,9 +29,11 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn new(id: u64, open: bool, world: &Arc<World>, outbox: &Outbox) -> Arc<Self> {
+    pub fn new((id, machine): (u64, usize), open: bool, world: &Arc<World>, outbox: &Outbox) -> Arc<Self> {
         Arc::new(Self {
             id,
+            // Each machine has an address: NOTIFY is believed by it.
+            peer: SocketAddr::from(([127, 0, 0, 1 + machine as u8], 900)),
             open: AtomicBool::new(open),
             world: Arc::downgrade(world),
             outbox: outbox.clone(),
@@ -59,7 +62,7 @@ impl Connection for Line {
     }
 
     fn peer(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 900))
+        self.peer
     }
 
     fn is_open(&self) -> bool {

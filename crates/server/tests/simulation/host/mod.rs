@@ -18,6 +18,7 @@ use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
+use server::nsm1::Nsm1;
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::{Forgetful, StableRecords};
@@ -165,7 +166,9 @@ impl Host {
             (Arc::clone(&runtime), Arc::clone(&self.exports), Arc::clone(&programs));
         world.spawn(Box::pin(async move {
             nfs4.bring_back(sessions).await;
-            let serving = Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4);
+            let nsm1 = Nsm1::new(recaller.clone(), 1);
+            let serving =
+                Programs::new(exports, recaller.clone(), recaller.clone()).with_nfs4(nfs4).with_nsm1(nsm1);
             assert!(ready.set(Arc::new(serving)).is_ok(), "it starts once");
             loop {
                 recaller.tick().await;
@@ -192,6 +195,7 @@ impl Host {
     pub fn request(
         &mut self,
         (connection, open): (u64, bool),
+        machine: usize,
         tag: u64,
         number: (u32, u32, u32),
         bytes: Bytes,
@@ -202,7 +206,7 @@ impl Host {
         let line = match running.lines.get(&connection) {
             Some(line) => Arc::clone(line),
             None => {
-                let line = Line::new(connection, open, &running.world, &self.outbox);
+                let line = Line::new((connection, machine), open, &running.world, &self.outbox);
                 if open {
                     running.lines.insert(connection, Arc::clone(&line));
                 }

@@ -25,6 +25,10 @@ impl Simulation {
                 self.cut(None);
                 self.at(down_ms, Event::Boot);
             }
+            Fault::Die { machine, away_ms } if self.is_stranger(machine) => {
+                self.with_stranger(machine, |stranger, out| stranger.die(out));
+                self.at(away_ms, Event::Start(machine));
+            }
             Fault::Die { machine, away_ms } => {
                 self.cut(Some(machine));
                 self.with_machine(machine, |machine, out| machine.die(out));

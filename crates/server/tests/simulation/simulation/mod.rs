@@ -94,8 +94,6 @@ pub struct Simulation {
     queued: u64,
     numbers: u64,
     history: History,
-    /// The answers of hosts to GRANTED, by the time and number of the call.
-    granted_answers: BTreeMap<(u64, u64), bool>,
     /// Requests that the server never gets.
     deaf_to: fn(&Request) -> bool,
 }
@@ -122,7 +120,6 @@ impl Simulation {
             queued: 0,
             numbers: 0,
             history: History::default(),
-            granted_answers: BTreeMap::new(),
             deaf_to: |_| false,
         }
     }
@@ -230,7 +227,7 @@ impl Simulation {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Start(machine) if self.is_stranger(machine) => {
-                self.with_stranger(machine, |stranger, out| stranger.start(out));
+                self.with_stranger(machine, |stranger, out| stranger.revive(out));
             }
             Event::Start(machine) => self.with_machine(machine, |machine, out| machine.start(out)),
             Event::Request { connection, tag, bytes } => {
@@ -240,10 +237,10 @@ impl Simulation {
                 if (self.deaf_to)(request) || self.is_stranger(life.machine) && !is_open {
                     return;
                 }
-                let number = wire::procedure(request);
+                let (machine, number) = (life.machine, wire::procedure(request));
                 self.log(What::Arrived { tag });
                 // What was sent before a connection broke may be read after.
-                self.host.request((connection, is_open), tag, number, bytes);
+                self.host.request((connection, is_open), machine, tag, number, bytes);
             }
             Event::Reply { connection, tag, bytes } => match self.network.machine(connection) {
                 Some(machine) if self.is_stranger(machine) => {
@@ -282,18 +279,11 @@ impl Simulation {
             Event::End => {}
             Event::HostCall { call, made_ms, bytes } => {
                 let (cookie, machine, offset) = wire::granted(&bytes);
-                // A copy of a call is answered as the call was: by the host's cache of replies.
-                let accepts = match self.granted_answers.get(&(made_ms, call)) {
-                    Some(accepts) => *accepts,
-                    None => {
-                        let mut accepts = false;
-                        self.with_stranger(machine, |stranger, out| {
-                            accepts = stranger.on_granted((cookie, made_ms), offset, out);
-                        });
-                        self.granted_answers.insert((made_ms, call), accepts);
-                        accepts
-                    }
-                };
+                let mut answer = None;
+                self.with_stranger(machine, |stranger, out| {
+                    answer = stranger.on_granted((call, made_ms), cookie, offset, out);
+                });
+                let Some(accepts) = answer else { return };
                 let delay = self.random.between(1, GRANTED_LATE_MS);
                 self.at(delay, Event::HostAnswer { call, bytes: wire::granted_answer(accepts) });
             }

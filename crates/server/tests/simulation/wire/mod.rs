@@ -128,7 +128,9 @@ fn push(c: &mut CompoundBuilder<'_>, action: &Action) {
     let object = |handle: &FileHandle| PutFhArgs { object: handle.clone() };
     match action {
         Action::Nothing => {}
-        Action::Lookup { .. } => panic!("only clients without state look names up"),
+        Action::Lookup { .. } | Action::Cancel { .. } | Action::Notify { .. } => {
+            panic!("only of clients without state: {action:?}")
+        }
         Action::ReclaimComplete => {
             c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
         }

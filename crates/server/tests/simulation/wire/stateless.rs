@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proto::nfs3::{self, DirOpArgs, Request as _};
 use proto::nfs4::{FileHandle, StateId, Status};
-use proto::nlm4;
+use proto::{nlm4, nsm1};
 
 use crate::action::{Action, CELL_BYTES, Done, Outcome, Place};
 use crate::host;
@@ -16,9 +16,13 @@ fn entry(name: &str) -> DirOpArgs {
     DirOpArgs { dir: handle(&host::root_handle()), name: Bytes::copy_from_slice(name.as_bytes()) }
 }
 
+fn host_name(place: Place) -> Bytes {
+    Bytes::copy_from_slice(format!("host {}", place.slot).as_bytes())
+}
+
 fn lock(place: Place, file: &FileHandle, offset: u64, length: u64) -> nlm4::Lock {
     let owner = nlm4::NetObject(Bytes::copy_from_slice(&place.slot.to_be_bytes()));
-    let caller_name = Bytes::copy_from_slice(format!("host {}", place.slot).as_bytes());
+    let caller_name = host_name(place);
     let file = nlm4::NetObject(file.0.clone());
     nlm4::Lock { caller_name, file, owner, process: 1, offset, length }
 }
@@ -67,6 +71,20 @@ pub fn encode(place: Place, action: &Action) -> ((u32, u32, u32), Bytes) {
         Action::Unlock { handle, offset, length, .. } => {
             let arguments = nlm4::UnlockArgs { cookie, lock: lock(place, handle, *offset, *length) };
             (nlm(nlm4::Procedure::Unlock), xdr::to_bytes(&arguments))
+        }
+        Action::Cancel { handle, offset, length } => {
+            let lock = lock(place, handle, *offset, *length);
+            let arguments = nlm4::CancelArgs { cookie, block: true, exclusive: true, lock };
+            (nlm(nlm4::Procedure::Cancel), xdr::to_bytes(&arguments))
+        }
+        Action::Notify { state, by_free_all: true } => {
+            let arguments = nlm4::Notify { name: host_name(place), state: *state };
+            (nlm(nlm4::Procedure::FreeAll), xdr::to_bytes(&arguments))
+        }
+        Action::Notify { state, .. } => {
+            let arguments = nsm1::StatChange { name: host_name(place), state: *state };
+            let procedure = nsm1::Procedure::Notify.number();
+            ((nsm1::PROGRAM, nsm1::VERSION, procedure), xdr::to_bytes(&arguments))
         }
         other => panic!("not for a client without state: {other:?}"),
     }
@@ -146,6 +164,7 @@ pub fn decode(place: Place, action: &Action, reply: &Bytes) -> Outcome {
         Action::Lock { .. } => {
             of_nlm(reply).map(|()| Done { state_id: Some(invented(place)), ..Done::default() })
         }
+        Action::Notify { .. } => Ok(Done::default()),
         _ => of_nlm(reply).map(|()| Done::default()),
     };
     outcome.map_or_else(Outcome::Failed, Outcome::Done)

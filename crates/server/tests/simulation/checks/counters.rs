@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proto::nfs4::Status;
+
 use super::{Executed, Executions};
 use crate::action::{Action, Cell, Outcome, Request};
 use crate::history::{History, Violation, What};
@@ -29,6 +31,9 @@ struct Checker<'a> {
     /// READs without an answer, and what they may find.
     reads: BTreeMap<u64, (&'a Cell, BTreeSet<u64>)>,
     answered: BTreeSet<u64>,
+    /// WRITEs that have arrived since the server's start: how often, and whether the first arrival made their
+    /// number possible.
+    arrivals: BTreeMap<u64, (u32, bool)>,
 }
 
 pub fn check(history: &History) -> Result<(), Violation> {
@@ -39,13 +44,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
             What::Arrived { tag } => checker.arrived(*tag, &history.requests[tag].1),
             What::Boot { .. } => {
                 checker.reads.clear();
+                checker.arrivals.clear();
                 checker.counts.values_mut().for_each(|count| count.under_way.clear());
             }
-            What::Answered { tag, outcome: Outcome::Refused(_), .. } => {
-                for count in checker.counts.values_mut() {
-                    count.under_way.remove(tag);
-                }
-            }
+            What::Answered { tag, outcome: Outcome::Refused(status), .. } => checker.refused(*tag, *status),
             _ => {}
         }
         if let Some(executed) = executions.at(history, entry) {
@@ -70,7 +72,8 @@ impl<'a> Checker<'a> {
             Action::Write { cell, value, job, .. } => {
                 let count = self.count(cell);
                 count.under_way.insert(tag, (*value, *job));
-                count.possible.insert((*value, *job));
+                let is_new = count.possible.insert((*value, *job));
+                self.arrivals.entry(tag).or_insert((0, is_new)).0 += 1;
                 for (_, found) in self.reads.values_mut().filter(|(read, _)| *read == cell) {
                     found.insert(*value);
                 }
@@ -80,6 +83,20 @@ impl<'a> Checker<'a> {
                 self.reads.entry(tag).or_insert((cell, BTreeSet::new())).1.extend(now);
             }
             _ => {}
+        }
+    }
+
+    /// Without a session nothing is carried out: the number is no more possible than before. Unless another
+    /// copy came earlier, which may have had one.
+    fn refused(&mut self, tag: u64, status: Status) {
+        let is_only = self.arrivals.get(&tag) == Some(&(1, true));
+        let is_sure = is_only && matches!(status, Status::BadSession | Status::DeadSession);
+        for count in self.counts.values_mut() {
+            if let Some(written) = count.under_way.remove(&tag)
+                && is_sure
+            {
+                count.possible.remove(&written);
+            }
         }
     }
 

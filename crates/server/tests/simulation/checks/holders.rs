@@ -15,6 +15,7 @@ use super::{Executed, Executions};
 use crate::action::{Action, Cell, Done, Life, Outcome, Request};
 use crate::history::{Entry, History, Holding, Violation, What};
 use crate::host::LIMITS;
+use crate::plan::Fault;
 use crate::stranger::NOBODY;
 
 const LEASE_MS: u64 = LIMITS.lease_seconds as u64 * 1000;
@@ -62,6 +63,8 @@ struct Checker<'a> {
     arrived: BTreeMap<u64, u64>,
     /// The same as positions in the history.
     arrived_at: BTreeMap<u64, usize>,
+    /// The position of the last jump of the server's clock.
+    jumped_at: usize,
     /// The position in the history, and its time.
     position: usize,
     at_ms: u64,
@@ -108,6 +111,7 @@ impl<'a> Checker<'a> {
                     self.renewed.clear();
                 }
             }
+            What::Fault(Fault::Jump { .. }) => self.jumped_at = self.position,
             What::Arrived { tag } => {
                 self.arrived.entry(*tag).or_insert(now);
                 self.arrived_at.entry(*tag).or_insert(self.position);
@@ -204,19 +208,35 @@ impl<'a> Checker<'a> {
             if reclaims(action) && self.has_lost(life, &holding) {
                 return Err(format!("{life:?} takes back {holding:?}, which somebody else was given"));
             }
-            self.exclude((life, &holding), "is given", (self.position, now))?;
+            let mut excluded = self.exclude((life, &holding), "is given", (self.position, now));
+            // A delegation that is given before the clock jumps may be revoked before the answer.
+            let may_be_revoked = matches!(holding, Holding::Delegation { .. })
+                && arrived.is_some_and(|arrived| arrived < self.jumped_at);
+            let is_revoked = may_be_revoked && excluded.is_err();
+            if let (true, Some(arrived)) = (is_revoked, arrived) {
+                excluded = self.exclude((life, &holding), "is given", (arrived, now));
+            }
+            excluded?;
+            let arrived_ms = self.arrived.get(&executed.tag).copied().unwrap_or(now);
+            let given_ms = if is_revoked { arrived_ms } else { now };
             if matches!(action, Action::Open { .. }) {
                 self.exclude_own((life, &holding), arrived.unwrap_or(self.position), now)?;
             }
             for given in self.given.values_mut() {
-                if conflict((life, &holding), (given.life, &given.holding)) {
+                if !is_revoked && conflict((life, &holding), (given.life, &given.holding)) {
                     given.void_from.get_or_insert(self.position);
                     given.lost = true;
                 }
             }
             self.given.insert(
                 id.other,
-                Given { life, holding, at_ms: (now, self.at_ms), void_from: None, lost: false },
+                Given {
+                    life,
+                    holding,
+                    at_ms: (given_ms, self.at_ms),
+                    void_from: is_revoked.then_some(self.position),
+                    lost: false,
+                },
             );
         }
         Ok(())

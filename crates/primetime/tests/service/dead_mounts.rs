@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use client::{Client, Options, Url, Version};
 use proto::mount3;
 use proto::nfs3::{DirOpArgs, LookupArgs, Reply};
 use rustix::process::{Pid, Signal};
@@ -174,4 +175,54 @@ fn hung_export_is_left_out_at_start_and_stays_at_reload() {
     fs::write(source.path("export/new"), "").unwrap();
     let what = DirOpArgs { dir: root, name: "new".into() };
     assert!(matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_)));
+}
+
+/// The changes that hang, and the rounds that do not.
+const HANGING: usize = 40;
+const ROUNDS: usize = 30;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hung_fuse_export_holds_up_no_client_of_another_one() {
+    if !can_have_fuse() {
+        return;
+    }
+    let (source, place) = (Place::new(), two_exports());
+    let behind = source.start(&[]);
+    let at = place.path("mounted");
+    let fuse = Fuse::start(&behind, &at);
+    let server = Process::start(&mut place.command_alone(&["--config", "primetime.toml"]));
+    for version in [Version::V3, Version::V4_1, Version::V4_2] {
+        let connect = async |export: &str| {
+            let url: Url = format!("nfs://{}/{export}", server.address).parse().unwrap();
+            Client::connect(&url, Options { versions: vec![version], ..Options::default() }).await.unwrap()
+        };
+        let (hanging, well) = (connect("mounted").await, connect("export").await);
+        fuse.hang();
+        let calls: Vec<_> = (0..HANGING)
+            .map(|index| {
+                let client = hanging.clone();
+                tokio::spawn(async move { client.create_file(format!("/new-{index}"), 0o644).await })
+            })
+            .collect();
+        let work = async {
+            for round in 0..ROUNDS {
+                let name = format!("/round-{round}");
+                well.write("/file", name.clone()).await.unwrap();
+                assert_eq!(well.read("/file").await.unwrap(), name.as_bytes());
+                well.create_file(&name, 0o644).await.unwrap();
+                well.remove_file(&name).await.unwrap();
+            }
+            // Somebody new comes too.
+            connect("export").await.metadata("/file").await.unwrap();
+        };
+        tokio::time::timeout(BOUND, work).await.expect("the export goes on");
+        assert!(calls.iter().all(|call| !call.is_finished()), "{version:?}: the file system hangs");
+        fuse.go_on();
+        for call in calls {
+            tokio::time::timeout(BOUND, call).await.expect("the export goes on").unwrap().unwrap();
+        }
+        for index in 0..HANGING {
+            fs::remove_file(source.path(&format!("export/new-{index}"))).unwrap();
+        }
+    }
 }

@@ -23,7 +23,7 @@ const LONG: &str = "PRIMETIME_STALL_ROUNDS";
 fn frozen_export_does_not_hold_up_another_one() {
     let Some(disk) = FrozenDisk::new() else { return };
     let well = tempfile::tempdir().unwrap();
-    let server = Server::start(disk.path(), well.path());
+    let server = Server::start(&[("/frozen", &disk.path()), ("/well", well.path())]);
     let rounds = std::env::var(LONG).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     server.runtime().block_on(async {
         let healthy = Peer::connect(server.address()).await;
@@ -55,7 +55,7 @@ fn frozen_export_does_not_hold_up_another_one() {
 fn frozen_export_is_served_in_place_again_after_a_thaw() {
     let Some(disk) = FrozenDisk::new() else { return };
     let well = tempfile::tempdir().unwrap();
-    let server = Server::start(disk.path(), well.path());
+    let server = Server::start(&[("/frozen", &disk.path()), ("/well", well.path())]);
     server.runtime().block_on(async {
         for _ in 0..2 {
             let hanging = Hanging::prepare(server.address(), "/frozen", 5).await;
@@ -69,6 +69,35 @@ fn frozen_export_is_served_in_place_again_after_a_thaw() {
             let root = peer.mount("/frozen").await;
             assert_eq!(exercise(&peer, root, "thawed").await.len(), load::OPERATIONS);
         }
+    });
+}
+
+#[test]
+fn two_frozen_exports_do_not_hold_up_a_third() {
+    let Some(disks) = FrozenDisk::new().zip(FrozenDisk::new()) else { return };
+    let well = tempfile::tempdir().unwrap();
+    let server = Server::start(&[
+        ("/frozen", &disks.0.path()),
+        ("/frozen-too", &disks.1.path()),
+        ("/well", well.path()),
+    ]);
+    server.runtime().block_on(async {
+        let healthy = Peer::connect(server.address()).await;
+        let well = healthy.mount("/well").await;
+        let first = Hanging::prepare(server.address(), "/frozen", 100).await;
+        let second = Hanging::prepare(server.address(), "/frozen-too", 100).await;
+        disks.0.freeze();
+        disks.1.freeze();
+        let (first, second) = (first.start(), second.start());
+        exercise_all(&healthy, well, ROUNDS, "both").await;
+        assert_eq!((first.answered(), second.answered()), (0, 0), "both are frozen");
+        disks.0.thaw();
+        assert_eq!(first.finish().await, 100);
+        // One goes on hanging.
+        exercise_all(&healthy, well, ROUNDS, "one").await;
+        assert_eq!(second.answered(), 0);
+        disks.1.thaw();
+        assert_eq!(second.finish().await, 100);
     });
 }
 

@@ -1,7 +1,7 @@
 //! A server on its own threads, and clients that speak NFSv3 to it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, Reply, Request, Status};
@@ -24,15 +24,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Exports `frozen` and `well` under these names.
-    pub fn start(frozen: impl Into<PathBuf>, well: impl Into<PathBuf>) -> Self {
+    /// Exports directories, each under a path.
+    pub fn start(directories: &[(&str, &Path)]) -> Self {
         let serving = ServingRuntime::new(8).unwrap();
-        let export = |directory: PathBuf, path: &[u8]| {
-            open_to_all(&directory);
-            ExportSpec { path: ExportPath::new(path).unwrap(), ..ExportSpec::new(directory) }
+        let export = |(path, directory): &(&str, &Path)| {
+            open_to_all(directory);
+            ExportSpec {
+                path: ExportPath::new(path.as_bytes()).unwrap(),
+                ..ExportSpec::new(directory.to_path_buf())
+            }
         };
         let mut options = ServeOptions::new("/");
-        options.exports = vec![export(frozen.into(), b"/frozen"), export(well.into(), b"/well")];
+        options.exports = directories.iter().map(export).collect();
         options.net.threads = Some(serving.threads());
         let running = serving.block_on(Running::start(&options)).unwrap();
         let clients =

@@ -212,7 +212,8 @@ impl Stranger {
             }
             Step::Unlock => {
                 let (offset, length) = (cell.offset, CELL_BYTES);
-                Action::Unlock { handle: handle(), state_id: lock_id(), offset, length }
+                let state_id = self.lock.map_or(StateId::ANONYMOUS, |(_, id)| id);
+                Action::Unlock { handle: handle(), state_id, offset, length }
             }
             Step::Cancel => Action::Cancel { handle: handle(), offset: cell.offset, length: CELL_BYTES },
             // An odd number says that the host is up.
@@ -313,8 +314,12 @@ impl Stranger {
                 self.waits_since.get_or_insert(self.asked_ms);
                 self.pause(8000, out);
             }
-            // It has been served meanwhile, and did not want it.
-            Outcome::Failed(Status::Denied) if self.step == Step::Cancel => self.finish(out),
+            // It has been given the lock meanwhile, and may have said that it does not want it, or not: it frees
+            // the lock, as Linux does.
+            Outcome::Failed(Status::Denied) if self.step == Step::Cancel => {
+                self.step = Step::Unlock;
+                self.pause(50, out);
+            }
             // It comes again, for the recall or whoever is in the way will end.
             Outcome::Failed(Status::Delay | Status::Denied | Status::Grace | Status::Locked) => {
                 self.pause(1000, out);

@@ -31,9 +31,9 @@ struct Checker<'a> {
     /// READs without an answer, and what they may find.
     reads: BTreeMap<u64, (&'a Cell, BTreeSet<u64>)>,
     answered: BTreeSet<u64>,
-    /// WRITEs that have arrived since the server's start: how often, and whether the first arrival made their
-    /// number possible.
-    arrivals: BTreeMap<u64, (u32, bool)>,
+    /// WRITEs since the server's start: how many copies have arrived and were not refused, and the number, if
+    /// nothing else has made it possible.
+    copies: BTreeMap<u64, (u32, Option<Written>)>,
 }
 
 pub fn check(history: &History) -> Result<(), Violation> {
@@ -44,7 +44,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
             What::Arrived { tag } => checker.arrived(*tag, &history.requests[tag].1),
             What::Boot { .. } => {
                 checker.reads.clear();
-                checker.arrivals.clear();
+                checker.copies.clear();
                 checker.counts.values_mut().for_each(|count| count.under_way.clear());
             }
             What::Answered { tag, outcome: Outcome::Refused(status), .. } => checker.refused(*tag, *status),
@@ -73,7 +73,12 @@ impl<'a> Checker<'a> {
                 let count = self.count(cell);
                 count.under_way.insert(tag, (*value, *job));
                 let is_new = count.possible.insert((*value, *job));
-                self.arrivals.entry(tag).or_insert((0, is_new)).0 += 1;
+                let alone = is_new.then_some((*value, *job));
+                let copies = self.copies.entry(tag).or_default();
+                if copies.0 == 0 {
+                    copies.1 = alone;
+                }
+                copies.0 += 1;
                 for (_, found) in self.reads.values_mut().filter(|(read, _)| *read == cell) {
                     found.insert(*value);
                 }
@@ -86,14 +91,20 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Without a session nothing is carried out: the number is no more possible than before. Unless another
-    /// copy came earlier, which may have had one.
+    /// Without a session nothing is carried out: when that was said of each copy, the number is no more
+    /// possible than before.
     fn refused(&mut self, tag: u64, status: Status) {
-        let is_only = self.arrivals.get(&tag) == Some(&(1, true));
-        let is_sure = is_only && matches!(status, Status::BadSession | Status::DeadSession);
+        let Some((copies, alone)) = self.copies.get_mut(&tag) else { return };
+        if matches!(status, Status::BadSession | Status::DeadSession) {
+            *copies = copies.saturating_sub(1);
+            if *copies > 0 {
+                return;
+            }
+        }
+        let was_not_written = alone.filter(|_| *copies == 0);
         for count in self.counts.values_mut() {
-            if let Some(written) = count.under_way.remove(&tag)
-                && is_sure
+            if count.under_way.remove(&tag).is_some()
+                && let Some(written) = was_not_written
             {
                 count.possible.remove(&written);
             }
@@ -120,6 +131,8 @@ impl<'a> Checker<'a> {
                     }
                     Outcome::Done(_) => {
                         count.possible = count.under_way.values().copied().chain([written]).collect();
+                        let same = self.copies.values_mut().filter(|(_, alone)| *alone == Some(written));
+                        same.for_each(|(_, alone)| *alone = None);
                     }
                     // An earlier attempt may have done it.
                     _ => {}

@@ -18,14 +18,20 @@ pub fn check(history: &History) -> Result<(), Violation> {
     // Of these, the ones that wait for a lock.
     let mut blocked: BTreeSet<u64> = BTreeSet::new();
     let mut lives: BTreeMap<usize, Life> = BTreeMap::new();
-    for entry in &history.entries {
+    // A denial is decided at some time between the arrival of its request and the answer: what was given up
+    // meanwhile counts.
+    let mut arrived_at: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut ended_at: Vec<(usize, (Life, Holding))> = Vec::new();
+    for (position, entry) in history.entries.iter().enumerate() {
         match &entry.what {
             What::Boot { .. } => {
                 given.clear();
                 under_way.clear();
+                arrived_at.clear();
             }
             What::Arrived { tag } => {
                 under_way.insert(*tag);
+                arrived_at.entry(*tag).or_insert(position);
             }
             // It is the retry that came too soon.
             What::Answered { outcome: Outcome::Refused(Status::Delay), .. } => {}
@@ -51,8 +57,9 @@ pub fn check(history: &History) -> Result<(), Violation> {
                     // The host waits no more.
                     for tag in blocked.extract_if(.., |tag| history.requests[tag].0.machine == life.machine) {
                         under_way.remove(&tag);
+                        ended_at.extend(wants(history, tag).into_iter().map(|wanted| (position, wanted)));
                     }
-                    given.remove(&id.other);
+                    ended_at.extend(given.remove(&id.other).map(|ended| (position, ended)));
                 }
                 for (id, holding) in gained(action, done) {
                     let before = given.remove(&id.other);
@@ -69,7 +76,11 @@ pub fn check(history: &History) -> Result<(), Violation> {
                         conflict((life, wanted), (*other, has)) || excludes_own((life, wanted), (*other, has))
                     };
                     let mut others = under_way.iter().filter(|tag| **tag != executed.tag);
-                    given.values().any(stands) || others.any(|tag| wants(history, *tag).iter().any(stands))
+                    let arrived = arrived_at.get(&executed.tag).copied().unwrap_or(position);
+                    let mut ended = ended_at.iter().rev().take_while(|(end, _)| *end > arrived);
+                    given.values().any(stands)
+                        || ended.any(|(_, ended)| stands(ended))
+                        || others.any(|tag| wants(history, *tag).iter().any(stands))
                 };
                 // What is left over of a life before may meet what the same machine has now.
                 let is_alive = lives.get(&life.machine) == Some(&life);

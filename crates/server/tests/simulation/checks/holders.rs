@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
             What::Released { hold } => {
                 self.held.remove(hold);
             }
-            What::ReadMemory { hold, cell, value } => self.check_memory(*hold, cell, *value)?,
+            What::ReadMemory { hold, cell, value } => self.check_memory(*hold, cell, *value, now)?,
             _ => {}
         }
         Ok(())
@@ -208,17 +208,18 @@ impl<'a> Checker<'a> {
             if reclaims(action) && self.has_lost(life, &holding) {
                 return Err(format!("{life:?} takes back {holding:?}, which somebody else was given"));
             }
+            let is_delegation = matches!(holding, Holding::Delegation { .. });
             let mut excluded = self.exclude((life, &holding), "is given", (self.position, now));
             // A delegation that is given before the clock jumps may be revoked before the answer.
-            let may_be_revoked = matches!(holding, Holding::Delegation { .. })
-                && arrived.is_some_and(|arrived| arrived < self.jumped_at);
+            let may_be_revoked = is_delegation && arrived.is_some_and(|arrived| arrived < self.jumped_at);
             let is_revoked = may_be_revoked && excluded.is_err();
             if let (true, Some(arrived)) = (is_revoked, arrived) {
                 excluded = self.exclude((life, &holding), "is given", (arrived, now));
             }
             excluded?;
-            let arrived_ms = self.arrived.get(&executed.tag).copied().unwrap_or(now);
-            let given_ms = if is_revoked { arrived_ms } else { now };
+            // Others may have begun to wait for a delegation before the answer that gives it.
+            let arrived_ms = self.arrived.get(&executed.tag).copied().filter(|_| is_delegation);
+            let at_ms = (arrived_ms.unwrap_or(now), self.at_ms);
             if matches!(action, Action::Open { .. }) {
                 self.exclude_own((life, &holding), arrived.unwrap_or(self.position), now)?;
             }
@@ -230,13 +231,7 @@ impl<'a> Checker<'a> {
             }
             self.given.insert(
                 id.other,
-                Given {
-                    life,
-                    holding,
-                    at_ms: (given_ms, self.at_ms),
-                    void_from: is_revoked.then_some(self.position),
-                    lost: false,
-                },
+                Given { life, holding, at_ms, void_from: is_revoked.then_some(self.position), lost: false },
             );
         }
         Ok(())
@@ -300,11 +295,11 @@ impl<'a> Checker<'a> {
     }
 
     /// What is read from memory under a delegation is what the server has.
-    fn check_memory(&self, hold: u64, cell: &Cell, value: u64) -> Result<(), String> {
+    fn check_memory(&self, hold: u64, cell: &Cell, value: u64, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.held.get(&hold) else { return Ok(()) };
         let is_void = self.given.get(&held.state_id.other).is_none_or(|given| given.void_from.is_some());
         let Some(now) = self.numbers.get(cell).copied() else { return Ok(()) };
-        if is_void || value == now {
+        if is_void || value == now || !self.has_lease(held.client, now_ms) {
             return Ok(());
         }
         Err(format!("{cell:?} is {now}, and {held:?} has it as {value}"))

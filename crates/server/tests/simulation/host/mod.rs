@@ -191,7 +191,8 @@ impl Host {
         self.outbox.lock().clear();
     }
 
-    /// A request arrives; its reply comes out of [`Host::run`] under the same tag.
+    /// A request arrives; its reply comes out of [`Host::run`] under the same tag. False when no server is
+    /// there.
     pub fn request(
         &mut self,
         (connection, open): (u64, bool),
@@ -199,10 +200,10 @@ impl Host {
         tag: u64,
         number: (u32, u32, u32),
         bytes: Bytes,
-    ) {
-        let Some(running) = &mut self.running else { return };
+    ) -> bool {
+        let Some(running) = &mut self.running else { return false };
         // Nobody listens yet.
-        let Some(programs) = running.programs.get().cloned() else { return };
+        let Some(programs) = running.programs.get().cloned() else { return false };
         let line = match running.lines.get(&connection) {
             Some(line) => Arc::clone(line),
             None => {
@@ -236,6 +237,7 @@ impl Host {
             let bytes = reply.into_inner().into();
             outbox.lock().push(FromServer::Reply { connection, tag, bytes });
         }));
+        true
     }
 
     /// A client answers a callback.

@@ -238,9 +238,10 @@ impl Simulation {
                     return;
                 }
                 let (machine, number) = (life.machine, wire::procedure(request));
-                self.log(What::Arrived { tag });
                 // What was sent before a connection broke may be read after.
-                self.host.request((connection, is_open), machine, tag, number, bytes);
+                if self.host.request((connection, is_open), machine, tag, number, bytes) {
+                    self.log(What::Arrived { tag });
+                }
             }
             Event::Reply { connection, tag, bytes } => match self.network.machine(connection) {
                 Some(machine) if self.is_stranger(machine) => {

@@ -6,7 +6,8 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 use lru::LruCache;
 
-/// The content of a file in one epoch: when others change the file, a new epoch begins and the old data go as they age.
+/// The content of a file in one epoch: when others change the file, a new epoch begins, and the old data go as new
+/// ones come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DataKey {
     pub(crate) file: u64,
@@ -18,6 +19,9 @@ pub(crate) struct DataKey {
 const SLICE_BYTES_MIN: usize = 32 << 10;
 /// What an extent costs besides its data, in bytes.
 const EXTENT_OVERHEAD_BYTES: usize = 192;
+
+/// Extents of earlier epochs that go at once.
+const EARLIER_EXTENTS_MAX: usize = 64;
 
 /// Data of all files. The least recently read extents go first.
 #[derive(Debug)]
@@ -82,6 +86,7 @@ impl DataCache {
 
     /// Keeps `data`, which is at `offset`. What is there already stays.
     pub(crate) fn insert(&mut self, key: DataKey, offset: u64, data: &Bytes) {
+        self.drop_earlier(key);
         for gap in self.missing(key, offset..offset + data.len() as u64) {
             let piece = data.slice((gap.start - offset) as usize..(gap.end - offset) as usize);
             let piece = if piece.len() < SLICE_BYTES_MIN { Bytes::copy_from_slice(&piece) } else { piece };
@@ -90,6 +95,18 @@ impl DataCache {
         while self.bytes > self.bytes_max {
             let Some(((key, start), ())) = self.order.pop_lru() else { break };
             self.take(key, start);
+        }
+    }
+
+    /// Drops some of what nobody reads any more: data of earlier epochs would push out those of other files.
+    fn drop_earlier(&mut self, key: DataKey) {
+        for _ in 0..EARLIER_EXTENTS_MAX {
+            let first = DataKey { epoch: 0, ..key };
+            let Some((earlier, extents)) = self.files.range(first..key).next() else { return };
+            let Some(start) = extents.keys().next() else { return };
+            let (earlier, start) = (*earlier, *start);
+            self.order.pop(&(earlier, start));
+            self.take(earlier, start);
         }
     }
 
@@ -201,6 +218,22 @@ mod tests {
         assert!(cache.read(KEY, 100..104).is_none());
         assert!(cache.read(KEY, 0..4).is_some());
         assert!(cache.bytes <= cache.bytes_max);
+    }
+
+    #[test]
+    fn data_of_earlier_epochs_make_room_for_other_files() {
+        let mut cache = cache(1 << 20);
+        let other = DataKey { file: 2, epoch: 0 };
+        cache.insert(other, 0, &Bytes::from_static(b"other"));
+        for epoch in 0..10_000 {
+            let key = DataKey { file: 1, epoch };
+            cache.insert(key, 0, &Bytes::from_static(b"data"));
+            cache.insert(key, 100, &Bytes::from_static(b"data"));
+        }
+        assert_eq!(cache.files.len(), 2, "one epoch of each file");
+        assert_eq!(cache.bytes, 5 + 2 * 4 + 3 * EXTENT_OVERHEAD_BYTES);
+        assert_eq!(cache.order.len(), 3);
+        assert!(cache.read(other, 0..5).is_some());
     }
 
     #[test]

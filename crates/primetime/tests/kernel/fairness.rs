@@ -48,7 +48,7 @@ fn longest_runs(version: &str) -> Option<[usize; 2]> {
     let order = std::fs::read_to_string(server.directory().join("turns")).unwrap();
     assert_eq!(order.len(), 2 * TURNS, "each turn is there once: {order}");
     let longest = ["a", "m"].map(|who| longest_run(while_both_wait(&order), who));
-    println!(
+    eprintln!(
         "{version}: at most {} turns of Linux in a row, and {} of the mount: {order}",
         longest[0], longest[1]
     );

@@ -25,7 +25,7 @@ const QUIET: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Grace {
     active: AtomicBool,
-    /// NFSv4 clients are awaited.
+    /// [`Inner::awaited`] is not empty. READ and WRITE look at it without the mutex.
     awaits_clients: AtomicBool,
     inner: Mutex<Inner>,
 }
@@ -94,9 +94,9 @@ impl State {
         self.grace.active.load(Ordering::SeqCst)
     }
 
-    /// True while a client may take back opens and delegations. Data and attributes must not be changed then,
-    /// nor data read by who has no state: a delegation may forbid it that was not reclaimed yet (RFC 8881
-    /// §8.4.2.1). Locks of hosts are advisory: what only waits for hosts does not count.
+    /// True while an NFSv4 client may reclaim opens and delegations. A delegation that is not reclaimed
+    /// yet may forbid changes, and reads by callers without state (RFC 8881 §8.4.2.1). Hosts that lock
+    /// through NLM do not count, for their locks are advisory.
     pub fn awaits_clients(&self) -> bool {
         self.grace.awaits_clients.load(Ordering::SeqCst)
     }
@@ -172,8 +172,8 @@ impl State {
         let (inner, name) = (self.grace.inner.lock(), client.record_name());
         match inner.known.get(&name) {
             Some(lost) if !is_lost(lost) && inner.awaited.contains(&name) => Ok(()),
-            // The grace period has ended this moment, others may have it, or an earlier life of the client was
-            // done: since then what it held may have been changed.
+            // The grace period has ended this moment, or another client may have the state. Or an earlier
+            // life of the client has sent RECLAIM_COMPLETE: others may have changed the file since.
             _ => Err(Status::NoGrace),
         }
     }

@@ -80,7 +80,8 @@ impl State {
     /// Checks a READ or WRITE by somebody without a stateid, of NFSv3 too.
     ///
     /// # Errors
-    /// LOCKED when somebody denies it; GRACE while a client may take back what forbids it.
+    /// LOCKED when a share reservation denies it; GRACE while a client may reclaim a delegation that forbids
+    /// it.
     pub fn check_anonymous_io(&self, file: FileId, io: Io, now: Now) -> Result<(), Blocked> {
         if self.awaits_clients() {
             return Err(Status::Grace.into());

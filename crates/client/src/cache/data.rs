@@ -6,8 +6,8 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 use lru::LruCache;
 
-/// The content of a file in one epoch: when others change the file, a new epoch begins, and the old data go as new
-/// ones come.
+/// The content of a file in one epoch. A change by another client begins a new epoch.
+/// [`DataCache::insert`] then drops the data of earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DataKey {
     pub(crate) file: u64,
@@ -20,7 +20,7 @@ const SLICE_BYTES_MIN: usize = 32 << 10;
 /// What an extent costs besides its data, in bytes.
 const EXTENT_OVERHEAD_BYTES: usize = 192;
 
-/// Extents of earlier epochs that go at once.
+/// Extents of earlier epochs that one call of [`DataCache::insert`] drops at most.
 const EARLIER_EXTENTS_MAX: usize = 64;
 
 /// Data of all files. The least recently read extents go first.
@@ -93,20 +93,18 @@ impl DataCache {
             self.add(key, gap.start, piece);
         }
         while self.bytes > self.bytes_max {
-            let Some(((key, start), ())) = self.order.pop_lru() else { break };
+            let Some((&(key, start), ())) = self.order.peek_lru() else { break };
             self.take(key, start);
         }
     }
 
-    /// Drops some of what nobody reads any more: data of earlier epochs would push out those of other files.
+    /// Drops extents of earlier epochs. No caller reads them, and they would push out data of other files.
     fn drop_earlier(&mut self, key: DataKey) {
         for _ in 0..EARLIER_EXTENTS_MAX {
             let first = DataKey { epoch: 0, ..key };
             let Some((earlier, extents)) = self.files.range(first..key).next() else { return };
             let Some(start) = extents.keys().next() else { return };
-            let (earlier, start) = (*earlier, *start);
-            self.order.pop(&(earlier, start));
-            self.take(earlier, start);
+            self.take(*earlier, *start);
         }
     }
 
@@ -120,7 +118,6 @@ impl DataCache {
             .map(|(start, _)| *start)
             .collect();
         for start in touched {
-            self.order.pop(&(key, start));
             let Some(data) = self.take(key, start) else { continue };
             let end = start + data.len() as u64;
             if start < range.start {
@@ -141,6 +138,7 @@ impl DataCache {
     fn take(&mut self, key: DataKey, start: u64) -> Option<Bytes> {
         let extents = self.files.get_mut(&key)?;
         let data = extents.remove(&start)?;
+        self.order.pop(&(key, start));
         if extents.is_empty() {
             self.files.remove(&key);
         }

@@ -35,7 +35,8 @@ async fn a_lost_connection_goes_unnoticed(version: Version) {
     client.shutdown().await.unwrap();
 }
 
-/// Eight tasks create so many files each while the connections are cut. Returns how many outcomes are uncertain.
+/// Creates `files` files in each of eight tasks while the connections are cut. Returns the number of
+/// uncertain outcomes.
 async fn create_over_cuts(
     client: &Client,
     relay: &Relay,

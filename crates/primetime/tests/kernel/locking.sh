@@ -49,11 +49,13 @@ delay_lock_manager() {
     tc qdisc add dev vec0 root handle 1: prio priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 || fail prio
     tc qdisc add dev vec0 parent 1:1 handle 10: netem delay 100ms || fail netem
     for port in $(rpcinfo -p | awk '$1 == 100021 {print $4}' | sort -u); do
-        tc filter add dev vec0 parent 1: protocol ip u32 match ip sport "$port" 0xffff flowid 1:1 || fail filter
+        tc filter add dev vec0 parent 1: protocol ip u32 match ip sport "$port" 0xffff flowid 1:1 ||
+            fail filter
     done
 }
 
-# Both wait for one lock again and again. A turn is shorter than the delay: UNLOCK overtakes the answer to GRANTED.
+# Both wait for one lock again and again. A turn is shorter than the delay: UNLOCK overtakes the answer
+# to GRANTED.
 cross() {
     delay_lock_manager
     [ "$NAME" != ann ] || echo 0 >counter

@@ -212,7 +212,7 @@ async fn hung_fuse_export_holds_up_no_client_of_another_one() {
                 well.create_file(&name, 0o644).await.unwrap();
                 well.remove_file(&name).await.unwrap();
             }
-            // Somebody new comes too.
+            // A new client can connect.
             connect("export").await.metadata("/file").await.unwrap();
         };
         tokio::time::timeout(BOUND, work).await.expect("the export goes on");

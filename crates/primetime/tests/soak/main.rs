@@ -93,7 +93,9 @@ fn long_soak() {
         let (process, group) = server.peak_bytes();
         let milliseconds = |part: f64| times[((times.len() - 1) as f64 * part) as usize].as_secs_f64() * 1e3;
         println!(
-            "{patterns:?}: {} light requests, median {:.2} ms, 99th percentile {:.2} ms, longest {:.2} ms; process {} MiB, group {:?} MiB; attackers wrote {} calls and were stopped {} times; status {}",
+            "{patterns:?}: {} light requests, median {:.2} ms, 99th percentile {:.2} ms, longest {:.2} ms; \
+             process {} MiB, group {:?} MiB; \
+             attackers wrote {} calls and were stopped {} times; status {}",
             times.len(),
             milliseconds(0.5),
             milliseconds(0.99),

@@ -97,8 +97,8 @@ impl Stranger {
         self.jobs_left = Some(jobs);
     }
 
-    /// Ends without a word. Not while a WRITE is under way: the server could carry it out when the lock is
-    /// somebody else's, for NFSv3 does not tie WRITEs to locks.
+    /// Ends without a message, except while a WRITE is under way: NFSv3 does not tie WRITEs to locks, so the
+    /// server could carry it out when another client has the lock.
     pub fn die(&mut self, out: &mut Out<'_>) {
         if self.step == Step::Write && self.pending.is_some() {
             return;
@@ -314,8 +314,7 @@ impl Stranger {
                 self.waits_since.get_or_insert(self.asked_ms);
                 self.pause(8000, out);
             }
-            // It has been given the lock meanwhile, and may have said that it does not want it, or not: it frees
-            // the lock, as Linux does.
+            // The wait has ended by GRANTED, which the host may have denied. The host unlocks, as Linux does.
             Outcome::Failed(Status::Denied) if self.step == Step::Cancel => {
                 self.step = Step::Unlock;
                 self.pause(50, out);

@@ -209,14 +209,13 @@ impl<'a> Checker<'a> {
                 return Err(format!("{life:?} takes back {holding:?}, which somebody else was given"));
             }
             let is_delegation = matches!(holding, Holding::Delegation { .. });
-            let mut excluded = self.exclude((life, &holding), "is given", (self.position, now));
+            let exclude = |from| self.exclude((life, &holding), "is given", (from, now));
+            let excluded = exclude(self.position);
             // A delegation that is given before the clock jumps may be revoked before the answer.
-            let may_be_revoked = is_delegation && arrived.is_some_and(|arrived| arrived < self.jumped_at);
-            let is_revoked = may_be_revoked && excluded.is_err();
-            if let (true, Some(arrived)) = (is_revoked, arrived) {
-                excluded = self.exclude((life, &holding), "is given", (arrived, now));
-            }
-            excluded?;
+            let may_be_revoked = |arrived: &usize| is_delegation && *arrived < self.jumped_at;
+            let given_at = arrived.filter(may_be_revoked).filter(|_| excluded.is_err());
+            given_at.map_or(excluded, exclude)?;
+            let is_revoked = given_at.is_some();
             // Others may have begun to wait for a delegation before the answer that gives it.
             let arrived_ms = self.arrived.get(&executed.tag).copied().filter(|_| is_delegation);
             let at_ms = (arrived_ms.unwrap_or(now), self.at_ms);

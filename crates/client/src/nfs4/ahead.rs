@@ -24,12 +24,14 @@ pub(crate) struct LockAhead {
     exclusive: bool,
     /// As [`super::ServerOpen::epoch`].
     epoch: u64,
+    /// It is being given back: nobody may take it any more, and who closes the file waits until it is gone.
+    going: bool,
     _unknown: UnknownLock,
 }
 
 impl LockAhead {
     fn is(&self, range: &Range<u64>, exclusive: bool, epoch: u64) -> bool {
-        (&self.range, self.exclusive, self.epoch) == (range, exclusive, epoch)
+        !self.going && (&self.range, self.exclusive, self.epoch) == (range, exclusive, epoch)
     }
 }
 
@@ -78,7 +80,7 @@ impl Plan {
     }
 
     pub(super) fn granted(self, epoch: u64) -> LockAhead {
-        LockAhead { range: self.range, exclusive: self.exclusive, epoch, _unknown: self.unknown }
+        LockAhead { range: self.range, exclusive: self.exclusive, epoch, going: false, _unknown: self.unknown }
     }
 }
 
@@ -112,14 +114,19 @@ impl Mount {
 
     async fn unlock_ahead(&self, file: &OpenFile) {
         let _gate = file.node.gate.lock().await;
-        let Some(ahead) = file.v4.lock().ahead.take() else { return };
-        if ahead.epoch != self.core.epoch() {
-            return;
+        let (range, epoch) = {
+            let mut v4 = file.v4.lock();
+            let Some(ahead) = &mut v4.ahead else { return };
+            ahead.going = true;
+            (ahead.range.clone(), ahead.epoch)
+        };
+        if epoch == self.core.epoch() {
+            let last = file.node.state.lock().locks.holds_nothing(file.id);
+            if let Err(error) = self.unlock(file, range.start, length(&range), last).await {
+                tracing::debug!(%error, "giving up a lock that nobody asked for");
+            }
         }
-        let last = file.node.state.lock().locks.holds_nothing(file.id);
-        if let Err(error) = self.unlock(file, ahead.range.start, length(&ahead.range), last).await {
-            tracing::debug!(%error, "giving up a lock that nobody asked for");
-        }
+        file.v4.lock().ahead = None;
     }
 
     /// Gives the locks that came with opens of this object back, all but that of `file`.

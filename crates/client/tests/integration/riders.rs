@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use client::{Client, Error, LockKind, Snapshot, Version};
 
-use crate::fixture::{Fixture, READ, WRITE, pattern, write_whole};
+use crate::fixture::{Fixture, READ, WRITE, connect, pattern, write_whole};
+use crate::relay::Relay;
 
 async fn without_delegations(fixture: &Fixture) -> Client {
     fixture.client_with(Version::V4_1, |options| options.delegations = false).await
@@ -121,6 +122,28 @@ async fn a_lock_that_nobody_has_taken_keeps_no_other_file_of_ours_out() {
     assert!(matches!(one.try_lock(.., LockKind::Shared).await, Err(Error::Locked)));
     two.close().await.unwrap();
     one.try_lock(5..6, LockKind::Shared).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_waits_for_an_early_lock_that_goes_back() {
+    let fixture = Fixture::new().await;
+    let relay = Relay::new(fixture.address()).await;
+    let client = connect(relay.address(), Version::V4_1, |options| options.delegations = false).await;
+    write_whole(&client, "/file", "data").await;
+    make_a_habit(&client, LockKind::Exclusive).await;
+    let one = client.open("/file", WRITE).await.unwrap();
+    let two = client.open("/file", WRITE).await.unwrap();
+    relay.block().await;
+    let unlocks = |now: &Snapshot| now.operations.get("LOCKU").copied().unwrap_or(0);
+    let before = unlocks(&client.tap().snapshot());
+    let locking = tokio::spawn(async move { two.lock(5..6, LockKind::Exclusive).await.map(|()| two) });
+    until(&client, |now| unlocks(now) > before).await;
+    let mut closing = tokio::spawn(one.close());
+    // CLOSE would be refused while the lock is held, and the open stay at the server.
+    assert!(tokio::time::timeout(Duration::from_millis(200), &mut closing).await.is_err());
+    relay.unblock();
+    closing.await.unwrap().unwrap();
+    locking.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

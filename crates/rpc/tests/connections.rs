@@ -474,3 +474,32 @@ async fn one_connection_too_many_is_closed() {
     assert_eq!(echo(&client, 2).await.unwrap(), 2);
     fixture.stop().await;
 }
+
+#[tokio::test]
+async fn server_that_closes_every_connection_is_asked_with_pauses() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&accepted);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
+            drop(stream);
+        }
+    });
+    for retransmit in [true, false] {
+        accepted.store(0, Ordering::SeqCst);
+        let options =
+            ClientOptions { retransmit, call_timeout: Duration::from_secs(1), ..ClientOptions::default() };
+        let client = Client::connect(address, options).await.unwrap();
+        let calls = async {
+            loop {
+                let _ = client.call(PROGRAM, 1, ECHO, |arguments| arguments.u32(1)).await;
+            }
+        };
+        // The pauses double from 5 ms on: there is no room for more in a second.
+        let _ = tokio::time::timeout(Duration::from_secs(1), calls).await;
+        let connections = accepted.load(Ordering::SeqCst);
+        assert!((2..=10).contains(&connections), "{connections} with retransmit {retransmit}");
+    }
+}

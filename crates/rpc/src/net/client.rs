@@ -111,6 +111,9 @@ struct Inner {
     start: Box<dyn Fn(Arc<Link>) + Send + Sync>,
     link: Mutex<Option<Arc<Link>>>,
     connecting: tokio::sync::Mutex<()>,
+    /// How long to wait before the next attempt to connect: connections that ended before anything came on them
+    /// make it longer.
+    pause: Mutex<Duration>,
     next_xid: AtomicU32,
     generation: watch::Sender<u64>,
 }
@@ -166,6 +169,7 @@ impl Client {
             start,
             link: Mutex::new(None),
             connecting: tokio::sync::Mutex::new(()),
+            pause: Mutex::new(Duration::ZERO),
             next_xid: AtomicU32::new(first_xid()),
             generation: watch::Sender::new(0),
         };
@@ -251,6 +255,14 @@ impl Inner {
         if let Some(link) = self.current() {
             return Ok(link);
         }
+        let ended = self.link.lock().take();
+        if let Some(ended) = ended {
+            self.learn_from(&ended);
+        }
+        let pause = *self.pause.lock();
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
         let stream = match self.reach().await {
             Ok(stream) => stream,
             Err(error) => {
@@ -267,6 +279,16 @@ impl Inner {
         *self.link.lock() = Some(Arc::clone(&link));
         self.generation.send_modify(|generation| *generation += 1);
         Ok(link)
+    }
+
+    /// A connection has ended. A server that accepts connections and closes them, or answers none, is not asked again and
+    /// again without a pause.
+    fn learn_from(&self, ended: &Link) {
+        let mut pause = self.pause.lock();
+        *pause = match ended.is_answered() {
+            true => Duration::ZERO,
+            false => (*pause * 2).clamp(RECONNECT_PAUSE, RECONNECT_PAUSE_MAX),
+        };
     }
 
     async fn reach(&self) -> io::Result<TcpStream> {
@@ -345,6 +367,7 @@ impl Inner {
             present.take_if(|present| Arc::ptr_eq(present, link)).is_some()
         };
         if is_present {
+            self.learn_from(link);
             link.close();
         }
     }

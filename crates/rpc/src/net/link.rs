@@ -42,6 +42,8 @@ pub(super) struct Link {
     open: AtomicBool,
     /// Twice the records that have come, and 1 if the connection is busy.
     activity: AtomicU64,
+    /// A reply has come.
+    is_answered: AtomicBool,
     next_xid: AtomicU32,
     calls: Mutex<Calls>,
     itself: Weak<Link>,
@@ -73,6 +75,7 @@ impl Link {
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
             activity: AtomicU64::new(0),
+            is_answered: AtomicBool::new(false),
             next_xid: AtomicU32::new(1),
             calls: Mutex::default(),
             itself: itself.clone(),
@@ -130,8 +133,14 @@ impl Link {
         Ok(is_first_to_end)
     }
 
+    /// Whether any reply has come over it.
+    pub(super) fn is_answered(&self) -> bool {
+        self.is_answered.load(Ordering::Relaxed)
+    }
+
     /// Hands a reply to its caller. One that nobody waits for is dropped: its caller has given up.
     pub(super) fn deliver(&self, xid: u32, reply: RawReply) {
+        self.is_answered.store(true, Ordering::Relaxed);
         let waiting = self.calls.lock().waiting.remove(&xid);
         if let Some(waiting) = waiting {
             // The caller may give up at this very moment.

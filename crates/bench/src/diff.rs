@@ -1,7 +1,10 @@
-//! Two result documents against each other: two servers, two dates, two settings.
+//! Result documents against each other: two servers, two dates, two settings.
 //!
 //! Owns the comparison of cells that were not measured together, and what must be said of the circumstances. It knows nothing
 //! of how it is shown.
+//!
+//! The document is the unit of the comparison, not the run: between two benchmarks the speed of a machine moves by more than
+//! the runs of one of them can tell. One document of each side therefore decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +12,18 @@ use serde::Serialize;
 
 use crate::compare::matching::matched;
 use crate::results::{Cell, Environment, Link, Results, version_name};
-use crate::statistics::{LogRatio, Outcome, decide, welch_ratio};
+use crate::statistics::{Decision, Interval, LogRatio, Member, Outcome, Seen, decide, estimate, welch_ratio};
 use crate::text::{delay, number};
+
+/// Documents of each side without which nothing is decided.
+pub const DOCUMENTS_MIN: usize = 2;
 
 /// Links that differ by more than this share, and by more than [`LINK_MS_MAX`], are not the same network.
 const LINK_SHARE_MAX: f64 = 0.02;
 const LINK_MS_MAX: f64 = 0.2;
 
-/// What two documents say of the same settings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What the documents of two sides say of the same settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Diff {
     /// One for each setting that both have.
     pub cells: Vec<CellDiff>,
@@ -27,9 +33,19 @@ pub struct Diff {
     pub only_in_second: Vec<String>,
     /// What differs besides what was measured, one sentence each.
     pub warnings: Vec<String>,
+    /// Documents of the first side and of the second.
+    pub documents: [usize; 2],
 }
 
-/// One setting in both documents.
+impl Diff {
+    /// Whether both sides have documents enough for their spread to be known.
+    #[must_use]
+    pub fn has_repeats(&self) -> bool {
+        self.documents.iter().all(|count| *count >= DOCUMENTS_MIN)
+    }
+}
+
+/// One setting in all documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellDiff {
     /// The experiment's name.
@@ -44,15 +60,17 @@ pub struct CellDiff {
     pub delegations: bool,
     /// The unit of the means.
     pub unit: String,
-    /// Mean of the first, and its 95 % interval.
+    /// Mean of the first side, and its 95 % interval: over its documents, or over the runs of its only one.
     pub first: Mean,
-    /// Mean of the second, and its 95 % interval.
+    /// The same of the second side.
     pub second: Mean,
     /// Second ÷ first of the metric; none when one has no usable value.
     pub ratio: Option<f64>,
-    /// The ratio's 95 % interval, uncorrected; none with a single run.
+    /// The ratio's 95 % interval, uncorrected; none without repeats.
     pub ci95: Option<[f64; 2]>,
-    /// What it means for the second, corrected over all settings.
+    /// The interval that `verdict` follows from: all settings have their true ratio within theirs with 95 %.
+    pub interval: Option<[f64; 2]>,
+    /// What it means for the second, corrected over all settings; unclear without repeats.
     pub verdict: Outcome,
     /// Corrected p of "there is no difference".
     pub p_different: f64,
@@ -69,44 +87,106 @@ pub struct Mean {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// Compares every setting that both documents have, by Welch's t on logarithms; all of them are one family.
+/// Compares every setting that all documents of `first` and of `second` have, by Welch's t on the logarithms of the
+/// documents' means; all settings are one family. Ratios within the margin of the first document count as the same.
 #[must_use]
-pub fn diff(first: &Results, second: &Results) -> Diff {
-    let sides = matched(&first.cells, &second.cells);
-    let ratios: Vec<Option<LogRatio>> =
-        sides.both.iter().map(|(left, right)| welch_ratio(&left.runs, &right.runs)).collect();
-    let family: Vec<_> = sides
-        .both
+pub fn diff(first: &[Results], second: &[Results]) -> Diff {
+    let documents = [first.len(), second.len()];
+    let (Some(one), Some(other)) = (first.first(), second.first()) else {
+        return Diff { documents, ..Diff::default() };
+    };
+    let sides = matched(&one.cells, &other.cells);
+    let settings: Vec<Setting<'_>> =
+        sides.both.iter().filter_map(|both| Setting::of(*both, (first, second))).collect();
+    let ratios: Vec<Option<LogRatio>> = settings.iter().map(Setting::ratio).collect();
+    let family: Vec<Member> = settings
         .iter()
         .zip(&ratios)
-        .map(|((left, _), ratio)| (*ratio, left.setting.metric.better))
+        .map(|(setting, ratio)| Member {
+            seen: ratio.map(Seen::once).into_iter().collect(),
+            better: setting.first[0].setting.metric.better,
+        })
         .collect();
-    let decisions = decide(&family);
-    let cells =
-        sides.both.iter().zip(&ratios).zip(&decisions).map(|(((left, right), ratio), decision)| CellDiff {
-            experiment: left.setting.experiment.clone(),
-            levels: left.setting.levels.clone(),
-            rtt_ms: left.setting.rtt_ms,
-            version: left.setting.version.clone(),
-            delegations: left.setting.delegations,
-            unit: left.setting.metric.unit.clone(),
-            first: mean(left),
-            second: mean(right),
-            ratio: ratio.and_then(|ratio| ratio.finite_ratio()),
-            ci95: ratio.and_then(|ratio| ratio.finite_interval()),
-            verdict: decision.outcome,
-            p_different: decision.p_different,
-            p_same: decision.p_same,
-        });
-    let mut warnings = environment_warnings(&first.environment, &second.environment);
+    let decisions = decide(&family, one.environment.same_within);
+    let cells = settings
+        .iter()
+        .zip(&ratios)
+        .zip(&decisions)
+        .map(|((setting, ratio), decision)| setting.diff(ratio.as_ref(), decision));
+    let cells: Vec<CellDiff> = cells.collect();
+    let mut warnings = environment_warnings(&one.environment, &other.environment);
     warnings.extend(sides.both.iter().flat_map(|(left, right)| setting_warnings(left, right)));
     warnings.dedup();
     Diff {
-        cells: cells.collect(),
+        cells,
         only_in_first: sides.only_first.iter().map(|cell| place(cell)).collect(),
         only_in_second: sides.only_second.iter().map(|cell| place(cell)).collect(),
         warnings,
+        documents,
     }
+}
+
+/// One setting in all documents.
+struct Setting<'a> {
+    first: Vec<&'a Cell>,
+    second: Vec<&'a Cell>,
+}
+
+impl<'a> Setting<'a> {
+    /// None where a document lacks it.
+    fn of(
+        (left, right): (&'a Cell, &'a Cell),
+        (first, second): (&'a [Results], &'a [Results]),
+    ) -> Option<Self> {
+        Some(Self { first: in_all(left, first)?, second: in_all(right, second)? })
+    }
+
+    fn ratio(&self) -> Option<LogRatio> {
+        let [first, second] = [&self.first, &self.second].map(|cells| document_means(cells));
+        welch_ratio(&first?, &second?)
+    }
+
+    fn diff(&self, ratio: Option<&LogRatio>, decision: &Decision) -> CellDiff {
+        let setting = &self.first[0].setting;
+        CellDiff {
+            experiment: setting.experiment.clone(),
+            levels: setting.levels.clone(),
+            rtt_ms: setting.rtt_ms,
+            version: setting.version.clone(),
+            delegations: setting.delegations,
+            unit: setting.metric.unit.clone(),
+            first: mean(&self.first),
+            second: mean(&self.second),
+            ratio: ratio.and_then(LogRatio::finite_ratio),
+            ci95: ratio.and_then(LogRatio::finite_interval),
+            interval: decision.interval.map(|Interval { low, high }| [low, high]).filter(are_finite),
+            verdict: decision.outcome,
+            p_different: decision.p_different,
+            p_same: decision.p_same,
+        }
+    }
+}
+
+/// The cell of the same setting in each document, that of the first one being `cell`.
+fn in_all<'a>(cell: &'a Cell, documents: &'a [Results]) -> Option<Vec<&'a Cell>> {
+    let others = documents.iter().skip(1).map(|document| {
+        let found = matched(std::slice::from_ref(cell), &document.cells).both;
+        found.first().map(|(_, other)| *other)
+    });
+    std::iter::once(Some(cell)).chain(others).collect()
+}
+
+/// The geometric mean of each cell's runs; none where one has no value that is positive.
+pub(crate) fn document_means(cells: &[&Cell]) -> Option<Vec<f64>> {
+    let mean = |cell: &&Cell| {
+        let logs: Vec<f64> = cell.runs.iter().map(|value| value.ln()).filter(|log| log.is_finite()).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    cells.iter().map(mean).collect()
+}
+
+fn are_finite(ends: &[f64; 2]) -> bool {
+    ends.iter().all(|end| end.is_finite())
 }
 
 /// "create at 10 ms over v4.1".
@@ -115,8 +195,16 @@ pub(crate) fn place(cell: &Cell) -> String {
     format!("{} at {} over {}", setting.name(), delay(setting.rtt_ms), cell.version_name())
 }
 
-fn mean(cell: &Cell) -> Mean {
-    Mean { mean: cell.mean, ci95: cell.ci95 }
+/// That of one document with the interval of its runs, or that of several with the interval of the documents.
+fn mean(cells: &[&Cell]) -> Mean {
+    if let [only] = cells {
+        return Mean { mean: only.mean, ci95: only.ci95 };
+    }
+    let means: Vec<f64> = cells.iter().map(|cell| cell.mean).collect();
+    estimate(&means).map_or(Mean { mean: f64::NAN, ci95: None }, |estimate| Mean {
+        mean: estimate.mean,
+        ci95: estimate.interval.map(|interval| [interval.low, interval.high]),
+    })
 }
 
 fn environment_warnings(first: &Environment, second: &Environment) -> Vec<String> {
@@ -197,26 +285,58 @@ mod tests {
     use super::*;
     use crate::samples;
 
+    /// Documents whose cells have moved by these factors, one for each document.
+    fn documents(factors: &[f64]) -> Vec<Results> {
+        let moved = |factor: &f64| {
+            let mut results = samples::results();
+            let runs = results.cells.iter_mut().flat_map(|cell| &mut cell.runs);
+            runs.for_each(|value| *value *= factor);
+            results
+        };
+        factors.iter().map(moved).collect()
+    }
+
     #[test]
-    fn a_document_does_not_differ_from_itself() {
-        let results = samples::results();
-        let found = diff(&results, &results);
-        assert_eq!(found.cells.len(), results.cells.len());
-        assert!(found.cells.iter().all(|cell| cell.ratio == Some(1.0) && cell.p_different == 1.0));
-        assert_eq!((found.warnings.len(), found.only_in_first.len(), found.only_in_second.len()), (0, 0, 0));
+    fn single_documents_are_not_comparable() {
+        let found = diff(&documents(&[1.0]), &documents(&[1.5]));
+        assert_eq!(found.cells.len(), samples::results().cells.len());
+        assert!(!found.has_repeats());
+        for cell in &found.cells {
+            assert_eq!((cell.verdict, cell.interval), (Outcome::Unclear, None));
+            assert!((cell.ratio.unwrap() - 1.5).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn what_moves_between_documents_is_no_difference() {
+        // The runs of each document agree to a percent, the documents of one side do not.
+        let found = diff(&documents(&[1.0, 1.08, 0.95]), &documents(&[1.06, 0.97, 1.1]));
+        assert!(found.has_repeats());
+        assert!(found.cells.iter().all(|cell| cell.verdict == Outcome::Unclear), "{:?}", found.cells[0]);
     }
 
     #[test]
     fn what_became_slower_is_told_for_that_setting_only() {
-        let first = samples::results();
-        let mut second = samples::results();
-        second.cells[3].runs.iter_mut().for_each(|value| *value *= 0.7);
+        let first = documents(&[1.0, 1.001, 0.999, 1.0005]);
+        let mut second = documents(&[1.0005, 1.001, 0.9995, 0.999]);
+        for document in &mut second {
+            document.cells[3].runs.iter_mut().for_each(|value| *value *= 0.7);
+        }
         let found = diff(&first, &second);
         for (index, cell) in found.cells.iter().enumerate() {
             assert_eq!(cell.verdict == Outcome::Slower, index == 3, "{cell:?}");
         }
-        let [low, high] = found.cells[3].ci95.unwrap();
+        let [low, high] = found.cells[3].interval.unwrap();
         assert!(low < 0.7 && 0.7 < high && high < 0.75, "{low} {high}");
+    }
+
+    #[test]
+    fn setting_that_a_repeat_lacks_is_not_compared() {
+        let first = documents(&[1.0, 1.01]);
+        let mut second = documents(&[1.0, 1.01]);
+        second[1].cells.remove(0);
+        assert_eq!(diff(&first, &second).cells.len(), first[0].cells.len() - 1);
+        assert_eq!(diff(&first, &[]).cells, []);
     }
 
     #[test]
@@ -225,7 +345,7 @@ mod tests {
         let mut second = samples::results();
         let gone = second.cells.remove(0);
         second.cells[0].setting.version = "4.2".to_owned();
-        let found = diff(&first, &second);
+        let found = diff(&[first], &[second.clone()]);
         assert_eq!(found.only_in_first[0], place(&gone));
         assert_eq!(found.only_in_second, [place(&second.cells[0])]);
     }
@@ -241,7 +361,7 @@ mod tests {
         for cell in second.cells.iter_mut().filter(|cell| cell.setting.experiment == "create") {
             cell.setting.clients = 50;
         }
-        let found = diff(&first, &second).warnings.join("\n");
+        let found = diff(&[first], &[second]).warnings.join("\n");
         for part in [
             "kernels: Linux 6.1.0 and Linux 7.0",
             "seeds: 42 and 43",

@@ -10,7 +10,7 @@ use crate::explain::{Profile, Terms, floors};
 use crate::results::{
     Cell, Environment, Host, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes,
 };
-use crate::statistics::{Better, jain_index};
+use crate::statistics::{Better, SAME_MARGIN, jain_index};
 
 const CLIENTS: u32 = 5;
 const SECONDS: f64 = 0.35;
@@ -265,6 +265,7 @@ fn environment() -> Environment {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
     Environment {
+        same_within: SAME_MARGIN,
         tool_version: "0.1.0".to_owned(),
         kernel: "Linux 6.1.0".to_owned(),
         cpu_model: "Sample processor at 2.0 GHz".to_owned(),

@@ -5,11 +5,12 @@
 use crate::explain::{self, Profile};
 use crate::results::{Asked, Cell, Comparison, Environment, Results, SCHEMA};
 use crate::statistics::{
-    Decision, Design, LogRatio, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, decide, paired_ratio,
-    runs_needed, welch_ratio,
+    Decision, Design, Interval, LogRatio, Member, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen,
+    decide, paired_ratio, runs_needed, welch_ratio,
 };
 
 pub(crate) mod matching;
+pub(crate) mod outlook;
 mod second_opinion;
 #[cfg(test)]
 mod simulation;
@@ -25,37 +26,49 @@ pub fn results(
     cells: Vec<Cell>,
     profile: &Profile,
 ) -> Results {
-    let comparisons = comparisons(&cells, BASELINE);
-    let verdict = explain::recommend(&comparisons, &cells, profile);
+    let comparisons = comparisons(&cells, BASELINE, environment.same_within);
+    let verdict = explain::recommend(&comparisons, &cells, profile, environment.same_within);
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
 /// Compares every cell of another version with the cell of `baseline` that has the same setting otherwise. All
-/// comparisons are one family.
+/// comparisons are one family. Ratios within `margin` of 1 count as the same.
 #[must_use]
-pub fn comparisons(cells: &[Cell], baseline: &str) -> Vec<Comparison> {
-    let pairs: Vec<(&Cell, &Cell)> = cells
+pub fn comparisons(cells: &[Cell], baseline: &str, margin: f64) -> Vec<Comparison> {
+    let pairs = paired(cells, baseline);
+    let decisions = decisions(&pairs, margin);
+    pairs
+        .iter()
+        .zip(&decisions)
+        .map(|((baseline, candidate), decision)| {
+            let ratio = log_ratio(baseline, candidate);
+            Comparison {
+                runs_to_detect: ratio.and_then(|ratio| runs_to_detect(&ratio, pairs.len())),
+                ..comparison(baseline, candidate, ratio, decision)
+            }
+        })
+        .collect()
+}
+
+/// Every cell of another version with the cell of `baseline` that has the same setting otherwise.
+pub(crate) fn paired<'a>(cells: &'a [Cell], baseline: &str) -> Vec<(&'a Cell, &'a Cell)> {
+    cells
         .iter()
         .filter(|cell| cell.setting.version != baseline)
         .filter_map(|candidate| Some((baseline_of(candidate, cells, baseline)?, candidate)))
-        .collect();
-    let ratios: Vec<Option<LogRatio>> =
-        pairs.iter().map(|(baseline, candidate)| log_ratio(baseline, candidate)).collect();
-    let family: Vec<_> = pairs
-        .iter()
-        .zip(&ratios)
-        .map(|((_, candidate), ratio)| (*ratio, candidate.setting.metric.better))
-        .collect();
-    let decisions = decide(&family);
-    pairs
-        .iter()
-        .zip(&ratios)
-        .zip(&decisions)
-        .map(|(((baseline, candidate), ratio), decision)| Comparison {
-            runs_to_detect: ratio.and_then(|ratio| runs_to_detect(&ratio, family.len())),
-            ..comparison(baseline, candidate, *ratio, decision)
-        })
         .collect()
+}
+
+/// What the looks that were made say of all `pairs` of a baseline and a candidate.
+pub(crate) fn decisions(pairs: &[(&Cell, &Cell)], margin: f64) -> Vec<Decision> {
+    let family: Vec<Member> = pairs
+        .iter()
+        .map(|(baseline, candidate)| Member {
+            seen: seen(baseline, candidate),
+            better: candidate.setting.metric.better,
+        })
+        .collect();
+    decide(&family, margin)
 }
 
 fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &str) -> Option<&'a Cell> {
@@ -64,11 +77,12 @@ fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &str) -> Optio
     })
 }
 
-/// Baseline and candidate of each block that has both.
-fn pairs(baseline: &Cell, candidate: &Cell) -> Vec<(f64, f64)> {
+/// Baseline and candidate of each of the first `blocks` blocks that has both.
+fn pairs(baseline: &Cell, candidate: &Cell, blocks: u32) -> Vec<(f64, f64)> {
     candidate
         .run_details
         .iter()
+        .filter(|run| run.block < blocks)
         .filter_map(|run| {
             let partner = baseline.run_details.iter().find(|other| other.block == run.block)?;
             Some((partner.value, run.value))
@@ -76,9 +90,26 @@ fn pairs(baseline: &Cell, candidate: &Cell) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Paired where the cells have blocks in common, by Welch where they were not measured together.
+/// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their end.
+fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
+    let looks = &candidate.looks;
+    if looks.is_empty() || pairs(baseline, candidate, u32::MAX).is_empty() {
+        return log_ratio(baseline, candidate).map(Seen::once).into_iter().collect();
+    }
+    let complete = baseline.blocks().min(candidate.blocks());
+    looks
+        .iter()
+        .filter(|look| look.blocks <= complete)
+        .filter_map(|look| {
+            let ratio = paired_ratio(&pairs(baseline, candidate, look.blocks))?;
+            Some(Seen { ratio, share: look.share })
+        })
+        .collect()
+}
+
+/// Of all runs: paired where the cells have blocks in common, by Welch where they were not measured together.
 fn log_ratio(baseline: &Cell, candidate: &Cell) -> Option<LogRatio> {
-    let pairs = pairs(baseline, candidate);
+    let pairs = pairs(baseline, candidate, u32::MAX);
     if pairs.is_empty() { welch_ratio(&baseline.runs, &candidate.runs) } else { paired_ratio(&pairs) }
 }
 
@@ -109,16 +140,21 @@ fn comparison(
         label: candidate.setting.label.clone(),
         ratio: log_ratio.and_then(|ratio| ratio.finite_ratio()),
         ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
+        interval: decision.interval.map(|Interval { low, high }| [low, high]).filter(are_finite),
         verdict: decision.outcome,
         p_different: decision.p_different,
         p_same: decision.p_same,
         runs_to_detect: None,
         reason: explain::reason(baseline, candidate, decision.outcome),
         doubts: log_ratio
-            .and_then(|ratio| second_opinion::doubt(&pairs(baseline, candidate), &ratio))
+            .and_then(|ratio| second_opinion::doubt(&pairs(baseline, candidate, u32::MAX), &ratio))
             .into_iter()
             .collect(),
     }
+}
+
+fn are_finite(ends: &[f64; 2]) -> bool {
+    ends.iter().all(|end| end.is_finite())
 }
 
 #[cfg(test)]
@@ -126,7 +162,7 @@ mod tests {
     use super::*;
     use crate::results::Run;
     use crate::samples;
-    use crate::statistics::Outcome;
+    use crate::statistics::{Look, Outcome, SAME_MARGIN};
 
     fn cell(version: &str, rtt_ms: f64, values: &[f64]) -> Cell {
         let runs = values
@@ -146,7 +182,7 @@ mod tests {
             cell("3", 10.0, &[5.0, 5.0, 5.0]),
             cell("4.2", 1.0, &[1.0]),
         ];
-        let found = comparisons(&cells, "3");
+        let found = comparisons(&cells, "3", SAME_MARGIN);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].rtt_ms, found[0].verdict), (10.0, Outcome::Same));
         assert_eq!((found[1].rtt_ms, found[1].verdict), (0.0, Outcome::Faster));
@@ -161,18 +197,39 @@ mod tests {
         for run in &mut candidate.run_details {
             run.block += 100;
         }
-        assert_eq!(comparisons(&[baseline, candidate], "3")[0].verdict, Outcome::Faster);
+        assert_eq!(comparisons(&[baseline, candidate], "3", SAME_MARGIN)[0].verdict, Outcome::Faster);
     }
 
     #[test]
     fn an_arm_of_zeros_has_no_ratio_and_no_verdict() {
-        let found = comparisons(&[cell("3", 0.0, &[0.0; 3]), cell("4.1", 0.0, &[1.0; 3])], "3");
+        let found = comparisons(&[cell("3", 0.0, &[0.0; 3]), cell("4.1", 0.0, &[1.0; 3])], "3", SAME_MARGIN);
         assert_eq!((found[0].ratio, found[0].ci95, found[0].verdict), (None, None, Outcome::Unclear));
     }
 
     #[test]
     fn an_interval_without_end_is_left_out() {
-        let found = comparisons(&[cell("3", 0.0, &[1e-300, 1e300]), cell("4.1", 0.0, &[1e300, 1e-3])], "3");
+        let found = comparisons(
+            &[cell("3", 0.0, &[1e-300, 1e300]), cell("4.1", 0.0, &[1e300, 1e-3])],
+            "3",
+            SAME_MARGIN,
+        );
         assert_eq!(found[0].ci95, None);
+    }
+
+    #[test]
+    fn runs_after_the_last_complete_look_do_not_decide() {
+        let looks = vec![Look { blocks: 3, share: 0.5 }, Look { blocks: 6, share: 0.5 }];
+        let sequence = |version, values: &[f64]| Cell { looks: looks.clone(), ..cell(version, 0.0, values) };
+        let double = [20.0, 40.5, 79.0, 20.1, 40.2];
+        let both = |candidate: &[f64]| {
+            let cells = [sequence("3", &[10.0, 20.0, 40.0, 10.0, 20.0, 10.0]), sequence("4.1", candidate)];
+            comparisons(&cells, "3", SAME_MARGIN).remove(0)
+        };
+        assert_eq!(both(&double).verdict, Outcome::Faster);
+        let late = both(&[9.0, 25.0, 44.0, 90.0, 91.0]);
+        assert_eq!(late.verdict, Outcome::Unclear, "two blocks more are no look");
+        let [low, high] = late.interval.unwrap();
+        assert!(low < 1.0 && high > 1.0 && late.ratio.unwrap() > 1.5, "{late:?}");
+        assert_eq!(both(&double[..2]).interval, None, "no look was made");
     }
 }

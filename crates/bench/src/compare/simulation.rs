@@ -10,7 +10,7 @@ use crate::results::{Cell, Comparison, Run};
 use crate::runner::order;
 use crate::samples;
 use crate::seeded::Seeded;
-use crate::statistics::{Design, Outcome, PLANNED_POWER, SIGNIFICANCE, runs_needed};
+use crate::statistics::{Design, Outcome, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE, runs_needed};
 
 /// Coefficients of variation of a run from a quiet machine to a shared one.
 const CVS: [f64; 5] = [0.01, 0.02, 0.05, 0.10, 0.20];
@@ -72,7 +72,7 @@ fn benchmark(model: Model, seed: u64, members: usize) -> Vec<Comparison> {
             cells(Model { cv, ..model }, seed, setting as u64)
         })
         .collect();
-    comparisons(&cells, "3")
+    comparisons(&cells, "3", SAME_MARGIN)
 }
 
 fn is_different(comparison: &&Comparison) -> bool {
@@ -108,7 +108,7 @@ fn the_same_version_twice_differs_in_5_percent_of_single_comparisons() {
         let (mut alarms, mut below, mut total) = (0, 0, 0);
         for (seed, cv) in (0..TRIALS).flat_map(|seed| CVS.map(|cv| (seed, cv))) {
             let model = Model { blocks, cv, ratio: 1.0 };
-            let found = comparisons(&cells(model, seed, (cv * 1000.0) as u64), "3");
+            let found = comparisons(&cells(model, seed, (cv * 1000.0) as u64), "3", SAME_MARGIN);
             total += 1;
             alarms += found.iter().filter(is_different).count() as u64;
             below += u64::from(found[0].p_different < SIGNIFICANCE);
@@ -137,7 +137,7 @@ fn found(cv: f64, members: usize) -> (u32, usize) {
         for setting in 1..members {
             all.extend(cells(Model { blocks, cv, ratio: 1.0 }, *seed, setting as u64));
         }
-        comparisons(&all, "3")[0].verdict == Outcome::Slower
+        comparisons(&all, "3", SAME_MARGIN)[0].verdict == Outcome::Slower
     });
     (blocks, hits.count())
 }
@@ -155,7 +155,7 @@ fn far_fewer_runs_than_planned_find_it_less_often() {
     let hits = (0..100)
         .filter(|seed| {
             let cells = cells(Model { blocks: 5, cv: 0.10, ratio: 0.95 }, *seed, 0);
-            comparisons(&cells, "3")[0].verdict == Outcome::Slower
+            comparisons(&cells, "3", SAME_MARGIN)[0].verdict == Outcome::Slower
         })
         .count();
     assert!(hits < 50, "{hits} of 100 with five blocks at a CV of 10 %: the simulation is too kind");

@@ -22,11 +22,16 @@ pub use composed::Composed;
 pub use error::Error;
 pub(crate) use error::nearest;
 pub use parse::{CLIENTS_MAX, parse};
-pub use plan::Plan;
+pub use plan::{Plan, Runs};
 pub use space::Space;
 pub use workload::{Way, Workload};
 
 use crate::results::{Asked, Figure, Mark, Metric};
+
+/// Round trips that a run sees at least: with fewer its first and last operations count for too much.
+const ROUND_TRIPS_MIN: f64 = 25.0;
+/// Longer than this a run does not become for the sake of its round trips.
+const RUN_SECONDS_MAX: f64 = 10.0;
 
 /// One question with the workload that answers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +105,14 @@ impl Setup {
     /// The factors that are varied, by name.
     pub fn factors(&self) -> impl Iterator<Item = &str> {
         self.factors.keys().map(String::as_str)
+    }
+
+    /// The same for a network with this round-trip delay: runs that end after some time see [`ROUND_TRIPS_MIN`] of them.
+    #[must_use]
+    pub fn at_delay(mut self, rtt_ms: f64) -> Self {
+        let at_least = (ROUND_TRIPS_MIN * rtt_ms / 1000.0).min(RUN_SECONDS_MAX);
+        self.workload = self.workload.lasting(at_least);
+        self
     }
 
     /// How long one run of it takes at most, apart from what is under way then; none where only counts limit it.

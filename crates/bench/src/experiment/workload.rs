@@ -243,6 +243,26 @@ impl Workload {
         }
     }
 
+    /// The same, running for at least so many seconds wherever a time limits it.
+    #[must_use]
+    pub fn lasting(mut self, at_least: f64) -> Self {
+        match &mut self {
+            Self::SequentialRead { seconds, .. }
+            | Self::SequentialWrite { seconds, .. }
+            | Self::RandomRead { seconds, .. }
+            | Self::RandomWrite { seconds, .. }
+            | Self::SmallFileRead { seconds, .. }
+            | Self::Create { seconds: Some(seconds), .. }
+            | Self::LockedRead { seconds: Some(seconds), .. } => *seconds = seconds.max(at_least),
+            Self::Composed(composed) => {
+                let phases = composed.phases.iter_mut().filter_map(|phase| phase.seconds.as_mut());
+                phases.for_each(|seconds| *seconds = seconds.max(at_least));
+            }
+            Self::Create { .. } | Self::LockedRead { .. } | Self::SourceTree { .. } => {}
+        }
+        self
+    }
+
     /// What it has on the server at the most, for `clients` clients.
     #[must_use]
     pub fn space(&self, clients: u32) -> Space {

@@ -133,7 +133,7 @@ mod tests {
             comparison("locked-read", 30.0, Outcome::Faster),
             comparison("create", 1.0, Outcome::Same),
         ];
-        let verdict = recommend(&found, &[], &Profile::even());
+        let verdict = recommend(&found, &[], &Profile::even(), 0.03);
         assert_eq!(verdict.recommend, "4.1");
         assert_eq!(
             verdict.flips,
@@ -150,7 +150,7 @@ mod tests {
             comparison("small-file-read", 9.0, Outcome::Faster),
             comparison("locked-read", 9.0, Outcome::Faster),
         ];
-        let verdict = recommend(&found, &[], &Profile::even());
+        let verdict = recommend(&found, &[], &Profile::even(), 0.03);
         assert_eq!(verdict.recommend, "4.1");
         let last = verdict.flips.last().unwrap();
         assert_eq!(last, "The same measurements say v3 for vm-images and either for database (--profile).");
@@ -160,7 +160,7 @@ mod tests {
     fn an_answer_that_always_holds_has_no_exception() {
         let found =
             [comparison("create", 2.0, Outcome::Faster), comparison("random-read", 1.0, Outcome::Same)];
-        assert_eq!(recommend(&found, &[], &Profile::even()).flips, [] as [String; 0]);
-        assert_eq!(recommend(&[], &[], &Profile::even()).flips, [] as [String; 0]);
+        assert_eq!(recommend(&found, &[], &Profile::even(), 0.03).flips, [] as [String; 0]);
+        assert_eq!(recommend(&[], &[], &Profile::even(), 0.03).flips, [] as [String; 0]);
     }
 }

@@ -15,7 +15,7 @@ mod verdict;
 
 pub use floors::{Terms, floors};
 pub use profile::{Profile, ProfileError};
-pub use verdict::recommend;
+pub use verdict::{UNDECIDED, recommend};
 
 use self::facts::Facts;
 use self::rules::{Favours, Finding};

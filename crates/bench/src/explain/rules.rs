@@ -240,6 +240,7 @@ mod tests {
             latency_ms: None,
             setting: samples::setting(version, rtt_ms),
             runs: vec![100.0, 101.0, 102.0],
+            looks: Vec::new(),
             mean: 101.0,
             ci95: Some([98.5, 103.5]),
             seconds: 1.0,

@@ -7,7 +7,10 @@ use super::profile::Profile;
 use super::{flips, levers};
 use crate::results::{Cell, Comparison, Verdict, version_name};
 use crate::statistics::Outcome;
-use crate::text::{delay, list, times};
+use crate::text::{delay, list, percent, times};
+
+/// What is recommended where the runs decided nothing, or nothing was compared.
+pub const UNDECIDED: &str = "undecided";
 
 /// Losses named before "and N more".
 const NAMED_MAX: usize = 3;
@@ -16,9 +19,11 @@ const NAMED_MAX: usize = 3;
 ///
 /// With several candidates the one with the best balance of gains and losses is judged. Each weighs as the logarithm
 /// of its ratio, up to a factor of four; the comparisons of one experiment share its weight in the profile. The candidate
-/// is recommended when its gains are at least twice its losses; the baseline when it is the other way round; else either.
+/// is recommended when its gains are at least twice its losses; the baseline when it is the other way round; else either,
+/// or [`UNDECIDED`] where most comparisons were not decided and no difference was found. Ratios within `same_within` of 1
+/// count as the same.
 #[must_use]
-pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile) -> Verdict {
+pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile, same_within: f64) -> Verdict {
     let weighed: Vec<&Comparison> =
         comparisons.iter().filter(|comparison| profile.weight(&comparison.experiment) > 0.0).collect();
     let Some(tally) = best_candidate(&weighed, profile) else {
@@ -30,9 +35,10 @@ pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile) 
         recommend: match side {
             Side::Candidate => tally.candidate.to_owned(),
             Side::Baseline => tally.baseline.to_owned(),
+            Side::Either if tally.is_undecided() => UNDECIDED.to_owned(),
             Side::Either => "either".to_owned(),
         },
-        text: tally.text(side, profile),
+        text: tally.text(side, profile, same_within),
         profile: profile.name().to_owned(),
         weights: profile.weights().cloned().unwrap_or_default(),
         flips: flips::flips(&tally.own, comparisons, side, profile),
@@ -53,7 +59,7 @@ fn nothing_to_recommend(comparisons: &[Comparison], profile: &Profile) -> Verdic
         _ => "Nothing was compared, so there is nothing to recommend.".to_owned(),
     };
     Verdict {
-        recommend: "either".to_owned(),
+        recommend: UNDECIDED.to_owned(),
         text,
         profile: profile.name().to_owned(),
         weights: profile.weights().cloned().unwrap_or_default(),
@@ -108,7 +114,12 @@ impl<'a> Tally<'a> {
         })
     }
 
-    fn text(&self, side: Side, profile: &Profile) -> String {
+    /// Neither a difference nor, in most comparisons, sameness was shown.
+    fn is_undecided(&self) -> bool {
+        self.faster.is_empty() && self.slower.is_empty() && self.same < self.unclear.max(1)
+    }
+
+    fn text(&self, side: Side, profile: &Profile, same_within: f64) -> String {
         let total = self.own.len();
         let (name, baseline) = (&self.name, version_name(self.baseline, false));
         let whom =
@@ -116,6 +127,7 @@ impl<'a> Tally<'a> {
         let opening = match side {
             Side::Candidate => format!("Run {name}{whom}: "),
             Side::Baseline => format!("Stay with {baseline}{whom}: "),
+            Side::Either if self.is_undecided() => format!("Not decided{whom}: "),
             Side::Either if self.faster.is_empty() && self.slower.is_empty() => format!("Run either{whom}: "),
             Side::Either => "It depends on the workload: ".to_owned(),
         };
@@ -126,12 +138,13 @@ impl<'a> Tally<'a> {
             of(self.faster.len(), total)
         );
         text.push_str(&format!(" and slower in {}{slower}.", self.slower.len()));
-        text.push_str(&self.remainder());
+        text.push_str(&self.remainder(same_within));
         text
     }
 
-    fn remainder(&self) -> String {
-        let same = (self.same > 0).then(|| format!("the same within 3 % in {}", self.same));
+    fn remainder(&self, same_within: f64) -> String {
+        let margin = percent(same_within);
+        let same = (self.same > 0).then(|| format!("the same within {margin} in {}", self.same));
         let unclear = (self.unclear > 0).then(|| format!("undecided in {}", self.unclear));
         let parts: Vec<String> = same.into_iter().chain(unclear).collect();
         if parts.is_empty() { String::new() } else { format!(" They are {}.", list(&parts)) }
@@ -169,7 +182,7 @@ pub(super) mod tests {
     use super::*;
 
     fn verdict_of(comparisons: &[Comparison]) -> Verdict {
-        recommend(comparisons, &[], &Profile::even())
+        recommend(comparisons, &[], &Profile::even(), 0.03)
     }
 
     pub(in crate::explain) fn comparison(experiment: &str, ratio: f64, verdict: Outcome) -> Comparison {
@@ -183,6 +196,7 @@ pub(super) mod tests {
             label: String::new(),
             ratio: Some(ratio),
             ci95: None,
+            interval: None,
             verdict,
             p_different: 1.0,
             p_same: 1.0,
@@ -256,7 +270,20 @@ pub(super) mod tests {
             "{}",
             verdict.text
         );
-        assert_eq!(verdict_of(&[]).recommend, "either");
+        assert_eq!(verdict_of(&[]).recommend, UNDECIDED);
+    }
+
+    #[test]
+    fn nothing_decided_recommends_nothing() {
+        let unclear = || comparison("create", 1.0, Outcome::Unclear);
+        let verdict = verdict_of(&[unclear(), unclear(), comparison("create", 1.0, Outcome::Same)]);
+        assert_eq!(verdict.recommend, UNDECIDED);
+        assert!(
+            verdict.text.starts_with("Not decided: against v3, v4.1 is faster in 0 of 3"),
+            "{}",
+            verdict.text
+        );
+        assert_eq!(verdict_of(&[unclear()]).recommend, UNDECIDED);
     }
 
     #[test]
@@ -283,7 +310,7 @@ pub(super) mod tests {
             comparison("random-read", 2.0, Outcome::Faster),
             comparison("locked-read", 9.0, Outcome::Faster),
         ];
-        let of = |text: &str| recommend(&found, &[], &Profile::parse(text).unwrap());
+        let of = |text: &str| recommend(&found, &[], &Profile::parse(text).unwrap(), 0.03);
         assert_eq!(of("vm-images").recommend, "4.1");
         assert!(
             of("vm-images").text.starts_with("Run v4.1 for vm-images: against v3, v4.1 is faster in 1 of 1")
@@ -291,7 +318,7 @@ pub(super) mod tests {
         assert_eq!(of("build").recommend, "3");
         assert_eq!(of("create=3,locked-read=1").recommend, "either");
         let nothing = of("media");
-        assert_eq!(nothing.recommend, "either");
+        assert_eq!(nothing.recommend, UNDECIDED);
         assert_eq!(
             nothing.text,
             "Nothing that counts for media was compared: measure sequential-read, sequential-write and winner-loser, or \

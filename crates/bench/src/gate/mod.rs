@@ -1,17 +1,19 @@
 //! Gates for continuous integration: what must not have become worse.
 //!
-//! Owns the rules. A time fails only when its whole interval lies beyond what is allowed, because a gate that fails by
-//! chance is soon switched off; a count that never varies is held exactly. It knows nothing of exit codes.
+//! Owns the rules. A speed fails only when it lies beyond what is allowed and beyond what repeats of the baseline show, because
+//! a gate that fails by chance is soon switched off; a count that never varies is held exactly. It knows nothing of exit codes.
 
 mod counts;
 mod requests;
 mod times;
 
 pub use requests::RequestLimit;
+pub use times::REPEATS_MIN;
 
 use crate::compare::matching::matched;
 use crate::diff::place;
-use crate::results::Results;
+use crate::results::{Cell, Results};
+use times::Judged;
 
 /// What is allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,24 +78,36 @@ enum Finding {
     NotJudged(String),
 }
 
-/// Holds every setting of `baseline` against the same one of `results`. One that is missing there has failed; one that the
-/// baseline lacks is nothing to hold.
+/// Holds every setting of the first of `baselines` against the same one of `results`; the others are its repeats, and tell how
+/// far the speed moves by chance. A setting that is missing has failed; one that the baseline lacks is nothing to hold.
 #[must_use]
-pub fn against_baseline(baseline: &Results, results: &Results, limits: &Limits) -> Report {
-    let sides = matched(&baseline.cells, &results.cells);
+pub fn against_baseline(baselines: &[Results], results: &Results, limits: &Limits) -> Report {
     let mut report = Report::default();
+    let Some((baseline, repeats)) = baselines.split_first() else { return report };
+    let sides = matched(&baseline.cells, &results.cells);
     for cell in sides.only_first {
         report.add(Finding::Failed(format!("{} is in the baseline and was not measured.", place(cell))));
     }
+    if !limits.counts_only {
+        let judged: Vec<Judged<'_>> = sides
+            .both
+            .iter()
+            .map(|(baseline, cell)| Judged { baselines: with_repeats(baseline, repeats), cell })
+            .collect();
+        times::judge(&judged, limits).into_iter().for_each(|finding| report.add(finding));
+    }
     for (baseline, cell) in sides.both {
-        if !limits.counts_only {
-            report.add(times::judge(baseline, cell, limits));
-        }
         for finding in counts::judge(baseline, cell, limits) {
             report.add(finding);
         }
     }
     report
+}
+
+/// The cell of the same setting in the baseline and in each of its repeats that has it.
+fn with_repeats<'a>(cell: &'a Cell, repeats: &'a [Results]) -> Vec<&'a Cell> {
+    let of = |results: &'a Results| Some(matched(std::slice::from_ref(cell), &results.cells).both.first()?.1);
+    std::iter::once(cell).chain(repeats.iter().filter_map(of)).collect()
 }
 
 /// Holds the results against numbers of requests that were named.
@@ -114,7 +128,7 @@ mod tests {
     #[test]
     fn a_result_passes_against_itself() {
         let results = samples::results();
-        let report = against_baseline(&results, &results, &Limits::default());
+        let report = against_baseline(&[results.clone()], &results, &Limits::default());
         assert_eq!((report.failed, report.improved), (vec![], vec![]));
         assert!(report.passed >= results.cells.len(), "{}", report.passed);
     }
@@ -124,8 +138,8 @@ mod tests {
         let all = samples::results();
         let mut fewer = samples::results();
         let gone = fewer.cells.remove(0);
-        let report = against_baseline(&all, &fewer, &Limits::default());
+        let report = against_baseline(&[all.clone()], &fewer, &Limits::default());
         assert_eq!(report.failed, [format!("{} is in the baseline and was not measured.", place(&gone))]);
-        assert_eq!(against_baseline(&fewer, &all, &Limits::default()).failed, Vec::<String>::new());
+        assert_eq!(against_baseline(&[fewer], &all, &Limits::default()).failed, Vec::<String>::new());
     }
 }

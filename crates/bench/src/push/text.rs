@@ -43,8 +43,12 @@ pub fn exposition(results: &Results) -> String {
         gauge(&mut text, name, help, lines);
     };
     of_comparisons("ratio", "The candidate's mean by the baseline's.", |one| one.ratio);
-    of_comparisons("ratio_low", "Lower end of its 95 % interval.", |one| Some(one.ci95?[0]));
-    of_comparisons("ratio_high", "Upper end of its 95 % interval.", |one| Some(one.ci95?[1]));
+    of_comparisons("ratio_low", "Lower end of the interval that decides.", |one| {
+        Some(one.shown_interval()?[0])
+    });
+    of_comparisons("ratio_high", "Upper end of the interval that decides.", |one| {
+        Some(one.shown_interval()?[1])
+    });
     text
 }
 

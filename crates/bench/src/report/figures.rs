@@ -142,7 +142,7 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
         .iter()
         .filter_map(|comparison| {
             let value = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
-            let [low, high] = comparison.ci95.filter(|[low, _]| *low > 0.0).unwrap_or([value; 2]);
+            let [low, high] = comparison.shown_interval().filter(|[low, _]| *low > 0.0).unwrap_or([value; 2]);
             let mut row = format!("{} · {}", comparison.name(), delay(comparison.rtt_ms));
             if several {
                 row = format!("{row} · {}", version_name(&comparison.candidate, comparison.delegations));
@@ -154,7 +154,7 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
                 low,
                 high,
                 verdict: comparison.verdict.as_str().to_owned(),
-                shown: ratio(comparison.ratio, comparison.ci95),
+                shown: ratio(comparison.ratio, comparison.shown_interval()),
                 reason: comparison.reason.clone(),
             })
         })
@@ -223,7 +223,7 @@ mod tests {
         let mut results = samples::results();
         results.comparisons[0].ratio = None;
         results.comparisons[1].ratio = Some(0.0);
-        results.comparisons[2].ci95 = Some([0.0, 2.0]);
+        results.comparisons[2].interval = Some([0.0, 2.0]);
         let ratios = Figures::of(&results).ratios;
         assert_eq!(ratios.len(), results.comparisons.len() - 2);
         assert_eq!((ratios[0].low, ratios[0].high), (ratios[0].ratio, ratios[0].ratio));

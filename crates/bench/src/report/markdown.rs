@@ -58,8 +58,8 @@ fn comparison_row(results: &Results, comparison: &Comparison) -> String {
         delay(comparison.rtt_ms),
         escaped(&names[0]),
         escaped(&names[1]),
-        ratio(comparison.ratio, comparison.ci95),
-        comparison.verdict.as_str(),
+        ratio(comparison.ratio, comparison.shown_interval()),
+        results.verdict_words(comparison),
         escaped(&comparison.reason)
     )
 }

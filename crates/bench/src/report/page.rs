@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::escape::{escape, script_json};
 use super::figures::Figures;
 use super::tables;
+use crate::explain::UNDECIDED;
 use crate::results::{LOCAL, Results, Verdict, client_sentences, version_name};
 use crate::statistics::Outcome;
 
@@ -85,6 +86,7 @@ const PARTIAL: &str =
 fn verdict(results: &Results) -> String {
     let recommend = match results.verdict.recommend.as_str() {
         "either" => "Either will do, or it depends".to_owned(),
+        UNDECIDED => "Not decided".to_owned(),
         version => format!("NFSv{version}"),
     };
     let count = |outcome: Outcome| {
@@ -136,7 +138,8 @@ fn figures(results: &Results, rows: &Figures) -> String {
     let mut text = figure(
         "ratio",
         "How many times as fast",
-        "Each line is one comparison: the ratio of the means with its 95 % interval, on a logarithmic axis. The line at 1 \
+        "Each line is one comparison: the ratio of the means with the interval that its verdict follows from, on a logarithmic \
+         axis. The line at 1 \
          is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within 3 %\u{201d}.",
         "",
     );

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{Floors, Latency, Resources, Timeline};
-use crate::statistics::{Better, estimate, trend};
+use crate::statistics::{Better, Look, estimate, trend};
 use crate::text::percent;
 
 /// Runs that change by less than this from the first to the last do not drift.
@@ -226,6 +226,10 @@ pub struct Cell {
     pub fairness: Option<f64>,
     /// Doubts of the runs and of the cell, each once.
     pub doubts: Vec<String>,
+    /// After how many blocks its runs are compared, and what share of the error each comparison may use. Empty where they
+    /// are compared once, at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<Look>,
     /// The runs in full.
     #[serde(default)]
     pub run_details: Vec<Run>,
@@ -264,8 +268,15 @@ impl Cell {
             fairness: runs.iter().filter_map(|run| run.fairness).reduce(f64::min),
             doubts: doubts.into_iter().collect(),
             runs: values,
+            looks: Vec::new(),
             run_details: runs,
         })
+    }
+
+    /// Blocks that its runs were made in, counted to the last one.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.run_details.iter().map(|run| run.block.saturating_add(1)).max().unwrap_or_default()
     }
 
     /// Requests for each operation of the application; none when it completed none.

@@ -87,7 +87,7 @@ const RUNS: [&str; 19] = [
     "label",
 ];
 
-const COMPARISONS: [&str; 16] = [
+const COMPARISONS: [&str; 18] = [
     "experiment",
     "levels",
     "rtt_ms",
@@ -104,6 +104,8 @@ const COMPARISONS: [&str; 16] = [
     "reason",
     "doubts",
     "label",
+    "interval_low",
+    "interval_high",
 ];
 
 const RPCS: [&str; 9] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count", "label"];
@@ -210,6 +212,7 @@ fn run_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
 fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
     results.comparisons.iter().map(|comparison| {
         let [low, high] = ends(comparison.ci95);
+        let [decided_low, decided_high] = ends(comparison.interval);
         vec![
             comparison.experiment.clone(),
             levels(&comparison.levels),
@@ -227,6 +230,8 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
             comparison.reason.clone(),
             comparison.doubts.join("; "),
             comparison.label.clone(),
+            decided_low,
+            decided_high,
         ]
     })
 }

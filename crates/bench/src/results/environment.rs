@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::SAME_MARGIN;
+
 /// The machine, the tool and the network.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,6 +28,9 @@ pub struct Environment {
     pub seed: u64,
     /// What was asked for, by name, such as "runs" or "size"; two benchmarks with the same plan ask the same.
     pub plan: BTreeMap<String, String>,
+    /// Ratios within this share of 1 count as the same: 0.03 for 3 %.
+    #[serde(default = "same_within")]
+    pub same_within: f64,
     /// The command with its arguments.
     pub command_line: Vec<String>,
     /// The network, one entry for each delay.
@@ -100,10 +105,15 @@ impl Environment {
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs()),
             ),
             seed,
+            same_within: SAME_MARGIN,
             command_line,
             ..Self::default()
         }
     }
+}
+
+fn same_within() -> f64 {
+    SAME_MARGIN
 }
 
 fn read(path: &str) -> String {

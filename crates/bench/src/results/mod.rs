@@ -34,7 +34,8 @@ pub use merge::{MergeError, merge};
 pub use resources::Resources;
 pub use timeline::Timeline;
 
-use crate::statistics::Outcome;
+use crate::statistics::{Better, Outcome};
+use crate::text::percent;
 
 /// The number of the document's schema. A reader refuses any other.
 pub const SCHEMA: u64 = 1;
@@ -71,6 +72,13 @@ impl Results {
             }
         }
         labels
+    }
+
+    /// [`Comparison::verdict_words`] of a comparison of this document.
+    #[must_use]
+    pub fn verdict_words(&self, comparison: &Comparison) -> String {
+        let better = self.cells_of(comparison).map_or(Better::Higher, |(_, cell)| cell.setting.metric.better);
+        comparison.verdict_words(better)
     }
 
     /// The cells that a comparison is about, baseline and candidate; none when they are not in this document.
@@ -117,12 +125,16 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     /// The ratio's 95 % interval, uncorrected; none with a single run.
     pub ci95: Option<[f64; 2]>,
+    /// The interval that `verdict` follows from: all comparisons of the document have their true ratio within theirs with
+    /// 95 %, however often the runs were looked at. None with a single run, and in documents of before it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// What it means for the candidate, corrected over all comparisons.
     pub verdict: Outcome,
     /// Corrected p of "there is no difference".
     #[serde(default = "undecided")]
     pub p_different: f64,
-    /// Corrected p of "they differ by more than 3 %".
+    /// Corrected p of "they differ by more than the margin" (3 % unless another one was asked for).
     #[serde(default = "undecided")]
     pub p_same: f64,
     /// Runs of each version with which a difference of 5 % is found with a chance of 95 %, from the spread of these runs;
@@ -141,6 +153,24 @@ impl Comparison {
     #[must_use]
     pub fn name(&self) -> String {
         cell::labelled(named(&self.experiment, &self.levels), &self.label)
+    }
+
+    /// Its verdict in words. Where nothing was decided they say how much slower the candidate may be at most, as far as its
+    /// interval tells; `better` is that of its metric.
+    #[must_use]
+    pub fn verdict_words(&self, better: Better) -> String {
+        if self.verdict != Outcome::Unclear {
+            return self.verdict.as_str().to_owned();
+        }
+        let Some([low, high]) = self.shown_interval() else { return "not decided".to_owned() };
+        let loss = if better == Better::Higher { 1.0 - low } else { high - 1.0 };
+        format!("not decided, at most {} slower", percent(loss.max(0.0)))
+    }
+
+    /// The interval that is shown: the one that decides, or what an older document has.
+    #[must_use]
+    pub fn shown_interval(&self) -> Option<[f64; 2]> {
+        self.interval.or(self.ci95)
     }
 }
 

@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use super::arm::{Arm, arms};
 use super::window::Quantity;
 use super::{Error, Options};
-use crate::experiment::{Experiment, Point, Size};
+use crate::experiment::{Experiment, Point, Runs, Size};
+use crate::text::percent;
 use crate::workload::{self, ClientKind};
 
 /// A delay above this is no network.
 const RTT_MS_MAX: f64 = 10_000.0;
 /// More runs than this tell nothing new.
 const RUNS_MAX: u32 = 1000;
+/// A week.
+const SECONDS_MAX: u32 = 7 * 24 * 3600;
+/// A wider margin would call everything the same.
+const SAME_WITHIN_MAX: f64 = 0.5;
 const HOW_HOSTS_ARE_NAMED: &str = "a host is named by its name, such as node1, user@node1 or node1:7000";
 
 /// Checks what can be known to be wrong before anything is started, and gives what is compared.
@@ -34,8 +39,21 @@ pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
     if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
         return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
     }
-    if !(1..=RUNS_MAX).contains(&plan.runs) {
-        return wrong(format!("{} runs are not between 1 and {RUNS_MAX}", plan.runs));
+    match plan.runs {
+        Runs::Fixed(runs) if !(1..=RUNS_MAX).contains(&runs) => {
+            return wrong(format!("{runs} runs are not between 1 and {RUNS_MAX}"));
+        }
+        Runs::UntilDecided { seconds } if !(1..=SECONDS_MAX).contains(&seconds) => {
+            return wrong(format!("{seconds} seconds are not between 1 and {SECONDS_MAX}"));
+        }
+        _ => {}
+    }
+    if !(plan.same_within > 0.0 && plan.same_within <= SAME_WITHIN_MAX) {
+        return wrong(format!(
+            "versions that differ by {} cannot count as the same; use more than 0 % and at most {}",
+            percent(plan.same_within),
+            percent(SAME_WITHIN_MAX)
+        ));
     }
     if options.clients == Some(0) || options.clients > Some(crate::experiment::CLIENTS_MAX) {
         return wrong(format!("clients must be from 1 to {}", crate::experiment::CLIENTS_MAX));

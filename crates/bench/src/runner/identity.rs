@@ -22,6 +22,7 @@ pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
         ("versions", list(&plan.versions)),
         ("without_delegations", options.without_delegations.to_string()),
         ("runs", plan.runs.to_string()),
+        ("same_within", plan.same_within.to_string()),
         ("clients", clients),
         ("client", options.client.to_string()),
         ("mount_options", options.mount_options.join(",")),

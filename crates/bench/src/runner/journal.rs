@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use crate::results::{self, Cell, Environment, RESULTS_BYTES_MAX, Run, Setting};
+use crate::statistics::Look;
 
 /// Its name in the directory for results.
 pub(crate) const NAME: &str = "runs.jsonl";
@@ -144,8 +145,9 @@ impl Journal {
         &self.environment
     }
 
-    /// The cells that have all of their `runs`, in the order in which they were begun.
-    pub(crate) fn complete_cells(&self, runs: u32) -> Vec<Cell> {
+    /// The cells whose runs could be compared at least once, in the order in which they were begun. Runs after the last of
+    /// the `looks` that could be made are left out.
+    pub(crate) fn complete_cells(&self, looks: &[Look]) -> Vec<Cell> {
         let mut settings: Vec<(&Setting, Vec<Run>)> = Vec::new();
         for entry in &self.entries {
             match settings.iter_mut().find(|(setting, _)| **setting == entry.setting) {
@@ -153,11 +155,13 @@ impl Journal {
                 None => settings.push((&entry.setting, vec![entry.run.clone()])),
             }
         }
-        settings
-            .into_iter()
-            .filter(|(_, made)| made.len() >= runs as usize)
-            .filter_map(|(setting, made)| Cell::from_runs(setting.clone(), made))
-            .collect()
+        let complete = |(setting, mut made): (&Setting, Vec<Run>)| {
+            let last = looks.iter().rev().find(|look| look.blocks as usize <= made.len())?;
+            made.retain(|run| run.block < last.blocks);
+            let cell = Cell::from_runs(setting.clone(), made)?;
+            Some(Cell { looks: looks.to_vec(), ..cell })
+        };
+        settings.into_iter().filter_map(complete).collect()
     }
 
     /// Whether nothing was measured yet.
@@ -188,6 +192,7 @@ fn line(value: &impl Serialize, path: &Path) -> Result<String, Error> {
 mod tests {
     use super::*;
     use crate::samples;
+    use crate::statistics::single;
 
     fn entry(version: &str, block: u32) -> Entry {
         Entry { setting: samples::setting(version, 0.0), run: Run { block, value: 10.0, ..Run::default() } }
@@ -221,7 +226,7 @@ mod tests {
         for entry in [entry("3", 0), entry("4.1", 0), entry("4.1", 1)] {
             journal.add(entry).unwrap();
         }
-        let cells = journal.complete_cells(2);
+        let cells = journal.complete_cells(&single(2));
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0].setting.version, "4.1");
         assert!(journal.run(&samples::setting("3", 0.0), 0).is_some());

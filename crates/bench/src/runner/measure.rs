@@ -1,6 +1,5 @@
 //! One run: fresh clients, all together, and what they did.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +9,14 @@ use super::arm::Arm;
 use super::cache_state;
 use super::clients::Clients;
 use super::crew::{self, Crew, Curves, Seen};
+use super::placed::Placed;
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
-use crate::experiment::{Experiment, Setup, Size};
-use crate::results::{Form, Run};
-use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
+use crate::experiment::{Setup, Size};
+use crate::results::{Form, Run, named};
+use crate::workload::{self, Address, Counters, Curve, Meters, Part};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,11 +26,7 @@ const BUSY_SHARE_MAX: f64 = 0.8;
 
 /// What all runs of an experiment have in common.
 pub(crate) struct Trial<'a> {
-    pub(crate) experiment: &'a Experiment,
-    pub(crate) levels: &'a BTreeMap<String, String>,
-    pub(crate) setup: &'a Setup,
-    pub(crate) parts: &'a [Part],
-    pub(crate) place: Place,
+    pub(crate) placed: &'a Placed<'a>,
     pub(crate) server: &'a Server,
     pub(crate) clients: &'a Arc<Clients>,
     pub(crate) stop: &'a Stop,
@@ -38,9 +34,8 @@ pub(crate) struct Trial<'a> {
     pub(crate) hosts: Option<&'a Hosts>,
     /// The machine of the server, where an agent tells of it.
     pub(crate) server_host: Option<&'a ServerHost>,
-    /// Of the experiment: which of its sizes this is, and which of the points of that size.
+    /// Which of the experiment's sizes this is.
     pub(crate) size: Size,
-    pub(crate) point: usize,
 }
 
 /// Which run it is.
@@ -53,12 +48,21 @@ pub(crate) struct Number {
 }
 
 impl Trial<'_> {
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.placed.point.setup
+    }
+
+    /// The experiment with its levels, as it is shown to people.
+    pub(crate) fn name(&self) -> String {
+        named(&self.placed.experiment.name, &self.placed.point.levels)
+    }
+
     /// Makes the directory of the experiment and the files that all its runs share.
     pub(crate) async fn prepare(&self, arm: &Arm) -> Result<(), Error> {
-        let failed = |error| Error::workload(&self.experiment.name, &arm.name(), &error);
+        let failed = |error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
         let witness = &self.server.witness;
-        witness.make_directory(&self.place.directory).await.map_err(failed)?;
-        workload::prepare(&self.setup.workload, witness, &self.place).await.map_err(failed)
+        witness.make_directory(&self.placed.place.directory).await.map_err(failed)?;
+        workload::prepare(&self.setup().workload, witness, &self.placed.place).await.map_err(failed)
     }
 
     /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured. Threads tell `meters`
@@ -70,9 +74,10 @@ impl Trial<'_> {
         number: Number,
         meters: Option<Arc<Meters>>,
     ) -> Result<Vec<Run>, Error> {
-        let failed = |error: &workload::Error| Error::workload(&self.experiment.name, &arm.name(), error);
-        let workload = &self.setup.workload;
-        workload::prepare_run(workload, &self.server.witness, &self.place, number.run)
+        let failed =
+            |error: &workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), error);
+        let workload = &self.setup().workload;
+        workload::prepare_run(workload, &self.server.witness, &self.placed.place, number.run)
             .await
             .map_err(|error| failed(&error))?;
         let mut watch = Watch::new(self.server_host);
@@ -85,11 +90,12 @@ impl Trial<'_> {
         }
         self.stop
             .or(async {
-                let removed = workload::remove_run(workload, &self.server.witness, &self.place, number.run);
+                let removed =
+                    workload::remove_run(workload, &self.server.witness, &self.placed.place, number.run);
                 removed.await.map_err(|error| failed(&error))
             })
             .await?;
-        let parts = self.parts.iter().zip(&worked.parts).filter(|(part, _)| part.measured);
+        let parts = self.placed.parts.iter().zip(&worked.parts).filter(|(part, _)| part.measured);
         let run_of_part = |(part, done)| {
             let mut run = self.run_of_part(part, done, arm, number, address)?;
             run.doubts.extend_from_slice(&worked.doubts);
@@ -106,13 +112,14 @@ impl Trial<'_> {
         number: Number,
         address: &Address,
     ) -> Result<Run, Error> {
-        let unit = part.unit.as_ref().unwrap_or(&self.experiment.metric.unit);
-        let quantity = Quantity::of_unit(&self.experiment.name, unit)?;
-        let with_timeline = self.experiment.figure.form == Form::Timeline;
+        let unit = part.unit.as_ref().unwrap_or(&self.placed.experiment.metric.unit);
+        let quantity = Quantity::of_unit(&self.placed.experiment.name, unit)?;
+        let with_timeline = self.placed.experiment.figure.form == Form::Timeline;
         let client_hosts = self.hosts_of(curves);
         let curves: Vec<Vec<Curve>> = curves.values().cloned().collect();
-        let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline)
-            .ok_or_else(|| Error::Nothing { experiment: self.experiment.name.clone(), arm: arm.name() })?;
+        let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline).ok_or_else(|| {
+            Error::Nothing { experiment: self.placed.experiment.name.clone(), arm: arm.name() }
+        })?;
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
         }
@@ -122,7 +129,7 @@ impl Trial<'_> {
         let mut run =
             Run { resources: seen.resources, client_hosts, ..run_of(number.block, outcome, &seen.counters) };
         if address.directory().is_none() {
-            run.doubts.extend(cache_state::doubt(&self.setup.workload, &run));
+            run.doubts.extend(cache_state::doubt(&self.setup().workload, &run));
         }
         Ok(run)
     }
@@ -143,14 +150,15 @@ impl Trial<'_> {
         meters: Option<Arc<Meters>>,
         watch: &mut Watch<'_>,
     ) -> Result<Worked, Error> {
-        let failed = |error: workload::Error| Error::workload(&self.experiment.name, &arm.name(), &error);
-        let numbers = 0..self.setup.clients;
+        let failed =
+            |error: workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
+        let numbers = 0..self.setup().clients;
         let mounts =
-            crew::connect(self.clients, numbers, (arm, self.setup), address).await.map_err(failed)?;
+            crew::connect(self.clients, numbers, (arm, self.setup()), address).await.map_err(failed)?;
         let crew = Crew {
-            workload: &self.setup.workload,
-            parts: self.parts,
-            place: &self.place,
+            workload: &self.setup().workload,
+            parts: &self.placed.parts,
+            place: &self.placed.place,
             witness: &self.server.witness,
             stagger: self.stagger(),
             number,
@@ -174,13 +182,13 @@ impl Trial<'_> {
         watch: &mut Watch<'_>,
     ) -> Result<Worked, Error> {
         let job = Job {
-            experiment: self.experiment.source.clone(),
+            experiment: self.placed.experiment.source.clone(),
             size: self.size,
-            point: self.point,
-            clients: self.setup.clients,
+            point: self.placed.nth,
+            clients: self.setup().clients,
             numbers: Vec::new(),
-            directory: self.place.directory.clone(),
-            seed: self.place.seed,
+            directory: self.placed.place.directory.clone(),
+            seed: self.placed.place.seed,
             server: self.server.address.to_string(),
             version: arm.version.clone(),
             delegations: arm.delegations,
@@ -190,8 +198,8 @@ impl Trial<'_> {
             block: number.block,
         };
         let stuck = |seconds| Lost::stuck(seconds);
-        let working = self.in_time(hosts.work(&job, self.parts.len(), watch), stuck);
-        let failed = |lost: Lost| lost.into_error(&self.experiment.name, &arm.name());
+        let working = self.in_time(hosts.work(&job, self.placed.parts.len(), watch), stuck);
+        let failed = |lost: Lost| lost.into_error(&self.placed.experiment.name, &arm.name());
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         self.stop.or(working).await
     }
@@ -213,7 +221,7 @@ impl Trial<'_> {
         working: impl Future<Output = Result<T, E>>,
         stuck: impl FnOnce(u64) -> E,
     ) -> Result<T, E> {
-        let seconds = self.setup.seconds();
+        let seconds = self.setup().seconds();
         let Some(limit) = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
             return working.await;
         };
@@ -222,7 +230,7 @@ impl Trial<'_> {
     }
 
     fn stagger(&self) -> Duration {
-        Duration::try_from_secs_f64(self.setup.stagger_seconds).unwrap_or_default()
+        Duration::try_from_secs_f64(self.setup().stagger_seconds).unwrap_or_default()
     }
 }
 

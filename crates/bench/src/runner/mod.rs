@@ -4,8 +4,8 @@
 //! application does is the workloads' matter, what numbers mean that of the statistics.
 
 mod arm;
-mod blocks;
 mod cache_state;
+mod campaign;
 mod check;
 mod clients;
 mod clock;
@@ -22,12 +22,15 @@ mod machine;
 mod measure;
 pub(crate) mod order;
 mod own_server;
+mod placed;
 mod stop;
 mod target;
+mod unit;
 mod window;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(crate) use arm::Arm;
 pub(crate) use check::points_for;
@@ -44,20 +47,21 @@ pub(crate) use window::{Quantity, outcome};
 pub use crate::workload::ClientKind;
 
 use crate::agents::{Access, Hosts, Secret, ServerHost};
-use crate::experiment::{Experiment, Plan, Point};
+use crate::experiment::{Experiment, Plan};
 use crate::explain::Profile;
-use crate::results::{self, Asked, Environment, Results, named, write_csv};
+use crate::results::{self, Asked, Environment, Results, write_csv};
 use crate::terminal::{Progress, Watched};
-use crate::workload::{self, Place};
 use crate::{compare, report};
 
-use blocks::Blocks;
+use campaign::{Limits, Measured};
 use check::{check, most_clients, points};
 use clock::Clock;
 use journal::{Journal, Unfinished};
 use link::Link;
 use measure::Trial;
+use placed::placed;
 use target::Server;
+use unit::Common;
 
 /// What to measure, and where.
 #[derive(Debug, Clone)]
@@ -234,7 +238,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
     if !matches!(error, Error::Interrupted) {
         return Ok(error);
     }
-    let mut cells = journal.complete_cells(options.plan.runs);
+    let mut cells = journal.complete_cells(&options.plan.runs.looks());
     let stopped = Error::Stopped { out: options.out.clone(), cells: cells.len() };
     if !cells.is_empty() {
         let mut environment = journal.environment().clone();
@@ -257,10 +261,11 @@ async fn measure_all(
     kept: &mut Option<Journal>,
 ) -> Result<Results, Error> {
     let plan = &options.plan;
-    let began = Clock::now();
+    let (began, started) = (Clock::now(), Instant::now());
     let mut environment =
         Environment::of_this_machine(&options.tool_version, options.command_line.clone(), options.seed);
     environment.plan = identity::of(options);
+    environment.same_within = plan.same_within;
     if cfg!(debug_assertions) {
         environment
             .doubts
@@ -273,47 +278,30 @@ async fn measure_all(
     let (links, direct) =
         stop.or(open_links(&mut environment, options, &server.witness_arm(), server)).await?;
     environment.doubts.extend(doubts_about_clients(options, arms, clients));
-    let points_total: usize = plan.experiments.iter().map(|one| points(one, options).len()).sum();
-    let settings = points_total * plan.delays_ms.len() * arms.len();
-    let runs_total = settings as u64 * u64::from(plan.runs);
+    let places = placed(options, server);
+    let settings = places.len() * plan.delays_ms.len() * arms.len();
+    let runs_total = settings as u64 * u64::from(plan.runs.first());
     let mut progress = progress_of(options, runs_total, &server.name, stop)?;
     environment.doubts.iter().for_each(|doubt| progress.doubt(doubt));
     let notes = notes.into_iter().chain(begin_journal(&mut environment, arms, options, unfinished, kept)?);
     notes.for_each(|note| progress.note(&note));
     let journal = kept.as_mut().expect("it was just begun");
-    let mut cells = Vec::new();
-    for (experiment, number) in plan.experiments.iter().zip(0..) {
-        for (point, nth) in points(experiment, options).into_iter().zip(0..) {
-            let Point { levels, mut setup } = point;
-            progress.step(&format!("{}: preparing", named(&experiment.name, &levels)));
-            setup.clients = options.clients.unwrap_or(setup.clients);
-            let place = Place {
-                directory: format!("{}/{number}-{nth}-{}", server.directory, experiment.name),
-                clients: setup.clients,
-                seed: options.seed,
-            };
-            let parts = workload::parts(&setup.workload);
-            let trial = Trial {
-                experiment,
-                levels: &levels,
-                setup: &setup,
-                parts: &parts,
-                place,
-                server,
-                clients,
-                stop,
-                hosts: agents.hosts.as_ref(),
-                server_host: agents.server_host.as_ref(),
-                size: plan.size,
-                point: nth as usize,
-            };
-            let blocks = Blocks { arms, count: plan.runs, seed: options.seed, number: number << 8 | nth };
-            if !links.iter().all(|link| blocks.all_known(&trial, journal, link.rtt_ms)) {
-                stop.or(trial.prepare(&arms[0])).await?;
-            }
-            cells.extend(blocks.measure(&trial, &links, journal, &mut progress).await?);
-        }
-    }
+    let trial = |placed| Trial {
+        server,
+        clients,
+        stop,
+        hosts: agents.hosts.as_ref(),
+        server_host: agents.server_host.as_ref(),
+        size: plan.size,
+        placed,
+    };
+    let trials: Vec<Vec<Trial<'_>>> = places.iter().map(|place| place.iter().map(trial).collect()).collect();
+    let looks = plan.runs.looks();
+    let common = Common { arms, seed: options.seed, looks: &looks };
+    let limits = Limits { until: started + plan.runs.time_max(), same_within: plan.same_within };
+    let mut measured: Vec<Measured<'_>> = trials.iter().map(|trial| Measured::new(trial, &links)).collect();
+    let mut cells = campaign::measure(&mut measured, &common, &limits, (journal, &mut progress)).await?;
+    drop(measured);
     stop.or(check_links_again(&mut environment, links, &direct, &server.witness_arm(), server)).await?;
     environment.doubts.extend(began.doubt(&Clock::now()));
     agents.describe(&mut environment).await;

@@ -6,6 +6,8 @@
 mod decision;
 mod fairness;
 mod family;
+mod looks;
+mod moderated;
 mod percentile;
 mod power;
 #[cfg(test)]
@@ -15,12 +17,14 @@ mod sample;
 mod signed_rank;
 mod trend;
 
-pub use decision::{Better, Decision, Outcome, SAME_MARGIN, SIGNIFICANCE, decide};
+pub use decision::{Better, Decision, Member, Outcome, SAME_MARGIN, SIGNIFICANCE, Seen, decide};
 pub use fairness::{jain_index, max_min_ratio};
-pub use family::holm;
+pub use family::{Corrected, holm};
+pub use looks::{Look, sequence, single};
+pub use moderated::{Spread, moderated};
 pub use percentile::percentile;
 pub use power::{Design, PLANNED_DIFFERENCE, PLANNED_POWER, RUNS_MAX, power, runs_needed};
 pub use ratio::{LogRatio, paired_ratio, welch_ratio};
-pub use sample::{CONFIDENCE, Estimate, Interval, estimate};
+pub use sample::{CONFIDENCE, Estimate, Interval, estimate, mean_and_variance, t_half_width};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use trend::{TREND_RUNS_MIN, Trend, trend};

@@ -90,8 +90,8 @@ fn two_one_sided_tests_are_the_interval_of_90_percent_within_the_margin() {
 fn holms_correction_is_the_largest_product_so_far() {
     // Holm (1979) rejects in the order of size as long as p ≤ α ÷ (members not yet rejected). By hand for five: the
     // products are 0.005, 0.044, 0.036, 0.08 and 0.05; none is below the one before.
-    let adjusted = holm(&[0.001, 0.011, 0.012, 0.04, 0.05]);
+    let adjusted = holm(&[0.001, 0.011, 0.012, 0.04, 0.05], 0.05);
     for (found, expected) in adjusted.iter().zip([0.005, 0.044, 0.044, 0.08, 0.08]) {
-        near(*found, expected, 1e-12);
+        near(found.p, expected, 1e-12);
     }
 }

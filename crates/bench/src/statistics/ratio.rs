@@ -67,8 +67,14 @@ impl LogRatio {
     /// The 95 % interval of the ratio; none with a single run.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
+        self.interval_at(CONFIDENCE)
+    }
+
+    /// The interval of the ratio with a confidence of 0 to 1; none with a single run.
+    #[must_use]
+    pub fn interval_at(&self, confidence: f64) -> Option<Interval> {
         let error = self.standard_error?;
-        let half = if error > 0.0 { t_quantile(two_sided(CONFIDENCE), self.degrees) * error } else { 0.0 };
+        let half = if error > 0.0 { t_quantile(two_sided(confidence), self.degrees) * error } else { 0.0 };
         Some(Interval { low: (self.mean_log - half).exp(), high: (self.mean_log + half).exp() })
     }
 

@@ -104,6 +104,19 @@ pub(super) fn t_above(t: f64, degrees: f64) -> f64 {
     student(degrees).sf(t)
 }
 
+/// Mean and unbiased variance of `samples`; none of fewer than two.
+#[must_use]
+pub fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
+    let moments = Moments::of(samples).filter(|moments| moments.count >= 2.0)?;
+    Some((moments.mean, moments.variance))
+}
+
+/// Standard errors to both sides that a two-sided interval with this chance of error has.
+#[must_use]
+pub fn t_half_width(error: f64, degrees: f64) -> f64 {
+    t_quantile(two_sided(1.0 - error), degrees)
+}
+
 fn student(degrees: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are positive and finite")
 }

@@ -4,7 +4,7 @@ use comfy_table::Cell as TableCell;
 
 use super::Style;
 use super::table::{align_right, finished, new_table, printable, verdict};
-use crate::diff::{CellDiff, Diff, Mean};
+use crate::diff::{CellDiff, DOCUMENTS_MIN, Diff, Mean};
 use crate::results::{named, version_name};
 use crate::text::{delay, measured, ratio};
 
@@ -19,6 +19,12 @@ pub fn difference(diff: &Diff, names: [&str; 2], style: Style) -> String {
     } else {
         text.push_str(&table(diff, &names, style));
         text.push('\n');
+        if !diff.has_repeats() {
+            text.push_str(&format!(
+                "Not comparable without repeats: a machine's speed moves between two benchmarks by more than one of them can \
+                 tell. Measure each side {DOCUMENTS_MIN} times or more, in turn, and name all of them (--before, --after).\n"
+            ));
+        }
     }
     for (name, only) in names.iter().zip([&diff.only_in_first, &diff.only_in_second]) {
         for place in only {
@@ -45,13 +51,17 @@ fn table(diff: &Diff, names: &[String; 2], style: Style) -> String {
             TableCell::new(printable(&version_name(&cell.version, cell.delegations))),
             TableCell::new(mean(cell, cell.first)),
             TableCell::new(mean(cell, cell.second)),
-            TableCell::new(ratio(cell.ratio, cell.ci95)),
-            verdict(cell.verdict, style),
+            TableCell::new(ratio(cell.ratio, cell.interval)),
+            verdict(cell.verdict, words(diff, cell), style),
         ]);
         last = full;
     }
     align_right(&mut table, [1, 3, 4, 5]);
     finished(&mut table)
+}
+
+fn words(diff: &Diff, cell: &CellDiff) -> &'static str {
+    if diff.has_repeats() { cell.verdict.as_str() } else { "not comparable" }
 }
 
 fn mean(cell: &CellDiff, mean: Mean) -> String {
@@ -70,7 +80,11 @@ mod tests {
         second.cells[1].runs.iter_mut().for_each(|value| *value *= 2.0);
         second.cells.remove(0);
         second.environment.kernel = "Linux\u{7} 7".to_owned();
-        let text = difference(&diff(&first, &second), ["old", "new"], Style::Plain);
+        let mut again = [first.clone(), second.clone()];
+        again.iter_mut().flat_map(|one| &mut one.cells[1].runs).for_each(|value| *value *= 1.0001);
+        let [again_first, again_second] = again;
+        let found = diff(&[first.clone(), again_first], &[second, again_second]);
+        let text = difference(&found, ["old", "new"], Style::Plain);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains("new ÷ old [95 %]"), "{}", lines[0]);
         assert_eq!(lines.iter().filter(|line| line.contains(" ± ")).count(), first.cells.len() - 1);
@@ -80,11 +94,19 @@ mod tests {
     }
 
     #[test]
+    fn without_repeats_nothing_is_decided() {
+        let documents = [samples::results()];
+        let text = difference(&diff(&documents, &documents), ["a", "b"], Style::Plain);
+        assert!(text.lines().nth(1).unwrap().ends_with("not comparable"), "{text}");
+        assert!(text.contains("Not comparable without repeats"), "{text}");
+    }
+
+    #[test]
     fn nothing_in_common_is_said() {
         let first = samples::results();
         let mut second = samples::results();
         second.cells.clear();
-        let text = difference(&diff(&first, &second), ["a", "b"], Style::Plain);
+        let text = difference(&diff(&[first], &[second]), ["a", "b"], Style::Plain);
         assert!(text.starts_with("They have no setting in common.\nOnly in a: "), "{text}");
     }
 }

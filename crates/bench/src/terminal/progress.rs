@@ -21,6 +21,8 @@ pub struct Progress {
     shown: Shown,
     runs_total: u64,
     runs_done: u64,
+    /// Comparisons that are still open, once everything was measured a first time.
+    undecided: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Progress {
             true => Shown::Bar(bar(runs_total, ProgressDrawTarget::stderr())),
             false => Shown::Lines,
         };
-        Self { shown, runs_total, runs_done: 0 }
+        Self { shown, runs_total, runs_done: 0, undecided: None }
     }
 
     /// The same as a view of the whole terminal, in which somebody can ask to `stop`. Where that is not possible it says so, and is
@@ -67,7 +69,7 @@ impl Progress {
     pub(crate) fn live(watched: Watched, stop: impl Fn() + Send + 'static) -> Self {
         let runs_total = watched.runs_total;
         match Live::open(watched, stop) {
-            Ok(live) => Self { shown: Shown::Live(live), runs_total, runs_done: 0 },
+            Ok(live) => Self { shown: Shown::Live(live), runs_total, runs_done: 0, undecided: None },
             Err(cause) => {
                 say(&format!("--live needs a terminal, and {cause}; the plain progress is shown instead."));
                 Self::new(runs_total)
@@ -82,10 +84,25 @@ impl Progress {
 
     /// Begins a step.
     pub fn step(&self, name: &str) {
+        let name = match self.undecided {
+            None => name.to_owned(),
+            Some(count) => format!("{count} undecided, more of {name}"),
+        };
         match &self.shown {
-            Shown::Bar(bar) => bar.set_message(name.to_owned()),
-            Shown::Lines => say(&line(self.runs_done, self.runs_total, name)),
-            Shown::Live(live) => live.step(name),
+            Shown::Bar(bar) => bar.set_message(name),
+            Shown::Lines => say(&line(self.runs_done, self.runs_total, &name)),
+            Shown::Live(live) => live.step(&name),
+        }
+    }
+
+    /// From now on each step is there for the sake of `undecided` comparisons, and there are so many `runs` more.
+    pub(crate) fn goes_on(&mut self, undecided: usize, runs: u64) {
+        self.undecided = Some(undecided);
+        self.runs_total += runs;
+        match &self.shown {
+            Shown::Bar(bar) => bar.inc_length(runs),
+            Shown::Lines => {}
+            Shown::Live(live) => live.more_runs(runs),
         }
     }
 
@@ -163,12 +180,17 @@ mod tests {
     #[test]
     fn the_bar_counts_runs() {
         let hidden = bar(4, ProgressDrawTarget::hidden());
-        let mut progress = Progress { shown: Shown::Bar(hidden.clone()), runs_total: 4, runs_done: 0 };
+        let mut progress =
+            Progress { shown: Shown::Bar(hidden.clone()), runs_total: 4, runs_done: 0, undecided: None };
         progress.step("create at 10 ms");
         progress.run_done();
         progress.run_done();
         let told = (hidden.position(), hidden.length(), hidden.message());
         assert_eq!(told, (2, Some(4), "create at 10 ms".to_owned()));
+        progress.goes_on(7, 12);
+        progress.step("create at 10 ms");
+        let told = (hidden.length(), hidden.message());
+        assert_eq!(told, (Some(16), "7 undecided, more of create at 10 ms".to_owned()));
         drop(progress);
         assert!(hidden.is_finished());
     }

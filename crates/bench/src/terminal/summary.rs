@@ -10,6 +10,10 @@ use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, measured, ratio};
 
+/// What the intervals of ratios are.
+const INTERVALS: &str =
+    "A verdict follows from the interval of its ratio. All intervals hold together with 95 %.\n\n";
+
 /// Settings named in the hint.
 const HINTS_MAX: usize = 3;
 
@@ -27,6 +31,9 @@ pub fn summary(results: &Results, style: Style) -> String {
     for candidate in &candidates {
         text.push_str(&comparison_table(results, *candidate, style));
         text.push_str("\n\n");
+    }
+    if results.comparisons.iter().any(|comparison| comparison.interval.is_some()) {
+        text.push_str(INTERVALS);
     }
     if candidates.is_empty() && !results.cells.is_empty() {
         text.push_str(&cell_table(&results.cells, style));
@@ -58,6 +65,11 @@ pub fn summary(results: &Results, style: Style) -> String {
 fn hint(results: &Results) -> Option<String> {
     let unclear: Vec<&Comparison> =
         results.comparisons.iter().filter(|comparison| comparison.verdict == Outcome::Unclear).collect();
+    if !unclear.is_empty() && results.comparisons.iter().all(|one| one.shown_interval().is_none()) {
+        return Some(
+            "One run of each version cannot decide anything: ask for more (--runs or --time).".to_owned(),
+        );
+    }
     let mut needed: Vec<(u32, &Comparison)> =
         unclear.iter().filter_map(|one| Some((one.runs_to_detect?, *one))).collect();
     needed.sort_by_key(|(runs, _)| *runs);
@@ -71,7 +83,9 @@ fn hint(results: &Results) -> Option<String> {
     let beyond = unclear.len() - needed.len();
     let beyond = if beyond > 0 { format!("; no number decides {beyond} of them") } else { String::new() };
     Some(format!(
-        "Unclear at this number of runs. A difference of 5 % needs about {}{rest}{beyond} (--runs).",
+        "{} of {} were not decided. A difference of 5 % needs about {}{rest}{beyond} (--time or --runs).",
+        unclear.len(),
+        results.comparisons.len(),
         list(&named)
     ))
 }
@@ -102,8 +116,8 @@ fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), s
             TableCell::new(delay(comparison.rtt_ms)),
             TableCell::new(left),
             TableCell::new(right),
-            TableCell::new(ratio(comparison.ratio, comparison.ci95)),
-            verdict(comparison.verdict, style),
+            TableCell::new(ratio(comparison.ratio, comparison.shown_interval())),
+            verdict(comparison.verdict, &results.verdict_words(comparison), style),
         ]);
         last = name;
     }
@@ -164,7 +178,7 @@ mod tests {
         let found = hint(&results).unwrap();
         let (first, second) = (&results.comparisons[1], &results.comparisons[0]);
         let expected = format!(
-            "about 9 runs for {} at {} and 40 runs for {} at {}; no number decides 1 of them (--runs).",
+            "about 9 runs for {} at {} and 40 runs for {} at {}; no number decides 1 of them (--time or --runs).",
             first.experiment,
             delay(first.rtt_ms),
             second.experiment,
@@ -196,7 +210,7 @@ mod tests {
         let mut results = samples::results();
         results.cells.retain(|cell| cell.setting.version == "3");
         results.comparisons.clear();
-        results.verdict = explain::recommend(&[], &[], &explain::Profile::even());
+        results.verdict = explain::recommend(&[], &[], &explain::Profile::even(), 0.03);
         let text = summary(&results, Style::Plain);
         assert_eq!(text.lines().filter(|line| line.contains(" ms ")).count(), results.cells.len());
     }

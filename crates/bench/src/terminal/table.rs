@@ -7,9 +7,9 @@ use comfy_table::{
 use super::Style;
 use crate::statistics::Outcome;
 
-/// The word, in its colour.
-pub(super) fn verdict(outcome: Outcome, style: Style) -> TableCell {
-    let cell = TableCell::new(outcome.as_str());
+/// The words for an outcome, in its colour.
+pub(super) fn verdict(outcome: Outcome, words: &str, style: Style) -> TableCell {
+    let cell = TableCell::new(words);
     if style != (Style::Terminal { colours: true }) {
         return cell;
     }

@@ -80,7 +80,13 @@ impl Plan {
     }
 
     pub(super) fn granted(self, epoch: u64) -> LockAhead {
-        LockAhead { range: self.range, exclusive: self.exclusive, epoch, going: false, _unknown: self.unknown }
+        LockAhead {
+            range: self.range,
+            exclusive: self.exclusive,
+            epoch,
+            going: false,
+            _unknown: self.unknown,
+        }
     }
 }
 

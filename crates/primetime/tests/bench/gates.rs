@@ -98,17 +98,33 @@ fn what_is_missing_or_slower_fails_and_is_told_by_diff() {
         said.contains("FAILED: create-few at 0 ms over v3 is in the baseline and was not measured."),
         "{said}"
     );
+    assert!(said.contains("not judged: The speed of create-few at 0 ms over v4.1 has no band"), "{said}");
+    // Repeats of both sides, of which none is quite as fast as another.
+    for (name, factor) in [("2", 1.01), ("3", 0.99)] {
+        for side in ["before/results.json", "after.json"] {
+            let mut repeat = Results::load(&place.path(side)).unwrap();
+            repeat.cells.iter_mut().flat_map(|cell| &mut cell.runs).for_each(|value| *value *= factor);
+            repeat.save(&place.path(&format!("{}-{name}.json", &side[..5]))).unwrap();
+        }
+    }
+    let repeats = ["--baseline", "before", "--baseline", "befor-2.json", "--baseline", "befor-3.json"];
+    let output = place.bench(&[&["gate"], &repeats[..], &["after.json"]].concat());
+    let said = text(&output);
     assert!(said.contains("FAILED: create-few at 0 ms over v4.1 is slower by "), "{said}");
 
     let output = place.bench(&["diff", "before", "after.json"]);
     assert_eq!(output.status.code(), Some(0));
     let said = text(&output);
-    assert!(said.lines().any(|line| line.contains("v4.1") && line.ends_with("slower")), "{said}");
+    assert!(said.lines().any(|line| line.contains("v4.1") && line.ends_with("not comparable")), "{said}");
     assert!(said.contains("Only in before: create-few at 0 ms over v3"), "{said}");
     assert!(said.contains("Warning: They have different kernels"), "{said}");
+    let both = ["--before", "before", "befor-2.json", "--after", "after.json", "after-2.json"];
+    let said = text(&place.bench(&[&["diff"], &both[..]].concat()));
+    assert!(said.lines().any(|line| line.contains("v4.1") && line.ends_with("slower")), "{said}");
     let output = place.bench(&["diff", "--json", "before", "after.json"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["cells"][0]["verdict"], "slower");
+    assert_eq!(found["cells"][0]["verdict"], "unclear");
+    assert_eq!(found["documents"], serde_json::json!([1, 1]));
     assert_eq!(found["only_in_first"].as_array().unwrap().len(), 1);
 }
 
@@ -120,6 +136,8 @@ fn what_is_no_result_is_refused() {
         &["diff", "nonsense.json", "nonsense.json"][..],
         &["gate", "--baseline", "absent", "nonsense.json"],
         &["gate", "nonsense.json"],
+        &["diff", "nonsense.json"],
+        &["diff", "--before", "nonsense.json"],
     ] {
         let output = place.bench(arguments);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}");

@@ -74,6 +74,10 @@ impl Live {
         self.tell(Event::Measured(Measured::of(setting, run)));
     }
 
+    pub(super) fn more_runs(&self, runs: u64) {
+        self.tell(Event::MoreRuns(runs));
+    }
+
     pub(super) fn run_done(&self) {
         self.tell(Event::RunDone);
     }

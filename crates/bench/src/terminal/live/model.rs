@@ -28,6 +28,8 @@ pub(crate) struct Watched {
 /// What the runner tells.
 #[derive(Debug)]
 pub(super) enum Event {
+    /// There are so many runs more than was known.
+    MoreRuns(u64),
     Step(String),
     RunBegins(Beginning),
     /// A part of the run that is just over, or of one that an earlier benchmark made.
@@ -153,6 +155,7 @@ impl Model {
     /// Takes in what happened at `at`.
     pub(super) fn apply(&mut self, event: Event, at: Duration) {
         match event {
+            Event::MoreRuns(runs) => self.watched.runs_total += runs,
             Event::Step(name) => self.step = name,
             Event::RunBegins(beginning) => {
                 self.first_began.get_or_insert(at);

@@ -10,13 +10,13 @@ use super::{load, print};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
-The words and the ratio are about B: `faster` says that B is faster than A. Runs of different documents were not made in
-pairs, so smaller differences stay unclear than within one benchmark.
+The words and the ratio are about B: `faster` says that B is faster than A. A machine's speed moves between two benchmarks by
+more than one of them can tell, so each result counts as one value: with one result of each side nothing is decided, and with
+two or three only large differences are. What is measured side by side in one benchmark is compared far more sharply.
 
 Examples:
-  primetime bench --server nfs://old/export --out old
-  primetime bench --server nfs://new/export --out new
-  primetime bench diff old new
+  primetime bench diff old new                                              the numbers, without a verdict
+  primetime bench diff --before old-1 old-2 old-3 --after new-1 new-2 new-3
 
 Exit codes: 0 good, whatever they say; 3 wrong usage, or something that is no result.";
 
@@ -25,12 +25,25 @@ Exit codes: 0 good, whatever they say; 3 wrong usage, or something that is no re
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// The first: a directory with results.json, or the file
-    #[arg(value_name = "A")]
-    first: PathBuf,
+    #[arg(
+        value_name = "A",
+        required_unless_present = "before",
+        requires = "second",
+        conflicts_with = "before"
+    )]
+    first: Option<PathBuf>,
 
     /// The second
     #[arg(value_name = "B")]
-    second: PathBuf,
+    second: Option<PathBuf>,
+
+    /// Results of the first side, measured again and again
+    #[arg(long, value_name = "A", num_args = 1.., requires = "after")]
+    before: Vec<PathBuf>,
+
+    /// Results of the second side
+    #[arg(long, value_name = "B", num_args = 1.., requires = "before")]
+    after: Vec<PathBuf>,
 
     /// Print JSON instead of the table
     #[arg(long)]
@@ -39,12 +52,18 @@ pub(super) struct Arguments {
 
 /// Compares two results, and prints the table and what only one of them has.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (first, second) = (load(&arguments.first)?, load(&arguments.second)?);
-    let found = diff(&first, &second);
+    let before: Vec<&PathBuf> = arguments.first.iter().chain(&arguments.before).collect();
+    let after: Vec<&PathBuf> = arguments.second.iter().chain(&arguments.after).collect();
+    let all = |paths: &[&PathBuf]| paths.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>();
+    let found = diff(&all(&before)?, &all(&after)?);
     if arguments.json {
         let text = serde_json::to_string_pretty(&found).map_err(Failure::set_up)?;
         return print(&format!("{text}\n"));
     }
-    let names = [&arguments.first, &arguments.second].map(|path| path.display().to_string());
+    let name = |paths: &[&PathBuf], side: &str| match paths {
+        [only] => only.display().to_string(),
+        _ => side.to_owned(),
+    };
+    let names = [name(&before, "before"), name(&after, "after")];
     print(&difference(&found, [&names[0], &names[1]], Style::of_stdout()))
 }

@@ -9,12 +9,13 @@ use super::{load, print};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
-A speed fails only when its whole 95 % interval is beyond what is allowed. Requests for each operation that are the same in
-every run of the baseline are exact: one more fails. Where they vary, the interval of their sum counts, as for a speed. What
-the baseline has and the results lack fails.
+A speed fails only when it is lower than what is allowed and than what repeats of the baseline show by chance: name the baseline
+with two repeats or more, or the speed is not judged. Requests for each operation that are the same in every run of the first
+baseline are exact: one more fails. Where they vary, the interval of their sum counts. What the baseline has and the results
+lack fails.
 
 Examples:
-  primetime bench gate --baseline before primetime-report
+  primetime bench gate --baseline before-1 --baseline before-2 --baseline before-3 primetime-report
   primetime bench gate --baseline before.json --counts-only primetime-report     on another machine
   primetime bench gate --max-requests locked-read:4.1=0.4 primetime-report       without a baseline
 
@@ -28,9 +29,9 @@ pub(super) struct Arguments {
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
 
-    /// What it is held against: a directory with results.json, or the file
+    /// What it is held against: a directory with results.json, or the file; given again, repeats of it, which tell how far the speed moves by chance
     #[arg(long, value_name = "FILE", required_unless_present = "max_requests")]
-    baseline: Option<PathBuf>,
+    baseline: Vec<PathBuf>,
 
     /// How much of its speed a setting may lose
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
@@ -53,13 +54,14 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let results = load(&arguments.results)?;
     let mut report = request_limits(&results, &arguments.max_requests);
-    if let Some(baseline) = &arguments.baseline {
+    if !arguments.baseline.is_empty() {
         let limits = Limits {
             max_slowdown: arguments.max_slowdown,
             count_tolerance: arguments.count_tolerance,
             counts_only: arguments.counts_only,
         };
-        report = report.and(against_baseline(&load(baseline)?, &results, &limits));
+        let baselines: Vec<_> = arguments.baseline.iter().map(|path| load(path)).collect::<Result<_, _>>()?;
+        report = report.and(against_baseline(&baselines, &results, &limits));
     }
     print(&text(&report))?;
     if report.failed.is_empty() { Ok(()) } else { Err(Failure::told()) }

@@ -1,7 +1,8 @@
 //! `primetime bench list`: what there is, what it asks, how long it takes and what it needs.
 
-use bench::experiment::{self, Experiment, Plan, Setup, Space};
+use bench::experiment::{self, Experiment, Plan, Runs, Setup, Space};
 
+use super::measure::RUNS_OF_LONG_PLANS;
 use super::print;
 use crate::failure::Failure;
 
@@ -24,7 +25,8 @@ fn listed(experiment: &Experiment, is_standard: bool) -> String {
         text.push_str(&format!("  part of the standard benchmark{quick}\n"));
     }
     let own_quick = experiment.quick.as_ref().map(|setup| ("quick", setup, Plan::quick()));
-    let paper = experiment.paper.as_ref().map(|setup| ("paper", setup, Plan::standard()));
+    let of_paper = || Plan { runs: Runs::Fixed(RUNS_OF_LONG_PLANS), ..Plan::standard() };
+    let paper = experiment.paper.as_ref().map(|setup| ("paper", setup, of_paper()));
     let sizes = [own_quick, Some(("default", &experiment.default, Plan::standard())), paper];
     for (name, setup, plan) in sizes.into_iter().flatten() {
         text.push_str(&format!("  {name:<8} {}\n", needs(setup, &plan)));
@@ -45,9 +47,9 @@ fn needs(setup: &Setup, plan: &Plan) -> String {
         parts.push(format!("{} settings of {}", points.len(), factors.join(" and ")));
     }
     let seconds: Option<f64> = points.iter().map(|point| point.setup.seconds()).sum();
-    let runs = f64::from(plan.runs) * (plan.delays_ms.len() * plan.versions.len()) as f64;
+    let runs = f64::from(plan.runs.first()) * (plan.delays_ms.len() * plan.versions.len()) as f64;
     parts.push(match seconds {
-        Some(seconds) => format!("about {} of measuring", duration(seconds * runs)),
+        Some(seconds) => format!("at least {} of measuring", duration(seconds * runs)),
         None => "as long as its work takes".to_owned(),
     });
     parts.join(", ")

@@ -3,16 +3,20 @@
 use std::path::PathBuf;
 
 use bench::agents::Secret;
-use bench::experiment::{self, Experiment, Plan, Size};
+use bench::experiment::{self, Experiment, Plan, Runs, Size};
 use bench::explain::Profile;
 use bench::push::{Gateway, push};
 use bench::results::LOCAL;
 use bench::runner::{self, ClientKind, Options};
 use bench::terminal::{Style, summary};
 use clap::Args;
+use jiff::SignedDuration;
 
 use super::print;
 use crate::failure::Failure;
+
+/// Runs of each version in each setting where one run takes minutes, or there are many settings.
+pub(super) const RUNS_OF_LONG_PLANS: u32 = 5;
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -77,9 +81,17 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rtt_ms: Vec<f64>,
 
-    /// Runs of each version in each setting [default: 5; with --quick 3]
-    #[arg(long, value_name = "N")]
+    /// Runs of each version in each setting, instead of as many as it takes to decide the comparisons
+    #[arg(long, value_name = "N", conflicts_with = "time")]
     runs: Option<u32>,
+
+    /// How long it may go on until all comparisons are decided, such as 90s, 3m or 1h; what is measured at least may take longer [default: 3m; with --quick 40s; --paper and --all have five runs of each, or one]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    time: Option<u32>,
+
+    /// Versions whose ratio is within this share of 1 count as the same
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = share)]
+    same_within: f64,
 
     /// Clients at the same time, instead of each experiment's own number (5 in most)
     #[arg(long, value_name = "N")]
@@ -209,7 +221,13 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     if !measure.rtt_ms.is_empty() {
         plan.delays_ms.clone_from(&measure.rtt_ms);
     }
-    plan.runs = measure.runs.unwrap_or(plan.runs);
+    plan.same_within = measure.same_within;
+    plan.runs = match (measure.runs, measure.time) {
+        (Some(runs), _) => Runs::Fixed(runs),
+        (None, Some(seconds)) => Runs::UntilDecided { seconds },
+        (None, None) if (measure.paper || measure.all) && !measure.quick => Runs::Fixed(RUNS_OF_LONG_PLANS),
+        (None, None) => plan.runs,
+    };
     let is_directory = matches!(measure.client, ClientKind::Path(_));
     if is_directory && measure.versions.is_empty() {
         plan.versions = vec![LOCAL.to_owned()];
@@ -219,6 +237,20 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
         plan.delays_ms = vec![0.0];
     }
     Ok(plan)
+}
+
+/// A time such as "90s" or "3m", in whole seconds.
+fn seconds(text: &str) -> Result<u32, String> {
+    let wrong = || format!("`{text}` is no time; write it as 90s, 3m or 1h");
+    let time: SignedDuration = text.parse().map_err(|_| wrong())?;
+    u32::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0).ok_or_else(wrong)
+}
+
+/// A share such as "5%" or "5 %".
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
+    let share = number.map(|percent| percent / 100.0).filter(|share| share.is_finite());
+    share.ok_or_else(|| format!("`{text}` is no share; write it as 5%"))
 }
 
 #[cfg(test)]
@@ -252,7 +284,7 @@ mod tests {
         );
         let names: Vec<_> = plan.experiments.iter().map(|experiment| experiment.name.as_str()).collect();
         assert_eq!(names, ["create", "locked-read"]);
-        assert_eq!((plan.delays_ms, plan.runs, plan.size), (vec![0.0, 2.5], 4, Size::Paper));
+        assert_eq!((plan.delays_ms, plan.runs, plan.size), (vec![0.0, 2.5], Runs::Fixed(4), Size::Paper));
     }
 
     #[test]
@@ -266,7 +298,7 @@ mod tests {
     fn all_means_every_experiment() {
         assert_eq!(planned("--all --quick"), Plan::all());
         let plan = planned("--all --runs 2");
-        assert_eq!((plan.experiments, plan.runs), (experiment::builtin(), 2));
+        assert_eq!((plan.experiments, plan.runs), (experiment::builtin(), Runs::Fixed(2)));
     }
 
     #[test]

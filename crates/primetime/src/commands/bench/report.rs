@@ -34,7 +34,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = directory.join("results.json");
     let mut results = Results::load(&path).map_err(Failure::set_up)?;
     if let Some(profile) = &arguments.profile {
-        results.verdict = explain::recommend(&results.comparisons, &results.cells, profile);
+        results.verdict = explain::recommend(
+            &results.comparisons,
+            &results.cells,
+            profile,
+            results.environment.same_within,
+        );
         results.save(&path).map_err(Failure::set_up)?;
     }
     write_csv(&results, directory).map_err(Failure::set_up)?;

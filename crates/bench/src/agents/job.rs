@@ -8,7 +8,9 @@ use tokio::sync::{mpsc, watch};
 use super::channel::Sender;
 use super::message::{Answer, Job, Order, Portion};
 use crate::experiment;
-use crate::runner::{Arm, Clients, Conductor, Crew, Number, Seen, connect, points_for, shut_down, witness};
+use crate::runner::{
+    Arm, Clients, Conductor, Crew, Number, SHUT_DOWN_WITHIN, Seen, connect, points_for, shut_down, witness,
+};
 use crate::workload::{self, Address, ClientKind, Place};
 
 /// Of the marks of all curves together; with more of them each keeps fewer.
@@ -57,6 +59,7 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
     let mut setup = point.ok_or_else(|| Failure::new("the experiment has no such point"))?.setup;
     setup.clients = job.clients;
     let address = Address::parse(&job.server).map_err(|error| Failure::told(&error))?;
+    let address = address.with_path_of_v3(job.path_of_v3.as_deref());
     let arm = Arm { version: job.version.clone(), delegations: job.delegations };
     let clients = Clients::of_kind(kind, job.mount_options.clone(), Vec::new())
         .map_err(|error| Failure::told(&error))?;
@@ -83,7 +86,7 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
         worked = crew.work(&mounts, line) => Some(worked),
         _ = gone.wait_for(|gone| *gone) => None,
     };
-    shut_down(mounts).await;
+    shut_down(mounts, SHUT_DOWN_WITHIN).await;
     witness.shut_down().await;
     let Some(worked) = worked.transpose()? else { return Ok(None) };
     let curves = || worked.iter().flat_map(|(_, curves)| curves.values().flatten());

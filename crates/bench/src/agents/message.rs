@@ -82,6 +82,9 @@ pub(crate) struct Job {
     pub(crate) seed: u64,
     /// The server's address.
     pub(crate) server: String,
+    /// Its path over NFSv3, where that is another one.
+    #[serde(default)]
+    pub(crate) path_of_v3: Option<String>,
     pub(crate) version: String,
     pub(crate) delegations: bool,
     /// The kind of client.

@@ -2,11 +2,13 @@
 //!
 //! The only place that brings results, statistics and explanation together. It knows nothing of how a result is shown.
 
+use std::collections::BTreeMap;
+
 use crate::explain::{self, Profile};
 use crate::results::{Asked, Cell, Comparison, Environment, Results, SCHEMA};
 use crate::statistics::{
-    Decision, Design, Interval, LogRatio, Member, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen,
-    decide, paired_ratio, runs_needed, welch_ratio,
+    Decision, Interval, LogRatio, Member, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen, decide,
+    paired_ratio, pairs_needed, welch_ratio,
 };
 
 pub(crate) mod matching;
@@ -15,8 +17,30 @@ mod second_opinion;
 #[cfg(test)]
 mod simulation;
 
-/// The version that the others are compared with.
-pub const BASELINE: &str = "3";
+/// What the others are compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// "3", or the first version that was measured.
+    pub version: String,
+    /// Whether its clients may use delegations.
+    pub delegations: bool,
+}
+
+impl Baseline {
+    /// Version 3 where there is any; else the first version, without delegations where it was measured with and without.
+    #[must_use]
+    pub fn of(cells: &[Cell]) -> Self {
+        let versions = || cells.iter().map(|cell| cell.setting.version.as_str());
+        let version = versions().find(|version| *version == "3").or(versions().next()).unwrap_or("3");
+        let own = cells.iter().filter(|cell| cell.setting.version == version);
+        let delegations = own.map(|cell| cell.setting.delegations).min().unwrap_or(false);
+        Self { version: version.to_owned(), delegations }
+    }
+
+    fn is(&self, cell: &Cell) -> bool {
+        (&cell.setting.version, cell.setting.delegations) == (&self.version, self.delegations)
+    }
+}
 
 /// The whole result document of these cells.
 #[must_use]
@@ -26,16 +50,16 @@ pub fn results(
     cells: Vec<Cell>,
     profile: &Profile,
 ) -> Results {
-    let comparisons = comparisons(&cells, BASELINE, environment.same_within);
+    let comparisons = comparisons(&cells, environment.same_within);
     let verdict = explain::recommend(&comparisons, &cells, profile, environment.same_within);
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
-/// Compares every cell of another version with the cell of `baseline` that has the same setting otherwise. All
-/// comparisons are one family. Ratios within `margin` of 1 count as the same.
+/// Compares every other cell with the cell of the baseline that has the same setting otherwise. All comparisons are one
+/// family. Ratios within `margin` of 1 count as the same.
 #[must_use]
-pub fn comparisons(cells: &[Cell], baseline: &str, margin: f64) -> Vec<Comparison> {
-    let pairs = paired(cells, baseline);
+pub fn comparisons(cells: &[Cell], margin: f64) -> Vec<Comparison> {
+    let pairs = paired(cells);
     let decisions = decisions(&pairs, margin);
     pairs
         .iter()
@@ -50,12 +74,13 @@ pub fn comparisons(cells: &[Cell], baseline: &str, margin: f64) -> Vec<Compariso
         .collect()
 }
 
-/// Every cell of another version with the cell of `baseline` that has the same setting otherwise.
-pub(crate) fn paired<'a>(cells: &'a [Cell], baseline: &str) -> Vec<(&'a Cell, &'a Cell)> {
+/// Every other cell with the cell of the baseline that has the same setting otherwise; the baseline first.
+pub(crate) fn paired(cells: &[Cell]) -> Vec<(&Cell, &Cell)> {
+    let baseline = Baseline::of(cells);
     cells
         .iter()
-        .filter(|cell| cell.setting.version != baseline)
-        .filter_map(|candidate| Some((baseline_of(candidate, cells, baseline)?, candidate)))
+        .filter(|cell| !baseline.is(cell))
+        .filter_map(|candidate| Some((baseline_of(candidate, cells, &baseline)?, candidate)))
         .collect()
 }
 
@@ -71,23 +96,16 @@ pub(crate) fn decisions(pairs: &[(&Cell, &Cell)], margin: f64) -> Vec<Decision> 
     decide(&family, margin)
 }
 
-fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &str) -> Option<&'a Cell> {
-    cells.iter().find(|cell| {
-        cell.setting.version == baseline && cell.setting.differs_only_in_version(&candidate.setting)
-    })
+fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &Baseline) -> Option<&'a Cell> {
+    cells.iter().find(|cell| baseline.is(cell) && cell.setting.differs_only_in_version(&candidate.setting))
 }
 
 /// Baseline and candidate of each of the first `blocks` blocks that has both.
 fn pairs(baseline: &Cell, candidate: &Cell, blocks: u32) -> Vec<(f64, f64)> {
-    candidate
-        .run_details
-        .iter()
-        .filter(|run| run.block < blocks)
-        .filter_map(|run| {
-            let partner = baseline.run_details.iter().find(|other| other.block == run.block)?;
-            Some((partner.value, run.value))
-        })
-        .collect()
+    let partners: BTreeMap<u32, f64> =
+        baseline.run_details.iter().map(|run| (run.block, run.value)).collect();
+    let runs = candidate.run_details.iter().filter(|run| run.block < blocks);
+    runs.filter_map(|run| Some((*partners.get(&run.block)?, run.value))).collect()
 }
 
 /// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their end.
@@ -121,7 +139,7 @@ fn runs_to_detect(ratio: &LogRatio, members: usize) -> Option<u32> {
     // The deviation of one pair's difference; arms measured apart (Welch) come near enough.
     let deviation = ratio.standard_error? * (ratio.count as f64).sqrt();
     let significance = SIGNIFICANCE / members.max(1) as f64;
-    runs_needed(Design::Paired, PLANNED_DIFFERENCE.ln_1p(), deviation, significance, PLANNED_POWER)
+    pairs_needed(PLANNED_DIFFERENCE.ln_1p(), deviation, significance, PLANNED_POWER)
 }
 
 fn comparison(
@@ -135,6 +153,7 @@ fn comparison(
         levels: candidate.setting.levels.clone(),
         rtt_ms: candidate.setting.rtt_ms,
         baseline: baseline.setting.version.clone(),
+        baseline_delegations: baseline.setting.delegations,
         candidate: candidate.setting.version.clone(),
         delegations: candidate.setting.delegations,
         label: candidate.setting.label.clone(),
@@ -182,12 +201,26 @@ mod tests {
             cell("3", 10.0, &[5.0, 5.0, 5.0]),
             cell("4.2", 1.0, &[1.0]),
         ];
-        let found = comparisons(&cells, "3", SAME_MARGIN);
+        let found = comparisons(&cells, SAME_MARGIN);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].rtt_ms, found[0].verdict), (10.0, Outcome::Same));
         assert_eq!((found[1].rtt_ms, found[1].verdict), (0.0, Outcome::Faster));
         let [low, high] = found[1].ci95.unwrap();
         assert!(low > 1.9 && high < 2.1, "pairs cancel what the blocks have in common: {low} {high}");
+    }
+
+    #[test]
+    fn version_is_compared_with_itself_without_delegations() {
+        let with = |delegations: bool, values: &[f64]| {
+            let mut cell = cell("4.1", 0.0, values);
+            cell.setting.delegations = delegations;
+            cell
+        };
+        let found =
+            comparisons(&[with(true, &[20.0, 20.5, 19.5]), with(false, &[10.0, 10.1, 9.9])], SAME_MARGIN);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].verdict, found[0].delegations), (Outcome::Faster, true));
+        assert_eq!(found[0].baseline_name(), "v4.1 without delegations");
     }
 
     #[test]
@@ -197,22 +230,19 @@ mod tests {
         for run in &mut candidate.run_details {
             run.block += 100;
         }
-        assert_eq!(comparisons(&[baseline, candidate], "3", SAME_MARGIN)[0].verdict, Outcome::Faster);
+        assert_eq!(comparisons(&[baseline, candidate], SAME_MARGIN)[0].verdict, Outcome::Faster);
     }
 
     #[test]
     fn an_arm_of_zeros_has_no_ratio_and_no_verdict() {
-        let found = comparisons(&[cell("3", 0.0, &[0.0; 3]), cell("4.1", 0.0, &[1.0; 3])], "3", SAME_MARGIN);
+        let found = comparisons(&[cell("3", 0.0, &[0.0; 3]), cell("4.1", 0.0, &[1.0; 3])], SAME_MARGIN);
         assert_eq!((found[0].ratio, found[0].ci95, found[0].verdict), (None, None, Outcome::Unclear));
     }
 
     #[test]
     fn an_interval_without_end_is_left_out() {
-        let found = comparisons(
-            &[cell("3", 0.0, &[1e-300, 1e300]), cell("4.1", 0.0, &[1e300, 1e-3])],
-            "3",
-            SAME_MARGIN,
-        );
+        let found =
+            comparisons(&[cell("3", 0.0, &[1e-300, 1e300]), cell("4.1", 0.0, &[1e300, 1e-3])], SAME_MARGIN);
         assert_eq!(found[0].ci95, None);
     }
 
@@ -223,7 +253,7 @@ mod tests {
         let double = [20.0, 40.5, 79.0, 20.1, 40.2];
         let both = |candidate: &[f64]| {
             let cells = [sequence("3", &[10.0, 20.0, 40.0, 10.0, 20.0, 10.0]), sequence("4.1", candidate)];
-            comparisons(&cells, "3", SAME_MARGIN).remove(0)
+            comparisons(&cells, SAME_MARGIN).remove(0)
         };
         assert_eq!(both(&double).verdict, Outcome::Faster);
         let late = both(&[9.0, 25.0, 44.0, 90.0, 91.0]);

@@ -10,7 +10,10 @@ use crate::results::{Cell, Comparison, Run};
 use crate::runner::order;
 use crate::samples;
 use crate::seeded::Seeded;
-use crate::statistics::{Design, Outcome, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE, runs_needed};
+use crate::statistics::{
+    Better, Decision, Member, Outcome, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE, Seen, decide, paired_ratio,
+    pairs_needed, sequence,
+};
 
 /// Coefficients of variation of a run from a quiet machine to a shared one.
 const CVS: [f64; 5] = [0.01, 0.02, 0.05, 0.10, 0.20];
@@ -72,7 +75,7 @@ fn benchmark(model: Model, seed: u64, members: usize) -> Vec<Comparison> {
             cells(Model { cv, ..model }, seed, setting as u64)
         })
         .collect();
-    comparisons(&cells, "3", SAME_MARGIN)
+    comparisons(&cells, SAME_MARGIN)
 }
 
 fn is_different(comparison: &&Comparison) -> bool {
@@ -108,7 +111,7 @@ fn the_same_version_twice_differs_in_5_percent_of_single_comparisons() {
         let (mut alarms, mut below, mut total) = (0, 0, 0);
         for (seed, cv) in (0..TRIALS).flat_map(|seed| CVS.map(|cv| (seed, cv))) {
             let model = Model { blocks, cv, ratio: 1.0 };
-            let found = comparisons(&cells(model, seed, (cv * 1000.0) as u64), "3", SAME_MARGIN);
+            let found = comparisons(&cells(model, seed, (cv * 1000.0) as u64), SAME_MARGIN);
             total += 1;
             alarms += found.iter().filter(is_different).count() as u64;
             below += u64::from(found[0].p_different < SIGNIFICANCE);
@@ -131,13 +134,13 @@ fn found(cv: f64, members: usize) -> (u32, usize) {
     let deviation = (1.0 + cv * cv).ln().sqrt() * (2.0 * (1.0 - CARRIED)).sqrt();
     let effect = -0.95_f64.ln();
     let significance = SIGNIFICANCE / members as f64;
-    let blocks = runs_needed(Design::Paired, effect, deviation, significance, PLANNED_POWER).unwrap();
+    let blocks = pairs_needed(effect, deviation, significance, PLANNED_POWER).unwrap();
     let hits = (0..100).filter(|seed| {
         let mut all = cells(Model { blocks, cv, ratio: 0.95 }, *seed, 0).to_vec();
         for setting in 1..members {
             all.extend(cells(Model { blocks, cv, ratio: 1.0 }, *seed, setting as u64));
         }
-        comparisons(&all, "3", SAME_MARGIN)[0].verdict == Outcome::Slower
+        comparisons(&all, SAME_MARGIN)[0].verdict == Outcome::Slower
     });
     (blocks, hits.count())
 }
@@ -155,8 +158,99 @@ fn far_fewer_runs_than_planned_find_it_less_often() {
     let hits = (0..100)
         .filter(|seed| {
             let cells = cells(Model { blocks: 5, cv: 0.10, ratio: 0.95 }, *seed, 0);
-            comparisons(&cells, "3", SAME_MARGIN)[0].verdict == Outcome::Slower
+            comparisons(&cells, SAME_MARGIN)[0].verdict == Outcome::Slower
         })
         .count();
     assert!(hits < 50, "{hits} of 100 with five blocks at a CV of 10 %: the simulation is too kind");
+}
+
+/// The pairs of one setting, block after block, with what a shared machine does: one pair in twenty is wild.
+fn wild_pairs(cv: f64, ratio: f64, blocks: u32, seed: u64, setting: u64) -> Vec<(f64, f64)> {
+    let mut normals = Normals(Seeded::new(seed, setting));
+    let deviation = (1.0 + cv * cv).ln().sqrt();
+    let run = |normals: &mut Normals| {
+        let is_wild = normals.0.next().is_multiple_of(20);
+        let deviation = if is_wild { 8.0 * deviation } else { deviation };
+        deviation * normals.next()
+    };
+    (0..blocks)
+        .map(|_| {
+            let of_block = 2.0 * deviation * normals.next();
+            let [baseline, candidate] =
+                [0.0, ratio.ln()].map(|effect| (of_block + effect + run(&mut normals)).exp());
+            (baseline, candidate)
+        })
+        .collect()
+}
+
+/// Looks at a family again and again, as the benchmark does: each member until it is decided, or until the looks are at an
+/// end. Gives its decisions and how many blocks each took.
+fn looked_at(family: &[Vec<(f64, f64)>]) -> Vec<(Decision, u32)> {
+    let looks = sequence();
+    let mut made = vec![1; family.len()];
+    loop {
+        let members: Vec<Member> = family
+            .iter()
+            .zip(&made)
+            .map(|(pairs, made)| {
+                let seen = looks[..*made].iter().filter_map(|look| {
+                    let ratio = paired_ratio(&pairs[..look.blocks as usize])?;
+                    Some(Seen { ratio, share: look.share })
+                });
+                Member { seen: seen.collect(), better: Better::Higher }
+            })
+            .collect();
+        let decisions = decide(&members, SAME_MARGIN);
+        let open = decisions
+            .iter()
+            .zip(&mut made)
+            .filter(|(decision, made)| decision.outcome == Outcome::Unclear && **made < looks.len());
+        if open.map(|(_, made)| *made += 1).count() == 0 {
+            return decisions
+                .into_iter()
+                .zip(made)
+                .map(|(one, made)| (one, looks[made - 1].blocks))
+                .collect();
+        }
+    }
+}
+
+fn wild_family(ratio: f64, seed: u64) -> Vec<Vec<(f64, f64)>> {
+    (0..FAMILY as u64)
+        .map(|setting| wild_pairs(CVS[setting as usize % CVS.len()], ratio, 192, seed, setting))
+        .collect()
+}
+
+#[test]
+fn looking_again_and_again_makes_no_more_false_claims() {
+    let claims = |ratio: f64, is_false: fn(Outcome) -> bool| {
+        let is_wrong = |seed: &u64| {
+            looked_at(&wild_family(ratio, *seed)).iter().any(|(decision, _)| is_false(decision.outcome))
+        };
+        (0..TRIALS).filter(is_wrong).count() as u64
+    };
+    let bound = bound(TRIALS, SIGNIFICANCE);
+    let different = claims(1.0, |outcome| matches!(outcome, Outcome::Faster | Outcome::Slower));
+    assert!(different <= bound, "{different} of {TRIALS} families of equal versions, bound {bound}");
+    // Just beyond the margin: nothing may be called the same.
+    let same = claims(1.0301, |outcome| outcome == Outcome::Same);
+    assert!(same <= bound, "{same} of {TRIALS} families of versions that differ by 3 %, bound {bound}");
+}
+
+#[test]
+fn looks_decide_large_differences_with_few_blocks_and_sameness_with_more() {
+    let mut blocks = [0_u64; 2];
+    for seed in 0..20 {
+        for (ratio, blocks) in [1.5, 1.0].iter().zip(&mut blocks) {
+            let family: Vec<_> =
+                (0..FAMILY as u64).map(|setting| wild_pairs(0.03, *ratio, 192, seed, setting)).collect();
+            for (decision, taken) in looked_at(&family) {
+                let expected = if *ratio > 1.0 { Outcome::Faster } else { Outcome::Same };
+                assert_eq!(decision.outcome, expected, "with {taken} blocks");
+                *blocks += u64::from(taken);
+            }
+        }
+    }
+    let [large, same] = blocks.map(|blocks| blocks as f64 / 20.0 / FAMILY as f64);
+    assert!(large < 13.0 && same > large && same < 100.0, "{large} and {same} blocks in the mean");
 }

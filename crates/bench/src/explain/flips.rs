@@ -19,7 +19,7 @@ pub(super) fn flips(own: &[&Comparison], all: &[Comparison], side: Side, profile
         |other: &&Comparison| other.candidate == first.candidate && other.delegations == first.delegations;
     let all: Vec<&Comparison> = all.iter().filter(same_candidate).collect();
     let names = Names {
-        baseline: version_name(&first.baseline, false),
+        baseline: first.baseline_name(),
         candidate: version_name(&first.candidate, first.delegations),
     };
     [

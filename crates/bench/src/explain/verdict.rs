@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::balance::{Balance, Side, log_size};
 use super::profile::Profile;
 use super::{flips, levers};
-use crate::results::{Cell, Comparison, Verdict, version_name};
+use crate::results::{Cell, Comparison, Verdict};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, percent, times};
 
@@ -73,6 +73,7 @@ struct Tally<'a> {
     baseline: &'a str,
     candidate: &'a str,
     name: String,
+    baseline_name: String,
     own: Vec<&'a Comparison>,
     faster: Vec<&'a Comparison>,
     slower: Vec<&'a Comparison>,
@@ -105,7 +106,8 @@ impl<'a> Tally<'a> {
         Some(Self {
             baseline: &first.baseline,
             candidate: &first.candidate,
-            name: version_name(candidate, delegations),
+            name: first.candidate_name(),
+            baseline_name: first.baseline_name(),
             faster: by_size(with(Outcome::Faster).collect()),
             slower: by_size(with(Outcome::Slower).collect()),
             same: with(Outcome::Same).count(),
@@ -121,7 +123,7 @@ impl<'a> Tally<'a> {
 
     fn text(&self, side: Side, profile: &Profile, same_within: f64) -> String {
         let total = self.own.len();
-        let (name, baseline) = (&self.name, version_name(self.baseline, false));
+        let (name, baseline) = (&self.name, &self.baseline_name);
         let whom =
             if profile.weights().is_some() { format!(" for {}", profile.name()) } else { String::new() };
         let opening = match side {
@@ -191,6 +193,7 @@ pub(super) mod tests {
             levels: Default::default(),
             rtt_ms: 10.0,
             baseline: "3".to_owned(),
+            baseline_delegations: false,
             candidate: "4.1".to_owned(),
             delegations: true,
             label: String::new(),

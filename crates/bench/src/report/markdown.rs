@@ -1,6 +1,6 @@
 //! `summary.md`: the table and the verdict for pull requests, wikis and mails.
 
-use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
+use crate::results::{Cell, Comparison, Results, client_sentences};
 use crate::text::{delay, floors, measured, per_operation, ratio};
 
 /// The summary as Markdown with tables, ending in a newline. Whatever a document from elsewhere holds stays text.
@@ -48,10 +48,7 @@ pub fn markdown(results: &Results) -> String {
 fn comparison_row(results: &Results, comparison: &Comparison) -> String {
     let [left, right] =
         results.cells_of(comparison).map_or_else(Default::default, |(left, right)| [left, right].map(mean));
-    let names = [
-        version_name(&comparison.baseline, false),
-        version_name(&comparison.candidate, comparison.delegations),
-    ];
+    let names = [comparison.baseline_name(), comparison.candidate_name()];
     format!(
         "| {} | {} | {}: {left} | {}: {right} | {} | {} | {} |\n",
         escaped(&comparison.name()),

@@ -61,11 +61,10 @@ fn comparison_row(results: &Results, comparison: &Comparison, names: &[String; 2
 fn column_names(comparisons: &[Comparison]) -> [String; 2] {
     let Some(first) = comparisons.first() else { return ["baseline".to_owned(), "candidate".to_owned()] };
     let same = |other: &Comparison| {
-        (&other.baseline, &other.candidate, other.delegations)
-            == (&first.baseline, &first.candidate, first.delegations)
+        [other.baseline_name(), other.candidate_name()] == [first.baseline_name(), first.candidate_name()]
     };
     if comparisons.iter().all(same) {
-        [version_name(&first.baseline, false), version_name(&first.candidate, first.delegations)]
+        [first.baseline_name(), first.candidate_name()]
     } else {
         ["baseline".to_owned(), "candidate".to_owned()]
     }

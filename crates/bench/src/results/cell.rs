@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Floors, Latency, Resources, Timeline};
+use super::{Floors, Latency, Resources, Timeline, modes};
 use crate::statistics::{Better, Look, estimate, trend};
 use crate::text::percent;
 
@@ -245,6 +245,7 @@ impl Cell {
         let median = median_run(&runs);
         let mut doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
         doubts.extend(drift(&values));
+        doubts.extend(modes::two_modes(&runs));
         Some(Self {
             setting,
             mean: estimate.mean,

@@ -48,7 +48,7 @@ pub fn merge(parts: Vec<(String, Results)>) -> Result<Results, MergeError> {
         })
     });
     let cells = in_order(cells.collect());
-    let comparisons = compare::comparisons(&cells, compare::BASELINE, environment.same_within);
+    let comparisons = compare::comparisons(&cells, environment.same_within);
     Ok(Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial })
 }
 

@@ -13,6 +13,7 @@ mod file;
 mod floors;
 mod latency;
 mod merge;
+mod modes;
 mod resources;
 mod timeline;
 
@@ -95,6 +96,7 @@ impl Results {
         })?;
         let baseline = self.cells.iter().find(|cell| {
             cell.setting.version == comparison.baseline
+                && cell.setting.delegations == comparison.baseline_delegations
                 && cell.setting.differs_only_in_version(&candidate.setting)
         })?;
         Some((baseline, candidate))
@@ -113,6 +115,9 @@ pub struct Comparison {
     pub rtt_ms: f64,
     /// Version of the baseline, such as "3".
     pub baseline: String,
+    /// Whether the baseline could use delegations.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub baseline_delegations: bool,
     /// Version of the candidate, such as "4.1".
     pub candidate: String,
     /// Whether the candidate could use delegations.
@@ -153,6 +158,18 @@ impl Comparison {
     #[must_use]
     pub fn name(&self) -> String {
         cell::labelled(named(&self.experiment, &self.levels), &self.label)
+    }
+
+    /// How the baseline is shown to people.
+    #[must_use]
+    pub fn baseline_name(&self) -> String {
+        version_name(&self.baseline, self.baseline_delegations)
+    }
+
+    /// How the candidate is shown to people.
+    #[must_use]
+    pub fn candidate_name(&self) -> String {
+        version_name(&self.candidate, self.delegations)
     }
 
     /// Its verdict in words. Where nothing was decided they say how much slower the candidate may be at most, as far as its

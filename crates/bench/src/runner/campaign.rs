@@ -7,7 +7,6 @@ use super::journal::Journal;
 use super::link::Link;
 use super::measure::Trial;
 use super::unit::{Common, Unit};
-use crate::compare::BASELINE;
 use crate::compare::outlook::{Open, open};
 use crate::results::Cell;
 use crate::terminal::Progress;
@@ -70,7 +69,7 @@ pub(crate) async fn measure(
     loop {
         let cells = cells(points, common);
         let left = limits.until.saturating_duration_since(Instant::now());
-        let open = open(&cells, BASELINE, limits.same_within);
+        let open = open(&cells, limits.same_within);
         let Some(chosen) = next(points, common, &open, left) else { return Ok(cells) };
         let point = &mut points[chosen.point];
         let more = chosen.blocks - point.units[chosen.unit].blocks();

@@ -20,7 +20,7 @@ use crate::workload::{
 };
 
 /// Time for saying good-bye.
-const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Who says when the clients go on, where others work at the same time as they.
 pub(crate) trait Conductor {
@@ -192,14 +192,14 @@ async fn unless_one_fails<T>(
 }
 
 /// Takes leave of the server, whatever the clients did: it waits long for those that hold something and are gone.
-pub(crate) async fn shut_down(mounts: BTreeMap<u32, Arc<Mount>>) {
+pub(crate) async fn shut_down(mounts: BTreeMap<u32, Arc<Mount>>, within: Duration) {
     let mut tasks = JoinSet::new();
     for mount in mounts.into_values() {
         tasks.spawn(async move { mount.shut_down().await });
     }
     let all = async { while tasks.join_next().await.is_some() {} };
     // A server that no longer answers must not keep the benchmark from ending.
-    let _ = tokio::time::timeout(SHUT_DOWN_WITHIN, all).await;
+    let _ = tokio::time::timeout(within, all).await;
 }
 
 #[cfg(test)]

@@ -57,6 +57,30 @@ pub enum Error {
         /// Why.
         cause: String,
     },
+    /// The server refuses a version that was to be compared.
+    #[error(
+        "{server} does not offer {version}: {cause}; where the directory has another path over NFSv3 name it with --v3-path, \
+         else choose others with --versions, or add --allow-missing-versions"
+    )]
+    NotOffered {
+        /// The server's address.
+        server: String,
+        /// Which version.
+        version: String,
+        /// The server's words.
+        cause: String,
+    },
+    /// The server takes connections, or their packets, and does not answer.
+    #[error(
+        "{server} has not answered for {seconds} s; see whether an NFS server runs there (rpcinfo, or its log), and whether the \
+         address and port are right"
+    )]
+    Silent {
+        /// The server's address.
+        server: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// A workload could not be carried out.
     #[error("{experiment} over {arm}: {cause}")]
     Workload {

@@ -29,6 +29,7 @@ pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
         ("client_namespaces", options.client_namespaces.join(",")),
         ("hosts", options.hosts.join(",")),
         ("seed", options.seed.to_string()),
+        ("v3_path", options.path_of_v3.clone().unwrap_or_default()),
         ("server", options.server.clone().unwrap_or_else(|| OWN.to_owned())),
         ("tool_version", options.tool_version.clone()),
     ]
@@ -54,6 +55,8 @@ pub(super) mod tests {
         Options {
             plan: Plan::quick(),
             server: None,
+            path_of_v3: None,
+            allow_missing_versions: false,
             serve_command: None,
             without_delegations: false,
             clients: None,

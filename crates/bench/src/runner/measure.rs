@@ -21,6 +21,9 @@ use crate::workload::{self, Address, Counters, Curve, Meters, Part};
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long clients may take to say good-bye when somebody wants the end.
+const LAST_WORDS_WITHIN: Duration = Duration::from_millis(500);
+
 /// Clients that use more of the processors than this measure themselves.
 const BUSY_SHARE_MAX: f64 = 0.8;
 
@@ -77,9 +80,13 @@ impl Trial<'_> {
         let failed =
             |error: &workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), error);
         let workload = &self.setup().workload;
-        workload::prepare_run(workload, &self.server.witness, &self.placed.place, number.run)
-            .await
-            .map_err(|error| failed(&error))?;
+        let preparing = async {
+            let place = (&self.server.witness, &self.placed.place);
+            workload::prepare_run(workload, place.0, place.1, number.run)
+                .await
+                .map_err(|error| failed(&error))
+        };
+        self.stop.or(preparing).await?;
         let mut watch = Watch::new(self.server_host);
         let mut worked = match self.hosts {
             None => self.work_here(arm, address, number, meters, &mut watch).await?,
@@ -153,8 +160,14 @@ impl Trial<'_> {
         let failed =
             |error: workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup().clients;
-        let mounts =
-            crew::connect(self.clients, numbers, (arm, self.setup()), address).await.map_err(failed)?;
+        let connecting = async {
+            crew::connect(self.clients, numbers, (arm, self.setup()), address).await.map_err(failed)
+        };
+        let mounts = match self.clients.kind().is_mounted() {
+            // A mount that is half made is to be finished, to be taken away.
+            true => connecting.await?,
+            false => self.stop.or(connecting).await?,
+        };
         let crew = Crew {
             workload: &self.setup().workload,
             parts: &self.placed.parts,
@@ -169,7 +182,10 @@ impl Trial<'_> {
         let working = self.in_time(crew.work(&mounts, watch), stuck);
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         let worked = self.stop.or(working).await;
-        crew::shut_down(mounts).await;
+        // A mount that stayed would have to be taken away by hand; a client without one may be cut off.
+        let is_cut_off = self.stop.is_asked() && !self.clients.kind().is_mounted();
+        let within = if is_cut_off { LAST_WORDS_WITHIN } else { crew::SHUT_DOWN_WITHIN };
+        crew::shut_down(mounts, within).await;
         worked.map(|parts| Worked { parts, doubts: Vec::new() })
     }
 
@@ -190,6 +206,7 @@ impl Trial<'_> {
             directory: self.placed.place.directory.clone(),
             seed: self.placed.place.seed,
             server: self.server.address.to_string(),
+            path_of_v3: self.server.address.path_of_v3().map(str::to_owned),
             version: arm.version.clone(),
             delegations: arm.delegations,
             client: self.clients.kind().to_string(),

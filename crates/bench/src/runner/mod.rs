@@ -36,7 +36,7 @@ pub(crate) use arm::Arm;
 pub(crate) use check::points_for;
 pub(crate) use clients::Clients;
 pub(crate) use counted::{Counted, Load};
-pub(crate) use crew::{Conductor, Crew, Curves, Seen, connect, shut_down};
+pub(crate) use crew::{Conductor, Crew, Curves, SHUT_DOWN_WITHIN, Seen, connect, shut_down};
 pub use error::Error;
 pub(crate) use measure::Number;
 pub(crate) use own_server::OwnServer;
@@ -50,7 +50,7 @@ use crate::agents::{Access, Hosts, Secret, ServerHost};
 use crate::experiment::{Experiment, Plan};
 use crate::explain::Profile;
 use crate::results::{self, Asked, Environment, Results, write_csv};
-use crate::terminal::{Progress, Watched};
+use crate::terminal::{Progress, Watched, say};
 use crate::{compare, report};
 
 use campaign::{Limits, Measured};
@@ -70,6 +70,10 @@ pub struct Options {
     pub plan: Plan,
     /// The server's address (`nfs://…`); none to start one with `serve_command`.
     pub server: Option<String>,
+    /// The path of the same directory over NFSv3, where the server has another one there.
+    pub path_of_v3: Option<String>,
+    /// Whether the others are measured when the server refuses a version.
+    pub allow_missing_versions: bool,
     /// A `primetime` executable, called as `primetime serve DIR --listen 127.0.0.1:0`; needed when no server is named.
     pub serve_command: Option<PathBuf>,
     /// Whether each version that has delegations is also measured without them.
@@ -161,6 +165,10 @@ async fn run_into_directory(
             Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was removed".to_owned() })
         }
     };
+    if let (Err(_), Err(left)) = (&measured, &closed) {
+        // The error that ended it is told by the caller; this one would be lost.
+        say(&left.to_string());
+    }
     if let Some(died) =
         died.filter(|_| measured.as_ref().is_err_and(|error| !matches!(error, Error::Interrupted)))
     {
@@ -271,7 +279,9 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    let arms = &stop.or(negotiate(&mut environment, arms, server, clients)).await?[..];
+    let arms = &stop
+        .or(negotiate(&mut environment, arms, (server, clients), options.allow_missing_versions))
+        .await?[..];
     let notes = stop.or(server.sweep(options.clean)).await?;
     server.check_space(plan.space(options.clients).bytes()).await?;
     server.make_directory().await?;
@@ -363,16 +373,19 @@ fn begin_journal(
 }
 
 /// Reaches the server over every arm, so that a version it lacks is known before anything is measured. Gives those that
-/// it offers.
+/// it offers; with `go_on` the others are a doubt, else the end.
 async fn negotiate(
     environment: &mut Environment,
     arms: &[Arm],
-    server: &Server,
-    clients: &Clients,
+    (server, clients): (&Server, &Clients),
+    go_on: bool,
 ) -> Result<Vec<Arm>, Error> {
     let mut offered = Vec::new();
     for arm in arms {
         match server.connect(clients, arm).await? {
+            Err(cause) if !go_on => {
+                return Err(Error::NotOffered { server: server.name.clone(), version: arm.name(), cause });
+            }
             Ok(mount) => {
                 environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
                 mount.shut_down().await;

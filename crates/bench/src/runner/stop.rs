@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::Error;
 
 /// What has no end of its own after the first request gets this long to end by itself.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_millis(1500);
 
 /// How long a blocked thread takes to notice.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -22,34 +22,39 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on, for the rest of the process: a signal no longer ends it.
+    /// Listens from now on, for the rest of the process: a signal no longer ends it. The end of the terminal (SIGHUP) asks,
+    /// too, unless whoever started the process wants it to outlive that.
     pub(crate) fn listen() -> Result<Self, Error> {
         let (count, asked) = watch::channel(0);
         let stop = Self { count, asked };
-        stop.listen_for([SignalKind::interrupt(), SignalKind::terminate()])?;
+        stop.listen_for(SignalKind::interrupt())?;
+        stop.listen_for(SignalKind::terminate())?;
+        if !outlives_the_terminal() {
+            stop.listen_for(SignalKind::hangup())?;
+        }
         Ok(stop)
     }
 
-    /// Listens also for what ends the programs of a terminal (SIGHUP, SIGQUIT): one that was changed is to be put back before.
+    /// Listens also for SIGQUIT, which ends the programs of a terminal: one that was changed is to be put back before.
     pub(crate) fn listen_for_the_terminal(&self) -> Result<(), Error> {
-        self.listen_for([SignalKind::hangup(), SignalKind::quit()])
+        self.listen_for(SignalKind::quit())
     }
 
-    fn listen_for(&self, [one, other]: [SignalKind; 2]) -> Result<(), Error> {
-        let failed = |error| Error::Usage(format!("cannot listen for signals: {error}"));
-        let mut one = signal(one).map_err(failed)?;
-        let mut other = signal(other).map_err(failed)?;
+    fn listen_for(&self, kind: SignalKind) -> Result<(), Error> {
+        let mut signals =
+            signal(kind).map_err(|error| Error::Usage(format!("cannot listen for signals: {error}")))?;
         let stop = self.clone();
         tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    _ = one.recv() => {}
-                    _ = other.recv() => {}
-                }
+            while signals.recv().await.is_some() {
                 stop.ask();
             }
         });
         Ok(())
+    }
+
+    /// Whether somebody has asked.
+    pub(crate) fn is_asked(&self) -> bool {
+        *self.asked.borrow() > 0
     }
 
     /// Asks as a signal does.
@@ -69,7 +74,7 @@ impl Stop {
     pub(crate) fn sleep(&self, length: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + length;
         loop {
-            if *self.asked.borrow() > 0 {
+            if self.is_asked() {
                 return Err(Error::Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -105,6 +110,15 @@ impl Stop {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// Whether SIGHUP is ignored, as nohup(1) has it.
+fn outlives_the_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // Bit 0 is signal 1.
+    mask & 1 != 0
 }
 
 #[cfg(test)]

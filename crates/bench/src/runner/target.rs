@@ -3,6 +3,7 @@
 //! Owns the directory that the benchmark works in, which is fresh and bears its own name, and its removal. Nothing
 //! outside of it is touched.
 
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use super::leftovers::{self, PREFIX};
 use super::own_server::OwnServer;
 use super::{Error, Options};
 use crate::seeded::mix;
+use crate::terminal::say;
 use crate::text::bytes;
 use tempfile::TempDir;
 
@@ -24,6 +26,14 @@ pub(crate) const OWN: &str = "builtin";
 /// A host that is lost notices that it is alone, and ends its work, within this time, unless its network is gone.
 const OTHERS_END_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// A server that does not answer within this time is told apart from a slow one, before and after.
+const REACHED_WITHIN: Duration = Duration::from_secs(15);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long the benchmark's own server may take to say good-bye.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+/// When whoever waits for a server is told so.
+const WAITS_AFTER: Duration = Duration::from_secs(1);
 
 /// A server and the directory on it.
 pub(crate) struct Server {
@@ -55,6 +65,7 @@ impl Server {
         };
         let url = own.as_ref().map(OwnServer::url).or(options.server.as_deref()).unwrap_or_default();
         let address = Address::parse(url).map_err(Error::Usage)?;
+        let address = address.with_path_of_v3(options.path_of_v3.as_deref());
         let name = if own.is_some() { OWN.to_owned() } else { address.to_string() };
         Self::at(address, name, options, arms, (own, None)).await
     }
@@ -66,7 +77,7 @@ impl Server {
         arms: &[Arm],
         (own, temporary): (Option<OwnServer>, Option<TempDir>),
     ) -> Result<Self, Error> {
-        let witness = Arc::new(witness(&address, &name, arms).await?);
+        let witness = Arc::new(reached(&name, witness(&address, &name, arms)).await?);
         Ok(Self { name, address, directory: fresh_name(options.seed), witness, own, temporary })
     }
 
@@ -122,7 +133,8 @@ impl Server {
 
     /// A client of `arm` without any added delay; the server's words when it refuses that version.
     pub(crate) async fn connect(&self, clients: &Clients, arm: &Arm) -> Result<Result<Mount, String>, Error> {
-        match clients.connect(&self.address, arm, arm.habits(), 0).await {
+        let connecting = async { Ok(clients.connect(&self.address, arm, arm.habits(), 0).await) };
+        match reached(&self.name, connecting).await? {
             Err(error) if error.is_refusal() => Ok(Err(error.to_string())),
             Err(error @ workload::Error::Mount { .. }) => Err(Error::Mount(error.to_string())),
             other => other.map(Ok).map_err(|error| refused(&self.name, arm, &error)),
@@ -143,8 +155,16 @@ impl Server {
     /// there for a while yet.
     pub(crate) async fn close(self, others_work: bool) -> Result<(), Error> {
         if let Some(own) = self.own {
-            self.witness.shut_down().await;
+            // It may be gone.
+            let _ = tokio::time::timeout(LAST_WORDS_WITHIN, self.witness.shut_down()).await;
             return own.stop().await;
+        }
+        if tokio::time::timeout(ANSWERS_WITHIN, self.witness.free_bytes()).await.is_err() {
+            return Err(Error::LeftBehind {
+                server: self.name,
+                directory: self.directory,
+                cause: format!("the server has not answered for {} s", ANSWERS_WITHIN.as_secs()),
+            });
         }
         let patience = if others_work { OTHERS_END_WITHIN } else { Duration::ZERO };
         let begun = Instant::now();
@@ -162,6 +182,20 @@ impl Server {
             cause: error.to_string(),
         })
     }
+}
+
+/// What comes of reaching the server, unless it takes too long: one that accepts connections and closes them, or says
+/// nothing, could be waited for for ever.
+async fn reached<T>(name: &str, reaching: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let mut reaching = std::pin::pin!(reaching);
+    if let Ok(outcome) = tokio::time::timeout(WAITS_AFTER, &mut reaching).await {
+        return outcome;
+    }
+    say(&format!("Waiting for {name} to answer …"));
+    let outcome = tokio::time::timeout(REACHED_WITHIN, reaching).await;
+    outcome.unwrap_or_else(|_| {
+        Err(Error::Silent { server: name.to_owned(), seconds: (WAITS_AFTER + REACHED_WITHIN).as_secs() })
+    })
 }
 
 /// A client of the first of `arms` that the server offers; the first refusal when it offers none.

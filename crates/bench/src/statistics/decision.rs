@@ -257,8 +257,8 @@ mod tests {
             assert!(decision.interval.unwrap().low > 1.0, "{decision:?}");
         }
         // The same p is worth less where the look had a smaller share.
-        let shy = decide(&[looks(&[(double, 0.01)])], SAME_MARGIN)[0];
+        let shy = decide(&[looks(&[(double, 0.005)])], SAME_MARGIN)[0];
         assert_eq!(shy.outcome, Outcome::Unclear);
-        assert!((shy.p_different - 100.0 * double.p_different()).abs() < 1e-12);
+        assert!((shy.p_different - 200.0 * double.p_different()).abs() < 1e-12);
     }
 }

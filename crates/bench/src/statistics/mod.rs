@@ -23,7 +23,7 @@ pub use family::{Corrected, holm};
 pub use looks::{Look, sequence, single};
 pub use moderated::{Spread, moderated};
 pub use percentile::percentile;
-pub use power::{Design, PLANNED_DIFFERENCE, PLANNED_POWER, RUNS_MAX, power, runs_needed};
+pub use power::{Design, PLANNED_DIFFERENCE, PLANNED_POWER, RUNS_MAX, pairs_needed, power, runs_needed};
 pub use ratio::{LogRatio, paired_ratio, welch_ratio};
 pub use sample::{CONFIDENCE, Estimate, Interval, estimate, mean_and_variance, t_half_width};
 pub use signed_rank::{SignedRank, signed_rank};

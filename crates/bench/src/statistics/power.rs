@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::ln_gamma;
 
+use super::ratio::TRIMMED_FROM;
 use super::sample::{t_quantile, two_sided};
 
 /// The chance of finding a difference that a planned number of runs has.
@@ -11,6 +12,10 @@ pub const PLANNED_POWER: f64 = 0.95;
 pub const PLANNED_DIFFERENCE: f64 = 0.05;
 /// Plans end here: who would need more runs needs a quieter machine instead.
 pub const RUNS_MAX: u32 = 10_000;
+
+/// The deviation that a mean without its wildest pairs has, as a multiple of the plain one: for a normal distribution, the
+/// fewer degrees of freedom included.
+const TRIMMED_DEVIATION: f64 = 1.15;
 
 /// Steps of the integral; even, as Simpson's rule wants it. 400 give seven digits for every number of runs.
 const STEPS: u32 = 400;
@@ -129,6 +134,15 @@ fn expect_over_deviation(degrees: f64, function: impl Fn(f64) -> f64) -> f64 {
         })
         .sum();
     sum * step / 3.0
+}
+
+/// As [`runs_needed`] of pairs, where `deviation` is that of the pairs' differences. From [`TRIMMED_FROM`] pairs on the
+/// wildest are left out of the mean, which costs something where none is wild.
+#[must_use]
+pub fn pairs_needed(effect: f64, deviation: f64, significance: f64, wanted: f64) -> Option<u32> {
+    let needed = |deviation| runs_needed(Design::Paired, effect, deviation, significance, wanted);
+    let few = needed(deviation)?;
+    if (few as usize) < TRIMMED_FROM { Some(few) } else { needed(deviation * TRIMMED_DEVIATION) }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub use difference::difference;
 pub(crate) use live::Watched;
 pub(crate) use progress::Beginning;
 pub use progress::Progress;
+pub(crate) use progress::say;
 pub use style::Style;
 pub use summary::summary;
 pub(crate) use table::{align_right, finished, new_table, printable};

@@ -169,7 +169,7 @@ fn line(runs_done: u64, runs_total: u64, name: &str) -> String {
 }
 
 /// Writes a line; a standard error that is closed must not stop a benchmark.
-pub(super) fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 

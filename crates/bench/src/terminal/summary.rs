@@ -96,10 +96,9 @@ fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), s
         .iter()
         .filter(|comparison| comparison.candidate == candidate && comparison.delegations == delegations)
         .collect();
-    let baseline = own.first().map_or("", |comparison| comparison.baseline.as_str());
+    let baseline = own.first().map(|comparison| comparison.baseline_name()).unwrap_or_default();
     let mut table = new_table(style);
-    let names =
-        [version_name(baseline, false), version_name(candidate, delegations)].map(|name| printable(&name));
+    let names = [baseline, version_name(candidate, delegations)].map(|name| printable(&name));
     let ratio_title = format!("{} ÷ {} [95 %]", names[1], names[0]);
     table.set_header(["experiment", "delay", &names[0], &names[1], &ratio_title, "verdict"]);
     let mut last = String::new();

@@ -124,11 +124,36 @@ fn a_version_that_the_server_lacks_is_left_out_and_told() {
     let server = place.serve_with(&["--config", config.to_str().unwrap()]);
     let url = format!("{}only", server.url);
     let sizes = "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = 0\nfiles = 5\n";
-    let results = place.measure(&place.experiment("create-few", "op/s", sizes), &["--server", &url]);
+    let experiment = place.experiment("create-few", "op/s", sizes);
+    let said = sentence(&place, &["--experiment", &experiment, "--server", &url, "--out", "none"], 3);
+    assert!(said.contains("does not offer v3") && said.contains("--allow-missing-versions"), "{said}");
+    let results = place.measure(&experiment, &["--server", &url, "--allow-missing-versions"]);
+    // Without v3 the version is compared with itself.
+    assert_eq!(results.comparisons.len(), 1);
+    assert_eq!(results.comparisons[0].baseline_name(), "v4.1 without delegations");
     let versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
     assert_eq!(versions, ["4.1", "4.1"]);
     let told = |doubt: &String| doubt.starts_with("v3 is not offered by the server and was left out");
     assert!(results.environment.doubts.iter().any(told), "{:?}", results.environment.doubts);
+    assert!(is_empty(&export));
+}
+
+#[test]
+fn directory_with_another_path_over_nfsv3_is_measured_there() {
+    let place = Place::new();
+    let export = place.path("export");
+    let config = place.path("config.toml");
+    let text = format!("[[export]]\npath = {export:?}\npseudo = \"/only\"\nsquash = \"none\"\n");
+    std::fs::write(&config, text).unwrap();
+    let server = place.serve_with(&["--config", config.to_str().unwrap()]);
+    let url = format!("{}only", server.url);
+    let sizes = "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = 0\nfiles = 5\n";
+    let experiment = place.experiment("create-few", "op/s", sizes);
+    let absent = ["--experiment", &experiment, "--server", &url, "--out", "none", "--v3-path", "/absent"];
+    assert!(sentence(&place, &absent, 3).contains("does not offer v3"));
+    let results = place.measure(&experiment, &["--server", &url, "--v3-path", export.to_str().unwrap()]);
+    let versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
+    assert_eq!(versions, ["3", "4.1", "4.1"]);
     assert!(is_empty(&export));
 }
 

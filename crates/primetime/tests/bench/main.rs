@@ -10,6 +10,7 @@ mod errors;
 mod floors;
 mod gates;
 mod hash_cast;
+mod interrupts;
 mod leftovers;
 mod live;
 mod machines;

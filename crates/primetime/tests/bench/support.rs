@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use bench::results::{Cell, PHASE, Results};
+use rustix::process::Pid;
 use tempfile::TempDir;
 
 /// A place to run the command in: its temporary files, its results, its experiments.
@@ -97,6 +98,10 @@ impl Server {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("ready ").unwrap_or_else(|| panic!("{line}")).to_owned();
         Self { child, url }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed()).unwrap()
     }
 }
 

@@ -21,7 +21,7 @@ pub enum ClientKind {
 }
 
 /// What the client library speaks.
-const OF_LIBRARY: &[&str] = &["3", "4.1"];
+const OF_LIBRARY: &[&str] = &["3", "4.1", "4.2"];
 /// What Linux speaks.
 const OF_LINUX: &[&str] = &["3", "4.0", "4.1", "4.2"];
 
@@ -45,6 +45,11 @@ impl ClientKind {
             Self::Kernel => OF_LINUX,
             Self::Path(_) => &[LOCAL],
         }
+    }
+
+    /// Whether its clients are mounts, which stay until they are taken away.
+    pub(crate) fn is_mounted(&self) -> bool {
+        matches!(self, Self::Fuse | Self::Kernel)
     }
 
     /// Whether it has operations on whole trees, rather than calls only.

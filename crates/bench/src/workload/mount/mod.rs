@@ -62,7 +62,10 @@ impl Mount {
     /// directory of this machine, that directory.
     pub(crate) async fn connect(address: &Address, version: &str, habits: Habits) -> Result<Self, Error> {
         let tree = match address {
-            Address::Server(url) => Tree::Library(Library::connect(url, version, habits).await?),
+            Address::Server { .. } => {
+                let url = address.url(version).expect("a server has an address");
+                Tree::Library(Library::connect(&url, version, habits).await?)
+            }
             Address::Directory(root) => Tree::Directory(Directory::new(root, habits), Behind::Disk),
         };
         Ok(Self { tree, version: version.to_owned() })
@@ -75,8 +78,8 @@ impl Mount {
         habits: Habits,
         point: &Path,
     ) -> Result<Self, Error> {
-        let Address::Server(url) = address else { return Self::connect(address, version, habits).await };
-        let fuse = FuseMount::start(Library::connect(url, version, habits).await?, point).await?;
+        let Some(url) = address.url(version) else { return Self::connect(address, version, habits).await };
+        let fuse = FuseMount::start(Library::connect(&url, version, habits).await?, point).await?;
         let tree = Tree::Directory(Directory::new(point, habits), Behind::Fuse(fuse));
         Ok(Self { tree, version: version.to_owned() })
     }
@@ -89,8 +92,8 @@ impl Mount {
         options: &[String],
         (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
-        let Address::Server(url) = address else { return Self::connect(address, version, habits).await };
-        let kernel = KernelMount::start(url, version, options, (namespace, point)).await?;
+        let Some(url) = address.url(version) else { return Self::connect(address, version, habits).await };
+        let kernel = KernelMount::start(&url, version, options, (namespace, point)).await?;
         let tree = Tree::Directory(Directory::new(point, habits), Behind::Kernel(kernel));
         Ok(Self { tree, version: version.to_owned() })
     }

@@ -25,6 +25,14 @@ pub(super) struct Measure {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
+    /// The path of the same directory over NFSv3, where the server has another one there: NFS-Ganesha's pseudo paths, Linux's fsid=0
+    #[arg(long, value_name = "PATH", requires = "server")]
+    v3_path: Option<String>,
+
+    /// Measure the other versions when the server refuses one, instead of ending with exit code 3
+    #[arg(long)]
+    allow_missing_versions: bool,
+
     /// Which client does the work: builtin (called by the benchmark, exact counts), fuse (the same behind a mount of its own), kernel (this machine's, mounted by mount.nfs; as root), path (no NFS: a directory, by default a temporary one)
     #[arg(long, value_name = "builtin|fuse|kernel|path[=DIR]", default_value_t)]
     client: ClientKind,
@@ -169,6 +177,8 @@ fn options(measure: Measure) -> Result<Options, Failure> {
     Ok(Options {
         plan: plan(&measure)?,
         server: measure.server,
+        path_of_v3: measure.v3_path,
+        allow_missing_versions: measure.allow_missing_versions,
         serve_command,
         without_delegations: measure.without_delegations,
         client: measure.client,

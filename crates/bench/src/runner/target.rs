@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::arm::Arm;
@@ -46,6 +47,8 @@ pub(crate) struct Server {
     /// A client that prepares files and checks what was written; it takes no part in any run.
     pub(crate) witness: Arc<Mount>,
     own: Option<OwnServer>,
+    /// The directory was made, and is to be removed.
+    is_made: AtomicBool,
     /// Where there is no server, and no directory was named.
     temporary: Option<TempDir>,
 }
@@ -78,7 +81,15 @@ impl Server {
         (own, temporary): (Option<OwnServer>, Option<TempDir>),
     ) -> Result<Self, Error> {
         let witness = Arc::new(reached(&name, witness(&address, &name, arms)).await?);
-        Ok(Self { name, address, directory: fresh_name(options.seed), witness, own, temporary })
+        Ok(Self {
+            name,
+            address,
+            directory: fresh_name(options.seed),
+            witness,
+            own,
+            is_made: AtomicBool::new(false),
+            temporary,
+        })
     }
 
     /// The version of [`Server::witness`], which links are calibrated with.
@@ -88,7 +99,11 @@ impl Server {
 
     /// Makes the directory of the benchmark.
     pub(crate) async fn make_directory(&self) -> Result<(), Error> {
-        self.witness.make_directory(&self.directory).await.map_err(|error| Error::Server {
+        // Who stops now may not hear of it any more.
+        self.is_made.store(true, Ordering::Relaxed);
+        let made = self.witness.make_directory(&self.directory).await;
+        self.is_made.store(made.is_ok(), Ordering::Relaxed);
+        made.map_err(|error| Error::Server {
             server: self.name.clone(),
             version: self.witness.version().to_owned(),
             cause: format!(
@@ -158,6 +173,10 @@ impl Server {
             // It may be gone.
             let _ = tokio::time::timeout(LAST_WORDS_WITHIN, self.witness.shut_down()).await;
             return own.stop().await;
+        }
+        if !self.is_made.load(Ordering::Relaxed) {
+            let _ = tokio::time::timeout(LAST_WORDS_WITHIN, self.witness.shut_down()).await;
+            return Ok(());
         }
         if tokio::time::timeout(ANSWERS_WITHIN, self.witness.free_bytes()).await.is_err() {
             return Err(Error::LeftBehind {

@@ -107,7 +107,8 @@ impl Setup {
         self.factors.keys().map(String::as_str)
     }
 
-    /// The same for a network with this round-trip delay: runs that end after some time see [`ROUND_TRIPS_MIN`] of them.
+    /// The same for a network with this round-trip delay: runs that end after some time see 25 of them at
+    /// least.
     #[must_use]
     pub fn at_delay(mut self, rtt_ms: f64) -> Self {
         let at_least = (ROUND_TRIPS_MIN * rtt_ms / 1000.0).min(RUN_SECONDS_MAX);

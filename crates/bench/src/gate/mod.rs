@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_result_passes_against_itself() {
         let results = samples::results();
-        let report = against_baseline(&[results.clone()], &results, &Limits::default());
+        let report = against_baseline(std::slice::from_ref(&results), &results, &Limits::default());
         assert_eq!((report.failed, report.improved), (vec![], vec![]));
         assert!(report.passed >= results.cells.len(), "{}", report.passed);
     }
@@ -138,7 +138,7 @@ mod tests {
         let all = samples::results();
         let mut fewer = samples::results();
         let gone = fewer.cells.remove(0);
-        let report = against_baseline(&[all.clone()], &fewer, &Limits::default());
+        let report = against_baseline(std::slice::from_ref(&all), &fewer, &Limits::default());
         assert_eq!(report.failed, [format!("{} is in the baseline and was not measured.", place(&gone))]);
         assert_eq!(against_baseline(&[fewer], &all, &Limits::default()).failed, Vec::<String>::new());
     }

@@ -22,3 +22,29 @@ pub struct Resources {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_disk_busy: Option<f64>,
 }
+
+impl Resources {
+    /// The share of `processors` that neither the clients nor the benchmark's own server used in `seconds`: other programs,
+    /// or what a hypervisor gave to other machines. None where the server is somebody else's, which may be anywhere.
+    #[must_use]
+    pub fn used_by_others(&self, seconds: f64, processors: u32) -> Option<f64> {
+        let own = self.client_seconds + self.server_seconds?;
+        let all = seconds * f64::from(processors);
+        (all > 0.0).then(|| (self.busy - own / all).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_have_what_is_left_of_the_processors() {
+        let used =
+            Resources { busy: 0.9, client_seconds: 0.3, server_seconds: Some(0.2), ..Resources::default() };
+        let share = used.used_by_others(0.5, 2).unwrap();
+        assert!((share - 0.4).abs() < 1e-12, "{share}");
+        assert_eq!(used.used_by_others(0.25, 2), Some(0.0), "rounding is nobody");
+        assert_eq!(Resources { server_seconds: None, ..used }.used_by_others(0.5, 2), None);
+    }
+}

@@ -21,6 +21,11 @@ use crate::workload::{self, Address, Counters, Curve, Meters, Part};
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Who shares the machine to this degree disturbs what is measured.
+const OTHERS_SHARE_MAX: f64 = 0.25;
+/// The kernel counts in ticks of 10 ms: shorter runs have too few of them.
+const TOLD_FROM_SECONDS: f64 = 0.08;
+
 /// How long clients may take to say good-bye when somebody wants the end.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(500);
 
@@ -129,6 +134,11 @@ impl Trial<'_> {
         })?;
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
+        }
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        let by_others = seen.resources.and_then(|used| used.used_by_others(outcome.seconds, processors));
+        if by_others.is_some_and(|share| share > OTHERS_SHARE_MAX) && outcome.seconds >= TOLD_FROM_SECONDS {
+            outcome.doubts.push("Something else used more than a quarter of the processors.".to_owned());
         }
         if seen.counters.unanswered > 0 {
             outcome.doubts.push("Some requests were never answered.".to_owned());

@@ -147,7 +147,7 @@ async fn run_into_directory(
     let stop = Stop::listen()?;
     let clients = Arc::new(Clients::new(options)?);
     let agents = stop.or(Agents::reach(options)).await?;
-    let mut server = stop.or(Server::open(options, arms)).await?;
+    let mut server = stop.or(Box::pin(Server::open(options, arms))).await?;
     let mut journal = None;
     let measuring = measure_all(options, arms, (&server, &clients, &agents), &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
@@ -279,9 +279,8 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    let arms = &stop
-        .or(negotiate(&mut environment, arms, (server, clients), options.allow_missing_versions))
-        .await?[..];
+    let offered = negotiate(&mut environment, arms, (server, clients), options.allow_missing_versions);
+    let arms = &stop.or(Box::pin(offered)).await?[..];
     let notes = stop.or(server.sweep(options.clean)).await?;
     server.check_space(plan.space(options.clients).bytes()).await?;
     server.make_directory().await?;

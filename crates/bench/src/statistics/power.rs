@@ -136,7 +136,7 @@ fn expect_over_deviation(degrees: f64, function: impl Fn(f64) -> f64) -> f64 {
     sum * step / 3.0
 }
 
-/// As [`runs_needed`] of pairs, where `deviation` is that of the pairs' differences. From [`TRIMMED_FROM`] pairs on the
+/// As [`runs_needed`] of pairs, where `deviation` is that of the pairs' differences. From 24 pairs on the
 /// wildest are left out of the mean, which costs something where none is wild.
 #[must_use]
 pub fn pairs_needed(effect: f64, deviation: f64, significance: f64, wanted: f64) -> Option<u32> {

@@ -60,7 +60,14 @@ impl Mount {
         }
         // Half of it done would be worse than nothing: a caller who gives up does not stop it.
         let (core, node) = (Arc::clone(&self.core), Arc::clone(node));
-        match tokio::spawn(async move { core.give_back(&node).await }).await {
+        let giving_back = async move {
+            let wait = core.options.waits.delegation;
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            }
+            core.give_back(&node).await
+        };
+        match tokio::spawn(giving_back).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Error::Usage("the runtime is being shut down")),
         }
@@ -198,16 +205,20 @@ impl Core {
         });
     }
 
-    /// Tells the server what was decided without it, and gives the delegation back. `returning` has been set.
+    /// Tells the server what was decided without it, and gives the delegation back.
     async fn give_back(self: &Arc<Self>, node: &Node) -> Result<()> {
         let _gate = node.gate.lock().await;
         loop {
             // While a server that has restarted is told what is held, nothing is given back.
             let epoch = self.session().await?.epoch();
             let (delegation, files) = {
-                let state = node.state.lock();
-                let Some(delegation) = state.delegation else { return Ok(()) };
-                (delegation, state.open_files())
+                let mut state = node.state.lock();
+                let files = state.open_files();
+                let Some(delegation) = &mut state.delegation else { return Ok(()) };
+                // It may be another one than the caller has seen, granted while the caller waited for the gate. Whatever
+                // was decided by it after this moment would not be told to the server.
+                delegation.returning = true;
+                (*delegation, files)
             };
             if delegation.epoch == epoch {
                 let outcome = self.give_back_held(node, delegation, files).await;
@@ -270,7 +281,9 @@ impl Core {
         // It was the delegation that they were believed by.
         node.state.lock().known.doubt(Instant::now());
         if matches!(outcome, Ok(Returned::TooLate)) && self.epoch() == delegation.epoch {
-            files.iter().for_each(|file| self.lose_locks(file));
+            // A lock that came with an open is the server's: it is not lost with the delegation, and has to go back.
+            let has_locks = |file: &&Arc<OpenFile>| !node.state.lock().locks.holds_nothing(file.id);
+            files.iter().filter(has_locks).for_each(|file| self.lose_locks(file));
         }
         outcome.map(drop)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::{Client, Error, LockKind, OpenOptions, Version};
+use client::{Client, Error, LockKind, OpenOptions, Options, SetAttributes, Version};
 
 use crate::fixture::{Fixture, READ, WRITE, asked, in_every_version, read_whole, write_whole};
 
@@ -219,6 +219,48 @@ async fn delegated(client: &Client, fixture: &Fixture) -> client::File {
     file.try_lock(.., LockKind::Shared).await.unwrap();
     assert_eq!(asked(&client.tap().snapshot().since(&before)), [""; 0], "there is a delegation");
     file
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lock_leaves_no_trace_when_a_late_return_meets_the_next_delegation() {
+    for _ in 0..6 {
+        meet_the_next_delegation(&Fixture::new().await).await;
+    }
+}
+
+async fn meet_the_next_delegation(fixture: &Fixture) {
+    let wait = Duration::from_millis(50);
+    let hesitant = |options: &mut Options| {
+        options.waits.delegation = wait;
+        // A lock that came with the open would be known to the server.
+        options.lock_with_open = false;
+    };
+    let client = fixture.client_with(Version::V4_1, hesitant).await;
+    delegated(&client, fixture).await.close().await.unwrap();
+    // Both want the delegation away. When the first has it, a file gets the next one, and the second comes late.
+    let change = |client: Client, mode| async move {
+        let mode = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
+        client.set_metadata("/file", mode).await.unwrap();
+    };
+    let first = tokio::spawn(change(client.clone(), 0o600));
+    tokio::time::sleep(wait / 2).await;
+    let second = tokio::spawn(change(client.clone(), 0o640));
+    first.await.unwrap();
+    let file = client.open("/file", READ).await.unwrap();
+    for at in 0_u64.. {
+        if second.is_finished() {
+            break;
+        }
+        // Shorter than a LOCK takes: it is given up while the server is told of it.
+        file.lock(at..=at, LockKind::Shared).await.unwrap();
+        tokio::task::yield_now().await;
+        file.unlock(at..=at).await.unwrap();
+    }
+    second.await.unwrap();
+    file.close().await.unwrap();
+    let other = fixture.client_with(Version::V4_1, |options| options.delegations = false).await;
+    let theirs = other.open("/file", WRITE).await.unwrap();
+    theirs.try_lock(.., LockKind::Exclusive).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,10 @@
 // The colours of the figures. In the page they are variables of the style sheet, so that a figure follows the page from
 // light to dark and onto paper; in a saved file they are the values that they have on paper.
 
-const verdicts = ["faster", "slower", "same", "unclear"];
+const verdicts = ["faster", "slower", "same", "not decided"];
 
 const colour = (name) => `var(--${name})`;
+const verdictColours = ["faster", "slower", "same", "unclear"].map(colour);
 
 // "v4.1 · name": one of several results in one report.
 const numberOf = (version) => version.split(" · ")[0];

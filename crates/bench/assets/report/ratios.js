@@ -12,7 +12,7 @@ function ratioFigure(place) {
   place.replaceChildren(canvas);
   const pieces = inPieces(data.ratios, rowsOfRatios);
   return pieces.map((rows, nth) => draw(canvas, ratioSpec(canvas, rows), pieces.length > 1 ? `ratios ${nth + 1}` : "ratios",
-    "Ratio of each comparison with its 95 % interval"));
+    "Ratio of each comparison with the interval that its verdict follows from"));
 }
 
 function ratioSpec(place, rows) {
@@ -25,7 +25,7 @@ function ratioSpec(place, rows) {
   const named = Math.min(320, widest(data.ratios.map((row) => row.row)));
   const names = { labelLimit: 320, minExtent: named, ticks: false, domain: false, grid: true, gridOpacity: 0.5, labelColor: colour("ink") };
   const y = { field: "row", type: "nominal", sort: null, title: null, axis: narrow ? null : names };
-  const color = { field: "verdict", type: "nominal", scale: { domain: verdicts, range: verdicts.map(colour) }, legend: null };
+  const color = { field: "verdict", type: "nominal", scale: { domain: verdicts, range: verdictColours }, legend: null };
   const shape = { field: "verdict", type: "nominal", legend: null,
     scale: { domain: verdicts, range: ["triangle-up", "triangle-down", "circle", "diamond"] } };
   const legend = { ...legendAbove(verdicts, place.clientWidth), offset: 14 };
@@ -43,7 +43,7 @@ function ratioSpec(place, rows) {
     data: { values: rows },
     width, height: { step: narrow ? 40 : 22 },
     layer: [
-      { data: { values: [{ from: 1 / 1.03, to: 1.03 }] }, mark: { type: "rect", color: colour("band") },
+      { data: { values: [{ from: 1 / (1 + data.same_within), to: 1 + data.same_within }] }, mark: { type: "rect", color: colour("band") },
         encoding: { x: { ...x, field: "from" }, x2: { field: "to" } } },
       { data: { values: [{ one: 1 }] }, mark: { type: "rule", color: colour("ink") }, encoding: { x: { ...x, field: "one" } } },
       { mark: { type: "rule", strokeWidth: 2.5 }, encoding: { x: { ...x, field: "low" }, x2: { field: "high" }, y, color: { ...color, legend } } },

@@ -17,6 +17,8 @@ pub(super) struct Figures {
     pub(super) delays: Vec<String>,
     pub(super) means: Vec<Mean>,
     pub(super) ratios: Vec<Ratio>,
+    /// Ratios within this share of 1 count as the same.
+    pub(super) same_within: f64,
     pub(super) requests: Vec<Requests>,
     /// Each experiment in the form of its study.
     pub(super) studies: Vec<Study>,
@@ -84,6 +86,7 @@ impl Figures {
             delays: in_order(delays_ms.into_iter().map(delay)),
             means: plain.iter().map(|cell| mean(cell)).collect(),
             ratios: ratios(&results.comparisons),
+            same_within: results.environment.same_within,
             requests: plain.iter().flat_map(|cell| requests(cell)).collect(),
             studies: studies(results),
         }
@@ -153,7 +156,7 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
                 ratio: value,
                 low,
                 high,
-                verdict: comparison.verdict.as_str().to_owned(),
+                verdict: comparison.verdict.words().to_owned(),
                 shown: ratio(comparison.ratio, comparison.shown_interval()),
                 reason: comparison.reason.clone(),
             })

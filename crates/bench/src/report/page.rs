@@ -8,6 +8,7 @@ use super::tables;
 use crate::explain::UNDECIDED;
 use crate::results::{LOCAL, Results, Verdict, client_sentences, version_name};
 use crate::statistics::Outcome;
+use crate::text::percent;
 
 pub(crate) const STYLE: &str = include_str!("../../assets/report.css");
 /// One script in several files, each of which may use what those before it name.
@@ -95,8 +96,8 @@ fn verdict(results: &Results) -> String {
     let tiles: String = [Outcome::Faster, Outcome::Slower, Outcome::Same, Outcome::Unclear]
         .iter()
         .map(|outcome| {
-            let word = outcome.as_str();
-            format!("<li class=\"{word}\"><b>{}</b> <span>{word}</span></li>", count(*outcome))
+            let (word, words) = (outcome.as_str(), outcome.words());
+            format!("<li class=\"{word}\"><b>{}</b> <span>{words}</span></li>", count(*outcome))
         })
         .collect();
     let partial = if results.partial { PARTIAL } else { "" };
@@ -138,9 +139,12 @@ fn figures(results: &Results, rows: &Figures) -> String {
     let mut text = figure(
         "ratio",
         "How many times as fast",
-        "Each line is one comparison: the ratio of the means with the interval that its verdict follows from, on a logarithmic \
-         axis. The line at 1 \
-         is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within 3 %\u{201d}.",
+        &format!(
+            "Each line is one comparison: the ratio of the means with the interval that its verdict follows from, on a \
+             logarithmic axis. The line at 1 is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within \
+             {}\u{201d}.",
+            percent(rows.same_within)
+        ),
         "",
     );
     if rows.means.is_empty() {
@@ -263,11 +267,13 @@ fn shortened(places: &[String]) -> String {
 
 fn foot(rows: &Figures) -> String {
     let mut text = format!(
-        "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms; verdicts are corrected over all \
-         comparisons (Holm), and \u{201c}same\u{201d} is itself a tested claim: within 3 %. The numbers are in \
+        "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms, from 24 runs on without the \
+         wildest; verdicts are corrected over all comparisons (Holm) and over the looks at growing numbers of runs, and \
+         \u{201c}same\u{201d} is itself a tested claim: within {}. The numbers are in \
          results.json beside this file, from which <code>primetime bench report</code> makes it again.</p>\n\
          <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, Vega-Embed)</summary><pre>{}</pre></details>\
          </footer>\n</main>\n<i class=\"paper\" hidden></i>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",
+        percent(rows.same_within),
         escape(LICENCE),
         script_json(rows)
     );

@@ -177,11 +177,11 @@ impl Comparison {
     #[must_use]
     pub fn verdict_words(&self, better: Better) -> String {
         if self.verdict != Outcome::Unclear {
-            return self.verdict.as_str().to_owned();
+            return self.verdict.words().to_owned();
         }
-        let Some([low, high]) = self.shown_interval() else { return "not decided".to_owned() };
+        let Some([low, high]) = self.shown_interval() else { return self.verdict.words().to_owned() };
         let loss = if better == Better::Higher { 1.0 - low } else { high - 1.0 };
-        format!("not decided, at most {} slower", percent(loss.max(0.0)))
+        format!("{}, at most {} slower", self.verdict.words(), percent(loss.max(0.0)))
     }
 
     /// The interval that is shown: the one that decides, or what an older document has.

@@ -37,7 +37,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word as it stands in results and tables.
+    /// How it is said to people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unclear => "not decided",
+            decided => decided.as_str(),
+        }
+    }
+
+    /// The word as it stands in results.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

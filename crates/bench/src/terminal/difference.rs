@@ -61,7 +61,7 @@ fn table(diff: &Diff, names: &[String; 2], style: Style) -> String {
 }
 
 fn words(diff: &Diff, cell: &CellDiff) -> &'static str {
-    if diff.has_repeats() { cell.verdict.as_str() } else { "not comparable" }
+    if diff.has_repeats() { cell.verdict.words() } else { "not comparable" }
 }
 
 fn mean(cell: &CellDiff, mean: Mean) -> String {

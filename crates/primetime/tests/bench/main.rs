@@ -6,6 +6,7 @@ mod agents;
 mod clients;
 mod composed;
 mod counts;
+mod decided;
 mod errors;
 mod floors;
 mod gates;

@@ -63,6 +63,10 @@ use placed::placed;
 use target::Server;
 use unit::Common;
 
+/// The share of the time asked for that goes by until the last block: the rest is for the calibration of the links and for
+/// removing what was made.
+const MEASURING_SHARE: f64 = 0.96;
+
 /// What to measure, and where.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -307,7 +311,8 @@ async fn measure_all(
     let trials: Vec<Vec<Trial<'_>>> = places.iter().map(|place| place.iter().map(trial).collect()).collect();
     let looks = plan.runs.looks();
     let common = Common { arms, seed: options.seed, looks: &looks };
-    let limits = Limits { until: started + plan.runs.time_max(), same_within: plan.same_within };
+    let until = started + plan.runs.time_max().mul_f64(MEASURING_SHARE);
+    let limits = Limits { until, same_within: plan.same_within };
     let mut measured: Vec<Measured<'_>> = trials.iter().map(|trial| Measured::new(trial, &links)).collect();
     let mut cells = campaign::measure(&mut measured, &common, &limits, (journal, &mut progress)).await?;
     drop(measured);

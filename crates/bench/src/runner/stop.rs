@@ -35,8 +35,11 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Listens also for SIGQUIT, which ends the programs of a terminal: one that was changed is to be put back before.
+    /// Listens also for what ends the programs of a terminal (SIGHUP, SIGQUIT): one that was changed is to be put back before.
     pub(crate) fn listen_for_the_terminal(&self) -> Result<(), Error> {
+        if outlives_the_terminal() {
+            self.listen_for(SignalKind::hangup())?;
+        }
         self.listen_for(SignalKind::quit())
     }
 
@@ -112,7 +115,7 @@ impl Stop {
     }
 }
 
-/// Whether SIGHUP is ignored, as nohup(1) has it.
+/// Whether SIGHUP is ignored, as nohup(1) has it, and nobody has listened for it yet.
 fn outlives_the_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -3,8 +3,8 @@
 //! Owns the comparison of cells that were not measured together, and what must be said of the circumstances. It knows nothing
 //! of how it is shown.
 //!
-//! The document is the unit of the comparison, not the run: between two benchmarks the speed of a machine moves by more than
-//! the runs of one of them can tell. One document of each side therefore decides nothing.
+//! The document is the unit of the comparison, not the run: between two benchmarks the speed of a machine
+//! moves by more than the runs of one of them can tell. One document of each side therefore decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +87,9 @@ pub struct Mean {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// Compares every setting that all documents of `first` and of `second` have, by Welch's t on the logarithms of the
-/// documents' means; all settings are one family. Ratios within the margin of the first document count as the same.
+/// Compares every setting that all documents of `first` and of `second` have, by Welch's t on the logarithms
+/// of the documents' means; all settings are one family. Ratios within the margin of the first document count
+/// as the same.
 #[must_use]
 pub fn diff(first: &[Results], second: &[Results]) -> Diff {
     let documents = [first.len(), second.len()];

@@ -103,8 +103,8 @@ pub struct Waits {
     pub lock: Duration,
     /// Written data that fill no WRITE, for more to follow.
     pub data: Duration,
-    /// Giving back a delegation that is in the way of a change of our own (NFSv4.1). Nothing gains by it: it makes a
-    /// moment last that a busy machine has by chance.
+    /// Giving back a delegation that is in the way of a change of our own (NFSv4.1). Nothing gains by it: it
+    /// makes a moment last that a busy machine has by chance.
     pub delegation: Duration,
 }
 

@@ -27,7 +27,8 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Version 3 where there is any; else the first version, without delegations where it was measured with and without.
+    /// Version 3 where there is any; else the first version, without delegations where it was measured with
+    /// and without.
     #[must_use]
     pub fn of(cells: &[Cell]) -> Self {
         let versions = || cells.iter().map(|cell| cell.setting.version.as_str());
@@ -55,8 +56,8 @@ pub fn results(
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
-/// Compares every other cell with the cell of the baseline that has the same setting otherwise. All comparisons are one
-/// family. Ratios within `margin` of 1 count as the same.
+/// Compares every other cell with the cell of the baseline that has the same setting otherwise. All
+/// comparisons are one family. Ratios within `margin` of 1 count as the same.
 #[must_use]
 pub fn comparisons(cells: &[Cell], margin: f64) -> Vec<Comparison> {
     let pairs = paired(cells);
@@ -108,7 +109,8 @@ fn pairs(baseline: &Cell, candidate: &Cell, blocks: u32) -> Vec<(f64, f64)> {
     runs.filter_map(|run| Some((*partners.get(&run.block)?, run.value))).collect()
 }
 
-/// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their end.
+/// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their
+/// end.
 fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
     let looks = &candidate.looks;
     if looks.is_empty() || pairs(baseline, candidate, u32::MAX).is_empty() {

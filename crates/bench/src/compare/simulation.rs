@@ -183,8 +183,8 @@ fn wild_pairs(cv: f64, ratio: f64, blocks: u32, seed: u64, setting: u64) -> Vec<
         .collect()
 }
 
-/// Looks at a family again and again, as the benchmark does: each member until it is decided, or until the looks are at an
-/// end. Gives its decisions and how many blocks each took.
+/// Looks at a family again and again, as the benchmark does: each member until it is decided, or until the
+/// looks are at an end. Gives its decisions and how many blocks each took.
 fn looked_at(family: &[Vec<(f64, f64)>]) -> Vec<(Decision, u32)> {
     let looks = sequence();
     let mut made = vec![1; family.len()];

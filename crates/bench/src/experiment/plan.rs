@@ -15,7 +15,8 @@ const SECONDS_QUICK: u32 = 40;
 pub enum Runs {
     /// So many, in each setting.
     Fixed(u32),
-    /// As many as it takes to decide the comparisons, at least those of the first look, for about so many seconds in all.
+    /// As many as it takes to decide the comparisons, at least those of the first look, for about so many
+    /// seconds in all.
     UntilDecided {
         /// The bound.
         seconds: u32,
@@ -88,8 +89,8 @@ impl Plan {
         }
     }
 
-    /// What `primetime bench --quick` does: the experiments that have a quick size, at 0 and 10 ms, until they are
-    /// decided. Within 40 seconds.
+    /// What `primetime bench --quick` does: the experiments that have a quick size, at 0 and 10 ms, until
+    /// they are decided. Within 40 seconds.
     #[must_use]
     pub fn quick() -> Self {
         let experiments = standard().into_iter().filter(|experiment| experiment.quick.is_some()).collect();
@@ -122,8 +123,8 @@ impl Plan {
             .fold(u64::from(self.runs.first()), |total, count| total.saturating_mul(*count as u64))
     }
 
-    /// The sum of the time limits of [`Plan::runs_total`] runs in seconds, without what surrounds them; workloads that only
-    /// counts limit are not in it.
+    /// The sum of the time limits of [`Plan::runs_total`] runs in seconds, without what surrounds them;
+    /// workloads that only counts limit are not in it.
     #[must_use]
     pub fn seconds_bound(&self) -> f64 {
         let at = |rtt_ms: &f64| -> f64 {

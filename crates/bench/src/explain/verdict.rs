@@ -17,11 +17,11 @@ const NAMED_MAX: usize = 3;
 
 /// What to run, in one to three sentences, with where the answer would be another one and what would change it most.
 ///
-/// With several candidates the one with the best balance of gains and losses is judged. Each weighs as the logarithm
-/// of its ratio, up to a factor of four; the comparisons of one experiment share its weight in the profile. The candidate
-/// is recommended when its gains are at least twice its losses; the baseline when it is the other way round; else either,
-/// or [`UNDECIDED`] where most comparisons were not decided and no difference was found. Ratios within `same_within` of 1
-/// count as the same.
+/// With several candidates the one with the best balance of gains and losses is judged. Each weighs as the
+/// logarithm of its ratio, up to a factor of four; the comparisons of one experiment share its weight in the
+/// profile. The candidate is recommended when its gains are at least twice its losses; the baseline when it
+/// is the other way round; else either, or [`UNDECIDED`] where most comparisons were not decided and no
+/// difference was found. Ratios within `same_within` of 1 count as the same.
 #[must_use]
 pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile, same_within: f64) -> Verdict {
     let weighed: Vec<&Comparison> =

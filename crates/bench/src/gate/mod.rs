@@ -1,7 +1,8 @@
 //! Gates for continuous integration: what must not have become worse.
 //!
-//! Owns the rules. A speed fails only when it lies beyond what is allowed and beyond what repeats of the baseline show, because
-//! a gate that fails by chance is soon switched off; a count that never varies is held exactly. It knows nothing of exit codes.
+//! Owns the rules. A speed fails only when it lies beyond what is allowed and beyond what repeats of the
+//! baseline show, because a gate that fails by chance is soon switched off; a count that never varies is held
+//! exactly. It knows nothing of exit codes.
 
 mod counts;
 mod requests;
@@ -78,8 +79,9 @@ enum Finding {
     NotJudged(String),
 }
 
-/// Holds every setting of the first of `baselines` against the same one of `results`; the others are its repeats, and tell how
-/// far the speed moves by chance. A setting that is missing has failed; one that the baseline lacks is nothing to hold.
+/// Holds every setting of the first of `baselines` against the same one of `results`; the others are its
+/// repeats, and tell how far the speed moves by chance. A setting that is missing has failed; one that the
+/// baseline lacks is nothing to hold.
 #[must_use]
 pub fn against_baseline(baselines: &[Results], results: &Results, limits: &Limits) -> Report {
     let mut report = Report::default();

@@ -1,8 +1,9 @@
-//! Gates on what was measured in time: only a loss that is beyond what is allowed and beyond what repeats of the baseline show
-//! by chance fails.
+//! Gates on what was measured in time: only a loss that is beyond what is allowed and beyond what repeats of
+//! the baseline show by chance fails.
 //!
-//! One benchmark moves against the next by more than its runs can tell. How far is learned from repeats of the baseline: their
-//! means spread, and a new result has to lie beyond the band in which another repeat would.
+//! One benchmark moves against the next by more than its runs can tell. How far is learned from repeats of
+//! the baseline: their means spread, and a new result has to lie beyond the band in which another repeat
+//! would.
 
 use super::{Finding, Limits};
 use crate::diff::{document_means, place};
@@ -19,8 +20,8 @@ pub(super) struct Judged<'a> {
     pub(super) cell: &'a Cell,
 }
 
-/// Judges the speed of every setting; all of them are one family, with a chance of 5 % that any of them fails or improves
-/// without reason.
+/// Judges the speed of every setting; all of them are one family, with a chance of 5 % that any of them fails
+/// or improves without reason.
 pub(super) fn judge(all: &[Judged<'_>], limits: &Limits) -> Vec<Finding> {
     let known: Vec<(&Judged<'_>, Option<Moved>)> =
         all.iter().map(|judged| (judged, Moved::of(judged))).collect();

@@ -226,8 +226,8 @@ pub struct Cell {
     pub fairness: Option<f64>,
     /// Doubts of the runs and of the cell, each once.
     pub doubts: Vec<String>,
-    /// After how many blocks its runs are compared, and what share of the error each comparison may use. Empty where they
-    /// are compared once, at the end.
+    /// After how many blocks its runs are compared, and what share of the error each comparison may use.
+    /// Empty where they are compared once, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<Look>,
     /// The runs in full.

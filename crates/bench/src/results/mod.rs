@@ -130,8 +130,9 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     /// The ratio's 95 % interval, uncorrected; none with a single run.
     pub ci95: Option<[f64; 2]>,
-    /// The interval that `verdict` follows from: all comparisons of the document have their true ratio within theirs with
-    /// 95 %, however often the runs were looked at. None with a single run, and in documents of before it was recorded.
+    /// The interval that `verdict` follows from: all comparisons of the document have their true ratio within
+    /// theirs with 95 %, however often the runs were looked at. None with a single run, and in documents of
+    /// before it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// What it means for the candidate, corrected over all comparisons.
@@ -172,8 +173,8 @@ impl Comparison {
         version_name(&self.candidate, self.delegations)
     }
 
-    /// Its verdict in words. Where nothing was decided they say how much slower the candidate may be at most, as far as its
-    /// interval tells; `better` is that of its metric.
+    /// Its verdict in words. Where nothing was decided they say how much slower the candidate may be at most,
+    /// as far as its interval tells; `better` is that of its metric.
     #[must_use]
     pub fn verdict_words(&self, better: Better) -> String {
         if self.verdict != Outcome::Unclear {

@@ -1,14 +1,15 @@
 //! Runs of one setting that are of two kinds: in some the client asked far more than in others.
 //!
-//! A server that delegates files in some runs only, or a cache that was warm in some, makes a mean of two things that do not
-//! belong together.
+//! A server that delegates files in some runs only, or a cache that was warm in some, makes a mean of two
+//! things that do not belong together.
 
 use super::Run;
 use crate::text::per_operation;
 
 /// Two groups of runs whose requests differ by this factor at least are two modes.
 const FACTOR_MIN: f64 = 2.0;
-/// Fewer requests for each operation than this differ by accident: one request of a whole run counts for much.
+/// Fewer requests for each operation than this differ by accident: one request of a whole run counts for
+/// much.
 const REQUESTS_MIN: f64 = 0.05;
 /// A single run that stands apart is an accident, not a mode.
 const RUNS_MIN: usize = 2;
@@ -35,7 +36,8 @@ pub(super) fn two_modes(runs: &[Run]) -> Option<String> {
     })
 }
 
-/// The sorted values on both sides of the widest gap, where it is wide enough and both sides have members enough.
+/// The sorted values on both sides of the widest gap, where it is wide enough and both sides have members
+/// enough.
 fn widest_gap(sorted: &[f64]) -> Option<(&[f64], &[f64])> {
     let last = sorted.len().checked_sub(RUNS_MIN)?;
     let factor = |place: &usize| sorted[*place] / sorted[place - 1].max(f64::MIN_POSITIVE);

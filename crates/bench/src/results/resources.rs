@@ -24,8 +24,9 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// The share of `processors` that neither the clients nor the benchmark's own server used in `seconds`: other programs,
-    /// or what a hypervisor gave to other machines. None where the server is somebody else's, which may be anywhere.
+    /// The share of `processors` that neither the clients nor the benchmark's own server used in `seconds`:
+    /// other programs, or what a hypervisor gave to other machines. None where the server is somebody else's,
+    /// which may be anywhere.
     #[must_use]
     pub fn used_by_others(&self, seconds: f64, processors: u32) -> Option<f64> {
         let own = self.client_seconds + self.server_seconds?;

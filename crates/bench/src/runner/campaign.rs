@@ -1,4 +1,5 @@
-//! Which blocks are measured, and when it is enough: first a few of everything, then more of what they left open.
+//! Which blocks are measured, and when it is enough: first a few of everything, then more of what they left
+//! open.
 
 use std::time::{Duration, Instant};
 
@@ -52,8 +53,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Looks at everything once, and then measures what is open until all is decided or the time is used up. Gives the cells
-/// of all points, in their order.
+/// Looks at everything once, and then measures what is open until all is decided or the time is used up.
+/// Gives the cells of all points, in their order.
 pub(crate) async fn measure(
     points: &mut [Measured<'_>],
     common: &Common<'_>,
@@ -83,8 +84,8 @@ fn cells(points: &[Measured<'_>], common: &Common<'_>) -> Vec<Cell> {
     points.iter().flat_map(|point| &point.units).flat_map(|unit| unit.cells(common)).collect()
 }
 
-/// The unit that gets more blocks: the one whose open comparisons will be decided soonest. None when nothing is open, or
-/// when there is no time for the next look at any of them.
+/// The unit that gets more blocks: the one whose open comparisons will be decided soonest. None when nothing
+/// is open, or when there is no time for the next look at any of them.
 fn next(
     points: &[Measured<'_>],
     common: &Common<'_>,
@@ -122,7 +123,8 @@ struct Candidate {
     to_decision: Option<f64>,
 }
 
-/// The one that will be decided soonest; those that will not be decided in the seconds that are left come last.
+/// The one that will be decided soonest; those that will not be decided in the seconds that are left come
+/// last.
 fn cheapest(candidates: impl Iterator<Item = Candidate>, left: f64) -> Option<Candidate> {
     let rank = |candidate: &Candidate| match candidate.to_decision {
         Some(seconds) if seconds <= left => (false, seconds),

@@ -145,8 +145,8 @@ impl Journal {
         &self.environment
     }
 
-    /// The cells whose runs could be compared at least once, in the order in which they were begun. Runs after the last of
-    /// the `looks` that could be made are left out.
+    /// The cells whose runs could be compared at least once, in the order in which they were begun. Runs
+    /// after the last of the `looks` that could be made are left out.
     pub(crate) fn complete_cells(&self, looks: &[Look]) -> Vec<Cell> {
         let mut settings: Vec<(&Setting, Vec<Run>)> = Vec::new();
         for entry in &self.entries {

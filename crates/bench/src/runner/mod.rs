@@ -63,8 +63,8 @@ use placed::placed;
 use target::Server;
 use unit::Common;
 
-/// The share of the time asked for that goes by until the last block: the rest is for the calibration of the links and for
-/// removing what was made.
+/// The share of the time asked for that goes by until the last block: the rest is for the calibration of the
+/// links and for removing what was made.
 const MEASURING_SHARE: f64 = 0.96;
 
 /// What to measure, and where.

@@ -57,7 +57,8 @@ impl OwnServer {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at a terminal goes to all of the foreground: the server must outlive the clients that are stopped by it.
+            // Ctrl-C at a terminal goes to all of the foreground: the server must outlive the clients that
+            // are stopped by it.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()

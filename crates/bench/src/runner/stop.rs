@@ -22,8 +22,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on, for the rest of the process: a signal no longer ends it. The end of the terminal (SIGHUP) asks,
-    /// too, unless whoever started the process wants it to outlive that.
+    /// Listens from now on, for the rest of the process: a signal no longer ends it. The end of the terminal
+    /// (SIGHUP) asks, too, unless whoever started the process wants it to outlive that.
     pub(crate) fn listen() -> Result<Self, Error> {
         let (count, asked) = watch::channel(0);
         let stop = Self { count, asked };

@@ -203,8 +203,8 @@ impl Server {
     }
 }
 
-/// What comes of reaching the server, unless it takes too long: one that accepts connections and closes them, or says
-/// nothing, could be waited for for ever.
+/// What comes of reaching the server, unless it takes too long: one that accepts connections and closes them,
+/// or says nothing, could be waited for for ever.
 async fn reached<T>(name: &str, reaching: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let mut reaching = std::pin::pin!(reaching);
     if let Ok(outcome) = tokio::time::timeout(WAITS_AFTER, &mut reaching).await {

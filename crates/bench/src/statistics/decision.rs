@@ -93,17 +93,19 @@ pub struct Decision {
     pub p_different: f64,
     /// Adjusted p of "the difference exceeds the margin".
     pub p_same: f64,
-    /// The interval of the ratio that the word follows from: wholly beyond 1 where it is faster or slower, wholly within the
-    /// margin where it is the same, around 1 where it is unclear. None without a ratio of two runs.
+    /// The interval of the ratio that the word follows from: wholly beyond 1 where it is faster or slower,
+    /// wholly within the margin where it is the same, around 1 where it is unclear. None without a ratio of
+    /// two runs.
     pub interval: Option<Interval>,
 }
 
-/// Decides a whole family at once, so that the chance of any false claim in it stays at 5 %, however often it was looked
-/// at. Ratios within `margin` (0.03 for 3 %) of 1 count as the same.
+/// Decides a whole family at once, so that the chance of any false claim in it stays at 5 %, however often it
+/// was looked at. Ratios within `margin` (0.03 for 3 %) of 1 count as the same.
 ///
-/// Both claims, "different" and "same within the margin", are corrected by Holm over the family; the looks at one member
-/// are corrected by their shares of the error. "Same" wins where both hold: a difference that is certain but within the
-/// margin is not worth a recommendation. A member without a ratio is unclear and does not cost the others anything.
+/// Both claims, "different" and "same within the margin", are corrected by Holm over the family; the looks at
+/// one member are corrected by their shares of the error. "Same" wins where both hold: a difference that is
+/// certain but within the margin is not worth a recommendation. A member without a ratio is unclear and does
+/// not cost the others anything.
 #[must_use]
 pub fn decide(family: &[Member], margin: f64) -> Vec<Decision> {
     let known: Vec<&Member> = family.iter().filter(|member| !member.seen.is_empty()).collect();
@@ -153,7 +155,8 @@ impl Member {
         self.seen.iter().min_by(|left, right| p(left).total_cmp(&p(right))).map(|seen| seen.ratio)
     }
 
-    /// What all looks leave open with this level of error together; what the last one leaves, where that is nothing.
+    /// What all looks leave open with this level of error together; what the last one leaves, where that is
+    /// nothing.
     fn interval(&self, level: f64) -> Option<Interval> {
         let of_look = |seen: &Seen| seen.ratio.interval_at((1.0 - level * seen.share).max(0.0));
         let intervals: Vec<Interval> = self.seen.iter().filter_map(of_look).collect();

@@ -5,13 +5,13 @@
 pub struct Corrected {
     /// The adjusted p.
     pub p: f64,
-    /// The level that the p of this test alone was held against. The claim is made when, and only when, its own p is
-    /// below it.
+    /// The level that the p of this test alone was held against. The claim is made when, and only when, its
+    /// own p is below it.
     pub level: f64,
 }
 
-/// Holm's correction of each of `p_values`, in their order: the chance of any false claim in the whole family stays
-/// below `level`. A p that is not a number counts as 1.
+/// Holm's correction of each of `p_values`, in their order: the chance of any false claim in the whole family
+/// stays below `level`. A p that is not a number counts as 1.
 #[must_use]
 pub fn holm(p_values: &[f64], level: f64) -> Vec<Corrected> {
     let p_values: Vec<f64> =

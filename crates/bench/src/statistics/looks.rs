@@ -1,8 +1,8 @@
 //! When runs are looked at while more are made, and what each look may cost.
 //!
-//! Whoever looks at the same runs again and again until they say something finds a difference that is not there. Here the
-//! looks are fixed beforehand, and each has a share of the error that all of them may make together. The chance of a
-//! false claim is then at most the sum, whatever made somebody stop.
+//! Whoever looks at the same runs again and again until they say something finds a difference that is not
+//! there. Here the looks are fixed beforehand, and each has a share of the error that all of them may make
+//! together. The chance of a false claim is then at most the sum, whatever made somebody stop.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct Look {
     /// Blocks that are complete then: a look sees the first so many.
     pub blocks: u32,
-    /// The share of the error that this look may use, above 0 and at most 1. The shares of all looks add up to at most 1.
+    /// The share of the error that this look may use, above 0 and at most 1. The shares of all looks add up
+    /// to at most 1.
     pub share: f64,
 }
 
-/// Looks of a benchmark that goes on until its comparisons are decided. Few runs show large differences; where they show
-/// nothing the number doubles.
+/// Looks of a benchmark that goes on until its comparisons are decided. Few runs show large differences;
+/// where they show nothing the number doubles.
 const SEQUENCE: [Look; 6] = [
     Look { blocks: 6, share: 0.20 },
     Look { blocks: 12, share: 0.20 },

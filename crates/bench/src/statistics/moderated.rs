@@ -1,8 +1,9 @@
 //! Variances of many settings that were each seen a few times, made better by each other.
 //!
-//! Three repeats tell little of the spread of one setting, but fifty settings with three repeats each tell what spreads there
-//! are. Each variance is drawn towards what is usual, by as much as the variances agree (the empirical Bayes estimate of
-//! Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004, section 6).
+//! Three repeats tell little of the spread of one setting, but fifty settings with three repeats each tell
+//! what spreads there are. Each variance is drawn towards what is usual, by as much as the variances agree
+//! (the empirical Bayes estimate of Smyth, Statistical Applications in Genetics and Molecular Biology 3(1),
+//! 2004, section 6).
 
 use statrs::function::gamma::digamma;
 
@@ -20,8 +21,8 @@ pub struct Spread {
     pub degrees: f64,
 }
 
-/// The variances of settings that were all seen equally often, each with `degrees` of its own (one less than it was seen).
-/// Those that are zero stay as they are, and so do all where there are fewer than six others.
+/// The variances of settings that were all seen equally often, each with `degrees` of its own (one less than
+/// it was seen). Those that are zero stay as they are, and so do all where there are fewer than six others.
 #[must_use]
 pub fn moderated(variances: &[f64], degrees: f64) -> Vec<Spread> {
     let own = |variance: f64| Spread { variance, degrees };

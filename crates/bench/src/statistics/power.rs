@@ -13,8 +13,8 @@ pub const PLANNED_DIFFERENCE: f64 = 0.05;
 /// Plans end here: who would need more runs needs a quieter machine instead.
 pub const RUNS_MAX: u32 = 10_000;
 
-/// The deviation that a mean without its wildest pairs has, as a multiple of the plain one: for a normal distribution, the
-/// fewer degrees of freedom included.
+/// The deviation that a mean without its wildest pairs has, as a multiple of the plain one: for a normal
+/// distribution, the fewer degrees of freedom included.
 const TRIMMED_DEVIATION: f64 = 1.15;
 
 /// Steps of the integral; even, as Simpson's rule wants it. 400 give seven digits for every number of runs.

@@ -17,7 +17,8 @@ pub struct LogRatio {
     pub excluded: usize,
 }
 
-/// Pairs from which on the wildest are left out of the mean. With fewer, leaving some out costs more than it gains.
+/// Pairs from which on the wildest are left out of the mean. With fewer, leaving some out costs more than it
+/// gains.
 pub(super) const TRIMMED_FROM: usize = 24;
 
 /// The share of the pairs that is left out at each end.
@@ -26,8 +27,9 @@ const TRIMMED_SHARE: f64 = 0.2;
 /// The ratio of runs that were made in pairs: a paired t on the logarithms, from 24 pairs on of the mean
 /// without the fifth of them at each end (Yuen's t, Biometrika 61, 1974).
 ///
-/// A machine that does something else for a moment makes a few pairs wild. Since the arms of a block take turns in random
-/// order, equal arms differ as often and as much in either direction, and leaving both ends out favours neither.
+/// A machine that does something else for a moment makes a few pairs wild. Since the arms of a block take
+/// turns in random order, equal arms differ as often and as much in either direction, and leaving both ends
+/// out favours neither.
 ///
 /// `pairs` are (baseline, candidate). A pair with a value that is not positive and finite is left out;
 /// with none left there is no ratio.
@@ -47,8 +49,8 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<LogRatio> {
     Some(LogRatio { mean_log: moments.mean, standard_error, degrees, count, excluded })
 }
 
-/// The mean without both ends, with the standard error that takes account of them: they stand where the outermost of the
-/// others are (Tukey and McLaughlin, Sankhya A 25, 1963).
+/// The mean without both ends, with the standard error that takes account of them: they stand where the
+/// outermost of the others are (Tukey and McLaughlin, Sankhya A 25, 1963).
 fn trimmed(mut logs: Vec<f64>) -> LogRatio {
     logs.sort_by(f64::total_cmp);
     let count = logs.len();
@@ -202,8 +204,9 @@ mod tests {
 
     #[test]
     fn trimmed_mean_agrees_with_a_worked_example() {
-        // Of 1 … 30 a fifth, 6, goes at each end: the mean of 7 … 24 is 15.5. With 7 and 24 in their places the sum of
-        // squares is Σ(7 … 24 − 15.5)² + 12 × 8.5² = 484.5 + 867, over 18 × 17: standard error √(1351.5/306) = 2.101587.
+        // Of 1 … 30 a fifth, 6, goes at each end: the mean of 7 … 24 is 15.5. With 7 and 24 in their places
+        // the sum of squares is Σ(7 … 24 − 15.5)² + 12 × 8.5² = 484.5 + 867, over 18 × 17: standard error
+        // √(1351.5/306) = 2.101587.
         let pairs: Vec<(f64, f64)> = (1..=30).map(|log| (1.0, f64::from(log).exp())).collect();
         let ratio = paired_ratio(&pairs).unwrap();
         near(ratio.mean_log, 15.5, 1e-9);

@@ -95,7 +95,8 @@ impl Progress {
         }
     }
 
-    /// From now on each step is there for the sake of `undecided` comparisons, and there are so many `runs` more.
+    /// From now on each step is there for the sake of `undecided` comparisons, and there are so many `runs`
+    /// more.
     pub(crate) fn goes_on(&mut self, undecided: usize, runs: u64) {
         self.undecided = Some(undecided);
         self.runs_total += runs;

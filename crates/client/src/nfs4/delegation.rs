@@ -215,8 +215,8 @@ impl Core {
                 let mut state = node.state.lock();
                 let files = state.open_files();
                 let Some(delegation) = &mut state.delegation else { return Ok(()) };
-                // It may be another one than the caller has seen, granted while the caller waited for the gate. Whatever
-                // was decided by it after this moment would not be told to the server.
+                // It may be another one than the caller has seen, granted while the caller waited for the
+                // gate. Whatever was decided by it after this moment would not be told to the server.
                 delegation.returning = true;
                 (*delegation, files)
             };
@@ -281,7 +281,8 @@ impl Core {
         // It was the delegation that they were believed by.
         node.state.lock().known.doubt(Instant::now());
         if matches!(outcome, Ok(Returned::TooLate)) && self.epoch() == delegation.epoch {
-            // A lock that came with an open is the server's: it is not lost with the delegation, and has to go back.
+            // A lock that came with an open is the server's: it is not lost with the delegation, and has to
+            // go back.
             let has_locks = |file: &&Arc<OpenFile>| !node.state.lock().locks.holds_nothing(file.id);
             files.iter().filter(has_locks).for_each(|file| self.lose_locks(file));
         }

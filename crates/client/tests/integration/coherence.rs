@@ -237,7 +237,8 @@ async fn meet_the_next_delegation(fixture: &Fixture) {
     };
     let client = fixture.client_with(Version::V4_1, hesitant).await;
     delegated(&client, fixture).await.close().await.unwrap();
-    // Both want the delegation away. When the first has it, a file gets the next one, and the second comes late.
+    // Both want the delegation away. When the first has it, a file gets the next one, and the second comes
+    // late.
     let change = |client: Client, mode| async move {
         let mode = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         client.set_metadata("/file", mode).await.unwrap();

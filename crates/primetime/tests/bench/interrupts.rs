@@ -16,8 +16,8 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed()).unwrap()
 }
 
-/// Starts a benchmark of its own server, as a process group, and sends Ctrl-C to the whole group as soon as it says
-/// `phase`. Gives what it said last.
+/// Starts a benchmark of its own server, as a process group, and sends Ctrl-C to the whole group as soon as
+/// it says `phase`. Gives what it said last.
 fn interrupted(place: &Place, sizes: &str, phase: &str) -> String {
     let experiment = place.experiment("scan", "MB/s", sizes);
     let mut command =

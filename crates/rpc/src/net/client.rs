@@ -111,8 +111,8 @@ struct Inner {
     start: Box<dyn Fn(Arc<Link>) + Send + Sync>,
     link: Mutex<Option<Arc<Link>>>,
     connecting: tokio::sync::Mutex<()>,
-    /// How long to wait before the next attempt to connect: connections that ended before anything came on them
-    /// make it longer.
+    /// How long to wait before the next attempt to connect: connections that ended before anything came on
+    /// them make it longer.
     pause: Mutex<Duration>,
     next_xid: AtomicU32,
     generation: watch::Sender<u64>,
@@ -281,8 +281,8 @@ impl Inner {
         Ok(link)
     }
 
-    /// A connection has ended. A server that accepts connections and closes them, or answers none, is not asked again and
-    /// again without a pause.
+    /// A connection has ended. A server that accepts connections and closes them, or answers none, is not
+    /// asked again and again without a pause.
     fn learn_from(&self, ended: &Link) {
         let mut pause = self.pause.lock();
         *pause = match ended.is_answered() {

@@ -29,7 +29,8 @@ pub(super) struct Arguments {
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
 
-    /// What it is held against: a directory with results.json, or the file; given again, repeats of it, which tell how far the speed moves by chance
+    /// What it is held against: a directory with results.json, or the file; given again, repeats of it, which
+    /// tell how far the speed moves by chance
     #[arg(long, value_name = "FILE", required_unless_present = "max_requests")]
     baseline: Vec<PathBuf>,
 

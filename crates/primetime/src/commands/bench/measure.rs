@@ -25,7 +25,8 @@ pub(super) struct Measure {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
-    /// The path of the same directory over NFSv3, where the server has another one there: NFS-Ganesha's pseudo paths, Linux's fsid=0
+    /// The path of the same directory over NFSv3, where the server has another one there: NFS-Ganesha's
+    /// pseudo paths, Linux's fsid=0
     #[arg(long, value_name = "PATH", requires = "server")]
     v3_path: Option<String>,
 
@@ -93,7 +94,9 @@ pub(super) struct Measure {
     #[arg(long, value_name = "N", conflicts_with = "time")]
     runs: Option<u32>,
 
-    /// How long it may go on until all comparisons are decided, such as 90s, 3m or 1h; what is measured at least may take longer [default: 3m; with --quick 40s; --paper and --all have five runs of each, or one]
+    /// How long it may go on until all comparisons are decided, such as 90s, 3m or 1h; what is measured at
+    /// least may take longer [default: 3m; with --quick 40s; --paper and --all have five runs of each, or
+    /// one]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     time: Option<u32>,
 

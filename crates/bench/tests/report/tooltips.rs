@@ -85,7 +85,7 @@ fn ratios_say_what_was_compared_and_why() {
         let row = format!("{} · {} ms", comparison.experiment, comparison.rtt_ms);
         assert_near(&values(&said, &[("comparison", &row)], "ratio"), comparison.ratio.unwrap());
         let tooltip = said.iter().find(|tooltip| tooltip["comparison"] == row).unwrap();
-        assert_eq!(tooltip["verdict"], comparison.verdict.as_str());
+        assert_eq!(tooltip["verdict"], comparison.verdict.words());
         assert_eq!(tooltip["reason"], comparison.reason);
     }
 }

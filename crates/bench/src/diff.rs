@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::compare::matching::matched;
+use crate::compare::matching::{matched, partner};
 use crate::results::{Cell, Environment, Link, Results, version_name};
 use crate::statistics::{Decision, Interval, LogRatio, Member, Outcome, Seen, decide, estimate, welch_ratio};
 use crate::text::{delay, number};
@@ -160,7 +160,7 @@ impl<'a> Setting<'a> {
             second: mean(&self.second),
             ratio: ratio.and_then(LogRatio::finite_ratio),
             ci95: ratio.and_then(LogRatio::finite_interval),
-            interval: decision.interval.map(|Interval { low, high }| [low, high]).filter(are_finite),
+            interval: decision.interval.and_then(Interval::finite_ends),
             verdict: decision.outcome,
             p_different: decision.p_different,
             p_same: decision.p_same,
@@ -170,10 +170,7 @@ impl<'a> Setting<'a> {
 
 /// The cell of the same setting in each document, that of the first one being `cell`.
 fn in_all<'a>(cell: &'a Cell, documents: &'a [Results]) -> Option<Vec<&'a Cell>> {
-    let others = documents.iter().skip(1).map(|document| {
-        let found = matched(std::slice::from_ref(cell), &document.cells).both;
-        found.first().map(|(_, other)| *other)
-    });
+    let others = documents.iter().skip(1).map(|document| partner(cell, &document.cells));
     std::iter::once(Some(cell)).chain(others).collect()
 }
 
@@ -184,10 +181,6 @@ pub(crate) fn document_means(cells: &[&Cell]) -> Option<Vec<f64>> {
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
     cells.iter().map(mean).collect()
-}
-
-fn are_finite(ends: &[f64; 2]) -> bool {
-    ends.iter().all(|end| end.is_finite())
 }
 
 /// "create at 10 ms over v4.1".

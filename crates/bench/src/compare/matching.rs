@@ -48,6 +48,11 @@ pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> 
     sorted
 }
 
+/// Returns the cell of another document that [`matched`] puts beside `cell` alone.
+pub(crate) fn partner<'a>(cell: &'a Cell, others: &'a [Cell]) -> Option<&'a Cell> {
+    matched(std::slice::from_ref(cell), others).both.first().map(|(_, other)| *other)
+}
+
 fn same_but_server(left: &Setting, right: &Setting) -> bool {
     Setting { server: right.server.clone(), ..left.clone() } == *right
 }

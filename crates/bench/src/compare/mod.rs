@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::explain::{self, Profile};
-use crate::results::{Asked, Cell, Comparison, Environment, Results, SCHEMA};
+use crate::results::{Asked, Cell, Comparison, Environment, Results, Run, SCHEMA};
 use crate::statistics::{
     Decision, Interval, LogRatio, Member, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen, decide,
     paired_ratio, pairs_needed, welch_ratio,
@@ -101,19 +101,25 @@ fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &Baseline) -> 
     cells.iter().find(|cell| baseline.is(cell) && cell.setting.differs_only_in_version(&candidate.setting))
 }
 
-/// Baseline and candidate of each of the first `blocks` blocks that has both.
-fn pairs(baseline: &Cell, candidate: &Cell, blocks: u32) -> Vec<(f64, f64)> {
+/// Returns baseline and candidate of each block that has both, with the block's number.
+fn numbered_pairs(baseline: &Cell, candidate: &Cell) -> Vec<(u32, (f64, f64))> {
     let partners: BTreeMap<u32, f64> =
         baseline.run_details.iter().map(|run| (run.block, run.value)).collect();
-    let runs = candidate.run_details.iter().filter(|run| run.block < blocks);
-    runs.filter_map(|run| Some((*partners.get(&run.block)?, run.value))).collect()
+    let of_run = |run: &Run| Some((run.block, (*partners.get(&run.block)?, run.value)));
+    candidate.run_details.iter().filter_map(of_run).collect()
+}
+
+/// Returns baseline and candidate of each block that has both.
+fn pairs(baseline: &Cell, candidate: &Cell) -> Vec<(f64, f64)> {
+    numbered_pairs(baseline, candidate).into_iter().map(|(_, pair)| pair).collect()
 }
 
 /// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their
 /// end.
 fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
     let looks = &candidate.looks;
-    if looks.is_empty() || pairs(baseline, candidate, u32::MAX).is_empty() {
+    let pairs = numbered_pairs(baseline, candidate);
+    if looks.is_empty() || pairs.is_empty() {
         return log_ratio(baseline, candidate).map(Seen::once).into_iter().collect();
     }
     let complete = baseline.blocks().min(candidate.blocks());
@@ -121,7 +127,8 @@ fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
         .iter()
         .filter(|look| look.blocks <= complete)
         .filter_map(|look| {
-            let ratio = paired_ratio(&pairs(baseline, candidate, look.blocks))?;
+            let first = pairs.iter().filter(|(block, _)| *block < look.blocks);
+            let ratio = paired_ratio(&first.map(|(_, pair)| *pair).collect::<Vec<_>>())?;
             Some(Seen { ratio, share: look.share })
         })
         .collect()
@@ -129,7 +136,7 @@ fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
 
 /// Of all runs: paired where the cells have blocks in common, by Welch where they were not measured together.
 fn log_ratio(baseline: &Cell, candidate: &Cell) -> Option<LogRatio> {
-    let pairs = pairs(baseline, candidate, u32::MAX);
+    let pairs = pairs(baseline, candidate);
     if pairs.is_empty() { welch_ratio(&baseline.runs, &candidate.runs) } else { paired_ratio(&pairs) }
 }
 
@@ -161,27 +168,22 @@ fn comparison(
         label: candidate.setting.label.clone(),
         ratio: log_ratio.and_then(|ratio| ratio.finite_ratio()),
         ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
-        interval: decision.interval.map(|Interval { low, high }| [low, high]).filter(are_finite),
+        interval: decision.interval.and_then(Interval::finite_ends),
         verdict: decision.outcome,
         p_different: decision.p_different,
         p_same: decision.p_same,
         runs_to_detect: None,
         reason: explain::reason(baseline, candidate, decision.outcome),
         doubts: log_ratio
-            .and_then(|ratio| second_opinion::doubt(&pairs(baseline, candidate, u32::MAX), &ratio))
+            .and_then(|ratio| second_opinion::doubt(&pairs(baseline, candidate), &ratio))
             .into_iter()
             .collect(),
     }
 }
 
-fn are_finite(ends: &[f64; 2]) -> bool {
-    ends.iter().all(|end| end.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Run;
     use crate::samples;
     use crate::statistics::{Look, Outcome, SAME_MARGIN};
 

@@ -11,7 +11,7 @@ mod times;
 pub use requests::RequestLimit;
 pub use times::REPEATS_MIN;
 
-use crate::compare::matching::matched;
+use crate::compare::matching::{matched, partner};
 use crate::diff::place;
 use crate::results::{Cell, Results};
 use times::Judged;
@@ -108,8 +108,7 @@ pub fn against_baseline(baselines: &[Results], results: &Results, limits: &Limit
 
 /// The cell of the same setting in the baseline and in each of its repeats that has it.
 fn with_repeats<'a>(cell: &'a Cell, repeats: &'a [Results]) -> Vec<&'a Cell> {
-    let of = |results: &'a Results| Some(matched(std::slice::from_ref(cell), &results.cells).both.first()?.1);
-    std::iter::once(cell).chain(repeats.iter().filter_map(of)).collect()
+    std::iter::once(cell).chain(repeats.iter().filter_map(|results| partner(cell, &results.cells))).collect()
 }
 
 /// Holds the results against numbers of requests that were named.

@@ -140,9 +140,9 @@ fn figures(results: &Results, rows: &Figures) -> String {
         "ratio",
         "How many times as fast",
         &format!(
-            "Each line is one comparison: the ratio of the means with the interval that its verdict follows from, on a \
-             logarithmic axis. The line at 1 is \u{201c}no difference\u{201d}, the grey band is \u{201c}the same within \
-             {}\u{201d}.",
+            "Each line is one comparison: the ratio of the means with the interval that its verdict follows \
+             from, on a logarithmic axis. The line at 1 is \u{201c}no difference\u{201d}, the grey band is \
+             \u{201c}the same within {}\u{201d}.",
             percent(rows.same_within)
         ),
         "",
@@ -267,9 +267,9 @@ fn shortened(places: &[String]) -> String {
 
 fn foot(rows: &Figures) -> String {
     let mut text = format!(
-        "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms, from 24 runs on without the \
-         wildest; verdicts are corrected over all comparisons (Holm) and over the looks at growing numbers of runs, and \
-         \u{201c}same\u{201d} is itself a tested claim: within {}. The numbers are in \
+        "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms, from 24 runs on \
+         without the wildest; verdicts are corrected over all comparisons (Holm) and over the looks at \
+         growing numbers of runs, and \u{201c}same\u{201d} is itself a tested claim: within {}. The numbers are in \
          results.json beside this file, from which <code>primetime bench report</code> makes it again.</p>\n\
          <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, Vega-Embed)</summary><pre>{}</pre></details>\
          </footer>\n</main>\n<i class=\"paper\" hidden></i>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",

@@ -20,7 +20,8 @@ pub(super) fn comparisons(results: &Results) -> String {
     let [baseline, candidate] = names;
     table(
         "comparisons",
-        "Every comparison: means with 95 % intervals, the ratio with the interval that the verdict follows from (all of \
+        "Every comparison: means with 95 % intervals, the ratio with the interval that the verdict follows \
+         from (all of \
          them hold together with 95 %), what it means, and why",
         &["Delay", &baseline, &candidate, "Ratio [95 %]", "Verdict", "Why"],
         &rows,
@@ -48,7 +49,8 @@ fn comparison_row(results: &Results, comparison: &Comparison, names: &[String; 2
     format!(
         "<tr><th scope=\"row\" class=\"n name\">{}</th><td class=\"n\" data-name=\"{}\">{left}</td>\
          <td class=\"n\" data-name=\"{}\">{right}</td><td class=\"n ratio\" data-name=\"Ratio [95 %]\">{}</td>\
-         <td class=\"verdict-of\"><span class=\"badge {word}\">{words}</span></td><td class=\"why\">{}</td></tr>\n",
+         <td class=\"verdict-of\"><span class=\"badge {word}\">{words}</span></td>\
+         <td class=\"why\">{}</td></tr>\n",
         escape(&delay(comparison.rtt_ms)),
         escape(&names[0]),
         escape(&names[1]),

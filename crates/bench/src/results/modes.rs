@@ -26,8 +26,9 @@ pub(super) fn two_modes(runs: &[Run]) -> Option<String> {
     let [fewest, most] = [few, many].map(|group| group.iter().sum::<f64>() / group.len() as f64);
     (most >= REQUESTS_MIN).then(|| {
         format!(
-            "The runs are of two kinds: {} of them sent {} requests for each operation, and {} sent {}. A server that delegates, \
-             or a cache that is warm, in some runs only does that; the mean is of neither kind.",
+            "The runs are of two kinds: {} of them sent {} requests for each operation, and {} sent {}. A \
+             server that delegates, or a cache that is warm, in some runs only does that; the mean is of \
+             neither kind.",
             few.len(),
             per_operation(fewest),
             many.len(),

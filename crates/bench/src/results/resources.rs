@@ -24,9 +24,8 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// The share of `processors` that neither the clients nor the benchmark's own server used in `seconds`:
-    /// other programs, or what a hypervisor gave to other machines. None where the server is somebody else's,
-    /// which may be anywhere.
+    /// Returns the share of `processors` that other programs, or other machines of the same host, used in
+    /// `seconds`. `None` unless the benchmark started the server: any other server may be anywhere.
     #[must_use]
     pub fn used_by_others(&self, seconds: f64, processors: u32) -> Option<f64> {
         let own = self.client_seconds + self.server_seconds?;

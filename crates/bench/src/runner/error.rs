@@ -59,8 +59,8 @@ pub enum Error {
     },
     /// The server refuses a version that was to be compared.
     #[error(
-        "{server} does not offer {version}: {cause}; where the directory has another path over NFSv3 name it with --v3-path, \
-         else choose others with --versions, or add --allow-missing-versions"
+        "{server} does not offer {version}: {cause}; where the directory has another path over NFSv3 name it \
+         with --v3-path, else choose others with --versions, or add --allow-missing-versions"
     )]
     NotOffered {
         /// The server's address.
@@ -72,8 +72,8 @@ pub enum Error {
     },
     /// The server takes connections, or their packets, and does not answer.
     #[error(
-        "{server} has not answered for {seconds} s; see whether an NFS server runs there (rpcinfo, or its log), and whether the \
-         address and port are right"
+        "{server} has not answered for {seconds} s; see whether an NFS server runs there (rpcinfo, or its \
+         log), and whether the address and port are right"
     )]
     Silent {
         /// The server's address.

@@ -21,12 +21,12 @@ use crate::workload::{self, Address, Counters, Curve, Meters, Part};
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Who shares the machine to this degree disturbs what is measured.
+/// Other programs that use more of the processors than this disturb a run.
 const OTHERS_SHARE_MAX: f64 = 0.25;
 /// The kernel counts in ticks of 10 ms: shorter runs have too few of them.
 const TOLD_FROM_SECONDS: f64 = 0.08;
 
-/// How long clients may take to say good-bye when somebody wants the end.
+/// The timeout for destroying sessions after a stop was requested.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Clients that use more of the processors than this measure themselves.

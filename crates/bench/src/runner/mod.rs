@@ -170,7 +170,7 @@ async fn run_into_directory(
         }
     };
     if let (Err(_), Err(left)) = (&measured, &closed) {
-        // The error that ended it is told by the caller; this one would be lost.
+        // The caller prints the error that ended the benchmark. This one would be lost.
         say(&left.to_string());
     }
     if let Some(died) =

@@ -22,8 +22,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on, for the rest of the process: a signal no longer ends it. The end of the terminal
-    /// (SIGHUP) asks, too, unless whoever started the process wants it to outlive that.
+    /// Listens from now on, for the rest of the process: a signal no longer ends it. SIGHUP
+    /// requests a stop, too, unless the process was started with SIGHUP ignored.
     pub(crate) fn listen() -> Result<Self, Error> {
         let (count, asked) = watch::channel(0);
         let stop = Self { count, asked };
@@ -35,7 +35,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Listens also for what ends the programs of a terminal (SIGHUP, SIGQUIT): one that was changed is to be put back before.
+    /// Listens also for SIGHUP and SIGQUIT: the live view restores the terminal before the process ends.
     pub(crate) fn listen_for_the_terminal(&self) -> Result<(), Error> {
         if outlives_the_terminal() {
             self.listen_for(SignalKind::hangup())?;
@@ -55,7 +55,7 @@ impl Stop {
         Ok(())
     }
 
-    /// Whether somebody has asked.
+    /// Whether a stop was requested.
     pub(crate) fn is_asked(&self) -> bool {
         *self.asked.borrow() > 0
     }
@@ -115,7 +115,7 @@ impl Stop {
     }
 }
 
-/// Whether SIGHUP is ignored, as nohup(1) has it, and nobody has listened for it yet.
+/// Whether the process ignores SIGHUP, as nohup(1) arranges, and has no listener for it yet.
 fn outlives_the_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -28,12 +28,12 @@ pub(crate) const OWN: &str = "builtin";
 const OTHERS_END_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// A server that does not answer within this time is told apart from a slow one, before and after.
+/// The timeouts for a server that does not answer: when it is first reached, and before the clean-up.
 const REACHED_WITHIN: Duration = Duration::from_secs(15);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// How long the benchmark's own server may take to say good-bye.
+/// The timeout for destroying the session of the witness.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
-/// When whoever waits for a server is told so.
+/// The delay after which the benchmark says that it waits for a server.
 const WAITS_AFTER: Duration = Duration::from_secs(1);
 
 /// A server and the directory on it.
@@ -99,7 +99,7 @@ impl Server {
 
     /// Makes the directory of the benchmark.
     pub(crate) async fn make_directory(&self) -> Result<(), Error> {
-        // Who stops now may not hear of it any more.
+        // A stop drops this future, and the server may have made the directory by then.
         self.is_made.store(true, Ordering::Relaxed);
         let made = self.witness.make_directory(&self.directory).await;
         self.is_made.store(made.is_ok(), Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! When runs are looked at while more are made, and what each look may cost.
 //!
-//! Whoever looks at the same runs again and again until they say something finds a difference that is not
-//! there. Here the looks are fixed beforehand, and each has a share of the error that all of them may make
-//! together. The chance of a false claim is then at most the sum, whatever made somebody stop.
+//! Repeated tests of the same growing sample find differences that are not there. The looks are therefore
+//! fixed beforehand, and each has a share of the error that all of them may make together. The chance of a
+//! false claim is then at most the sum of the shares, whatever made the benchmark stop.
 
 use serde::{Deserialize, Serialize};
 

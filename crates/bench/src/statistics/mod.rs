@@ -28,3 +28,9 @@ pub use ratio::{LogRatio, paired_ratio, welch_ratio};
 pub use sample::{CONFIDENCE, Estimate, Interval, estimate, mean_and_variance, t_half_width};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use trend::{TREND_RUNS_MIN, Trend, trend};
+
+/// Fails unless two numbers differ by at most `tolerance`.
+#[cfg(test)]
+fn near(left: f64, right: f64, tolerance: f64) {
+    assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
+}

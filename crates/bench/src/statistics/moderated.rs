@@ -87,10 +87,7 @@ fn trigamma_inverse(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn near(left: f64, right: f64, tolerance: f64) {
-        assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
-    }
+    use crate::statistics::near;
 
     #[test]
     fn trigamma_has_its_known_values_and_an_inverse() {

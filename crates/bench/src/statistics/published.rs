@@ -1,11 +1,8 @@
 //! Tables and worked examples that others have published, against what is computed here.
 
+use super::near;
 use super::sample::{t_above, t_quantile};
 use super::*;
-
-fn near(left: f64, right: f64, tolerance: f64) {
-    assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
-}
 
 /// Percentage points of Student's t: degrees, then the upper 10 %, 5 %, 2.5 %, 1 % and 0.5 % points (NIST/SEMATECH
 /// e-Handbook of Statistical Methods, section 1.3.6.7.2).

@@ -120,8 +120,7 @@ impl LogRatio {
     /// The ends of [`LogRatio::interval`], unless they are beyond every number, as those of two runs that differ wildly can be.
     #[must_use]
     pub fn finite_interval(&self) -> Option<[f64; 2]> {
-        let Interval { low, high } = self.interval()?;
-        Some([low, high]).filter(|ends| ends.iter().all(|end| end.is_finite()))
+        self.interval()?.finite_ends()
     }
 
     /// Two-sided p of "the ratio is 1". One run decides nothing (1); a difference without spread is certain (0).
@@ -169,10 +168,7 @@ fn welch_degrees(left: &Moments, right: &Moments) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn near(left: f64, right: f64, tolerance: f64) {
-        assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
-    }
+    use crate::statistics::near;
 
     #[test]
     fn a_paired_ratio_is_the_t_of_the_log_differences() {

@@ -15,6 +15,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Returns both ends, unless one is beyond every number.
+    #[must_use]
+    pub fn finite_ends(self) -> Option<[f64; 2]> {
+        Some([self.low, self.high]).filter(|ends| ends.iter().all(|end| end.is_finite()))
+    }
+
     /// Whether `value` lies inside, ends included.
     #[must_use]
     pub fn contains(self, value: f64) -> bool {
@@ -124,10 +130,7 @@ fn student(degrees: f64) -> StudentsT {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn near(left: f64, right: f64, tolerance: f64) {
-        assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
-    }
+    use crate::statistics::near;
 
     #[test]
     fn quantiles_agree_with_the_published_table() {

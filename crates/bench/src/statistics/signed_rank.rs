@@ -88,10 +88,7 @@ fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn near(left: f64, right: f64, tolerance: f64) {
-        assert!((left - right).abs() <= tolerance, "{left} is not within {tolerance} of {right}");
-    }
+    use crate::statistics::near;
 
     /// Hamilton's depression scale before and after a tranquillizer: Hollander and Wolfe, 1973, table 3.1, times a hundred.
     const BEFORE: [f64; 9] = [183.0, 50.0, 162.0, 248.0, 168.0, 188.0, 155.0, 306.0, 130.0];

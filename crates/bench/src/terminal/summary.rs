@@ -177,7 +177,8 @@ mod tests {
         let found = hint(&results).unwrap();
         let (first, second) = (&results.comparisons[1], &results.comparisons[0]);
         let expected = format!(
-            "about 9 runs for {} at {} and 40 runs for {} at {}; no number decides 1 of them (--time or --runs).",
+            "about 9 runs for {} at {} and 40 runs for {} at {}; no number decides 1 of them (--time or \
+             --runs).",
             first.experiment,
             delay(first.rtt_ms),
             second.experiment,

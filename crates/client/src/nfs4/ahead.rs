@@ -24,7 +24,7 @@ pub(crate) struct LockAhead {
     exclusive: bool,
     /// As [`super::ServerOpen::epoch`].
     epoch: u64,
-    /// It is being given back: nobody may take it any more, and who closes the file waits until it is gone.
+    /// LOCKU is under way: no caller may take the lock any more, and CLOSE waits until it is gone.
     going: bool,
     _unknown: UnknownLock,
 }

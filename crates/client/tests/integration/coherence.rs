@@ -252,7 +252,7 @@ async fn meet_the_next_delegation(fixture: &Fixture) {
         if second.is_finished() {
             break;
         }
-        // Shorter than a LOCK takes: it is given up while the server is told of it.
+        // Shorter than a LOCK takes: the client releases the lock while LOCK is under way.
         file.lock(at..=at, LockKind::Shared).await.unwrap();
         tokio::task::yield_now().await;
         file.unlock(at..=at).await.unwrap();

@@ -53,7 +53,7 @@ fn ctrl_c_ends_a_benchmark_whose_server_stands_still() {
     let said: Vec<String> = lines.map(Result::unwrap).collect();
     kill_process(server.pid(), Signal::CONT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(2), "{said:?}");
-    // Nobody is left alone with what could not be removed.
+    // The error names the directory that could not be removed.
     assert!(said.iter().any(|line| line.contains("has not answered for 5 s; remove it by hand")), "{said:?}");
     assert!(said.last().unwrap().contains("stopped before the end"), "{said:?}");
     assert!(!is_empty(&place.path("export")));

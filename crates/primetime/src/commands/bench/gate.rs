@@ -9,10 +9,10 @@ use super::{load, print};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
-A speed fails only when it is lower than what is allowed and than what repeats of the baseline show by chance: name the baseline
-with two repeats or more, or the speed is not judged. Requests for each operation that are the same in every run of the first
-baseline are exact: one more fails. Where they vary, the interval of their sum counts. What the baseline has and the results
-lack fails.
+A speed fails only when it is lower than what is allowed and than what repeats of the baseline show by chance:
+name the baseline with two repeats or more, or the speed is not judged. Requests for each operation that are the
+same in every run of the first baseline are exact: one more fails. Where they vary, the interval of their sum
+counts. What the baseline has and the results lack fails.
 
 Examples:
   primetime bench gate --baseline before-1 --baseline before-2 --baseline before-3 primetime-report

@@ -54,6 +54,9 @@ pub struct CellDiff {
     pub levels: BTreeMap<String, String>,
     /// The round-trip delay asked for, in milliseconds.
     pub rtt_ms: f64,
+    /// The name that its arm was given; empty where versions are compared.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub arm: String,
     /// The version.
     pub version: String,
     /// Whether its client could use delegations.
@@ -153,6 +156,7 @@ impl<'a> Setting<'a> {
             experiment: setting.experiment.clone(),
             levels: setting.levels.clone(),
             rtt_ms: setting.rtt_ms,
+            arm: setting.arm.clone(),
             version: setting.version.clone(),
             delegations: setting.delegations,
             unit: setting.metric.unit.clone(),

@@ -157,6 +157,7 @@ fn setting_of(shape: &Shape, version: &str, rtt_ms: f64) -> Setting {
     Setting {
         experiment: shape.name.to_owned(),
         levels: BTreeMap::new(),
+        arm: String::new(),
         version: version.to_owned(),
         delegations: version != "3",
         server: "builtin".to_owned(),

@@ -60,7 +60,7 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
     setup.clients = job.clients;
     let address = Address::parse(&job.server).map_err(|error| Failure::told(&error))?;
     let address = address.with_path_of_v3(job.path_of_v3.as_deref());
-    let arm = Arm { version: job.version.clone(), delegations: job.delegations };
+    let arm = Arm::of_version(&job.version, job.delegations);
     let clients = Clients::of_kind(kind, job.mount_options.clone(), Vec::new())
         .map_err(|error| Failure::told(&error))?;
     let witness = Arc::new(

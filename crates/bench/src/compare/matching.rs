@@ -59,6 +59,7 @@ fn same_but_server(left: &Setting, right: &Setting) -> bool {
 
 fn same_name(left: &Setting, right: &Setting) -> bool {
     left.experiment == right.experiment
+        && left.arm == right.arm
         && left.levels == right.levels
         && left.version == right.version
         && left.delegations == right.delegations

@@ -7,41 +7,20 @@ use std::collections::BTreeMap;
 use crate::explain::{self, Profile};
 use crate::results::{Asked, Cell, Comparison, Environment, Results, Run, SCHEMA};
 use crate::statistics::{
-    Decision, Interval, LogRatio, Member, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen, decide,
-    paired_ratio, pairs_needed, welch_ratio,
+    Decision, Interval, LogRatio, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen,
+    decide, paired_ratio, pairs_needed, welch_ratio,
 };
 
+mod by_requests;
+pub(crate) mod forecast;
 pub(crate) mod matching;
 pub(crate) mod outlook;
+mod pairing;
 mod second_opinion;
 #[cfg(test)]
 mod simulation;
 
-/// What the others are compared with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Baseline {
-    /// "3", or the first version that was measured.
-    pub version: String,
-    /// Whether its clients may use delegations.
-    pub delegations: bool,
-}
-
-impl Baseline {
-    /// Version 3 where there is any; else the first version, without delegations where it was measured with
-    /// and without.
-    #[must_use]
-    pub fn of(cells: &[Cell]) -> Self {
-        let versions = || cells.iter().map(|cell| cell.setting.version.as_str());
-        let version = versions().find(|version| *version == "3").or(versions().next()).unwrap_or("3");
-        let own = cells.iter().filter(|cell| cell.setting.version == version);
-        let delegations = own.map(|cell| cell.setting.delegations).min().unwrap_or(false);
-        Self { version: version.to_owned(), delegations }
-    }
-
-    fn is(&self, cell: &Cell) -> bool {
-        (&cell.setting.version, cell.setting.delegations) == (&self.version, self.delegations)
-    }
-}
+pub(crate) use pairing::paired;
 
 /// The whole result document of these cells.
 #[must_use]
@@ -56,8 +35,7 @@ pub fn results(
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
-/// Compares every other cell with the cell of the baseline that has the same setting otherwise. All
-/// comparisons are one family. Ratios within `margin` of 1 count as the same.
+/// Compares every cell with the cells of other arms that it belongs with. All comparisons are one family. Ratios within `margin` of 1 count as the same.
 #[must_use]
 pub fn comparisons(cells: &[Cell], margin: f64) -> Vec<Comparison> {
     let pairs = paired(cells);
@@ -67,21 +45,16 @@ pub fn comparisons(cells: &[Cell], margin: f64) -> Vec<Comparison> {
         .zip(&decisions)
         .map(|((baseline, candidate), decision)| {
             let ratio = log_ratio(baseline, candidate);
+            let by_requests = (decision.outcome == Outcome::Unclear)
+                .then(|| by_requests::outcome(baseline, candidate, margin))
+                .flatten();
+            let decision = &Decision { outcome: by_requests.unwrap_or(decision.outcome), ..*decision };
             Comparison {
+                by_requests: by_requests.is_some(),
                 runs_to_detect: ratio.and_then(|ratio| runs_to_detect(&ratio, pairs.len())),
                 ..comparison(baseline, candidate, ratio, decision)
             }
         })
-        .collect()
-}
-
-/// Every other cell with the cell of the baseline that has the same setting otherwise; the baseline first.
-pub(crate) fn paired(cells: &[Cell]) -> Vec<(&Cell, &Cell)> {
-    let baseline = Baseline::of(cells);
-    cells
-        .iter()
-        .filter(|cell| !baseline.is(cell))
-        .filter_map(|candidate| Some((baseline_of(candidate, cells, &baseline)?, candidate)))
         .collect()
 }
 
@@ -95,10 +68,6 @@ pub(crate) fn decisions(pairs: &[(&Cell, &Cell)], margin: f64) -> Vec<Decision> 
         })
         .collect();
     decide(&family, margin)
-}
-
-fn baseline_of<'a>(candidate: &Cell, cells: &'a [Cell], baseline: &Baseline) -> Option<&'a Cell> {
-    cells.iter().find(|cell| baseline.is(cell) && cell.setting.differs_only_in_version(&candidate.setting))
 }
 
 /// Returns baseline and candidate of each block that has both, with the block's number.
@@ -161,6 +130,8 @@ fn comparison(
         experiment: candidate.setting.experiment.clone(),
         levels: candidate.setting.levels.clone(),
         rtt_ms: candidate.setting.rtt_ms,
+        baseline_arm: baseline.setting.arm.clone(),
+        candidate_arm: candidate.setting.arm.clone(),
         baseline: baseline.setting.version.clone(),
         baseline_delegations: baseline.setting.delegations,
         candidate: candidate.setting.version.clone(),
@@ -170,6 +141,7 @@ fn comparison(
         ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
         interval: decision.interval.and_then(Interval::finite_ends),
         verdict: decision.outcome,
+        by_requests: false,
         p_different: decision.p_different,
         p_same: decision.p_same,
         runs_to_detect: None,

@@ -22,7 +22,7 @@ pub use composed::Composed;
 pub use error::Error;
 pub(crate) use error::nearest;
 pub use parse::{CLIENTS_MAX, parse};
-pub use plan::{Plan, Runs};
+pub use plan::{Plan, Runs, SECONDS_MAX};
 pub use space::Space;
 pub use workload::{Way, Workload};
 

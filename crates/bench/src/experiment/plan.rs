@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use super::{Experiment, Point, Size, Space, builtin, standard};
-use crate::statistics::{Look, SAME_MARGIN, sequence, single};
+use crate::statistics::{Look, SAME_MARGIN, detection, sequence, single};
 
 /// Seconds of the default benchmark.
 const SECONDS: u32 = 180;
+/// A week: no benchmark takes longer.
+pub const SECONDS_MAX: u32 = 7 * 24 * 3600;
 /// Seconds of the quick one.
 const SECONDS_QUICK: u32 = 40;
 
@@ -21,6 +23,11 @@ pub enum Runs {
         /// The bound.
         seconds: u32,
     },
+    /// As many as it takes to find a difference of [`Plan::same_within`], planned after the first look.
+    UntilFound {
+        /// The bound; none for what is planned.
+        seconds: Option<u32>,
+    },
 }
 
 impl Runs {
@@ -30,6 +37,7 @@ impl Runs {
         match self {
             Self::Fixed(runs) => single(runs),
             Self::UntilDecided { .. } => sequence(),
+            Self::UntilFound { .. } => detection(),
         }
     }
 
@@ -39,6 +47,7 @@ impl Runs {
         match self {
             Self::Fixed(_) => Duration::ZERO,
             Self::UntilDecided { seconds } => Duration::from_secs(seconds.into()),
+            Self::UntilFound { seconds } => Duration::from_secs(seconds.unwrap_or(SECONDS_MAX).into()),
         }
     }
 
@@ -54,6 +63,8 @@ impl std::fmt::Display for Runs {
         match self {
             Self::Fixed(runs) => write!(formatter, "{runs}"),
             Self::UntilDecided { seconds } => write!(formatter, "until decided, {seconds} s"),
+            Self::UntilFound { seconds: None } => formatter.write_str("until found"),
+            Self::UntilFound { seconds: Some(seconds) } => write!(formatter, "until found, {seconds} s"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::totals::Totals;
 use crate::results::{Cell, Floors};
 
 /// A cell in terms of one operation.
@@ -49,36 +50,31 @@ pub(super) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     pub(super) fn of(cell: &'a Cell) -> Self {
-        let each = |count: f64| (cell.operations > 0).then(|| count / cell.operations as f64);
+        let all = Totals::of(cell);
+        let each = |count: f64| (all.operations > 0.0).then(|| count / all.operations);
         let threads = f64::from(cell.setting.clients) * f64::from(cell.setting.threads);
-        let wire = cell.wire_bytes.sent as f64 + cell.wire_bytes.received as f64;
+        let used = all.resources;
         Self {
             name: cell.version_name(),
             rtt_ms: cell.setting.rtt_ms,
-            requests: cell.rpcs_per_operation(),
+            requests: each(all.rpcs.values().sum()),
             floors: cell.floors,
-            by_name: cell
-                .rpcs
-                .iter()
-                .filter_map(|(name, count)| Some((name.as_str(), each(*count as f64)?)))
-                .collect(),
-            operation_ms: each(cell.seconds * 1000.0 * threads).filter(|time| *time > 0.0),
-            wire_bytes: each(wire),
-            amplification: (cell.application_bytes > 0).then(|| wire / cell.application_bytes as f64),
-            queue_ms: cell.queue_ms,
-            wire_ms: cell.wire_ms,
-            busy: cell.resources.map(|used| used.busy),
-            processor_ms: cell.resources.and_then(|used| {
+            by_name: all.rpcs.iter().filter_map(|(name, count)| Some((*name, each(*count)?))).collect(),
+            operation_ms: each(all.seconds * 1000.0 * threads).filter(|time| *time > 0.0),
+            wire_bytes: each(all.wire_bytes),
+            amplification: (all.application_bytes > 0.0).then(|| all.wire_bytes / all.application_bytes),
+            queue_ms: all.queue_ms,
+            wire_ms: all.wire_ms,
+            busy: used.map(|used| used.busy),
+            processor_ms: used.and_then(|used| {
                 each((used.client_seconds + used.server_seconds.unwrap_or_default()) * 1000.0)
             }),
-            server_ms: cell.resources.and_then(|used| each(used.server_seconds? * 1000.0)),
-            disk_busy: cell.resources.and_then(|used| used.disk_busy),
-            server_busy: cell.resources.and_then(|used| used.server_busy),
-            server_machine_ms: cell
-                .resources
-                .and_then(|used| each(used.server_busy? * cell.seconds * 1000.0)),
-            server_disk_busy: cell.resources.and_then(|used| used.server_disk_busy),
-            recalls: cell.callbacks.get("CB_RECALL").and_then(|count| each(*count as f64)),
+            server_ms: used.and_then(|used| each(used.server_seconds? * 1000.0)),
+            disk_busy: used.and_then(|used| used.disk_busy),
+            server_busy: used.and_then(|used| used.server_busy),
+            server_machine_ms: used.and_then(|used| each(used.server_busy? * all.seconds * 1000.0)),
+            server_disk_busy: used.and_then(|used| used.server_disk_busy),
+            recalls: all.recalls.and_then(each),
             spread: cell.ci95.filter(|_| cell.mean > 0.0).map(|[low, high]| (high - low) / 2.0 / cell.mean),
         }
     }

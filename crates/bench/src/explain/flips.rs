@@ -2,7 +2,7 @@
 
 use super::balance::{Balance, Side, log_size};
 use super::profile::Profile;
-use crate::results::{Comparison, version_name};
+use crate::results::Comparison;
 use crate::statistics::Outcome;
 use crate::text::{delay, list, times};
 
@@ -15,13 +15,10 @@ const MEASURED_SHARE_MIN: f64 = 0.5;
 /// well.
 pub(super) fn flips(own: &[&Comparison], all: &[Comparison], side: Side, profile: &Profile) -> Vec<String> {
     let Some(first) = own.first() else { return Vec::new() };
-    let same_candidate =
-        |other: &&Comparison| other.candidate == first.candidate && other.delegations == first.delegations;
+    let candidate = first.candidate_id().choice();
+    let same_candidate = |other: &&Comparison| other.candidate_id().choice() == candidate;
     let all: Vec<&Comparison> = all.iter().filter(same_candidate).collect();
-    let names = Names {
-        baseline: first.baseline_name(),
-        candidate: version_name(&first.candidate, first.delegations),
-    };
+    let names = Names { baseline: first.baseline_id().choice().name(), candidate: candidate.name() };
     [
         by_delay(own, profile, &names),
         by_experiment(own, side, &names),

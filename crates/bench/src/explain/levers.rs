@@ -41,7 +41,7 @@ struct Lever {
 
 /// The one thing that a user could set in which they differ.
 fn difference(one: &Setting, other: &Setting) -> Option<Lever> {
-    if one.version != other.version {
+    if one.version != other.version || one.arm != other.arm {
         return None;
     }
     if one.delegations != other.delegations {

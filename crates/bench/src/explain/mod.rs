@@ -11,6 +11,7 @@ mod levers;
 mod profile;
 mod resources;
 mod rules;
+mod totals;
 mod verdict;
 
 pub use floors::{Terms, floors};

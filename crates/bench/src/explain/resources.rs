@@ -109,6 +109,7 @@ mod tests {
             let mut cell = sample.clone();
             cell.setting = samples::setting(version, 0.0);
             (cell.operations, cell.wire_ms, cell.resources) = (1000, 0.1, Some(resources));
+            cell.run_details.clear();
             cell
         })
     }

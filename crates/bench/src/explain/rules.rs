@@ -233,6 +233,7 @@ mod tests {
     fn cell(version: &str, rtt_ms: f64, rpcs: &[(&str, u64)]) -> Cell {
         let total: u64 = rpcs.iter().map(|(_, count)| count).sum();
         Cell {
+            against: Vec::new(),
             compound_operations: Default::default(),
             callbacks: Default::default(),
             read_bytes: 0,

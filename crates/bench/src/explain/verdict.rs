@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::balance::{Balance, Side, log_size};
 use super::profile::Profile;
 use super::{flips, levers};
-use crate::results::{Cell, Comparison, Verdict};
+use crate::results::{ArmId, Cell, Comparison, Verdict};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, percent, times};
 
@@ -33,8 +33,8 @@ pub fn recommend(comparisons: &[Comparison], cells: &[Cell], profile: &Profile, 
     let own_cells = cells.iter().filter(|cell| profile.weight(&cell.setting.experiment) > 0.0);
     Verdict {
         recommend: match side {
-            Side::Candidate => tally.candidate.to_owned(),
-            Side::Baseline => tally.baseline.to_owned(),
+            Side::Candidate => tally.candidate.word().to_owned(),
+            Side::Baseline => tally.baseline.word().to_owned(),
             Side::Either if tally.is_undecided() => UNDECIDED.to_owned(),
             Side::Either => "either".to_owned(),
         },
@@ -70,10 +70,8 @@ fn nothing_to_recommend(comparisons: &[Comparison], profile: &Profile) -> Verdic
 
 /// One candidate's comparisons by outcome.
 struct Tally<'a> {
-    baseline: &'a str,
-    candidate: &'a str,
-    name: String,
-    baseline_name: String,
+    baseline: ArmId,
+    candidate: ArmId,
     own: Vec<&'a Comparison>,
     faster: Vec<&'a Comparison>,
     slower: Vec<&'a Comparison>,
@@ -82,32 +80,27 @@ struct Tally<'a> {
 }
 
 fn best_candidate<'a>(comparisons: &[&'a Comparison], profile: &Profile) -> Option<Tally<'a>> {
-    let candidates: BTreeSet<(&str, bool)> = comparisons
-        .iter()
-        .map(|comparison| (comparison.candidate.as_str(), comparison.delegations))
-        .collect();
+    let candidates: BTreeSet<ArmId> = comparisons.iter().map(|one| one.candidate_id().choice()).collect();
     let net = |tally: &Tally<'_>| Balance::of(tally.own.iter().copied(), profile).net();
     candidates
         .into_iter()
-        .filter_map(|(candidate, delegations)| Tally::of(comparisons, candidate, delegations))
+        .filter_map(|candidate| Tally::of(comparisons, &candidate))
         .max_by(|left, right| net(left).total_cmp(&net(right)))
 }
 
 impl<'a> Tally<'a> {
-    fn of(comparisons: &[&'a Comparison], candidate: &str, delegations: bool) -> Option<Self> {
+    fn of(comparisons: &[&'a Comparison], candidate: &ArmId) -> Option<Self> {
         let own: Vec<&'a Comparison> = comparisons
             .iter()
             .copied()
-            .filter(|comparison| comparison.candidate == candidate && comparison.delegations == delegations)
+            .filter(|comparison| comparison.candidate_id().choice() == *candidate)
             .collect();
         let with =
             |outcome: Outcome| own.iter().copied().filter(move |comparison| comparison.verdict == outcome);
         let first = *own.first()?;
         Some(Self {
-            baseline: &first.baseline,
-            candidate: &first.candidate,
-            name: first.candidate_name(),
-            baseline_name: first.baseline_name(),
+            baseline: first.baseline_id().choice(),
+            candidate: first.candidate_id().choice(),
             faster: by_size(with(Outcome::Faster).collect()),
             slower: by_size(with(Outcome::Slower).collect()),
             same: with(Outcome::Same).count(),
@@ -123,7 +116,7 @@ impl<'a> Tally<'a> {
 
     fn text(&self, side: Side, profile: &Profile, same_within: f64) -> String {
         let total = self.own.len();
-        let (name, baseline) = (&self.name, &self.baseline_name);
+        let (name, baseline) = (self.candidate.name(), self.baseline.name());
         let whom =
             if profile.weights().is_some() { format!(" for {}", profile.name()) } else { String::new() };
         let opening = match side {
@@ -192,6 +185,8 @@ pub(super) mod tests {
             experiment: experiment.to_owned(),
             levels: Default::default(),
             rtt_ms: 10.0,
+            baseline_arm: String::new(),
+            candidate_arm: String::new(),
             baseline: "3".to_owned(),
             baseline_delegations: false,
             candidate: "4.1".to_owned(),
@@ -201,6 +196,7 @@ pub(super) mod tests {
             ci95: None,
             interval: None,
             verdict,
+            by_requests: false,
             p_different: 1.0,
             p_same: 1.0,
             runs_to_detect: None,

@@ -70,7 +70,8 @@ fn gauge(text: &mut String, name: &str, help: &str, lines: impl Iterator<Item = 
 
 fn of_cell(cell: &Cell) -> Labels {
     let setting = &cell.setting;
-    vec![
+    let arm = [("arm", setting.arm.clone())];
+    let labels = vec![
         ("experiment", setting.experiment.clone()),
         ("levels", levels(&setting.levels)),
         ("version", setting.version.clone()),
@@ -80,14 +81,16 @@ fn of_cell(cell: &Cell) -> Labels {
         ("client", setting.client.clone()),
         ("unit", setting.metric.unit.clone()),
         ("label", setting.label.clone()),
-    ]
+    ];
+    with_names(labels, arm)
 }
 
 fn of_comparison(results: &Results, one: &Comparison) -> Labels {
     let [server, client] = results.cells_of(one).map_or_else(Default::default, |(_, candidate)| {
         [candidate.setting.server.clone(), candidate.setting.client.clone()]
     });
-    vec![
+    let arms = [("baseline_arm", one.baseline_arm.clone()), ("candidate_arm", one.candidate_arm.clone())];
+    let labels = vec![
         ("experiment", one.experiment.clone()),
         ("levels", levels(&one.levels)),
         ("baseline", one.baseline.clone()),
@@ -97,7 +100,14 @@ fn of_comparison(results: &Results, one: &Comparison) -> Labels {
         ("server", server),
         ("client", client),
         ("label", one.label.clone()),
-    ]
+    ];
+    with_names(labels, arms)
+}
+
+/// Adds the names of arms, where there are any.
+fn with_names<const N: usize>(mut labels: Labels, arms: [(&'static str, String); N]) -> Labels {
+    labels.extend(arms.into_iter().filter(|(_, name)| !name.is_empty()));
+    labels
 }
 
 /// A label's value as it stands between quotes.

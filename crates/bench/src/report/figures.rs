@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::studies::{Study, studies};
-use crate::results::{Cell, Comparison, Results, version_name};
+use crate::results::{Cell, Comparison, Results};
 use crate::text::{delay, number, per_operation, ratio};
 
 /// Everything that the page's script needs.
@@ -137,10 +137,7 @@ fn mean(cell: &Cell) -> Mean {
 
 /// A logarithmic axis has no place for ratios that are not positive; they stand in the table only.
 fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
-    let several = comparisons.iter().any(|comparison| {
-        (&comparison.candidate, comparison.delegations)
-            != (&comparisons[0].candidate, comparisons[0].delegations)
-    });
+    let several = comparisons.iter().any(|one| one.candidate_id() != comparisons[0].candidate_id());
     comparisons
         .iter()
         .filter_map(|comparison| {
@@ -148,7 +145,7 @@ fn ratios(comparisons: &[Comparison]) -> Vec<Ratio> {
             let [low, high] = comparison.shown_interval().filter(|[low, _]| *low > 0.0).unwrap_or([value; 2]);
             let mut row = format!("{} · {}", comparison.name(), delay(comparison.rtt_ms));
             if several {
-                row = format!("{row} · {}", version_name(&comparison.candidate, comparison.delegations));
+                row = format!("{row} · {}", comparison.candidate_name());
             }
             Some(Ratio {
                 row,

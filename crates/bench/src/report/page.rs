@@ -70,6 +70,15 @@ fn head(results: &Results) -> String {
 }
 
 fn title(results: &Results) -> String {
+    let mut arms: Vec<&str> = Vec::new();
+    for cell in &results.cells {
+        if !cell.setting.arm.is_empty() && !arms.contains(&cell.setting.arm.as_str()) {
+            arms.push(&cell.setting.arm);
+        }
+    }
+    if !arms.is_empty() {
+        return arms.join(" or ");
+    }
     let mut versions: Vec<&str> = results.cells.iter().map(|cell| cell.setting.version.as_str()).collect();
     versions.sort_unstable();
     versions.dedup();
@@ -88,6 +97,7 @@ fn verdict(results: &Results) -> String {
     let recommend = match results.verdict.recommend.as_str() {
         "either" => "Either will do, or it depends".to_owned(),
         UNDECIDED => "Not decided".to_owned(),
+        arm if results.cells.iter().any(|cell| cell.setting.arm == arm) => arm.to_owned(),
         version => format!("NFSv{version}"),
     };
     let count = |outcome: Outcome| {
@@ -244,7 +254,7 @@ fn doubts(results: &Results) -> String {
     }
     for comparison in &results.comparisons {
         for doubt in &comparison.doubts {
-            let candidate = version_name(&comparison.candidate, comparison.delegations);
+            let candidate = comparison.candidate_name();
             let place = format!("{} at {} ms, {candidate}", comparison.name(), comparison.rtt_ms);
             places.entry(doubt).or_default().push(place);
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Floors, Latency, Resources, Timeline, modes};
+use super::{ArmId, Floors, Latency, Resources, Timeline, modes};
 use crate::statistics::{Better, Look, estimate, trend};
 use crate::text::percent;
 
@@ -42,6 +42,9 @@ pub struct Setting {
     /// The level of each factor that the experiment varies, and the phase ([`PHASE`]) where it has several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, String>,
+    /// The name that its arm was given; empty where versions are compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arm: String,
     /// "3", "4.0", "4.1" or "4.2".
     pub version: String,
     /// Whether the client could use delegations (always false for version 3).
@@ -92,12 +95,23 @@ impl Setting {
         named(&self.experiment, &self.levels)
     }
 
-    /// Whether `other` is the same but for the version and what only some versions have (delegations).
+    /// Returns the arm that it was measured with.
     #[must_use]
-    pub fn differs_only_in_version(&self, other: &Self) -> bool {
-        let as_other =
-            Self { version: other.version.clone(), delegations: other.delegations, ..self.clone() };
-        as_other == *other
+    pub fn arm_id(&self) -> ArmId {
+        ArmId { arm: self.arm.clone(), version: self.version.clone(), delegations: self.delegations }
+    }
+
+    /// Returns the setting without what may differ between arms: name, version, delegations, server, client.
+    #[must_use]
+    pub fn without_arm(&self) -> Self {
+        Self {
+            arm: String::new(),
+            version: String::new(),
+            delegations: false,
+            server: String::new(),
+            client: String::new(),
+            ..self.clone()
+        }
     }
 }
 
@@ -226,6 +240,9 @@ pub struct Cell {
     pub fairness: Option<f64>,
     /// Doubts of the runs and of the cell, each once.
     pub doubts: Vec<String>,
+    /// The arms that it is compared with; empty for the first one of the document, or for version 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
     /// After how many blocks its runs are compared, and what share of the error each comparison may use.
     /// Empty where they are compared once, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -269,6 +286,7 @@ impl Cell {
             fairness: runs.iter().filter_map(|run| run.fairness).reduce(f64::min),
             doubts: doubts.into_iter().collect(),
             runs: values,
+            against: Vec::new(),
             looks: Vec::new(),
             run_details: runs,
         })
@@ -307,10 +325,10 @@ impl Cell {
         (self.rpcs_total > 0).then(|| own as f64 / self.rpcs_total as f64)
     }
 
-    /// The version with "without delegations" where it has them and could not use them, and with the label where there is one.
+    /// Returns how its arm is shown to people, with the label where there is one.
     #[must_use]
     pub fn version_name(&self) -> String {
-        labelled(version_name(&self.setting.version, self.setting.delegations), &self.setting.label)
+        labelled(self.setting.arm_id().name(), &self.setting.label)
     }
 }
 

@@ -19,7 +19,7 @@ pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 43] = [
+const CELLS: [&str; 44] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -63,9 +63,10 @@ const CELLS: [&str; 43] = [
     "compound_floor",
     "server_busy",
     "server_disk_busy",
+    "arm",
 ];
 
-const RUNS: [&str; 19] = [
+const RUNS: [&str; 20] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -85,9 +86,10 @@ const RUNS: [&str; 19] = [
     "client_values",
     "doubts",
     "label",
+    "arm",
 ];
 
-const COMPARISONS: [&str; 18] = [
+const COMPARISONS: [&str; 20] = [
     "experiment",
     "levels",
     "rtt_ms",
@@ -106,9 +108,12 @@ const COMPARISONS: [&str; 18] = [
     "label",
     "interval_low",
     "interval_high",
+    "baseline_arm",
+    "candidate_arm",
 ];
 
-const RPCS: [&str; 9] = [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count", "label"];
+const RPCS: [&str; 10] =
+    [KEY[0], KEY[1], KEY[2], KEY[3], KEY[4], "block", "operation", "count", "label", "arm"];
 
 fn write_table(path: &Path, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), Error> {
     let csv_error = |source| Error::Csv { path: path.to_owned(), source };
@@ -182,6 +187,7 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         floor(|floors| floors.compound),
         used(|used| used.server_busy),
         used(|used| used.server_disk_busy),
+        setting.arm.clone(),
     ]);
     row
 }
@@ -204,6 +210,7 @@ fn run_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
             run.client_values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
             run.doubts.join("; "),
             cell.setting.label.clone(),
+            cell.setting.arm.clone(),
         ]);
         row
     })
@@ -232,6 +239,8 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
             comparison.label.clone(),
             decided_low,
             decided_high,
+            comparison.baseline_arm.clone(),
+            comparison.candidate_arm.clone(),
         ]
     })
 }
@@ -245,6 +254,7 @@ fn rpc_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
                 operation.clone(),
                 count.to_string(),
                 cell.setting.label.clone(),
+                cell.setting.arm.clone(),
             ]);
             row
         })

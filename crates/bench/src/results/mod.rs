@@ -4,6 +4,7 @@
 //! be added under the same schema number, so unknown ones are ignored on reading. It knows nothing of how a
 //! number came about or how it is shown.
 
+mod arm_id;
 mod asked;
 mod cell;
 mod client;
@@ -21,7 +22,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use arm_id::ArmId;
 pub use asked::{Asked, Figure, Form, MARK_UNITS, Mark};
+pub(crate) use cell::labelled;
 pub use cell::{Cell, LOCAL, Metric, PHASE, Run, Setting, WireBytes, named, version_name};
 pub(crate) use client::client_sentences;
 pub(crate) use csv_files::levels;
@@ -53,7 +56,7 @@ pub struct Results {
     pub experiments: Vec<Asked>,
     /// One for each setting that was measured.
     pub cells: Vec<Cell>,
-    /// One for each pair of settings that differ in the version only.
+    /// One for each pair of settings that differ in the arm only.
     pub comparisons: Vec<Comparison>,
     /// What the comparisons say together.
     pub verdict: Verdict,
@@ -91,15 +94,10 @@ impl Results {
                 && cell.setting.rtt_ms == comparison.rtt_ms
                 && cell.setting.label == comparison.label
         };
-        let candidate = self.cells.iter().filter(of_experiment).find(|cell| {
-            cell.setting.version == comparison.candidate && cell.setting.delegations == comparison.delegations
-        })?;
-        let baseline = self.cells.iter().find(|cell| {
-            cell.setting.version == comparison.baseline
-                && cell.setting.delegations == comparison.baseline_delegations
-                && cell.setting.differs_only_in_version(&candidate.setting)
-        })?;
-        Some((baseline, candidate))
+        let [baseline, candidate] = [comparison.baseline_id(), comparison.candidate_id()];
+        let of_arm =
+            |id: &ArmId| self.cells.iter().filter(of_experiment).find(|cell| cell.setting.arm_id() == *id);
+        Some((of_arm(&baseline)?, of_arm(&candidate)?))
     }
 }
 
@@ -113,6 +111,12 @@ pub struct Comparison {
     pub levels: BTreeMap<String, String>,
     /// The round-trip delay asked for, in milliseconds.
     pub rtt_ms: f64,
+    /// The name that the arm of the baseline was given; empty where versions are compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub baseline_arm: String,
+    /// The same of the candidate.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub candidate_arm: String,
     /// Version of the baseline, such as "3".
     pub baseline: String,
     /// Whether the baseline could use delegations.
@@ -137,6 +141,9 @@ pub struct Comparison {
     pub interval: Option<[f64; 2]>,
     /// What it means for the candidate, corrected over all comparisons.
     pub verdict: Outcome,
+    /// Whether `verdict` follows from exact counts of requests × delay, because the times were too noisy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_requests: bool,
     /// Corrected p of "there is no difference".
     #[serde(default = "undecided")]
     pub p_different: f64,
@@ -161,22 +168,45 @@ impl Comparison {
         cell::labelled(named(&self.experiment, &self.levels), &self.label)
     }
 
+    /// Returns the arm of the baseline.
+    #[must_use]
+    pub fn baseline_id(&self) -> ArmId {
+        ArmId {
+            arm: self.baseline_arm.clone(),
+            version: self.baseline.clone(),
+            delegations: self.baseline_delegations,
+        }
+    }
+
+    /// Returns the arm of the candidate.
+    #[must_use]
+    pub fn candidate_id(&self) -> ArmId {
+        ArmId {
+            arm: self.candidate_arm.clone(),
+            version: self.candidate.clone(),
+            delegations: self.delegations,
+        }
+    }
+
     /// How the baseline is shown to people.
     #[must_use]
     pub fn baseline_name(&self) -> String {
-        version_name(&self.baseline, self.baseline_delegations)
+        self.baseline_id().name()
     }
 
     /// How the candidate is shown to people.
     #[must_use]
     pub fn candidate_name(&self) -> String {
-        version_name(&self.candidate, self.delegations)
+        self.candidate_id().name()
     }
 
     /// Its verdict in words. Where nothing was decided they say how much slower the candidate may be at most,
     /// as far as its interval tells; `better` is that of its metric.
     #[must_use]
     pub fn verdict_words(&self, better: Better) -> String {
+        if self.by_requests {
+            return format!("{} (by requests × delay)", self.verdict.words());
+        }
         if self.verdict != Outcome::Unclear {
             return self.verdict.words().to_owned();
         }

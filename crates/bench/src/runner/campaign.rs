@@ -5,12 +5,18 @@ use std::time::{Duration, Instant};
 
 use super::Error;
 use super::journal::Journal;
-use super::link::Link;
 use super::measure::Trial;
+use super::network::Delay;
 use super::unit::{Common, Unit};
+use crate::compare::forecast::forecasts;
 use crate::compare::outlook::{Open, open};
 use crate::results::Cell;
+use crate::statistics::PLANNED_POWER;
 use crate::terminal::Progress;
+use crate::text::percent;
+
+/// How much longer than planned a search may take: the spread of a few runs is known roughly.
+const PLAN_SLACK: f64 = 1.5;
 
 /// How long a benchmark may go on after the first look at everything.
 pub(crate) struct Limits {
@@ -18,6 +24,8 @@ pub(crate) struct Limits {
     pub(crate) until: Instant,
     /// Ratios within this share of 1 count as the same.
     pub(crate) same_within: f64,
+    /// Whether it ends when what the first look planned is done.
+    pub(crate) is_planned: bool,
 }
 
 /// A point of an experiment with its delays.
@@ -27,9 +35,9 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The point of `trials`, one for each of `links`.
-    pub(crate) fn new(trials: &'a [Trial<'a>], links: &'a [Link]) -> Self {
-        let units = trials.iter().zip(links.iter().zip(0..)).map(|(trial, link)| Unit::new(trial, link));
+    /// The point of `trials`, one for each of `delays`.
+    pub(crate) fn new(trials: &'a [Trial<'a>], delays: &'a [Delay]) -> Self {
+        let units = trials.iter().zip(delays.iter().zip(0..)).map(|(trial, delay)| Unit::new(trial, delay));
         Self { units: units.collect(), is_prepared: false }
     }
 
@@ -45,7 +53,11 @@ impl<'a> Measured<'a> {
         if !self.is_prepared && !unit.all_known(common, journal, blocks) {
             let trial = unit.trial();
             progress.step(&format!("{}: preparing", trial.name()));
-            trial.stop.or(trial.prepare(&common.arms[0])).await?;
+            trial.stop.or(trial.prepare(common.arms)).await?;
+            if trial.hosts.is_none() {
+                let waiting = common.delegating.wait(trial, common.arms, progress);
+                trial.stop.or(Box::pin(waiting)).await?;
+            }
             self.is_prepared = true;
         }
         progress.step(&unit.name());
@@ -67,9 +79,15 @@ pub(crate) async fn measure(
             point.measure(index, first, common, (journal, progress)).await?;
         }
     }
+    let mut until = limits.until;
+    if limits.is_planned {
+        let forecast = plan(points, common, limits.same_within);
+        progress.note(&forecast.sentence);
+        until = until.min(Instant::now() + Duration::from_secs_f64(forecast.seconds * PLAN_SLACK));
+    }
     loop {
         let cells = cells(points, common);
-        let left = limits.until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(Instant::now());
         let open = open(&cells, limits.same_within);
         let Some(chosen) = next(points, common, &open, left) else { return Ok(cells) };
         let point = &mut points[chosen.point];
@@ -77,6 +95,40 @@ pub(crate) async fn measure(
         progress.goes_on(open.len(), u64::from(more) * common.arms.len() as u64);
         point.measure(chosen.unit, chosen.blocks, common, (journal, progress)).await?;
     }
+}
+
+/// What is left to do until a difference of a given size is found.
+struct Planned {
+    sentence: String,
+    seconds: f64,
+}
+
+/// Plans from the spread of the first look how long finding a difference of `share` takes.
+fn plan(points: &[Measured<'_>], common: &Common<'_>, share: f64) -> Planned {
+    let cells = cells(points, common);
+    let forecasts = forecasts(&cells, share);
+    let blocks_of = |unit: &Unit<'_>| {
+        let own = forecasts.iter().filter(|forecast| unit.has(common, forecast.candidate));
+        own.filter_map(|forecast| forecast.blocks).max().unwrap_or_else(|| unit.blocks())
+    };
+    let units = || points.iter().flat_map(|point| &point.units);
+    let more = |unit: &Unit<'_>| f64::from(blocks_of(unit).saturating_sub(unit.blocks()));
+    let seconds = units().map(|unit| more(unit) * unit.block_seconds().unwrap_or_default()).sum();
+    let runs: f64 = units().map(|unit| more(unit) * common.arms.len() as f64).sum();
+    let found = forecasts.iter().filter(|forecast| forecast.blocks.is_some()).count();
+    let sentence = format!(
+        "A difference of {} is found with a chance of {} in {found} of {} comparisons: about {runs} more runs, {}.",
+        percent(share),
+        percent(PLANNED_POWER),
+        forecasts.len(),
+        duration(seconds),
+    );
+    Planned { sentence, seconds }
+}
+
+/// "45 s" or "3 min".
+fn duration(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// The cells of each point: part by part, with the delays of each one after the other.

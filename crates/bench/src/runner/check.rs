@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::arm::{Arm, arms};
+use super::arm::Arms;
+use super::arm_spec::{ArmSpec, Target};
 use super::window::Quantity;
 use super::{Error, Options};
-use crate::experiment::{Experiment, Point, Runs, Size};
+use crate::experiment::{Experiment, Point, Runs, SECONDS_MAX, Size};
 use crate::text::percent;
 use crate::workload::{self, ClientKind};
 
@@ -13,28 +14,25 @@ use crate::workload::{self, ClientKind};
 const RTT_MS_MAX: f64 = 10_000.0;
 /// More runs than this tell nothing new.
 const RUNS_MAX: u32 = 1000;
-/// A week.
-const SECONDS_MAX: u32 = 7 * 24 * 3600;
 /// A wider margin would call everything the same.
 const SAME_WITHIN_MAX: f64 = 0.5;
+const ARMS_MAX: usize = 8;
 const HOW_HOSTS_ARE_NAMED: &str = "a host is named by its name, such as node1, user@node1 or node1:7000";
 
 /// Checks what can be known to be wrong before anything is started, and gives what is compared.
-pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
+pub(crate) fn check(options: &Options) -> Result<Arms, Error> {
     let plan = &options.plan;
-    check_client(options)?;
+    check_namespaces(options)?;
+    check_hosts(options)?;
+    check_server_host(options)?;
+    if options.arms.is_empty() {
+        check_client(options)?;
+    } else if options.server.is_some() || options.path_of_v3.is_some() {
+        return Err(Error::Usage("arms name their servers; leave out --server and --v3-path".to_owned()));
+    }
     let wrong = |text: String| Err(Error::Usage(text));
     if plan.experiments.is_empty() || plan.delays_ms.is_empty() || plan.versions.is_empty() {
         return wrong("there is nothing to measure: no experiment, no delay or no version".to_owned());
-    }
-    if let Some(version) =
-        plan.versions.iter().find(|version| !options.client.versions().contains(&version.as_str()))
-    {
-        return wrong(format!(
-            "the client {} has no version `{version}`; use {}",
-            options.client.as_str(),
-            options.client.versions().join(" or ")
-        ));
     }
     if let Some(delay) = plan.delays_ms.iter().find(|delay| !(0.0..=RTT_MS_MAX).contains(*delay)) {
         return wrong(format!("a delay of {delay} ms is not between 0 and {RTT_MS_MAX} ms"));
@@ -43,7 +41,9 @@ pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
         Runs::Fixed(runs) if !(1..=RUNS_MAX).contains(&runs) => {
             return wrong(format!("{runs} runs are not between 1 and {RUNS_MAX}"));
         }
-        Runs::UntilDecided { seconds } if !(1..=SECONDS_MAX).contains(&seconds) => {
+        Runs::UntilDecided { seconds } | Runs::UntilFound { seconds: Some(seconds) }
+            if !(1..=SECONDS_MAX).contains(&seconds) =>
+        {
             return wrong(format!("{seconds} seconds are not between 1 and {SECONDS_MAX}"));
         }
         _ => {}
@@ -67,7 +67,72 @@ pub(crate) fn check(options: &Options) -> Result<Vec<Arm>, Error> {
             Quantity::of_unit(&experiment.name, unit)?;
         }
     }
-    Ok(arms(&plan.versions, options.without_delegations))
+    check_arms(options)
+}
+
+/// Checks the arms that were named, and returns what is compared.
+fn check_arms(options: &Options) -> Result<Arms, Error> {
+    let wrong = |text: String| Err(Error::Usage(text));
+    let names: BTreeSet<&str> = options.arms.iter().map(|arm| arm.name.as_str()).collect();
+    if names.len() < options.arms.len() {
+        return wrong("two arms have the same name; give each one of its own".to_owned());
+    }
+    if options.arms.len() > ARMS_MAX {
+        return wrong(format!("more than {ARMS_MAX} arms make blocks that last too long; name fewer"));
+    }
+    for name in options.pairs.iter().flat_map(|(candidate, baseline)| [candidate, baseline]) {
+        if !names.contains(name.as_str()) {
+            return wrong(format!("there is no arm `{name}` to compare; name it with --arm {name}=…"));
+        }
+    }
+    if let Some((same, _)) = options.pairs.iter().find(|(candidate, baseline)| candidate == baseline) {
+        return wrong(format!("arm `{same}` cannot be compared with itself; name another one"));
+    }
+    if !options.arms.is_empty() && options.without_delegations {
+        return wrong("arms say it themselves: NAME=nfs://host/path?delegations=off".to_owned());
+    }
+    let all = Arms::of(options);
+    for arm in &options.arms {
+        check_arm(arm, options)?;
+    }
+    for arm in &all.arms {
+        let (kind, _) = &all.clients[arm.client];
+        if !kind.versions().contains(&arm.version()) {
+            return wrong(format!(
+                "the client {} has no version `{}`; use {}",
+                kind.as_str(),
+                arm.version(),
+                kind.versions().join(" or ")
+            ));
+        }
+    }
+    Ok(all)
+}
+
+/// Checks what does not go together in one arm.
+fn check_arm(arm: &ArmSpec, options: &Options) -> Result<(), Error> {
+    let name = &arm.name;
+    let wrong = |text: &str| Err(Error::Usage(format!("arm `{name}`: {text}")));
+    let client = arm.client.as_ref().unwrap_or(&options.client);
+    if !matches!(arm.target, Target::Url(_)) && !options.hosts.is_empty() {
+        return wrong("other hosts do not reach what is on this machine; name a server");
+    }
+    if matches!(arm.target, Target::Directory(_)) && options.plan.delays_ms.iter().any(|delay| *delay > 0.0) {
+        return wrong("a directory has no delay; give --rtt-ms 0");
+    }
+    if matches!(client, ClientKind::Path(_)) && !matches!(arm.target, Target::Directory(_)) {
+        return wrong("the client path has no server; name a directory");
+    }
+    if *client != ClientKind::Kernel && !arm.mount_options.is_empty() {
+        return wrong("mount_options are for mount.nfs; use client=kernel");
+    }
+    if *client == ClientKind::Kernel && !arm.delegations {
+        return wrong("a kernel cannot be asked to do without delegations; use serve=--no-delegations");
+    }
+    if *client == ClientKind::Kernel && !rustix::process::geteuid().is_root() {
+        return wrong("only root may mount with client=kernel; work as root, or use client=fuse");
+    }
+    Ok(())
 }
 
 /// Checks what does not go together with the kind of client.
@@ -76,9 +141,6 @@ fn check_client(options: &Options) -> Result<(), Error> {
     if options.client != ClientKind::Kernel && !options.mount_options.is_empty() {
         return wrong("mount options are for mount.nfs; use them with --client kernel");
     }
-    check_namespaces(options)?;
-    check_hosts(options)?;
-    check_server_host(options)?;
     match &options.client {
         ClientKind::Builtin | ClientKind::Fuse => Ok(()),
         ClientKind::Kernel if options.without_delegations => wrong(
@@ -105,7 +167,7 @@ fn check_hosts(options: &Options) -> Result<(), Error> {
     if options.hosts.is_empty() {
         return Ok(());
     }
-    if options.server.is_none() || options.plan.delays_ms != [0.0] {
+    if !names_server(options) || options.plan.delays_ms != [0.0] {
         return wrong(
             "other hosts do not reach a server or a delay of the benchmark's own; name the server with --server, and leave \
              out --rtt-ms (tc-netem(8) on the hosts makes a delay)",
@@ -127,7 +189,7 @@ fn check_hosts(options: &Options) -> Result<(), Error> {
 fn check_server_host(options: &Options) -> Result<(), Error> {
     let wrong = |text: &str| Err(Error::Usage(text.to_owned()));
     match &options.server_host {
-        Some(_) if options.server.is_none() => {
+        Some(_) if !names_server(options) => {
             wrong("--server-host is the machine of the server that --server names; without one, leave it out")
         }
         Some(host) if !is_host(host) => wrong(HOW_HOSTS_ARE_NAMED),
@@ -137,6 +199,12 @@ fn check_server_host(options: &Options) -> Result<(), Error> {
         ),
         _ => Ok(()),
     }
+}
+
+/// Whether all servers run without the benchmark.
+fn names_server(options: &Options) -> bool {
+    let is_url = |arm: &ArmSpec| matches!(arm.target, Target::Url(_));
+    options.server.is_some() || !options.arms.is_empty() && options.arms.iter().all(is_url)
 }
 
 /// Nothing that ssh would take for an option.
@@ -156,7 +224,7 @@ fn check_namespaces(options: &Options) -> Result<(), Error> {
             "--client-namespaces are for mounts of the kernel; use them with --client kernel".to_owned(),
         );
     }
-    if options.server.is_none() || options.plan.delays_ms != [0.0] {
+    if !names_server(options) || options.plan.delays_ms != [0.0] {
         return wrong(
             "another network namespace does not reach a server or a delay of the benchmark's own; name the server with \
              --server, and give --rtt-ms 0 (tc-netem(8) in each namespace makes a delay)"
@@ -187,7 +255,15 @@ pub(crate) fn most_clients(options: &Options) -> u32 {
 
 /// The points of an experiment that this kind of client can carry out.
 pub(crate) fn points(experiment: &Experiment, options: &Options) -> Vec<Point> {
-    points_for(&options.client, experiment, options.plan.size)
+    let mut points = points_for(&options.client, experiment, options.plan.size);
+    for client in options.arms.iter().filter_map(|arm| arm.client.as_ref()) {
+        let own = points_for(client, experiment, options.plan.size);
+        points.retain(|point| own.contains(point));
+    }
+    if options.arms.iter().any(|arm| matches!(arm.target, Target::Directory(_))) {
+        points.retain(|point| !point.setup.workload.is_batch());
+    }
+    points
 }
 
 /// As [`points`], of that size.

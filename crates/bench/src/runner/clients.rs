@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use super::arm::Arm;
+use super::arm::{Arm, ClientSpec};
+use super::arm_spec::{ArmSpec, Target};
 use super::leftovers::{self, PREFIX};
 use super::{Error, Options};
 use crate::workload::{
@@ -33,18 +34,21 @@ struct Points {
 
 impl Clients {
     /// Makes what clients of this kind need, and removes what killed benchmarks have left of it.
-    pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let mut mount_options = options.mount_options.clone();
+    pub(crate) fn new(options: &Options, (kind, mount_options): &ClientSpec) -> Result<Self, Error> {
+        let mut mount_options = mount_options.clone();
         // Without the port mapper of the server's own host nobody is told where its lock manager is.
         let is_told =
             mount_options.iter().any(|option| option == "lock") || keeps_locks_local(&mount_options);
-        let own_ports = options.server.is_none() || options.plan.delays_ms.iter().any(|delay| *delay > 0.0);
+        let is_own = |arm: &ArmSpec| matches!(arm.target, Target::Own { .. });
+        let own_server =
+            options.server.is_none() && (options.arms.is_empty() || options.arms.iter().any(is_own));
+        let own_ports = own_server || options.plan.delays_ms.iter().any(|delay| *delay > 0.0);
         if own_ports && !is_told {
             mount_options.push("nolock".to_owned());
         }
         let namespaces =
             options.client_namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
-        Self::of_kind(options.client.clone(), mount_options, namespaces)
+        Self::of_kind(kind.clone(), mount_options, namespaces)
     }
 
     /// As [`Clients::new`], with just these options of mount(8).
@@ -76,13 +80,13 @@ impl Clients {
         habits: Habits,
         number: u32,
     ) -> Result<Mount, workload::Error> {
-        let Some(points) = &self.points else { return Mount::connect(address, &arm.version, habits).await };
+        let Some(points) = &self.points else { return Mount::connect(address, arm.version(), habits).await };
         let point = points.next()?;
         match self.kind {
-            ClientKind::Fuse => Mount::connect_fuse(address, &arm.version, habits, &point).await,
+            ClientKind::Fuse => Mount::connect_fuse(address, arm.version(), habits, &point).await,
             _ => {
                 let place = (self.namespaces.get(number as usize), point.as_path());
-                Mount::connect_kernel(address, &arm.version, habits, &self.options, place).await
+                Mount::connect_kernel(address, arm.version(), habits, &self.options, place).await
             }
         }
     }
@@ -100,7 +104,7 @@ impl Clients {
                     .to_owned(),
             );
         }
-        if arms.iter().any(|arm| arm.version == "3") {
+        if arms.iter().any(|arm| arm.version() == "3") {
             doubts.push(match keeps_locks_local(&self.options) {
                 true => {
                     "Locks over v3 were kept by the kernel alone (nolock), and cost no request.".to_owned()

@@ -5,7 +5,7 @@ use client::Url;
 use super::Options;
 use super::check::points;
 use crate::explain::{Terms, floors};
-use crate::results::{Cell, Environment, Floors};
+use crate::results::{ArmId, Cell, Environment, Floors, Setting, labelled};
 use crate::workload::ClientKind;
 
 /// The option of a mount that gives up what the floors take for granted: that an open asks the server.
@@ -23,7 +23,7 @@ fn of(cell: &Cell, environment: &Environment, options: &Options) -> Option<Floor
     let setting = &cell.setting;
     let experiment = options.plan.experiments.iter().find(|one| one.name == setting.experiment)?;
     let point = points(experiment, options).into_iter().find(|point| point.levels == setting.levels)?;
-    let agreed = environment.negotiated.get(&setting.version)?;
+    let agreed = environment.negotiated.get(&negotiation_key(&setting.arm_id()))?;
     if agreed.contains_key(NO_CLOSE_TO_OPEN) {
         return None;
     }
@@ -34,18 +34,23 @@ fn of(cell: &Cell, environment: &Environment, options: &Options) -> Option<Floor
         client: &setting.client,
         rsize: transfer("rsize")?,
         wsize: transfer("wsize")?,
-        counts_locks: counts_locks(&setting.version, options),
+        counts_locks: counts_locks(setting),
     };
     floors(&point.setup, &terms)
 }
 
 /// Over NFSv3, locks may stay with the client, and what a kernel says to the lock manager is not counted.
-fn counts_locks(version: &str, options: &Options) -> bool {
+fn counts_locks(setting: &Setting) -> bool {
     let stay_here = || {
-        let address = options.server.as_deref().and_then(|server| server.parse::<Url>().ok());
-        address.is_some_and(|address| address.options().local_locks)
+        let address = setting.server.parse::<Url>();
+        address.is_ok_and(|address| address.options().local_locks)
     };
-    version != "3" || options.client != ClientKind::Kernel && !stay_here()
+    setting.version != "3" || setting.client != ClientKind::Kernel.as_str() && !stay_here()
+}
+
+/// Returns the key of what an arm has agreed on with its server, among [`Environment::negotiated`].
+pub(crate) fn negotiation_key(arm: &ArmId) -> String {
+    labelled(arm.version.clone(), &arm.arm)
 }
 
 #[cfg(test)]
@@ -94,11 +99,17 @@ mod tests {
     fn locks_that_stay_with_the_client_have_no_floor_over_v3() {
         let environment = samples::results().environment;
         let own = Options { plan: Plan::standard(), ..options() };
-        let local = Options { server: Some("nfs://host/?nolock".to_owned()), ..own.clone() };
-        let kernel = Options { client: ClientKind::Kernel, ..own.clone() };
-        for (options, known) in [(own, true), (local, false), (kernel, false)] {
-            let floors = floors_of("locked-read", &options, &environment);
-            assert_eq!(floors.iter().map(Option::is_some).collect::<Vec<_>>(), [known, true]);
-        }
+        let with = |server: &str, client: &str| {
+            let mut cells = samples::results().cells;
+            cells.retain(|cell| cell.setting.experiment == "locked-read" && cell.setting.rtt_ms == 0.0);
+            for cell in &mut cells {
+                (cell.setting.server, cell.setting.client) = (server.to_owned(), client.to_owned());
+            }
+            set(&mut cells, &environment, &own);
+            cells.iter().map(|cell| cell.floors.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(with("nfs://host/", "builtin"), [true, true]);
+        assert_eq!(with("nfs://host/?nolock", "builtin"), [false, true]);
+        assert_eq!(with("nfs://host/", "kernel"), [false, true]);
     }
 }

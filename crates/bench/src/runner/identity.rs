@@ -21,6 +21,8 @@ pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
         ("rtt_ms", list(&delays)),
         ("versions", list(&plan.versions)),
         ("without_delegations", options.without_delegations.to_string()),
+        ("arms", format!("{:?}", options.arms)),
+        ("pairs", format!("{:?}", options.pairs)),
         ("runs", plan.runs.to_string()),
         ("same_within", plan.same_within.to_string()),
         ("clients", clients),
@@ -54,6 +56,8 @@ pub(super) mod tests {
     pub(in crate::runner) fn options() -> Options {
         Options {
             plan: Plan::quick(),
+            arms: Vec::new(),
+            pairs: Vec::new(),
             server: None,
             path_of_v3: None,
             allow_missing_versions: false,

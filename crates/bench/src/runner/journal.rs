@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{Arm, Error};
 use crate::results::{self, Cell, Environment, RESULTS_BYTES_MAX, Run, Setting};
 use crate::statistics::Look;
 
@@ -72,10 +72,7 @@ impl Unfinished {
     /// its runs are compared with each other.
     pub(crate) fn whole_blocks(self, arms: usize) -> Vec<Entry> {
         let mut sizes: BTreeMap<(String, u32), usize> = BTreeMap::new();
-        let block = |entry: &Entry| {
-            let any = Setting { version: String::new(), delegations: false, ..entry.setting.clone() };
-            (key(&any), entry.run.block)
-        };
+        let block = |entry: &Entry| (key(&entry.setting.without_arm()), entry.run.block);
         for entry in &self.entries {
             *sizes.entry(block(entry)).or_default() += 1;
         }
@@ -147,7 +144,7 @@ impl Journal {
 
     /// The cells whose runs could be compared at least once, in the order in which they were begun. Runs
     /// after the last of the `looks` that could be made are left out.
-    pub(crate) fn complete_cells(&self, looks: &[Look]) -> Vec<Cell> {
+    pub(crate) fn complete_cells(&self, looks: &[Look], arms: &[Arm]) -> Vec<Cell> {
         let mut settings: Vec<(&Setting, Vec<Run>)> = Vec::new();
         for entry in &self.entries {
             match settings.iter_mut().find(|(setting, _)| **setting == entry.setting) {
@@ -159,7 +156,8 @@ impl Journal {
             let last = looks.iter().rev().find(|look| look.blocks as usize <= made.len())?;
             made.retain(|run| run.block < last.blocks);
             let cell = Cell::from_runs(setting.clone(), made)?;
-            Some(Cell { looks: looks.to_vec(), ..cell })
+            let against = arms.iter().find(|arm| arm.id == setting.arm_id()).map(|arm| arm.against.clone());
+            Some(Cell { looks: looks.to_vec(), against: against.unwrap_or_default(), ..cell })
         };
         settings.into_iter().filter_map(complete).collect()
     }
@@ -226,7 +224,7 @@ mod tests {
         for entry in [entry("3", 0), entry("4.1", 0), entry("4.1", 1)] {
             journal.add(entry).unwrap();
         }
-        let cells = journal.complete_cells(&single(2));
+        let cells = journal.complete_cells(&single(2), &[]);
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0].setting.version, "4.1");
         assert!(journal.run(&samples::setting("3", 0.0), 0).is_some());

@@ -108,10 +108,10 @@ impl Link {
         }
         let failed = |error: &crate::workload::Error| Error::Server {
             server: server.to_owned(),
-            version: arm.version.clone(),
+            version: arm.version().to_owned(),
             cause: error.to_string(),
         };
-        let mount = Mount::connect(&self.address, &arm.version, arm.habits())
+        let mount = Mount::connect(&self.address, arm.version(), arm.habits())
             .await
             .map_err(|error| failed(&error))?;
         let calls = calls(self.rtt_ms);

@@ -16,7 +16,7 @@ use super::window::{Outcome, Quantity, outcome};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
-use crate::workload::{self, Address, Counters, Curve, Meters, Part};
+use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,8 +35,9 @@ const BUSY_SHARE_MAX: f64 = 0.8;
 /// What all runs of an experiment have in common.
 pub(crate) struct Trial<'a> {
     pub(crate) placed: &'a Placed<'a>,
-    pub(crate) server: &'a Server,
-    pub(crate) clients: &'a Arc<Clients>,
+    /// The servers and the kinds of clients of all arms.
+    pub(crate) servers: &'a [Server],
+    pub(crate) clients: &'a [Arc<Clients>],
     pub(crate) stop: &'a Stop,
     /// Where the clients are, unless they are here.
     pub(crate) hosts: Option<&'a Hosts>,
@@ -65,12 +66,28 @@ impl Trial<'_> {
         named(&self.placed.experiment.name, &self.placed.point.levels)
     }
 
-    /// Makes the directory of the experiment and the files that all its runs share.
-    pub(crate) async fn prepare(&self, arm: &Arm) -> Result<(), Error> {
-        let failed = |error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
-        let witness = &self.server.witness;
-        witness.make_directory(&self.placed.place.directory).await.map_err(failed)?;
-        workload::prepare(&self.setup().workload, witness, &self.placed.place).await.map_err(failed)
+    /// Makes the directory of the experiment on each server, and the files that all its runs share.
+    pub(crate) async fn prepare(&self, arms: &[Arm]) -> Result<(), Error> {
+        for (index, server) in self.servers.iter().enumerate() {
+            let arm = arms.iter().find(|arm| arm.server == index).map(Arm::name).unwrap_or_default();
+            let failed = |error| Error::workload(&self.placed.experiment.name, &arm, &error);
+            let (witness, place) = (&server.witness, &self.placed.places[index]);
+            witness.make_directory(&place.directory).await.map_err(failed)?;
+            workload::prepare(&self.setup().workload, witness, place).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn server(&self, arm: &Arm) -> &Server {
+        &self.servers[arm.server]
+    }
+
+    pub(crate) fn clients(&self, arm: &Arm) -> &Arc<Clients> {
+        &self.clients[arm.client]
+    }
+
+    fn place(&self, arm: &Arm) -> &Place {
+        &self.placed.places[arm.server]
     }
 
     /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured. Threads tell `meters`
@@ -86,7 +103,7 @@ impl Trial<'_> {
             |error: &workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), error);
         let workload = &self.setup().workload;
         let preparing = async {
-            let place = (&self.server.witness, &self.placed.place);
+            let place = (&self.server(arm).witness, self.place(arm));
             workload::prepare_run(workload, place.0, place.1, number.run)
                 .await
                 .map_err(|error| failed(&error))
@@ -102,8 +119,8 @@ impl Trial<'_> {
         }
         self.stop
             .or(async {
-                let removed =
-                    workload::remove_run(workload, &self.server.witness, &self.placed.place, number.run);
+                let place = (&self.server(arm).witness, self.place(arm));
+                let removed = workload::remove_run(workload, place.0, place.1, number.run);
                 removed.await.map_err(|error| failed(&error))
             })
             .await?;
@@ -171,9 +188,9 @@ impl Trial<'_> {
             |error: workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup().clients;
         let connecting = async {
-            crew::connect(self.clients, numbers, (arm, self.setup()), address).await.map_err(failed)
+            crew::connect(self.clients(arm), numbers, (arm, self.setup()), address).await.map_err(failed)
         };
-        let mounts = match self.clients.kind().is_mounted() {
+        let mounts = match self.clients(arm).kind().is_mounted() {
             // A mount that is half made is to be finished, to be taken away.
             true => connecting.await?,
             false => self.stop.or(connecting).await?,
@@ -181,19 +198,19 @@ impl Trial<'_> {
         let crew = Crew {
             workload: &self.setup().workload,
             parts: &self.placed.parts,
-            place: &self.placed.place,
-            witness: &self.server.witness,
+            place: self.place(arm),
+            witness: &self.server(arm).witness,
             stagger: self.stagger(),
             number,
             meters,
-            server: self.server.process(),
+            server: self.server(arm).process(),
         };
         let stuck = |seconds| workload::Error::Stuck { seconds };
         let working = self.in_time(crew.work(&mounts, watch), stuck);
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         let worked = self.stop.or(working).await;
         // A mount that stayed would have to be taken away by hand; a client without one may be cut off.
-        let is_cut_off = self.stop.is_asked() && !self.clients.kind().is_mounted();
+        let is_cut_off = self.stop.is_asked() && !self.clients(arm).kind().is_mounted();
         let within = if is_cut_off { LAST_WORDS_WITHIN } else { crew::SHUT_DOWN_WITHIN };
         crew::shut_down(mounts, within).await;
         worked.map(|parts| Worked { parts, doubts: Vec::new() })
@@ -213,14 +230,14 @@ impl Trial<'_> {
             point: self.placed.nth,
             clients: self.setup().clients,
             numbers: Vec::new(),
-            directory: self.placed.place.directory.clone(),
-            seed: self.placed.place.seed,
-            server: self.server.address.to_string(),
-            path_of_v3: self.server.address.path_of_v3().map(str::to_owned),
-            version: arm.version.clone(),
-            delegations: arm.delegations,
-            client: self.clients.kind().to_string(),
-            mount_options: self.clients.mount_options().to_vec(),
+            directory: self.place(arm).directory.clone(),
+            seed: self.place(arm).seed,
+            server: self.server(arm).address.to_string(),
+            path_of_v3: self.server(arm).address.path_of_v3().map(str::to_owned),
+            version: arm.version().to_owned(),
+            delegations: arm.id.delegations,
+            client: self.clients(arm).kind().to_string(),
+            mount_options: self.clients(arm).mount_options().to_vec(),
             run: number.run,
             block: number.block,
         };

@@ -4,6 +4,7 @@
 //! application does is the workloads' matter, what numbers mean that of the statistics.
 
 mod arm;
+mod arm_spec;
 mod cache_state;
 mod campaign;
 mod check;
@@ -11,6 +12,7 @@ mod clients;
 mod clock;
 mod counted;
 mod crew;
+mod delegating;
 mod earlier;
 mod error;
 mod floors;
@@ -20,9 +22,11 @@ mod leftovers;
 mod link;
 mod machine;
 mod measure;
+mod network;
 pub(crate) mod order;
 mod own_server;
 mod placed;
+mod servers;
 mod stop;
 mod target;
 mod unit;
@@ -33,6 +37,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use arm::Arm;
+pub use arm_spec::{ArmSpec, Target};
 pub(crate) use check::points_for;
 pub(crate) use clients::Clients;
 pub(crate) use counted::{Counted, Load};
@@ -47,20 +52,23 @@ pub(crate) use window::{Quantity, outcome};
 pub use crate::workload::ClientKind;
 
 use crate::agents::{Access, Hosts, Secret, ServerHost};
-use crate::experiment::{Experiment, Plan};
+use crate::experiment::{Experiment, Plan, Runs};
 use crate::explain::Profile;
-use crate::results::{self, Asked, Environment, Results, write_csv};
+use crate::results::{Asked, Environment, Results, write_csv};
 use crate::terminal::{Progress, Watched, say};
 use crate::{compare, report};
 
+use arm::Arms;
 use campaign::{Limits, Measured};
 use check::{check, most_clients, points};
 use clock::Clock;
+use delegating::Delegating;
+use floors::negotiation_key;
 use journal::{Journal, Unfinished};
-use link::Link;
 use measure::Trial;
+use network::Network;
 use placed::placed;
-use target::Server;
+use servers::Servers;
 use unit::Common;
 
 /// The share of the time asked for that goes by until the last block: the rest is for the calibration of the
@@ -72,6 +80,10 @@ const MEASURING_SHARE: f64 = 0.96;
 pub struct Options {
     /// Experiments, delays, versions and runs.
     pub plan: Plan,
+    /// Arms that are compared, in the place of `plan.versions` on one server; none for the versions.
+    pub arms: Vec<ArmSpec>,
+    /// Which arms are compared, candidate and baseline; none to compare all with the first one.
+    pub pairs: Vec<(String, String)>,
     /// The server's address (`nfs://…`); none to start one with `serve_command`.
     pub server: Option<String>,
     /// The path of the same directory over NFSv3, where the server has another one there.
@@ -145,26 +157,28 @@ pub async fn run(options: Options) -> Result<Results, Error> {
 
 async fn run_into_directory(
     options: &Options,
-    arms: &[Arm],
+    arms: &Arms,
     unfinished: Option<Unfinished>,
 ) -> Result<Results, Error> {
     let stop = Stop::listen()?;
-    let clients = Arc::new(Clients::new(options)?);
+    let clients = arms.clients.iter().map(|client| Clients::new(options, client).map(Arc::new));
+    let clients = clients.collect::<Result<Vec<_>, _>>()?;
     let agents = stop.or(Agents::reach(options)).await?;
-    let mut server = stop.or(Box::pin(Server::open(options, arms))).await?;
+    let mut servers = stop.or(Box::pin(Servers::open(options, arms))).await?;
     let mut journal = None;
-    let measuring = measure_all(options, arms, (&server, &clients, &agents), &stop, unfinished, &mut journal);
+    let parts = (&servers, &clients[..], &agents);
+    let measuring = measure_all(options, &arms.arms, parts, &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
     tokio::select! {
         () = agents.dismiss() => {}
         () = stop.times(2) => {}
     }
     // A server of our own that died is the cause of whatever else went wrong.
-    let died = server.has_ended();
-    let (name, directory) = (server.name.clone(), server.directory.clone());
+    let died = servers.has_ended();
+    let (name, directory) = servers.places();
     let is_host_lost = matches!(measured, Err(Error::LostHost { .. }));
     let closed = tokio::select! {
-        closed = server.close(is_host_lost) => closed,
+        closed = servers.close(is_host_lost) => closed,
         () = stop.times(2) => {
             Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was removed".to_owned() })
         }
@@ -186,7 +200,7 @@ async fn run_into_directory(
             results
         }
         (Err(error), None) => return Err(error),
-        (Err(error), Some(journal)) => return Err(give_up(error, journal, options)?),
+        (Err(error), Some(journal)) => return Err(give_up(error, journal, options, &arms.arms)?),
     };
     closed.map(|()| results)
 }
@@ -242,7 +256,7 @@ impl Agents {
 }
 
 /// Keeps of a benchmark that ended with `error` what is worth it, and gives what to say.
-fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, Error> {
+fn give_up(error: Error, journal: Journal, options: &Options, arms: &[Arm]) -> Result<Error, Error> {
     if journal.is_empty() || matches!(error, Error::WrongData { .. }) {
         journal.remove()?;
         return Ok(error);
@@ -250,7 +264,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
     if !matches!(error, Error::Interrupted) {
         return Ok(error);
     }
-    let mut cells = journal.complete_cells(&options.plan.runs.looks());
+    let mut cells = journal.complete_cells(&options.plan.runs.looks(), arms);
     let stopped = Error::Stopped { out: options.out.clone(), cells: cells.len() };
     if !cells.is_empty() {
         let mut environment = journal.environment().clone();
@@ -267,7 +281,7 @@ fn give_up(error: Error, journal: Journal, options: &Options) -> Result<Error, E
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
-    (server, clients, agents): (&Server, &Arc<Clients>, &Agents),
+    (servers, clients, agents): (&Servers, &[Arc<Clients>], &Agents),
     stop: &Stop,
     unfinished: Option<Unfinished>,
     kept: &mut Option<Journal>,
@@ -283,24 +297,24 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    let offered = negotiate(&mut environment, arms, (server, clients), options.allow_missing_versions);
+    let offered = negotiate(&mut environment, arms, (servers, clients), options.allow_missing_versions);
     let arms = &stop.or(Box::pin(offered)).await?[..];
-    let notes = stop.or(server.sweep(options.clean)).await?;
-    server.check_space(plan.space(options.clients).bytes()).await?;
-    server.make_directory().await?;
-    let (links, direct) =
-        stop.or(open_links(&mut environment, options, &server.witness_arm(), server)).await?;
+    let notes = stop.or(servers.sweep(options.clean)).await?;
+    servers.make_directories(plan.space(options.clients).bytes()).await?;
+    let (network, links, doubts) = stop.or(Box::pin(Network::open(servers.all(), &plan.delays_ms))).await?;
+    environment.links = links;
+    environment.doubts.extend(doubts);
     environment.doubts.extend(doubts_about_clients(options, arms, clients));
-    let places = placed(options, server);
+    let places = placed(options, servers.all());
     let settings = places.len() * plan.delays_ms.len() * arms.len();
     let runs_total = settings as u64 * u64::from(plan.runs.first());
-    let mut progress = progress_of(options, runs_total, &server.name, stop)?;
+    let mut progress = progress_of(options, runs_total, &servers.name(), stop)?;
     environment.doubts.iter().for_each(|doubt| progress.doubt(doubt));
     let notes = notes.into_iter().chain(begin_journal(&mut environment, arms, options, unfinished, kept)?);
     notes.for_each(|note| progress.note(&note));
     let journal = kept.as_mut().expect("it was just begun");
     let trial = |placed| Trial {
-        server,
+        servers: servers.all(),
         clients,
         stop,
         hosts: agents.hosts.as_ref(),
@@ -310,13 +324,20 @@ async fn measure_all(
     };
     let trials: Vec<Vec<Trial<'_>>> = places.iter().map(|place| place.iter().map(trial).collect()).collect();
     let looks = plan.runs.looks();
-    let common = Common { arms, seed: options.seed, looks: &looks };
+    let delegating = Delegating::default();
+    let common = Common { arms, seed: options.seed, looks: &looks, delegating: &delegating };
     let until = started + plan.runs.time_max().mul_f64(MEASURING_SHARE);
-    let limits = Limits { until, same_within: plan.same_within };
-    let mut measured: Vec<Measured<'_>> = trials.iter().map(|trial| Measured::new(trial, &links)).collect();
+    let limits = Limits {
+        until,
+        same_within: plan.same_within,
+        is_planned: matches!(plan.runs, Runs::UntilFound { .. }),
+    };
+    let mut measured: Vec<Measured<'_>> =
+        trials.iter().map(|trial| Measured::new(trial, &network.delays)).collect();
     let mut cells = campaign::measure(&mut measured, &common, &limits, (journal, &mut progress)).await?;
     drop(measured);
-    stop.or(check_links_again(&mut environment, links, &direct, &server.witness_arm(), server)).await?;
+    environment.doubts.extend(delegating.doubts());
+    environment.doubts.extend(stop.or(Box::pin(network.close(servers.all()))).await?);
     environment.doubts.extend(began.doubt(&Clock::now()));
     agents.describe(&mut environment).await;
     floors::set(&mut cells, &environment, options);
@@ -338,9 +359,14 @@ fn progress_of(options: &Options, runs_total: u64, server: &str, stop: &Stop) ->
 }
 
 /// What cannot be as it should with this kind of client.
-fn doubts_about_clients(options: &Options, arms: &[Arm], clients: &Clients) -> Vec<String> {
+fn doubts_about_clients(options: &Options, arms: &[Arm], clients: &[Arc<Clients>]) -> Vec<String> {
     let plan = &options.plan;
-    let mut doubts = clients.doubts(arms, most_clients(options) > 1);
+    let several = most_clients(options) > 1;
+    let mut doubts: Vec<String> = Vec::new();
+    for (clients, index) in clients.iter().zip(0..) {
+        let own: Vec<Arm> = arms.iter().filter(|arm| arm.client == index).cloned().collect();
+        doubts.extend(clients.doubts(&own, several));
+    }
     let left_out = |one: &&Experiment| points(one, options).len() < one.setup(plan.size).points().len();
     doubts.extend(plan.experiments.iter().filter(left_out).map(|experiment| {
         format!(
@@ -381,17 +407,18 @@ fn begin_journal(
 async fn negotiate(
     environment: &mut Environment,
     arms: &[Arm],
-    (server, clients): (&Server, &Clients),
+    (servers, clients): (&Servers, &[Arc<Clients>]),
     go_on: bool,
 ) -> Result<Vec<Arm>, Error> {
     let mut offered = Vec::new();
     for arm in arms {
-        match server.connect(clients, arm).await? {
+        let server = &servers.all()[arm.server];
+        match server.connect(&clients[arm.client], arm).await? {
             Err(cause) if !go_on => {
                 return Err(Error::NotOffered { server: server.name.clone(), version: arm.name(), cause });
             }
             Ok(mount) => {
-                environment.negotiated.entry(arm.version.clone()).or_insert_with(|| mount.negotiated());
+                environment.negotiated.entry(negotiation_key(&arm.id)).or_insert_with(|| mount.negotiated());
                 mount.shut_down().await;
                 offered.push(arm.clone());
             }
@@ -401,45 +428,6 @@ async fn negotiate(
         }
     }
     Ok(offered)
-}
-
-/// The links, calibrated, and the path to the server without any. A link that is off is a doubt.
-async fn open_links(
-    environment: &mut Environment,
-    options: &Options,
-    arm: &Arm,
-    server: &Server,
-) -> Result<(Vec<Link>, results::Link), Error> {
-    let (_, direct) = Link::direct(&server.address, arm, &server.name).await?;
-    let mut links = Vec::new();
-    for rtt_ms in &options.plan.delays_ms {
-        let (link, measured) = if *rtt_ms == 0.0 {
-            Link::direct(&server.address, arm, &server.name).await?
-        } else {
-            Link::delayed(&server.address, *rtt_ms, &direct, arm, &server.name).await?
-        };
-        environment.doubts.extend(link::doubt(&measured, &direct));
-        environment.links.push(measured);
-        links.push(link);
-    }
-    Ok((links, direct))
-}
-
-/// Calibrates the links once more at the end: the machine may have become busier meanwhile.
-async fn check_links_again(
-    environment: &mut Environment,
-    links: Vec<Link>,
-    direct: &results::Link,
-    arm: &Arm,
-    server: &Server,
-) -> Result<(), Error> {
-    for link in links {
-        let measured = link.calibrate(arm, &server.name).await?;
-        let doubt = link::doubt(&measured, direct);
-        environment.doubts.extend(doubt.map(|doubt| format!("At the end of the runs: {doubt}")));
-        link.close().await;
-    }
-    Ok(())
 }
 
 fn write(results: &Results, options: &Options) -> Result<(), Error> {

@@ -33,12 +33,18 @@ pub(crate) struct OwnServer {
 
 impl OwnServer {
     /// Starts `command serve` on a new directory, reached from this machine only, and waits until it is ready.
-    pub(crate) async fn start(command: &Path) -> Result<Self, Error> {
-        Self::start_at(command, Ipv4Addr::LOCALHOST.into()).await
+    ///
+    /// `flags` are more options of `serve`.
+    pub(crate) async fn start(command: &Path, flags: &[String]) -> Result<Self, Error> {
+        Self::start_on(command, Ipv4Addr::LOCALHOST.into(), flags).await
     }
 
-    /// The same at an address of the caller's choice.
+    /// The same as [`OwnServer::start`] at an address of the caller's choice.
     pub(crate) async fn start_at(command: &Path, address: IpAddr) -> Result<Self, Error> {
+        Self::start_on(command, address, &[]).await
+    }
+
+    async fn start_on(command: &Path, address: IpAddr, flags: &[String]) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         leftovers::sweep_this_machine(&std::env::temp_dir());
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
@@ -54,6 +60,7 @@ impl OwnServer {
             .arg(&exported)
             .args(["--listen", &SocketAddr::new(address, 0).to_string(), "--state-dir"])
             .arg(directory.path().join("state"))
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -167,7 +174,7 @@ mod tests {
     async fn a_server_that_is_ready_gives_its_address_and_leaves_nothing_behind() {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo \"ready nfs://127.0.0.1:7/$(basename \"$2\")\"; exec sleep 60";
-        let mut server = OwnServer::start(&command(directory.path(), script)).await.unwrap();
+        let mut server = OwnServer::start(&command(directory.path(), script), &[]).await.unwrap();
         assert_eq!(server.url(), "nfs://127.0.0.1:7/export");
         assert_eq!(server.has_ended(), None);
         let exported = server.directory.path().to_owned();
@@ -180,9 +187,9 @@ mod tests {
     async fn a_server_that_does_not_start_is_quoted() {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo 'no room in the inn' >&2; exit 3";
-        let error = OwnServer::start(&command(directory.path(), script)).await.unwrap_err();
+        let error = OwnServer::start(&command(directory.path(), script), &[]).await.unwrap_err();
         assert!(error.to_string().contains("no room in the inn"), "{error}");
-        let absent = OwnServer::start(&directory.path().join("absent")).await.unwrap_err();
+        let absent = OwnServer::start(&directory.path().join("absent"), &[]).await.unwrap_err();
         assert!(absent.to_string().contains("cannot start"), "{absent}");
     }
 }

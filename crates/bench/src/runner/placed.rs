@@ -13,8 +13,8 @@ pub(crate) struct Placed<'a> {
     /// With the number of clients that was asked for, and runs that are long enough for the delay.
     pub(crate) point: Point,
     pub(crate) parts: Vec<Part>,
-    /// The same at all delays.
-    pub(crate) place: Place,
+    /// Its place on each server, the same at all delays.
+    pub(crate) places: Vec<Place>,
     /// Which of the points of its experiment it is.
     pub(crate) nth: usize,
     /// The number of the point among all of the benchmark.
@@ -22,22 +22,23 @@ pub(crate) struct Placed<'a> {
 }
 
 /// Every point that is measured, in order, at each delay.
-pub(crate) fn placed<'a>(options: &'a Options, server: &Server) -> Vec<Vec<Placed<'a>>> {
+pub(crate) fn placed<'a>(options: &'a Options, servers: &[Server]) -> Vec<Vec<Placed<'a>>> {
     let mut all = Vec::new();
     for (experiment, number) in options.plan.experiments.iter().zip(0_u64..) {
         for (mut point, nth) in points(experiment, options).into_iter().zip(0_usize..) {
             point.setup.clients = options.clients.unwrap_or(point.setup.clients);
-            let place = Place {
+            let on = |server: &Server| Place {
                 directory: format!("{}/{number}-{nth}-{}", server.directory, experiment.name),
                 clients: point.setup.clients,
                 seed: options.seed,
             };
+            let places: Vec<Place> = servers.iter().map(on).collect();
             let at = |rtt_ms: &f64| {
                 let setup = point.setup.clone().at_delay(*rtt_ms);
                 let parts = workload::parts(&setup.workload);
                 let point = Point { setup, levels: point.levels.clone() };
                 let number = number << 8 | nth as u64;
-                Placed { experiment, point, parts, place: place.clone(), nth, number }
+                Placed { experiment, point, parts, places: places.clone(), nth, number }
             };
             all.push(options.plan.delays_ms.iter().map(at).collect());
         }

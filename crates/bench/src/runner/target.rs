@@ -4,12 +4,13 @@
 //! outside of it is touched.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::arm::Arm;
+use super::arm_spec::Target;
 use super::clients::{self, Clients};
 use super::leftovers::{self, PREFIX};
 use super::own_server::OwnServer;
@@ -54,23 +55,31 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Reaches the server over the first version that it offers, and starts one when none is named. It makes nothing
-    /// there yet.
-    pub(crate) async fn open(options: &Options, arms: &[Arm]) -> Result<Self, Error> {
-        if let ClientKind::Path(named) = &options.client {
-            let (address, temporary) = clients::directory(named.as_deref())?;
-            let name = if temporary.is_some() { OWN.to_owned() } else { address.to_string() };
-            return Self::at(address, name, options, arms, (None, temporary)).await;
+    /// Reaches the server at `target` over the first version of `arms` that it offers, or starts it. It makes
+    /// nothing there yet.
+    pub(crate) async fn open(options: &Options, target: &Target, arms: &[Arm]) -> Result<Self, Error> {
+        match target {
+            Target::Directory(named) => {
+                let (address, temporary) = clients::directory(named.as_deref())?;
+                let name = if temporary.is_some() { OWN.to_owned() } else { address.to_string() };
+                Self::at(address, name, options, arms, (None, temporary)).await
+            }
+            Target::Own { command, flags } => {
+                let own = command.as_ref().or(options.serve_command.as_ref()).ok_or_else(|| {
+                    Error::Usage("there is no server to measure; name one with --server".to_owned())
+                })?;
+                let own = OwnServer::start(own, flags).await?;
+                let address = Address::parse(own.url()).map_err(Error::Usage)?;
+                let name = own_name(command.as_deref(), flags);
+                Self::at(address, name, options, arms, (Some(own), None)).await
+            }
+            Target::Url(url) => {
+                let address = Address::parse(url).map_err(Error::Usage)?;
+                let address = address.with_path_of_v3(options.path_of_v3.as_deref());
+                let name = address.to_string();
+                Self::at(address, name, options, arms, (None, None)).await
+            }
         }
-        let own = match &options.server {
-            Some(_) => None,
-            None => Some(OwnServer::start(&serve_command(options)?).await?),
-        };
-        let url = own.as_ref().map(OwnServer::url).or(options.server.as_deref()).unwrap_or_default();
-        let address = Address::parse(url).map_err(Error::Usage)?;
-        let address = address.with_path_of_v3(options.path_of_v3.as_deref());
-        let name = if own.is_some() { OWN.to_owned() } else { address.to_string() };
-        Self::at(address, name, options, arms, (own, None)).await
     }
 
     async fn at(
@@ -94,7 +103,7 @@ impl Server {
 
     /// The version of [`Server::witness`], which links are calibrated with.
     pub(crate) fn witness_arm(&self) -> Arm {
-        Arm { version: self.witness.version().to_owned(), delegations: false }
+        Arm::of_version(self.witness.version(), false)
     }
 
     /// Makes the directory of the benchmark.
@@ -154,6 +163,11 @@ impl Server {
             Err(error @ workload::Error::Mount { .. }) => Err(Error::Mount(error.to_string())),
             other => other.map(Ok).map_err(|error| refused(&self.name, arm, &error)),
         }
+    }
+
+    /// Whether its files are on this machine, as those of the benchmark's own servers and directories are.
+    pub(crate) fn is_here(&self) -> bool {
+        self.own.is_some() || self.address.directory().is_some()
     }
 
     /// The process of the benchmark's own server.
@@ -221,14 +235,14 @@ async fn reached<T>(name: &str, reaching: impl Future<Output = Result<T, Error>>
 pub(crate) async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Result<Mount, Error> {
     let mut first = None;
     let known = ClientKind::Builtin.versions();
-    let is_known = |arm: &&Arm| address.directory().is_some() || known.contains(&arm.version.as_str());
+    let is_known = |arm: &&Arm| address.directory().is_some() || known.contains(&arm.version());
     // A kernel may be measured with versions that the client library does not have.
-    let others = known.iter().rev().map(|version| Arm { version: (*version).to_owned(), delegations: false });
+    let others = known.iter().rev().map(|version| Arm::of_version(version, false));
     let candidates: Vec<Arm> = arms.iter().filter(is_known).cloned().chain(others).collect();
     for arm in candidates {
         // What it holds would have to be recalled from it.
-        let arm = Arm { delegations: false, ..arm };
-        match Mount::connect(address, &arm.version, arm.habits()).await {
+        let arm = Arm::of_version(arm.version(), false);
+        match Mount::connect(address, arm.version(), arm.habits()).await {
             Ok(mount) => return Ok(mount),
             Err(error) if error.is_refusal() => {
                 first.get_or_insert(refused(name, &arm, &error));
@@ -240,14 +254,14 @@ pub(crate) async fn witness(address: &Address, name: &str, arms: &[Arm]) -> Resu
 }
 
 fn refused(name: &str, arm: &Arm, error: &workload::Error) -> Error {
-    Error::Server { server: name.to_owned(), version: arm.version.clone(), cause: error.to_string() }
+    Error::Server { server: name.to_owned(), version: arm.version().to_owned(), cause: error.to_string() }
 }
 
-fn serve_command(options: &Options) -> Result<PathBuf, Error> {
-    match &options.serve_command {
-        Some(command) => Ok(command.clone()),
-        None => Err(Error::Usage("there is no server to measure; name one with --server".to_owned())),
-    }
+/// Returns how a server of the benchmark's own is named in results: with what tells it from others.
+fn own_name(command: Option<&Path>, flags: &[String]) -> String {
+    let command = command.map(|command| command.display().to_string());
+    let words = std::iter::once(OWN.to_owned()).chain(command).chain(flags.iter().cloned());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A name that no other benchmark has: the process and a number that neither a seed nor a clock alone decides.

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use super::arm::Arm;
+use super::delegating::Delegating;
 use super::journal::{Entry, Journal};
-use super::link::Link;
 use super::measure::{Number, Trial};
+use super::network::Delay;
 use super::{Error, order};
 use crate::experiment::Experiment;
 use crate::results::{Cell, Metric, PHASE, Run, Setting};
@@ -19,6 +20,8 @@ pub(crate) struct Common<'a> {
     pub(crate) seed: u64,
     /// After how many blocks the arms are compared.
     pub(crate) looks: &'a [Look],
+    /// Which arms have delegations.
+    pub(crate) delegating: &'a Delegating,
 }
 
 /// For each arm its runs, one for each part that is measured.
@@ -27,9 +30,9 @@ type Block = Vec<Vec<Run>>;
 /// A point of an experiment at a delay, with the blocks that were measured.
 pub(crate) struct Unit<'a> {
     trial: &'a Trial<'a>,
-    link: &'a Link,
-    /// The place of the link among all, from 0.
-    nth_link: u64,
+    delay: &'a Delay,
+    /// The place of the delay among all, from 0.
+    nth_delay: u64,
     blocks: Vec<Block>,
     /// Time that the blocks took which were measured now, and how many they are.
     seconds: f64,
@@ -37,8 +40,8 @@ pub(crate) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    pub(crate) fn new(trial: &'a Trial<'a>, (link, nth_link): (&'a Link, u64)) -> Self {
-        Self { trial, link, nth_link, blocks: Vec::new(), seconds: 0.0, measured: 0 }
+    pub(crate) fn new(trial: &'a Trial<'a>, (delay, nth_delay): (&'a Delay, u64)) -> Self {
+        Self { trial, delay, nth_delay, blocks: Vec::new(), seconds: 0.0, measured: 0 }
     }
 
     pub(crate) fn trial(&self) -> &'a Trial<'a> {
@@ -47,7 +50,7 @@ impl<'a> Unit<'a> {
 
     /// "create · threads 4 at 10 ms".
     pub(crate) fn name(&self) -> String {
-        format!("{} at {} ms", self.trial.name(), self.link.rtt_ms)
+        format!("{} at {} ms", self.trial.name(), self.delay.rtt_ms)
     }
 
     /// Blocks that are complete.
@@ -103,7 +106,8 @@ impl<'a> Unit<'a> {
             for (arm, index) in common.arms.iter().zip(0..) {
                 let runs = self.blocks.iter().filter_map(|block| block[index].get(nth).cloned()).collect();
                 let cell = Cell::from_runs(self.setting(part, arm), runs);
-                cells.extend(cell.map(|cell| Cell { looks: common.looks.to_vec(), ..cell }));
+                let (looks, against) = (common.looks.to_vec(), arm.against.clone());
+                cells.extend(cell.map(|cell| Cell { looks, against, ..cell }));
             }
         }
         cells
@@ -125,13 +129,14 @@ impl<'a> Unit<'a> {
         let block = self.blocks();
         let arms = common.arms;
         let mut made = vec![Vec::new(); arms.len()];
-        let place = self.trial.placed.number << 16 | self.nth_link;
+        let place = self.trial.placed.number << 16 | self.nth_delay;
         for (index, turn) in order::of_block(common.seed, place, block, arms.len()).into_iter().zip(1..) {
             // No other run of this point has the number, at whatever delay.
-            let run = self.nth_link << 32 | (u64::from(block) * arms.len() as u64 + turn);
+            let run = self.nth_delay << 32 | (u64::from(block) * arms.len() as u64 + turn);
             let arm = &arms[index];
             let meters = progress.run_begins(self.beginning(arm, block, count));
-            made[index] = self.trial.run(arm, &self.link.address, Number { block, run }, meters).await?;
+            let address = &self.delay.links[arm.server].address;
+            made[index] = self.trial.run(arm, address, Number { block, run }, meters).await?;
             for (part, run) in measured(self.trial).zip(&made[index]) {
                 journal.add(Entry { setting: self.setting(part, arm), run: run.clone() })?;
             }
@@ -145,7 +150,7 @@ impl<'a> Unit<'a> {
         Beginning {
             name: trial.name(),
             arm: arm.name(),
-            rtt_ms: self.link.rtt_ms,
+            rtt_ms: self.delay.rtt_ms,
             repetition: block + 1,
             repetitions: count,
             clients: trial.setup().clients,
@@ -179,11 +184,12 @@ impl<'a> Unit<'a> {
         Setting {
             experiment: name.clone(),
             levels,
-            version: arm.version.clone(),
-            delegations: arm.delegations,
-            server: trial.server.name.clone(),
-            client: trial.clients.kind().as_str().to_owned(),
-            rtt_ms: self.link.rtt_ms,
+            arm: arm.id.arm.clone(),
+            version: arm.version().to_owned(),
+            delegations: arm.id.delegations,
+            server: trial.server(arm).name.clone(),
+            client: trial.clients(arm).kind().as_str().to_owned(),
+            rtt_ms: self.delay.rtt_ms,
             clients: trial.setup().clients,
             threads: part.threads,
             io_bytes: trial.setup().workload.io_bytes(),

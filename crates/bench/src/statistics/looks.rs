@@ -27,6 +27,23 @@ const SEQUENCE: [Look; 6] = [
     Look { blocks: 192, share: 0.05 },
 ];
 
+/// Looks of a benchmark that searches for a difference of a given size: as many blocks as that takes.
+const DETECTION: [Look; 7] = [
+    Look { blocks: 12, share: 0.15 },
+    Look { blocks: 24, share: 0.20 },
+    Look { blocks: 48, share: 0.20 },
+    Look { blocks: 96, share: 0.20 },
+    Look { blocks: 192, share: 0.15 },
+    Look { blocks: 384, share: 0.05 },
+    Look { blocks: 768, share: 0.05 },
+];
+
+/// The looks of a benchmark that searches for a difference of a given size.
+#[must_use]
+pub fn detection() -> Vec<Look> {
+    DETECTION.to_vec()
+}
+
 /// The looks of a benchmark whose number of runs follows from what is still open.
 #[must_use]
 pub fn sequence() -> Vec<Look> {
@@ -45,11 +62,12 @@ mod tests {
 
     #[test]
     fn shares_of_the_sequence_add_up_to_one_and_its_blocks_double() {
-        let looks = sequence();
-        let sum: f64 = looks.iter().map(|look| look.share).sum();
-        assert!((sum - 1.0).abs() < 1e-12, "{sum}");
-        for pair in looks.windows(2) {
-            assert_eq!(pair[1].blocks, 2 * pair[0].blocks);
+        for looks in [sequence(), detection()] {
+            let sum: f64 = looks.iter().map(|look| look.share).sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+            for pair in looks.windows(2) {
+                assert_eq!(pair[1].blocks, 2 * pair[0].blocks);
+            }
         }
     }
 }

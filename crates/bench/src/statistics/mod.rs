@@ -20,7 +20,7 @@ mod trend;
 pub use decision::{Better, Decision, Member, Outcome, SAME_MARGIN, SIGNIFICANCE, Seen, decide};
 pub use fairness::{jain_index, max_min_ratio};
 pub use family::{Corrected, holm};
-pub use looks::{Look, sequence, single};
+pub use looks::{Look, detection, sequence, single};
 pub use moderated::{Spread, moderated};
 pub use percentile::percentile;
 pub use power::{Design, PLANNED_DIFFERENCE, PLANNED_POWER, RUNS_MAX, pairs_needed, power, runs_needed};

@@ -5,7 +5,7 @@ use comfy_table::Cell as TableCell;
 use super::Style;
 use super::table::{align_right, finished, new_table, printable, verdict};
 use crate::diff::{CellDiff, DOCUMENTS_MIN, Diff, Mean};
-use crate::results::{named, version_name};
+use crate::results::{ArmId, named};
 use crate::text::{delay, measured, ratio};
 
 /// The table of all settings that both have, what only one has, and the warnings, ending in a newline. `names` are what
@@ -38,10 +38,14 @@ pub fn difference(diff: &Diff, names: [&str; 2], style: Style) -> String {
     text
 }
 
+fn arm_name(cell: &CellDiff) -> String {
+    ArmId { arm: cell.arm.clone(), version: cell.version.clone(), delegations: cell.delegations }.name()
+}
+
 fn table(diff: &Diff, names: &[String; 2], style: Style) -> String {
     let mut table = new_table(style);
     let title = format!("{} ÷ {} [95 %]", names[1], names[0]);
-    table.set_header(["experiment", "delay", "version", &names[0], &names[1], &title, "verdict"]);
+    table.set_header(["experiment", "delay", "arm", &names[0], &names[1], &title, "verdict"]);
     let mut last = String::new();
     for cell in &diff.cells {
         let full = named(&cell.experiment, &cell.levels);
@@ -49,7 +53,7 @@ fn table(diff: &Diff, names: &[String; 2], style: Style) -> String {
         table.add_row([
             TableCell::new(printable(name)),
             TableCell::new(delay(cell.rtt_ms)),
-            TableCell::new(printable(&version_name(&cell.version, cell.delegations))),
+            TableCell::new(printable(&arm_name(cell))),
             TableCell::new(mean(cell, cell.first)),
             TableCell::new(mean(cell, cell.second)),
             TableCell::new(ratio(cell.ratio, cell.interval)),

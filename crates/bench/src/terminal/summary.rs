@@ -6,7 +6,7 @@ use comfy_table::Cell as TableCell;
 
 use super::Style;
 use super::table::{align_right, finished, new_table, printable, verdict};
-use crate::results::{Cell, Comparison, Results, client_sentences, version_name};
+use crate::results::{ArmId, Cell, Comparison, Results, client_sentences};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, measured, ratio};
 
@@ -23,19 +23,16 @@ const HINTS_MAX: usize = 3;
 #[must_use]
 pub fn summary(results: &Results, style: Style) -> String {
     let mut text = String::new();
-    let candidates: BTreeSet<(&str, bool)> = results
-        .comparisons
-        .iter()
-        .map(|comparison| (comparison.candidate.as_str(), comparison.delegations))
-        .collect();
-    for candidate in &candidates {
-        text.push_str(&comparison_table(results, *candidate, style));
+    let pair = |one: &Comparison| (one.candidate_id(), one.baseline_id());
+    let pairs: BTreeSet<(ArmId, ArmId)> = results.comparisons.iter().map(pair).collect();
+    for pair in &pairs {
+        text.push_str(&comparison_table(results, pair, style));
         text.push_str("\n\n");
     }
     if results.comparisons.iter().any(|comparison| comparison.interval.is_some()) {
         text.push_str(INTERVALS);
     }
-    if candidates.is_empty() && !results.cells.is_empty() {
+    if pairs.is_empty() && !results.cells.is_empty() {
         text.push_str(&cell_table(&results.cells, style));
         text.push_str("\n\n");
     }
@@ -90,15 +87,13 @@ fn hint(results: &Results) -> Option<String> {
     ))
 }
 
-fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), style: Style) -> String {
-    let own: Vec<&Comparison> = results
+fn comparison_table(results: &Results, (candidate, baseline): &(ArmId, ArmId), style: Style) -> String {
+    let own = results
         .comparisons
         .iter()
-        .filter(|comparison| comparison.candidate == candidate && comparison.delegations == delegations)
-        .collect();
-    let baseline = own.first().map(|comparison| comparison.baseline_name()).unwrap_or_default();
+        .filter(|one| one.candidate_id() == *candidate && one.baseline_id() == *baseline);
     let mut table = new_table(style);
-    let names = [baseline, version_name(candidate, delegations)].map(|name| printable(&name));
+    let names = [baseline, candidate].map(|arm| printable(&arm.name()));
     let ratio_title = format!("{} ÷ {} [95 %]", names[1], names[0]);
     table.set_header(["experiment", "delay", &names[0], &names[1], &ratio_title, "verdict"]);
     let mut last = String::new();
@@ -126,7 +121,7 @@ fn comparison_table(results: &Results, (candidate, delegations): (&str, bool), s
 
 fn cell_table(cells: &[Cell], style: Style) -> String {
     let mut table = new_table(style);
-    table.set_header(["experiment", "delay", "version", "mean"]);
+    table.set_header(["experiment", "delay", "arm", "mean"]);
     for cell in cells {
         table.add_row([
             printable(&cell.setting.name()),

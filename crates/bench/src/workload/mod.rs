@@ -6,6 +6,7 @@
 mod composed;
 mod create;
 mod curve;
+pub(crate) mod delegated;
 mod error;
 pub(crate) mod files;
 mod gate;

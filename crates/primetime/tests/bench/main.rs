@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agents;
+mod arms;
 mod clients;
 mod composed;
 mod counts;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::window::Window;
-use crate::results::{Run, Setting, version_name};
+use crate::results::{Run, Setting};
 use crate::statistics::percentile;
 use crate::terminal::progress::Beginning;
 use crate::workload::Reading;
@@ -57,7 +57,7 @@ impl Measured {
         let row = Row {
             experiment: setting.experiment.clone(),
             what: what.trim_start_matches(" · ").to_owned(),
-            arm: version_name(&setting.version, setting.delegations),
+            arm: setting.arm_id().name(),
             rtt_ms: setting.rtt_ms,
             unit: setting.metric.unit.clone(),
             values: vec![run.value],

@@ -6,8 +6,8 @@ use bench::agents::Secret;
 use bench::experiment::{self, Experiment, Plan, Runs, Size};
 use bench::explain::Profile;
 use bench::push::{Gateway, push};
-use bench::results::LOCAL;
-use bench::runner::{self, ClientKind, Options};
+use bench::results::{LOCAL, Results};
+use bench::runner::{self, ArmSpec, ClientKind, Options, Target};
 use bench::terminal::{Style, summary};
 use clap::Args;
 use jiff::SignedDuration;
@@ -21,6 +21,18 @@ pub(super) const RUNS_OF_LONG_PLANS: u32 = 5;
 /// What to measure.
 #[derive(Debug, Args)]
 pub(super) struct Measure {
+    /// Compare arms instead of versions of one server; give it once for each arm, the baseline first. TARGET
+    /// is nfs://host/path with the client's options, builtin (a server that the benchmark starts: exe=PATH
+    /// for another executable, serve=--async,… for its options), local (a temporary directory) or a
+    /// directory. Options of the arm: version=4.1 (else each of --versions), delegations=off,
+    /// client=builtin|fuse|kernel, mount_options=LIST. All arms take turns in each block of runs
+    #[arg(long = "arm", value_name = "NAME=TARGET[?OPTION&...]", conflicts_with = "server")]
+    arms: Vec<ArmSpec>,
+
+    /// Compare only these arms, candidate and baseline, instead of all with the first
+    #[arg(long = "pair", value_name = "NAME/NAME", value_parser = pair, requires = "arms")]
+    pairs: Vec<(String, String)>,
+
     /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts its own on a temporary directory
     #[arg(long, value_name = "URL")]
     server: Option<String>,
@@ -47,11 +59,11 @@ pub(super) struct Measure {
     client_namespaces: Vec<String>,
 
     /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh, node1:20490 for one that runs (see `bench agent`); without any, this one
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "server")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     hosts: Vec<String>,
 
     /// The machine of the server, named as those of --hosts: an agent there tells how busy its processors and disks are, of which the reasons and the report say so
-    #[arg(long, value_name = "HOST", requires = "server")]
+    #[arg(long, value_name = "HOST")]
     server_host: Option<String>,
 
     /// The file with the secret of agents that run
@@ -136,6 +148,10 @@ pub(super) struct Measure {
     #[arg(long, value_name = "URL")]
     push: Option<Gateway>,
 
+    /// Search for a difference of this size, instead of going on until `time` is used up.
+    #[arg(skip)]
+    detect: Option<f64>,
+
     /// The seed of every random choice; the same seed gives the same files and the same order of runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -143,6 +159,11 @@ pub(super) struct Measure {
 
 /// Measures, and prints what was found.
 pub(super) fn run(measure: Measure) -> Result<(), Failure> {
+    measured(measure).map(drop)
+}
+
+/// As [`run`], and returns what was found.
+pub(super) fn measured(measure: Measure) -> Result<Results, Failure> {
     let (json, out, gateway) = (measure.json, measure.out.clone(), measure.push.clone());
     let options = options(measure)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -161,13 +182,27 @@ pub(super) fn run(measure: Measure) -> Result<(), Failure> {
     }
     if json {
         let text = serde_json::to_string_pretty(&results).map_err(Failure::invalid_run)?;
-        return print(&format!("{text}\n"));
+        print(&format!("{text}\n"))?;
+        return Ok(results);
     }
     print(&format!(
         "{}\nThe report is {}\n",
         summary(&results, Style::of_stdout()),
         out.join("report.html").display()
-    ))
+    ))?;
+    Ok(results)
+}
+
+impl Measure {
+    /// Compares these two arms instead of whatever was asked for.
+    pub(super) fn compare(&mut self, arms: [ArmSpec; 2]) {
+        self.arms = arms.into();
+    }
+
+    /// Goes on until a difference of `share` would have been found.
+    pub(super) fn detect(&mut self, share: f64) {
+        self.detect = Some(share);
+    }
 }
 
 fn options(measure: Measure) -> Result<Options, Failure> {
@@ -179,6 +214,8 @@ fn options(measure: Measure) -> Result<Options, Failure> {
     };
     Ok(Options {
         plan: plan(&measure)?,
+        arms: measure.arms,
+        pairs: measure.pairs,
         server: measure.server,
         path_of_v3: measure.v3_path,
         allow_missing_versions: measure.allow_missing_versions,
@@ -234,8 +271,9 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     if !measure.rtt_ms.is_empty() {
         plan.delays_ms.clone_from(&measure.rtt_ms);
     }
-    plan.same_within = measure.same_within;
+    plan.same_within = measure.detect.unwrap_or(measure.same_within);
     plan.runs = match (measure.runs, measure.time) {
+        _ if measure.detect.is_some() => Runs::UntilFound { seconds: measure.time },
         (Some(runs), _) => Runs::Fixed(runs),
         (None, Some(seconds)) => Runs::UntilDecided { seconds },
         (None, None) if (measure.paper || measure.all) && !measure.quick => Runs::Fixed(RUNS_OF_LONG_PLANS),
@@ -245,7 +283,8 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     if is_directory && measure.versions.is_empty() {
         plan.versions = vec![LOCAL.to_owned()];
     }
-    let has_own_network = is_directory || !measure.hosts.is_empty();
+    let works_here = |arm: &ArmSpec| matches!(arm.target, Target::Directory(_));
+    let has_own_network = is_directory || !measure.hosts.is_empty() || measure.arms.iter().any(works_here);
     if has_own_network && measure.rtt_ms.is_empty() {
         plan.delays_ms = vec![0.0];
     }
@@ -259,8 +298,16 @@ fn seconds(text: &str) -> Result<u32, String> {
     u32::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0).ok_or_else(wrong)
 }
 
+/// Two arms such as "new/old", candidate and baseline.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let names =
+        text.split_once('/').filter(|(candidate, baseline)| !candidate.is_empty() && !baseline.is_empty());
+    let (candidate, baseline) = names.ok_or_else(|| format!("`{text}` is no pair; write it as NEW/OLD"))?;
+    Ok((candidate.to_owned(), baseline.to_owned()))
+}
+
 /// A share such as "5%" or "5 %".
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
     let share = number.map(|percent| percent / 100.0).filter(|share| share.is_finite());
     share.ok_or_else(|| format!("`{text}` is no share; write it as 5%"))

@@ -4,6 +4,8 @@
 //! subcommand is a file.
 
 mod agent;
+mod compare;
+mod detect;
 mod diff;
 mod gate;
 mod hash_cast;
@@ -32,6 +34,9 @@ Examples:
   primetime bench --client fuse --quick            the same through a mount, with system calls
   primetime bench --client path=/srv --quick       what the disk does without NFS
   primetime bench --server nfs://fileserver/export --hosts node1,node2      clients on other machines, by ssh
+  primetime bench compare ./primetime-old ./primetime-new                  two servers of ours, side by side
+  primetime bench --arm sync=builtin --arm async='builtin?serve=--async'   one option of the server, both ways
+  primetime bench detect 5% --experiment create    is something slower? with an exit code
   primetime bench hash-cast --quick                winners and losers behind a card with several queues
   primetime bench merge all ours=out knfsd=other   two servers in one report
 
@@ -59,6 +64,10 @@ enum Command {
     Report(report::Arguments),
     /// Put several results into one report, in which every figure shows each of them: several servers, several clients
     Merge(merge::Arguments),
+    /// Measure two servers side by side: before and after, an older executable and this one, two addresses
+    Compare(compare::Arguments),
+    /// Search for a difference of a given size: says how long that takes, and ends with an exit code
+    Detect(detect::Arguments),
     /// Compare two results setting by setting: two servers, two dates, two set-ups
     Diff(diff::Arguments),
     /// Fail when results are worse than a baseline: slower for certain, or with more requests
@@ -73,6 +82,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Merge(arguments)) => merge::run(&arguments),
+        Some(Command::Compare(arguments)) => compare::run(arguments),
+        Some(Command::Detect(arguments)) => detect::run(arguments),
         Some(Command::Diff(arguments)) => diff::run(&arguments),
         Some(Command::Gate(arguments)) => gate::run(&arguments),
         None => measure::run(arguments.measure),

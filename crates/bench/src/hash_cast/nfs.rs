@@ -27,6 +27,9 @@ const IO_BYTES: u64 = 64 << 10;
 /// A client that is not connected by then never will be.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(30);
 
+/// The timeout for destroying a session at the end of a run.
+const LAST_WORDS_WITHIN: Duration = Duration::from_millis(200);
+
 /// The server, with the one file that all clients read.
 pub(super) struct Server {
     runtime: Runtime,
@@ -177,8 +180,12 @@ async fn read(reader: &Reader) -> Result<(), crate::workload::Error> {
             offset += IO_BYTES;
             reader.received.fetch_add(IO_BYTES, Relaxed);
         }
+        if reader.stopped.load(Relaxed) {
+            break;
+        }
         file.close().await?;
     }
-    mount.shut_down().await;
+    // The reply waits behind all that was read ahead, for seconds; the server ends soon, and needs none of it.
+    let _ = tokio::time::timeout(LAST_WORDS_WITHIN, mount.shut_down()).await;
     Ok(())
 }

@@ -9,8 +9,10 @@
 pub mod agents;
 pub mod compare;
 pub mod diff;
+pub mod exhibit;
 pub mod experiment;
 pub mod explain;
+pub mod failover_gap;
 pub mod gate;
 pub mod generator;
 pub mod hash_cast;

@@ -119,6 +119,17 @@ fn with_thousands(digits: &str) -> String {
     }
 }
 
+/// Returns the unit of a published value in words.
+pub(crate) fn quantity(unit: &str, of: &[String]) -> String {
+    match unit {
+        "share" => format!("of the requests are {}", list(of)),
+        "ratio" => "× v3".to_owned(),
+        "read gain" => "application read ÷ client read".to_owned(),
+        "max ÷ min" => "fastest ÷ slowest client".to_owned(),
+        unit => unit.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,6 +52,8 @@ pub struct Experiment {
     pub default: Setup,
     /// The size for `--quick`; an experiment without one is left out of the quick benchmark.
     pub quick: Option<Setup>,
+    /// What was published, with fewer and smaller files: minutes instead of hours.
+    pub scaled: Option<Setup>,
     /// The size that was published.
     pub paper: Option<Setup>,
     /// The text that it was read from.
@@ -135,6 +137,8 @@ pub enum Size {
     Default,
     /// `--quick`.
     Quick,
+    /// What was published, in minutes.
+    Scaled,
     /// As it was published.
     Paper,
 }
@@ -146,6 +150,7 @@ impl Size {
         match self {
             Self::Default => "default",
             Self::Quick => "quick",
+            Self::Scaled => "scaled",
             Self::Paper => "paper",
         }
     }
@@ -170,6 +175,7 @@ impl Experiment {
         let own = match size {
             Size::Default => None,
             Size::Quick => self.quick.as_ref(),
+            Size::Scaled => self.scaled.as_ref(),
             Size::Paper => self.paper.as_ref(),
         };
         own.unwrap_or(&self.default)

@@ -35,6 +35,7 @@ struct Document {
     published: Vec<Spanned<Mark>>,
     default: Spanned<Setup>,
     quick: Option<Spanned<Variant>>,
+    scaled: Option<Spanned<Variant>>,
     paper: Option<Spanned<Variant>>,
 }
 
@@ -67,11 +68,12 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         let setup = variant::resolve(variant.into_inner(), &default, &raw.default);
         setup.map(Some).map_err(|(field, message)| place.invalid(span, &field, message))
     };
-    let (quick, paper) = (resolve(document.quick)?, resolve(document.paper)?);
+    let [quick, scaled, paper] =
+        [resolve(document.quick)?, resolve(document.scaled)?, resolve(document.paper)?];
     for mark in &document.published {
         check_mark(mark.get_ref()).map_err(|(field, message)| place.invalid(mark.span(), &field, message))?;
     }
-    check_figure(&document.figure, [Some(&default), quick.as_ref(), paper.as_ref()])
+    check_figure(&document.figure, [Some(&default), quick.as_ref(), scaled.as_ref(), paper.as_ref()])
         .map_err(|(field, message)| place.invalid(0..0, &field, message))?;
     Ok(Experiment {
         name: document.name.into_inner(),
@@ -82,6 +84,7 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         published: document.published.into_iter().map(Spanned::into_inner).collect(),
         default,
         quick,
+        scaled,
         paper,
         source: source.to_owned(),
     })
@@ -101,7 +104,7 @@ fn check_mark(mark: &Mark) -> Result<(), Complaint> {
 }
 
 /// The axis across must be something that some size varies.
-fn check_figure(figure: &Figure, sizes: [Option<&Setup>; 3]) -> Result<(), Complaint> {
+fn check_figure(figure: &Figure, sizes: [Option<&Setup>; 4]) -> Result<(), Complaint> {
     let mut known = vec!["delay", PHASE];
     known.extend(sizes.into_iter().flatten().flat_map(Setup::factors));
     if known.contains(&figure.x.as_str()) {

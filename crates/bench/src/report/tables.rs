@@ -2,7 +2,7 @@
 
 use super::escape::escape;
 use crate::results::{Cell, Comparison, Environment, Host, Mark, Results, named, version_name};
-use crate::text::{bytes, delay, floors, list, measured, number, per_operation, percent, ratio, times};
+use crate::text::{bytes, delay, floors, measured, number, per_operation, percent, quantity, ratio, times};
 
 /// Every comparison with its reason, in groups of one experiment.
 pub(super) fn comparisons(results: &Results) -> String {
@@ -151,16 +151,6 @@ fn ours(mark: &Mark, experiment: &str, results: &Results) -> String {
     };
     let values: Vec<String> = results.labels().iter().filter_map(of_label).collect();
     if values.is_empty() { "–".to_owned() } else { values.join("<br>") }
-}
-
-fn quantity(unit: &str, of: &[String]) -> String {
-    match unit {
-        "share" => format!("of the requests are {}", list(of)),
-        "ratio" => "× v3".to_owned(),
-        "read gain" => "application read ÷ client read".to_owned(),
-        "max ÷ min" => "fastest ÷ slowest client".to_owned(),
-        unit => unit.to_owned(),
-    }
 }
 
 /// Requests by operation of all cells.

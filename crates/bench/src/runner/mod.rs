@@ -25,6 +25,7 @@ mod measure;
 mod network;
 pub(crate) mod order;
 mod own_server;
+mod path_of_v3;
 mod placed;
 mod servers;
 mod stop;
@@ -46,7 +47,7 @@ pub use error::Error;
 pub(crate) use measure::Number;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
-pub(crate) use target::witness;
+pub(crate) use target::{Reach, Server, witness};
 pub(crate) use window::{Quantity, outcome};
 
 pub use crate::workload::ClientKind;

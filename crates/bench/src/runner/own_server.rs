@@ -6,7 +6,7 @@
 use std::fs::Permissions;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ use tokio::process::{Child, Command};
 use super::Error;
 use super::leftovers::{self, PREFIX};
 
+/// The directory that it exports, in its own.
+const EXPORT: &str = "export";
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 /// More of what a server says on its way down fits no sentence.
@@ -26,6 +28,8 @@ const LINE_BYTES_MAX: u64 = 4096;
 /// A running server.
 #[derive(Debug)]
 pub(crate) struct OwnServer {
+    command: PathBuf,
+    flags: Vec<String>,
     child: Child,
     directory: TempDir,
     url: String,
@@ -50,36 +54,25 @@ impl OwnServer {
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
             failed(format!("cannot make a temporary directory: {error}; set TMPDIR to one with room"))
         })?;
-        let exported = directory.path().join("export");
+        let exported = directory.path().join(EXPORT);
         // The server does not act for root by default; who else may come here, the directory above decides.
         std::fs::create_dir(&exported)
             .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
             .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
-        let mut child = Command::new(command)
-            .arg("serve")
-            .arg(&exported)
-            .args(["--listen", &SocketAddr::new(address, 0).to_string(), "--state-dir"])
-            .arg(directory.path().join("state"))
-            .args(flags)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C at a terminal goes to all of the foreground: the server must outlive the clients that
-            // are stopped by it.
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| failed(format!("cannot start {}: {error}", command.display())))?;
-        if let Some(pid) = child.id() {
-            leftovers::mark_own_server(directory.path(), pid);
-        }
-        let url = match tokio::time::timeout(READY_WITHIN, ready_line(&mut child)).await {
-            Ok(Ok(url)) => url,
-            Ok(Err(error)) => return Err(failed(error)),
-            Err(_) => return Err(failed(format!("it was not ready after {} s", READY_WITHIN.as_secs()))),
-        };
-        drain(&mut child);
-        Ok(Self { child, directory, url })
+        let (child, url) = serve(command, directory.path(), SocketAddr::new(address, 0), flags).await?;
+        Ok(Self { command: command.to_owned(), flags: flags.to_vec(), child, directory, url })
+    }
+
+    /// Kills the server as a crash would, and starts it again at the same address, on the same directory.
+    pub(crate) async fn kill_and_restart(&mut self) -> Result<(), Error> {
+        let authority = self.url.strip_prefix("nfs://").and_then(|rest| rest.split('/').next());
+        let address: SocketAddr = authority
+            .and_then(|authority| authority.parse().ok())
+            .ok_or_else(|| Error::OwnServer(format!("its address {} names no port", self.url)))?;
+        // It may have ended by itself.
+        let _ = self.child.kill().await;
+        (self.child, self.url) = serve(&self.command, self.directory.path(), address, &self.flags).await?;
+        Ok(())
     }
 
     /// Its address.
@@ -121,6 +114,41 @@ impl OwnServer {
             Err(error) => Err(Error::OwnServer(error.to_string())),
         }
     }
+}
+
+/// Starts `command serve` on what is in `directory`, and waits until it is ready.
+async fn serve(
+    command: &Path,
+    directory: &Path,
+    address: SocketAddr,
+    flags: &[String],
+) -> Result<(Child, String), Error> {
+    let failed = |cause: String| Error::OwnServer(cause);
+    let mut child = Command::new(command)
+        .arg("serve")
+        .arg(directory.join(EXPORT))
+        .args(["--listen", &address.to_string(), "--state-dir"])
+        .arg(directory.join("state"))
+        .args(flags)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl-C at a terminal goes to all of the foreground: the server must outlive the clients that
+        // are stopped by it.
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| failed(format!("cannot start {}: {error}", command.display())))?;
+    if let Some(pid) = child.id() {
+        leftovers::mark_own_server(directory, pid);
+    }
+    let url = match tokio::time::timeout(READY_WITHIN, ready_line(&mut child)).await {
+        Ok(Ok(url)) => url,
+        Ok(Err(error)) => return Err(failed(error)),
+        Err(_) => return Err(failed(format!("it was not ready after {} s", READY_WITHIN.as_secs()))),
+    };
+    drain(&mut child);
+    Ok((child, url))
 }
 
 /// The address in the server's `ready` line, or why there is none.

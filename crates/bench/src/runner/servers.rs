@@ -1,7 +1,7 @@
 //! All servers of a benchmark: opened, swept, used and closed together.
 
 use super::arm::Arms;
-use super::target::Server;
+use super::target::{Reach, Server};
 use super::{Error, Options};
 use crate::terminal::say;
 
@@ -11,10 +11,15 @@ pub(crate) struct Servers(Vec<Server>);
 impl Servers {
     /// Reaches or starts every server. It makes nothing there yet.
     pub(crate) async fn open(options: &Options, arms: &Arms) -> Result<Self, Error> {
+        let how = Reach {
+            serve_command: options.serve_command.as_deref(),
+            path_of_v3: options.path_of_v3.as_deref(),
+            seed: options.seed,
+        };
         let mut opened = Self(Vec::new());
         for (target, index) in arms.servers.iter().zip(0..) {
             let own: Vec<_> = arms.arms.iter().filter(|arm| arm.server == index).cloned().collect();
-            match Box::pin(Server::open(options, target, &own)).await {
+            match Box::pin(Server::open(&how, target, &own)).await {
                 Ok(server) => opened.0.push(server),
                 Err(error) => {
                     // Nothing was made on the others.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::Error;
 use super::arm::Arm;
 use super::arm_spec::Target;
 use super::clients::{self, Clients};
 use super::leftovers::{self, PREFIX};
 use super::own_server::OwnServer;
-use super::{Error, Options};
+use super::path_of_v3;
 use crate::seeded::mix;
 use crate::terminal::say;
 use crate::text::bytes;
@@ -37,6 +38,16 @@ const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// The delay after which the benchmark says that it waits for a server.
 const WAITS_AFTER: Duration = Duration::from_secs(1);
 
+/// How servers are reached and started.
+pub(crate) struct Reach<'a> {
+    /// The executable of servers that are started; none where none may be.
+    pub(crate) serve_command: Option<&'a Path>,
+    /// The path over NFSv3 of servers that are named, where that is another one.
+    pub(crate) path_of_v3: Option<&'a str>,
+    /// Goes into the name of the directory.
+    pub(crate) seed: u64,
+}
+
 /// A server and the directory on it.
 pub(crate) struct Server {
     /// How it is named in results: its address, or "builtin".
@@ -57,27 +68,34 @@ pub(crate) struct Server {
 impl Server {
     /// Reaches the server at `target` over the first version of `arms` that it offers, or starts it. It makes
     /// nothing there yet.
-    pub(crate) async fn open(options: &Options, target: &Target, arms: &[Arm]) -> Result<Self, Error> {
+    pub(crate) async fn open(how: &Reach<'_>, target: &Target, arms: &[Arm]) -> Result<Self, Error> {
         match target {
             Target::Directory(named) => {
                 let (address, temporary) = clients::directory(named.as_deref())?;
                 let name = if temporary.is_some() { OWN.to_owned() } else { address.to_string() };
-                Self::at(address, name, options, arms, (None, temporary)).await
+                Self::at(address, name, how, arms, (None, temporary)).await
             }
             Target::Own { command, flags } => {
-                let own = command.as_ref().or(options.serve_command.as_ref()).ok_or_else(|| {
+                let own = command.as_deref().or(how.serve_command).ok_or_else(|| {
                     Error::Usage("there is no server to measure; name one with --server".to_owned())
                 })?;
                 let own = OwnServer::start(own, flags).await?;
                 let address = Address::parse(own.url()).map_err(Error::Usage)?;
                 let name = own_name(command.as_deref(), flags);
-                Self::at(address, name, options, arms, (Some(own), None)).await
+                Self::at(address, name, how, arms, (Some(own), None)).await
             }
             Target::Url(url) => {
                 let address = Address::parse(url).map_err(Error::Usage)?;
-                let address = address.with_path_of_v3(options.path_of_v3.as_deref());
+                let mut address = address.with_path_of_v3(how.path_of_v3);
+                if let Some(version) = version_beside_v3(arms) {
+                    let finding = async { Ok(path_of_v3::find(&address, version).await) };
+                    if let Some(path) = reached(&address.to_string(), finding).await? {
+                        say(&format!("Over NFSv3 the same directory is {path}."));
+                        address = address.with_path_of_v3(Some(&path));
+                    }
+                }
                 let name = address.to_string();
-                Self::at(address, name, options, arms, (None, None)).await
+                Self::at(address, name, how, arms, (None, None)).await
             }
         }
     }
@@ -85,7 +103,7 @@ impl Server {
     async fn at(
         address: Address,
         name: String,
-        options: &Options,
+        how: &Reach<'_>,
         arms: &[Arm],
         (own, temporary): (Option<OwnServer>, Option<TempDir>),
     ) -> Result<Self, Error> {
@@ -93,7 +111,7 @@ impl Server {
         Ok(Self {
             name,
             address,
-            directory: fresh_name(options.seed),
+            directory: fresh_name(how.seed),
             witness,
             own,
             is_made: AtomicBool::new(false),
@@ -175,6 +193,12 @@ impl Server {
         self.own.as_ref().and_then(OwnServer::process)
     }
 
+    /// Kills the benchmark's own server and starts it again at the same address, on the same directory.
+    pub(crate) async fn kill_and_restart(&mut self) -> Result<(), Error> {
+        let none = || Error::OwnServer("it is another's".to_owned());
+        self.own.as_mut().ok_or_else(none)?.kill_and_restart().await
+    }
+
     /// Why the benchmark's own server has ended; none while it runs, or when it is another's.
     pub(crate) fn has_ended(&mut self) -> Option<Error> {
         self.own.as_mut()?.has_ended().map(Error::OwnServer)
@@ -215,6 +239,14 @@ impl Server {
             cause: error.to_string(),
         })
     }
+}
+
+/// A version of NFSv4 that is compared with NFSv3; none where only one of the two is measured.
+fn version_beside_v3(arms: &[Arm]) -> Option<&str> {
+    let has_v3 = arms.iter().any(|arm| arm.version() == "3");
+    let known = ClientKind::Builtin.versions();
+    let other = arms.iter().map(Arm::version).find(|version| *version != "3" && known.contains(version));
+    other.filter(|_| has_v3)
 }
 
 /// What comes of reaching the server, unless it takes too long: one that accepts connections and closes them,

@@ -3,6 +3,7 @@
 //! Owns layout for terminals and for pipes. It decides nothing and computes nothing but text.
 
 mod difference;
+mod exhibit;
 mod live;
 mod progress;
 mod style;
@@ -10,6 +11,7 @@ mod summary;
 mod table;
 
 pub use difference::difference;
+pub use exhibit::exhibit;
 pub(crate) use live::Watched;
 pub(crate) use progress::Beginning;
 pub use progress::Progress;

@@ -8,6 +8,7 @@ mod clients;
 mod composed;
 mod counts;
 mod decided;
+mod detect;
 mod errors;
 mod floors;
 mod gates;

@@ -145,3 +145,20 @@ fn every_built_in_experiment_runs_in_its_smallest_size() {
     let bonnie = results.cells.iter().filter(|cell| cell.setting.experiment == "bonnie").count();
     assert_eq!(bonnie, 10);
 }
+
+#[test]
+fn study_shows_what_was_published_beside_what_is_measured() {
+    let place = Place::new();
+    let list = place.bench(&["study"]);
+    let text = String::from_utf8(list.stdout).unwrap();
+    assert!(text.contains("login-table-2\n") && text.contains("fsl-figures-12-14\n"), "{text}");
+    let output = place.bench(&["study", "fsl-tables-2-3", "--quick", "--runs", "1", "--rtt-ms", "0"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("FSL-14-02, tables 2 and 3: Opens of files"), "{said}");
+    assert!(said.contains("published for") && said.contains("client wait ms"), "{said}");
+    assert!(place.path("primetime-fsl-tables-2-3").join("report.html").exists());
+    let unknown = place.bench(&["study", "fsl-table-11"]);
+    assert_eq!(unknown.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `fsl-table-1`?"));
+}

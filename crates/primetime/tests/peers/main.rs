@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bench;
 mod commands;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../../mount/tests/compared/mod.rs"]
@@ -133,6 +134,14 @@ fn ganesha_serves_everything_that_the_client_asks_for() {
 }
 
 #[test]
+fn benchmark_finds_the_path_that_ganesha_has_over_nfsv3() {
+    let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lab) = Lab::for_test() else { return };
+    let Some(server) = Ganesha::start_with(&lab, TIME_LIMIT, false) else { return };
+    lab.inside(|| bench::path_of_v3_is_found(&server.place(), &server.export())).unwrap();
+}
+
+#[test]
 fn every_byte_is_right_while_ganesha_is_killed_again_and_again() {
     let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(lab) = Lab::for_test() else { return };
@@ -159,6 +168,7 @@ fn linux_serves_everything_that_the_client_asks_for() {
             trees::answers_are_right_wherever_they_lie(&server.place(), version).await;
         }
     });
+    lab.inside(|| bench::delegations_are_waited_for(&server.place())).unwrap();
     mounts_and_commands(&lab, Foreign { place: server.disk(), xattrs: true, times_of_links: true });
     inside(&lab, async || {
         for version in [Version::V3, Version::V4_2] {

@@ -51,6 +51,11 @@ impl Library {
         self.client.null().await.map_err(failed("call", "the server"))
     }
 
+    /// The file id of the directory that the address names.
+    pub(super) async fn root_id(&self) -> Result<u64, Error> {
+        self.client.metadata("/").await.map(|found| found.fileid).map_err(failed("look at", "/"))
+    }
+
     /// Where the server has the programs beside NFS.
     pub(super) async fn program_ports(&self) -> Result<ProgramPorts, Error> {
         self.client.program_ports().await.map_err(failed("find", "MOUNT"))

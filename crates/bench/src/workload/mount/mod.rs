@@ -136,6 +136,14 @@ impl Mount {
         }
     }
 
+    /// The file id of the directory that the address names; 0 for a directory of this machine.
+    pub(crate) async fn root_id(&self) -> Result<u64, Error> {
+        match &self.tree {
+            Tree::Library(library) => library.root_id().await,
+            Tree::Directory(..) => Ok(0),
+        }
+    }
+
     /// Where the server has the programs beside NFS.
     pub(crate) async fn program_ports(&self) -> Result<ProgramPorts, Error> {
         match &self.tree {

@@ -27,7 +27,8 @@ fn listed(experiment: &Experiment, is_standard: bool) -> String {
     let own_quick = experiment.quick.as_ref().map(|setup| ("quick", setup, Plan::quick()));
     let of_paper = || Plan { runs: Runs::Fixed(RUNS_OF_LONG_PLANS), ..Plan::standard() };
     let paper = experiment.paper.as_ref().map(|setup| ("paper", setup, of_paper()));
-    let sizes = [own_quick, Some(("default", &experiment.default, Plan::standard())), paper];
+    let scaled = experiment.scaled.as_ref().map(|setup| ("scaled", setup, Plan::standard()));
+    let sizes = [own_quick, Some(("default", &experiment.default, Plan::standard())), scaled, paper];
     for (name, setup, plan) in sizes.into_iter().flatten() {
         text.push_str(&format!("  {name:<8} {}\n", needs(setup, &plan)));
     }

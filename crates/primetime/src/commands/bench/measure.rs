@@ -90,6 +90,10 @@ pub(super) struct Measure {
     #[arg(long)]
     paper: bool,
 
+    /// What was published, with fewer and smaller files: minutes instead of hours (see `bench study`)
+    #[arg(long, conflicts_with_all = ["paper", "quick"])]
+    scaled: bool,
+
     /// What the verdict weighs, and so what is measured unless --experiment or --all say it: even, home-directories, build, vm-images, database, media, web or mail; or weights of experiments, as in create=2,random-read=1 [default: even]
     #[arg(long, value_name = "NAME|WEIGHTS", value_parser = Profile::parse)]
     profile: Option<Profile>,
@@ -254,6 +258,9 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     };
     if measure.paper {
         plan.size = Size::Paper;
+    }
+    if measure.scaled {
+        plan.size = Size::Scaled;
     }
     if !measure.experiments.is_empty() {
         let found: Result<Vec<Experiment>, _> =

@@ -7,12 +7,14 @@ mod agent;
 mod compare;
 mod detect;
 mod diff;
+mod failover_gap;
 mod gate;
 mod hash_cast;
 mod list;
 mod measure;
 mod merge;
 mod report;
+mod study;
 
 use std::path::Path;
 
@@ -37,6 +39,7 @@ Examples:
   primetime bench compare ./primetime-old ./primetime-new                  two servers of ours, side by side
   primetime bench --arm sync=builtin --arm async='builtin?serve=--async'   one option of the server, both ways
   primetime bench detect 5% --experiment create    is something slower? with an exit code
+  primetime bench study login-figure-1             a published figure, measured again
   primetime bench hash-cast --quick                winners and losers behind a card with several queues
   primetime bench merge all ours=out knfsd=other   two servers in one report
 
@@ -56,8 +59,12 @@ pub(crate) struct Arguments {
 enum Command {
     /// Show why a card with several transmit queues serves some clients better than others, and what cures it
     HashCast(hash_cast::Arguments),
+    /// Show how long clients of a server stand still while it is restarted or moved
+    FailoverGap(failover_gap::Arguments),
     /// Carry out the part of this machine's clients in a benchmark that another machine runs (`primetime bench --hosts`)
     Agent(agent::Arguments),
+    /// Measure a figure or a table of the studies again, and show it beside what was published
+    Study(study::Arguments),
     /// Show the built-in experiments: what each asks, how long it takes, what it needs
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
@@ -77,8 +84,10 @@ enum Command {
 /// Runs `primetime bench` or one of its subcommands.
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
+        Some(Command::FailoverGap(arguments)) => failover_gap::run(arguments),
         Some(Command::HashCast(arguments)) => hash_cast::run(arguments),
         Some(Command::Agent(arguments)) => agent::run(&arguments),
+        Some(Command::Study(arguments)) => study::run(&arguments),
         Some(Command::List) => list::run(),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Merge(arguments)) => merge::run(&arguments),

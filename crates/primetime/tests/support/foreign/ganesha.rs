@@ -27,6 +27,11 @@ impl Ganesha {
     /// Serves an empty directory for so long at most. `None`, with the reason on standard error, where it is not installed; on a
     /// machine of the continuous integration it must be.
     pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Option<Self> {
+        Self::start_with(lab, time_limit, true)
+    }
+
+    /// The same; MOUNT knows its export by the path of NFSv4, or else by that of the directory.
+    pub(crate) fn start_with(lab: &Lab, time_limit: Duration, has_one_path: bool) -> Option<Self> {
         if Command::new("ganesha.nfsd").arg("-v").output().is_err() {
             let reason = "there is no ganesha.nfsd (Debian packages nfs-ganesha and nfs-ganesha-vfs)";
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{reason}");
@@ -38,7 +43,9 @@ impl Ganesha {
         for directory in ["export", "recovery"] {
             fs::create_dir(folder.path().join(directory)).unwrap();
         }
-        let configuration = include_str!("ganesha.conf").replace("FOLDER", folder.path().to_str().unwrap());
+        let configuration = include_str!("ganesha.conf")
+            .replace("FOLDER", folder.path().to_str().unwrap())
+            .replace("ONE_PATH", if has_one_path { "true" } else { "false" });
         fs::write(folder.path().join("ganesha.conf"), configuration).unwrap();
         fs::write(folder.path().join("log"), "").unwrap();
         let process = lab

@@ -128,6 +128,10 @@ impl OpenFile {
             let copied = mount.copy(self, target, left).await?;
             target.settle_after_copy(copied.effect, asked, left.to..left.to + left.count);
             if copied.count == 0 {
+                // Only where the source has become shorter.
+                if self.shared.revalidate(&self.node).await?.size > left.from {
+                    return Err(Error::misbehaved("COPY", "no bytes are copied before the end of the file"));
+                }
                 break;
             }
             if let Some(verifier) = copied.unstable {

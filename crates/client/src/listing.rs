@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 
 use crate::attributes::DirEntry;
@@ -150,7 +151,8 @@ impl Shared {
             if is_dots(&name) {
                 continue;
             }
-            let Some(name) = FileName::new(name.clone()) else {
+            // A copy, as the bytes are a part of a whole reply, most of which may be left out.
+            let Some(name) = FileName::new(Bytes::copy_from_slice(&name)) else {
                 self.refusals.add(&name);
                 continue;
             };

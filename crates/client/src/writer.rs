@@ -261,6 +261,9 @@ impl Writer {
         };
         let outcome = outcome.and_then(|reply| match reply.count {
             0 => Err(Error::misbehaved("WRITE", "no data were written")),
+            count if count > write.chunk.length => {
+                Err(Error::misbehaved("WRITE", "more data were written than were sent"))
+            }
             _ => Ok(reply),
         });
         match outcome {

@@ -35,7 +35,23 @@ pub(crate) struct OpenDirectory {
 struct Part {
     first: u64,
     entries: Vec<(DirEntry, Option<Object>)>,
-    last: bool,
+    /// The number of the first entry of the next part; `None` when there is none.
+    next: Option<u64>,
+}
+
+impl Part {
+    /// A part that begins with entry number `first`. One that was read before ends where it ended then,
+    /// whatever the server lists now: the kernel knows the entries of the next part by their numbers.
+    fn new(first: u64, mut entries: Vec<(DirEntry, Option<Object>)>, next: Option<u64>) -> Self {
+        if let Some(next) = next {
+            entries.truncate(usize::try_from(next - first).unwrap_or(usize::MAX));
+        }
+        Self { first, entries, next }
+    }
+
+    fn contains(&self, at: u64) -> bool {
+        at >= self.first && self.next.is_none_or(|next| at < next)
+    }
 }
 
 /// What the kernel is answered with.
@@ -83,18 +99,19 @@ impl Tree {
             }
             at += 1;
         }
-        while let Some(part) = directory.part(at).await? {
+        loop {
+            let part = directory.part(at).await?;
             for (entry, object) in part.entries.iter().skip((at - part.first) as usize) {
                 if self.add(&directory.inode, listing, at + 1, entry, object.as_ref()).await {
                     return Ok(());
                 }
                 at += 1;
             }
-            if part.last {
-                return Ok(());
+            match part.next {
+                Some(next) => at = next,
+                None => return Ok(()),
             }
         }
-        Ok(())
     }
 
     /// True when there was no room.
@@ -106,17 +123,29 @@ impl Tree {
         entry: &DirEntry,
         object: Option<&Object>,
     ) -> bool {
+        // Attributes are optional in NFSv3, and the kernel wants the type of an entry.
+        let says_enough = match listing {
+            Listing::Names(_) => object.is_some() || entry.attributes.is_some(),
+            Listing::Entries { .. } => object.is_some(),
+        };
+        let found = match says_enough {
+            true => None,
+            false => parent.object.lookup(&entry.name).await.ok(),
+        };
+        let object = object.or(found.as_ref());
+        let remembered = || Some(object?.remembered()?.attributes);
+        let attributes = entry.attributes.or_else(remembered);
+        let kind = attributes.map_or(FileType::RegularFile, |known| convert::kind(known.kind));
         let name = OsStr::from_bytes(&entry.name);
         match listing {
-            Listing::Names(reply) => {
-                let kind = entry.attributes.map_or(FileType::RegularFile, |known| convert::kind(known.kind));
-                reply.add(INodeNo(entry.fileid), next, kind, name)
-            }
+            // Programs pass over entries of number 0.
+            Listing::Names(reply) => reply.add(INodeNo(entry.fileid.max(1)), next, kind, name),
             Listing::Entries { reply, known: any_known } => {
                 let Some(known) = self.listed(parent, &entry.name, object).await else {
-                    // Number 0 tells the kernel to ask for it by name.
-                    let unknown = unknown(FileType::RegularFile);
-                    return reply.add(INodeNo(0), next, name, &Duration::ZERO, &unknown, Generation(0));
+                    // A number that stands for nothing: the kernel asks for the name when a program uses it.
+                    let mut unknown = unknown(kind);
+                    unknown.ino = INodeNo(self.inodes.spare_number());
+                    return reply.add(unknown.ino, next, name, &Duration::ZERO, &unknown, Generation(0));
                 };
                 let believed = known.name_for.min(known.attributes_for);
                 let number = known.attributes.ino;
@@ -131,7 +160,7 @@ impl Tree {
         }
     }
 
-    /// An entry as the kernel is told of it, with its inode counted.
+    /// An entry as the kernel is told of it, with its inode counted. `None` where LOOKUP has the answer.
     async fn listed(&self, parent: &Inode, name: &[u8], object: Option<&Object>) -> Option<Entry> {
         let object = object?;
         let open = self.inodes.find(object.key()).is_some_and(|inode| inode.state.lock().opens > 0);
@@ -140,35 +169,35 @@ impl Tree {
             true => self.entry(parent, name, object).await.ok(),
             false => {
                 let content = object.content();
-                Some(self.entry_of(parent, name, object, (&object.remembered()?.attributes, content)))
+                self.entry_of(parent, name, object, (&object.remembered()?.attributes, content)).ok()
             }
         }
     }
 }
 
 impl OpenDirectory {
-    /// The part with entry number `at`; `None` when there is none.
-    async fn part(&mut self, at: u64) -> Result<Option<Arc<Part>>> {
+    /// The part with entry number `at`, or the last one.
+    async fn part(&mut self, at: u64) -> Result<Arc<Part>> {
         loop {
             if let Some(part) = &self.present
-                && at >= part.first
-                && (part.last || at < part.first + part.entries.len() as u64)
+                && part.contains(at)
             {
-                let there = at < part.first + part.entries.len() as u64;
-                return Ok(there.then(|| Arc::clone(part)));
+                return Ok(Arc::clone(part));
             }
             let place = self.parts.partition_point(|(first, _)| *first <= at);
             let (first, position) = self.parts[place.max(1) - 1];
             let page = self.inode.object.read_dir(position).await.map_err(errno::of)?;
-            let end = first + page.entries.len() as u64;
-            if let Some(next) = page.next
-                && place == self.parts.len()
-            {
-                self.trail.advance(&next).map_err(errno::of)?;
-                self.parts.push((end, next));
-            }
-            let last = page.next.is_none();
-            self.present = Some(Arc::new(Part { first, entries: page.entries, last }));
+            let next = match page.next {
+                Some(next) if place == self.parts.len() => {
+                    self.trail.advance(&next).map_err(errno::of)?;
+                    let end = first + page.entries.len() as u64;
+                    self.parts.push((end, next));
+                    Some(end)
+                }
+                Some(_) => Some(self.parts[place].0),
+                None => None,
+            };
+            self.present = Some(Arc::new(Part::new(first, page.entries, next)));
         }
     }
 }

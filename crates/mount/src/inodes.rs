@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) pages: MappedPages,
     /// Where the kernel found it last: the parent's number, and the name.
     pub(crate) place: Option<(u64, Vec<u8>)>,
+    /// How many directories lead there from the root of the mount.
+    pub(crate) depth: usize,
     /// It was removed while it was open, and has this name until it is closed.
     pub(crate) hidden: Option<Hidden>,
     /// The open files that stand for owners of locks.
@@ -85,6 +87,14 @@ struct Table {
     /// The number of the object of that key.
     by_key: HashMap<u64, u64>,
     spare: u64,
+}
+
+impl Table {
+    fn next_spare(&mut self) -> u64 {
+        let number = self.spare;
+        self.spare = number.wrapping_add(1).max(SPARE_FIRST);
+        number
+    }
 }
 
 impl State {
@@ -141,6 +151,11 @@ impl Inodes {
         table.by_number.get(number).map(|counted| Arc::clone(&counted.inode))
     }
 
+    /// True for the key of the root's object.
+    pub(crate) fn is_root(&self, key: u64) -> bool {
+        self.table.lock().by_key.get(&key) == Some(&ROOT)
+    }
+
     /// The kernel is told of an object, of that inode number on the server.
     pub(crate) fn remember(&self, object: &Object, fileid: u64) -> Arc<Inode> {
         let mut table = self.table.lock();
@@ -153,13 +168,23 @@ impl Inodes {
         }
         let mut number = fileid;
         while number <= ROOT || table.by_number.contains_key(&number) {
-            number = table.spare;
-            table.spare = table.spare.wrapping_add(1).max(SPARE_FIRST);
+            number = table.next_spare();
         }
         let inode = Arc::new(Inode::new(number, object.clone()));
         table.by_number.insert(number, Counted { inode: Arc::clone(&inode), lookups: 1 });
         table.by_key.insert(key, number);
         inode
+    }
+
+    /// A number that no object has.
+    pub(crate) fn spare_number(&self) -> u64 {
+        let mut table = self.table.lock();
+        loop {
+            let number = table.next_spare();
+            if !table.by_number.contains_key(&number) {
+                return number;
+            }
+        }
     }
 
     pub(crate) fn count(&self) -> usize {

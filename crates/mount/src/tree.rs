@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use client::{Attributes, Object};
-use fuser::{FileAttr, Notifier};
+use fuser::{Errno, FileAttr, Notifier};
 use parking_lot::Mutex;
 
 use crate::background::Background;
@@ -23,6 +23,9 @@ const BELIEVED_MAX: Duration = Duration::from_secs(3600);
 /// As long as the kernel believes a name, under a delegation too. Asking again costs no request while the client believes the
 /// name, and the client learns of changes of the directory that the kernel cannot be told of.
 const NAME_BELIEVED_MAX: Duration = Duration::from_secs(1);
+
+/// The most directories in one another: as many as the commands enter. Their path is longer than PATH_MAX.
+const DEPTH_MAX: usize = 4096;
 
 /// A mounted tree.
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl Tree {
         // Not what is remembered: data that the server has not yet would be cut off by a length without them.
         let content = object.content();
         let attributes = object.attributes().await.map_err(errno::of)?;
-        Ok(self.entry_of(parent, name, object, (&attributes, content)))
+        self.entry_of(parent, name, object, (&attributes, content))
     }
 
     /// As [`Tree::entry`], after a change of ours. What answers a question the kernel passes over when it was told meanwhile that
@@ -82,24 +85,37 @@ impl Tree {
     }
 
     /// As [`Tree::entry`], with attributes that include what was written, of that content or a later one.
+    ///
+    /// # Errors
+    /// ELOOP when the server says that the root of the mount is below itself: the kernel knows the root by a
+    /// number that no entry can have. ENAMETOOLONG for a directory below more than [`DEPTH_MAX`] others: a
+    /// server can make up another one for each, and the kernel keeps all that lead to an open directory.
     pub(crate) fn entry_of(
         &self,
         parent: &Inode,
         name: &[u8],
         object: &Object,
         (attributes, content): (&Attributes, u64),
-    ) -> Entry {
+    ) -> Result<Entry> {
+        let depth = parent.state.lock().depth + 1;
+        if attributes.is_directory() && depth > DEPTH_MAX {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        if self.inodes.is_root(object.key()) {
+            return Err(Errno::ELOOP);
+        }
         let inode = self.inodes.remember(object, attributes.fileid);
         {
             let mut state = inode.state.lock();
+            state.depth = depth;
             state.place = Some((parent.number, name.to_vec()));
             state.give(content);
         }
-        Entry {
+        Ok(Entry {
             attributes: self.present(&inode, attributes),
             attributes_for: believed_as(object, attributes),
             name_for: believed_for(&parent.object).min(NAME_BELIEVED_MAX),
-        }
+        })
     }
 
     /// The kernel was not told of what has an inode for it.

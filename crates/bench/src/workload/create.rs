@@ -22,7 +22,7 @@ pub(super) async fn prepare_run(
 
 /// Removes the directories and what was created in them.
 pub(super) async fn remove_run(mount: &Arc<Mount>, place: &Place, run: u64) -> Result<(), Error> {
-    files::remove_tree(mount, &top(place, run)).await
+    mount.remove_all(&top(place, run), None).await
 }
 
 pub(super) async fn run(

@@ -146,50 +146,6 @@ pub(crate) async fn make_directories(
     all(&mut tasks).await
 }
 
-/// Removes a directory and everything in it; that it is not there is as good.
-pub(crate) async fn remove_tree(mount: &Arc<Mount>, path: &str) -> Result<(), Error> {
-    remove_tree_until(mount, path, None).await
-}
-
-/// As [`remove_tree`]; the file `last` of the directory is removed when everything else is gone.
-pub(crate) async fn remove_tree_until(
-    mount: &Arc<Mount>,
-    path: &str,
-    last: Option<&str>,
-) -> Result<(), Error> {
-    // Directories in the order in which they were found: each before what is in it.
-    let mut found = vec![path.to_owned()];
-    let mut next = 0;
-    while let Some(directory) = found.get(next).cloned() {
-        next += 1;
-        let Some(entries) = mount.list(&directory).await? else { continue };
-        let mut tasks = JoinSet::new();
-        for (name, is_directory) in entries {
-            if next == 1 && last == Some(name.as_str()) {
-                continue;
-            }
-            let path = format!("{directory}/{name}");
-            if is_directory {
-                found.push(path);
-                continue;
-            }
-            if tasks.len() == PARALLEL {
-                one(&mut tasks).await?;
-            }
-            let mount = mount.clone();
-            tasks.spawn(async move { mount.remove_file(&path).await });
-        }
-        all(&mut tasks).await?;
-    }
-    for directory in found.iter().skip(1).rev() {
-        mount.remove_directory(directory).await?;
-    }
-    if let Some(last) = last {
-        mount.remove_file(&format!("{path}/{last}")).await?;
-    }
-    mount.remove_directory(path).await
-}
-
 /// Waits for one task, if there is any.
 pub(crate) async fn one(tasks: &mut JoinSet<Result<(), Error>>) -> Result<(), Error> {
     match tasks.join_next().await {

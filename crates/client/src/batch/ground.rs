@@ -25,13 +25,22 @@ pub(crate) struct Ground {
     /// Symbolic links on the way to an object are followed; otherwise they are in the way.
     pub(crate) follow: bool,
     known: Mutex<BTreeMap<Names, Arc<Node>>>,
+    /// Held while a large directory is listed: lists are held in memory until they are whole.
+    pub(crate) large_list: tokio::sync::Mutex<()>,
     /// Directories that are being looked up, so that each is once.
     walks: Mutex<HashMap<Names, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Ground {
     pub(crate) fn new(shared: Arc<Shared>, start: Arc<Node>, follow: bool) -> Self {
-        Self { shared, start, follow, known: Mutex::default(), walks: Mutex::default() }
+        Self {
+            shared,
+            start,
+            follow,
+            known: Mutex::default(),
+            large_list: tokio::sync::Mutex::default(),
+            walks: Mutex::default(),
+        }
     }
 
     /// The nearest directory that is known, at `dir` or above it, and the names that lead on from there.

@@ -2,19 +2,22 @@
 //! others, or has met a symbolic link.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
 use super::ground::{Ground, kind};
 use super::item::{Chunk, Chunks, Existing, Item, Output};
 use super::names::Names;
-use crate::attributes::{FileType, SetAttributes};
+use crate::attributes::{DirEntry, FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::holes::data_runs;
 use crate::listing::{ListingTrail, NamedEntry};
+use crate::node::Node;
 use crate::open::OpenOptions;
 use crate::protocol::{DirPosition, NewObject};
 
@@ -24,6 +27,10 @@ const WHOLE_BYTES_MAX: u64 = 1 << 30;
 const COPY_BYTES: usize = 4 << 20;
 /// The most entries of one directory: a list is held in memory.
 const ENTRIES_MAX: usize = 10_000_000;
+/// A directory with more entries is listed while no other such one is.
+const LARGE_LIST_ENTRIES: usize = 100_000;
+/// LOOKUPs that are under way at once for the entries of one directory.
+const LOOKUPS_MAX: usize = 16;
 /// How often a name is freed for a file that is to have it.
 const REPLACE_TRIES: usize = 3;
 
@@ -201,19 +208,46 @@ impl Ground {
         let mut all = Vec::new();
         let mut trail = ListingTrail::default();
         let mut next = Some(DirPosition::default());
+        let mut turn = None;
         while let Some(position) = next {
+            if all.len() > LARGE_LIST_ENTRIES && turn.is_none() {
+                turn = Some(self.large_list.lock().await);
+            }
             let page = self.shared.read_dir_page(&dir, position).await?;
             if let Some(next) = &page.next {
                 trail.advance_to(next)?;
             }
             next = page.next;
-            self.listed(at, &page.entries);
-            all.extend(page.entries.into_iter().map(|(entry, _)| entry));
+            let entries = self.described(&dir, page.entries).await;
+            self.listed(at, &entries);
+            all.extend(entries.into_iter().map(|(entry, _)| entry));
             if all.len() > ENTRIES_MAX {
                 return Err(Error::Usage("the directory has too many entries for a batch"));
             }
         }
         Ok(Output::Entries(all))
+    }
+
+    /// Looks up the entries that the reply says nothing of: attributes are optional in READDIRPLUS, and
+    /// READDIR of NFSv3 has none. An entry that cannot be looked up stays as it is.
+    async fn described(&self, dir: &Arc<Node>, entries: Vec<NamedEntry>) -> Vec<NamedEntry> {
+        if entries.iter().all(|(entry, _)| entry.attributes.is_some()) {
+            return entries;
+        }
+        let look_up = |(entry, node): NamedEntry| async move {
+            if entry.attributes.is_some() {
+                return (entry, node);
+            }
+            let found = async {
+                let node = self.shared.resolve(dir, &entry.name, false).await?;
+                Ok::<_, Error>((self.shared.attributes(&node).await?, node))
+            };
+            match found.await {
+                Ok((known, node)) => (DirEntry { attributes: Some(known), ..entry }, Some(node)),
+                Err(_) => (entry, node),
+            }
+        };
+        stream::iter(entries).map(look_up).buffered(LOOKUPS_MAX).collect().await
     }
 
     /// Remembers the directories of a list.

@@ -5,7 +5,7 @@ use proto::nfs3;
 use super::Mount;
 use super::convert::{attributes, effect};
 use super::transport::failure;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::OpenFile;
 use crate::node::Handle;
 use crate::protocol::{ReadReply, WriteReply};
@@ -16,6 +16,9 @@ impl Mount {
         self.check_locks(file).await?;
         let args = nfs3::ReadArgs { file: self.handle(&file.node.handle)?, offset, count };
         let ok = self.transport.ok(&args).await?;
+        if ok.count as usize != ok.data.len() {
+            return Err(Error::misbehaved("READ", "the count differs from the length of the data"));
+        }
         let attributes = ok.attributes.as_ref().map(attributes);
         Ok(ReadReply { data: ok.data, eof: ok.eof, attributes, described_first: false })
     }

@@ -24,7 +24,7 @@ const LINKED_MAX: usize = 1 << 20;
 
 enum Then {
     Listed(Names, Lineage),
-    Read(Names, Meta),
+    Read(Names, Attributes),
     Led(Names, Meta),
     /// A large file went to its end.
     Drained(Names),
@@ -44,16 +44,16 @@ struct Departure {
     links: Vec<(Names, Names)>,
 }
 
-/// Reads the tree on `ground` until nobody takes it any more.
+/// Reads the tree on `ground`, which is at `path`, until the receiver is dropped.
 pub(super) async fn depart(
-    ground: Arc<Ground>,
+    (ground, path): (Arc<Ground>, Names),
     to: mpsc::Sender<Arrival>,
     options: &TreeOptions,
 ) -> TreeReport {
     // What is read is told when it is written.
     let quiet = TreeOptions { progress: None, ..options.clone() };
     let mut departure = Departure {
-        unlisted: vec![(Names::default(), Lineage::root(&ground))],
+        unlisted: vec![(Names::default(), Lineage::root(&ground, &path))],
         flow: Flow::new(Arc::clone(&ground), &quiet),
         ground,
         backlog: VecDeque::new(),
@@ -114,8 +114,8 @@ impl Departure {
             FileType::Regular if known.size <= SMALL_BYTES_MAX => {
                 // One byte more shows that there are no more.
                 let expected = known.size + 1;
-                let item = Item::Read { at: at.clone(), offset: 0, length: u64::MAX, expected };
-                self.flow.push(item, Then::Read(at, meta));
+                let item = Item::Read { at: at.clone(), offset: 0, length: SMALL_BYTES_MAX + 1, expected };
+                self.flow.push(item, Then::Read(at, known));
             }
             FileType::Regular if self.large >= LARGE_MAX => {
                 self.backlog.push_back((at, known));
@@ -151,8 +151,12 @@ impl Departure {
                     }
                 }
             }
-            (Then::Read(at, meta), Ok(Output::Data(data))) => {
-                self.outbox.push_back(Arrival::File { at, data, meta });
+            // It was listed as a smaller one.
+            (Then::Read(at, known), Ok(Output::Data(data))) if data.len() as u64 > SMALL_BYTES_MAX => {
+                self.backlog.push_back((at, Attributes { size: data.len() as u64, ..known }));
+            }
+            (Then::Read(at, known), Ok(Output::Data(data))) => {
+                self.outbox.push_back(Arrival::File { at, data, meta: meta(&known) });
             }
             (Then::Led(at, meta), Ok(Output::Data(target))) => {
                 self.outbox.push_back(Arrival::Symlink { at, target, meta });

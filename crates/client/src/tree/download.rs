@@ -26,7 +26,7 @@ impl Shared {
         to: &Path,
         options: &TreeOptions,
     ) -> Result<TreeReport> {
-        let (ground, _) = self.tree_ground(from).await?;
+        let ground = self.tree_ground(from).await?;
         if let Err(error) = fs::create_dir(to)
             && error.kind() != ErrorKind::AlreadyExists
         {

@@ -53,6 +53,11 @@ impl<T> Flow<T> {
         self.stopped
     }
 
+    /// True after any failure.
+    pub(super) fn has_failed(&self) -> bool {
+        self.report.failures_total > 0
+    }
+
     pub(super) fn push(&mut self, item: Item, then: T) {
         let id = self.engine.push(item);
         self.waiting.insert(id, then);

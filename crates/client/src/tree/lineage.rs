@@ -11,14 +11,25 @@ pub(super) const DEPTH_MAX: usize = 4096;
 /// The longest path of an object in a tree, in bytes.
 pub(super) const PATH_BYTES_MAX: usize = 32 << 10;
 
-/// The keys of a directory and of all above it, the root of the tree first.
+/// The keys of a directory and of all above it, the root of the client first.
 #[derive(Debug, Clone)]
 pub(super) struct Lineage(Arc<[u64]>);
 
 impl Lineage {
-    /// That of the root of a tree.
-    pub(super) fn root(ground: &Ground) -> Self {
-        Self(Arc::new([ground.start.key]))
+    /// That of the root of a tree, which is at `path` of its client. Directories on the way there count as
+    /// far as they are remembered.
+    pub(super) fn root(ground: &Ground, path: &Names) -> Self {
+        let mut node = Arc::clone(&ground.shared.root);
+        let mut keys = vec![node.key];
+        for name in path.iter() {
+            let Some(Some(next)) = ground.shared.remembered_name(&node, &name) else { break };
+            keys.push(next.key);
+            node = next;
+        }
+        if keys.last() != Some(&ground.start.key) {
+            keys.push(ground.start.key);
+        }
+        Self(keys.into())
     }
 
     /// That of the directory `at`, which was found in this one.

@@ -38,8 +38,8 @@ impl Shared {
         options: &TreeOptions,
         mut visit: impl FnMut(TreeEntry) -> Descend,
     ) -> Result<TreeReport> {
-        let (ground, _) = self.tree_ground(path).await?;
-        let root = Lineage::root(&ground);
+        let (ground, names) = self.tree_ground(path).await?;
+        let root = Lineage::root(&ground, &names);
         let mut flow: Flow<(Names, Lineage)> = Flow::new(Arc::clone(&ground), options);
         // The last one found is listed first: so there are no more than the depth times the width of a directory.
         let mut todo = vec![(Names::default(), root)];

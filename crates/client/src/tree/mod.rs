@@ -23,6 +23,7 @@ pub use list::{Descend, TreeEntry};
 
 use crate::batch::{Existing, Ground, Names};
 use crate::error::{Error, Result};
+use crate::name::FileName;
 use crate::shared::Shared;
 
 /// Failures that are told one by one; of more only the number.
@@ -80,6 +81,9 @@ pub struct TreeOptions {
     /// The most entries of all directories together; a tree with more is listed, copied or removed as far
     /// as that.
     pub entries_max: u64,
+    /// Removing a tree: a file of its top directory that is removed when everything else is gone. It stays
+    /// when something else could not be removed.
+    pub removed_last: Option<FileName>,
     /// Called after each item.
     pub progress: Option<Progress>,
 }
@@ -94,6 +98,7 @@ impl Default for TreeOptions {
             owners: false,
             umask: 0o022,
             entries_max: ENTRIES_MAX,
+            removed_last: None,
             progress: None,
         }
     }

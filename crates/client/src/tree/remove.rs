@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use proto::nfs4;
+
 use super::flow::Flow;
 use super::lineage::Lineage;
 use super::{TreeOptions, TreeReport};
-use crate::batch::{Item, Names};
-use crate::error::Result;
+use crate::batch::{Ground, Item, Names};
+use crate::error::{Error, Result};
 use crate::shared::Shared;
 
 /// Names that wait to be removed; while there are more, no further directory is listed.
@@ -63,16 +65,23 @@ impl Removal {
 }
 
 impl Shared {
-    /// Removes the directory at `path` with everything in it.
+    /// Removes the directory at `path` with everything in it. A symbolic link at the end of `path` is not
+    /// followed.
     pub(crate) async fn remove_tree(
         self: &Arc<Self>,
         path: &[u8],
         options: &TreeOptions,
     ) -> Result<TreeReport> {
         self.check_writable()?;
-        let (ground, names) = self.tree_ground(path).await?;
+        let names = Names::parse(path)?;
+        let root = self.resolve(&self.root, &names.to_path(), false).await?;
+        if root.state.lock().known.last().is_some_and(|known| !known.is_directory()) {
+            return Err(Error::server("LOOKUP", nfs4::Status::NotDirectory));
+        }
+        let ground = Arc::new(Ground::new(Arc::clone(self), root, false));
+        let last = options.removed_last.as_ref();
         // Of the directories that are not listed yet.
-        let mut lineages = HashMap::from([(Names::default(), Lineage::root(&ground))]);
+        let mut lineages = HashMap::from([(Names::default(), Lineage::root(&ground, &names))]);
         let mut flow = Flow::new(Arc::clone(&ground), options);
         let mut removal = Removal { unlisted: vec![Names::default()], ..Removal::default() };
         loop {
@@ -109,7 +118,10 @@ impl Shared {
                             Err(error) => flow.failed(below.to_path(), error),
                         }
                     }
-                    let others = entries.iter().filter(|entry| !is_directory(entry)).map(names).collect();
+                    let stays = |entry: &&crate::DirEntry| {
+                        is_directory(entry) || at.is_empty() && last == Some(&entry.name)
+                    };
+                    let others = entries.iter().filter(|entry| !stays(entry)).map(names).collect();
                     removal.listed(&at, directories, others);
                 }
                 // What cannot be listed may be empty all the same.
@@ -121,7 +133,20 @@ impl Shared {
                 None => break,
             }
         }
-        if names.is_empty() || flow.has_stopped() {
+        if flow.has_stopped() {
+            return Ok(flow.report());
+        }
+        if let Some(last) = last {
+            if flow.has_failed() {
+                return Ok(flow.report());
+            }
+            let removed = match self.remove(&ground.start, last, false).await {
+                Err(error) if error.is_not_found() => Ok(()),
+                removed => removed,
+            };
+            flow.ended(&Names::default().child(last), 0, removed);
+        }
+        if names.is_empty() {
             return Ok(flow.report());
         }
         let removed = self.remove(&self.root, &names.to_path(), true).await;

@@ -41,7 +41,7 @@ impl Shared {
         if Arc::ptr_eq(self, other) && Names::parse(to)?.is_within(&Names::parse(from)?) {
             return Err(Error::Usage("a tree is not copied into itself"));
         }
-        let (source, _) = self.tree_ground(from).await?;
+        let source = self.tree_ground(from).await?;
         let target = other.tree_ground_made(to).await?;
         let (sender, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (read, written) =

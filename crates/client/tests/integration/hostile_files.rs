@@ -7,6 +7,7 @@ use bytes::Bytes;
 use client::{Client, Location, TreeOptions, TreeReport, Version};
 use proto::nfs4::{ListXattrsResult, Operation, ReadResult, SeekResult, Status, XattrName};
 
+use crate::fixture::{READ, WRITE};
 use crate::peer::{Peer, Tree};
 
 const CONTENT: &[u8] = b"all there is";
@@ -93,6 +94,17 @@ async fn places_of_data_that_go_back_or_beyond_all_files_fail_the_copy() {
         assert_eq!((report.failures_total, report.failures[0].error.kind()), (1, ErrorKind::InvalidData));
         assert!(peer.state.lock().seeks.is_empty(), "{expected} SEEKs were sent");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copy_of_nothing_before_the_end_fails() {
+    let (peer, client) = start(Version::V4_2, 12).await;
+    peer.state.lock().tree.as_mut().unwrap().used = Some(12);
+    let from = client.open("/f", READ).await.unwrap();
+    let to = client.open("/g", WRITE).await.unwrap();
+    assert_eq!(from.copy_whole(&to).await.unwrap_err().kind(), ErrorKind::InvalidData);
+    peer.state.lock().copied = 12;
+    assert_eq!(from.copy_whole(&to).await.unwrap(), 12);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

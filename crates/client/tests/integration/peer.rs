@@ -1,6 +1,7 @@
 //! A peer that answers by the book except where a test tells it not to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,20 +10,25 @@ use client::{Client, Options, Url, Version};
 use parking_lot::Mutex;
 use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
-    Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId, CloseArgs, CommitArgs,
-    CommitResult, CompoundHeader, CompoundReply, CreateSessionArgs, CreateSessionResult, DirectionFromServer,
-    DirectoryEntry, ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult,
-    ListXattrsArgs, ListXattrsResult, LockArgs, LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs,
-    OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs, ReadDelegation, ReadDirArgs, ReadDirResult,
-    ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs, RemoveResult, SeekArgs, SeekResult,
-    SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId,
-    StateProtectResult, Status, Time, Verifier, WriteArgs, WriteResult,
+    AccessArgs, AccessResult, Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId,
+    CloseArgs, CommitArgs, CommitResult, CompoundHeader, CompoundReply, CopyArgs, CopyRequirements,
+    CopyResult, CreateSessionArgs, CreateSessionResult, DestroyClientIdArgs, DestroySessionArgs,
+    DirectionFromServer, DirectoryEntry, ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs,
+    GetAttrArgs, GetFhResult, ListXattrsArgs, ListXattrsResult, LockArgs, LockResult, LockUArgs, LockUResult,
+    LookupArgs, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs,
+    ReadDelegation, ReadDirArgs, ReadDirResult, ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs,
+    RemoveResult, SeekArgs, SeekResult, SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId,
+    SlotId, StableHow, StateId, StateProtectResult, Status, Time, Verifier, WriteArgs, WriteResponse,
+    WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use xdr::{Decoder, Encoder};
+
+#[path = "peer/nfs3.rs"]
+pub mod nfs3;
 
 /// The largest WRITE of clients that the peer itself starts.
 pub const WRITE_BYTES: u64 = 4096;
@@ -64,6 +70,14 @@ pub struct State {
     pub tree: Option<Tree>,
     /// Makes the replies to READ in place of those from `content`.
     pub answer_read: Option<AnswerRead>,
+    /// Answers procedures of NFSv3 in place of the peer.
+    pub answer3: Option<nfs3::Answer3>,
+    /// Answers MNT in place of the peer.
+    pub answer_mount3: Option<nfs3::AnswerMount3>,
+    /// The arguments of REMOVEs and RMDIRs of NFSv3.
+    pub removed3: Vec<proto::nfs3::DirOpArgs>,
+    /// How many bytes each COPY copies, by its reply.
+    pub copied: u64,
     /// The replies to the next SEEKs and LISTXATTRSs.
     pub seeks: VecDeque<SeekResult>,
     pub xattr_lists: VecDeque<ListXattrsResult>,
@@ -79,6 +93,9 @@ pub struct State {
 /// Returns the entries behind a cookie in the directory of a handle, and whether these are the last.
 type List = Box<dyn FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send>;
 
+/// Returns the handle of the object of a name in the directory of a handle.
+type LookUp = Box<dyn FnMut(&[u8], &[u8]) -> String + Send>;
+
 /// Makes the reply to a READ of so many bytes at an offset.
 type AnswerRead = Box<dyn FnMut(u64, u32) -> ReadResult + Send>;
 
@@ -88,11 +105,15 @@ type AnswerRead = Box<dyn FnMut(u64, u32) -> ReadResult + Send>;
 pub struct Tree {
     /// The entries behind a cookie in the directory of a handle, and whether these are the last.
     pub list: List,
+    /// What LOOKUP finds in place of an object whose handle is its name.
+    pub look_up: Option<LookUp>,
     /// Where symbolic links lead.
     pub target: Bytes,
     /// The size that files are said to have, and when they were changed.
     pub size: u64,
     pub modified: Time,
+    /// The size that lists give to files, when it is another one.
+    pub listed_size: Option<u64>,
     /// The space that files are said to use, when it is not their size.
     pub used: Option<u64>,
     /// READDIRs that were answered.
@@ -105,7 +126,20 @@ pub type Listed = (String, String, u64);
 impl Tree {
     pub fn new(list: impl FnMut(&[u8], u64) -> (Vec<Listed>, bool) + Send + 'static) -> Self {
         let modified = Time { seconds: 1_000_000_000, nanoseconds: 0 };
-        Self { list: Box::new(list), target: "nowhere".into(), size: 0, modified, used: None, lists: 0 }
+        Self {
+            list: Box::new(list),
+            look_up: None,
+            target: "nowhere".into(),
+            size: 0,
+            modified,
+            listed_size: None,
+            used: None,
+            lists: 0,
+        }
+    }
+
+    fn find(&mut self, dir: &[u8], name: &Bytes) -> Bytes {
+        self.look_up.as_mut().map_or_else(|| name.clone(), |look_up| look_up(dir, name).into())
     }
 
     fn attributes(&self, handle: &[u8]) -> AttributeValues {
@@ -123,6 +157,7 @@ impl Tree {
             time_modify: Some(self.modified),
             time_access: Some(self.modified),
             lease_time: Some(90),
+            fileid: Some(fileid(handle)),
             space_used: self.used,
             ..AttributeValues::default()
         }
@@ -134,11 +169,21 @@ impl Tree {
         let entry = |(name, handle, cookie): Listed| {
             let mut attributes = self.attributes(handle.as_bytes());
             attributes.lease_time = None;
+            if attributes.kind == Some(FileType::Regular) {
+                attributes.size = self.listed_size.or(attributes.size);
+            }
             attributes.file_handle = Some(FileHandle(handle.into()));
             DirectoryEntry { cookie, name: name.into(), attributes }
         };
         ReadDirResult { verifier: Verifier([0; 8]), entries: listed.into_iter().map(entry).collect(), eof }
     }
+}
+
+/// A number that no two objects of a tree share.
+fn fileid(handle: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    handle.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What COMMITs covered.
@@ -255,6 +300,12 @@ impl State {
                     status_flags: self.status_flags,
                 });
             }
+            Operation::DestroySession => {
+                from.get::<DestroySessionArgs>()?;
+            }
+            Operation::DestroyClientId => {
+                from.get::<DestroyClientIdArgs>()?;
+            }
             Operation::ReclaimComplete => {
                 from.get::<ReclaimCompleteArgs>()?;
             }
@@ -269,13 +320,21 @@ impl State {
             Operation::SaveFh => self.saved = self.current.clone(),
             Operation::RestoreFh => self.current = self.saved.clone(),
             Operation::Lookup => {
-                self.current = from.get::<LookupArgs>()?.name;
+                let name = from.get::<LookupArgs>()?.name;
+                self.current = match &mut self.tree {
+                    Some(tree) => tree.find(&self.current, &name),
+                    None => name,
+                };
                 self.current_is_file = true;
             }
             Operation::ReadDir => {
                 let args: ReadDirArgs = from.get()?;
                 let handle = self.current.clone();
                 to.put(&self.tree.as_mut().expect("a tree").read_dir(&handle, args.cookie));
+            }
+            Operation::Access => {
+                let args: AccessArgs = from.get()?;
+                to.put(&AccessResult { supported: args.access, access: args.access });
             }
             Operation::ReadLink => {
                 to.put(&ReadLinkResult { link: self.tree.as_ref().expect("a tree").target.clone() });
@@ -297,8 +356,11 @@ impl State {
                 known.unwrap_or_else(|| self.attributes()).encode_wanted(args.wanted, to);
             }
             Operation::Open => {
-                from.get::<OpenArgs>()?;
-                self.current = "file".into();
+                let args: OpenArgs = from.get()?;
+                self.current = match args.claim {
+                    OpenClaim::Null(name) if self.tree.is_some() => name,
+                    _ => "file".into(),
+                };
                 self.current_is_file = true;
                 let delegation = match self.delegations.pop_front() {
                     Some(true) => delegation(),
@@ -326,6 +388,19 @@ impl State {
             Operation::Seek => {
                 from.get::<SeekArgs>()?;
                 to.put(&self.seeks.pop_front().expect("a reply to SEEK"));
+            }
+            Operation::Copy => {
+                from.get::<CopyArgs>()?;
+                let (committed, verifier) = (StableHow::FileSync, Verifier([self.verifier; 8]));
+                to.put(&CopyResult {
+                    written: WriteResponse {
+                        callback_id: Vec::new(),
+                        count: self.copied,
+                        committed,
+                        verifier,
+                    },
+                    requirements: CopyRequirements { consecutive: true, synchronous: true },
+                });
             }
             Operation::ListXattrs => {
                 from.get::<ListXattrsArgs>()?;
@@ -436,6 +511,17 @@ fn delegation() -> OpenDelegation {
 impl Service for Peer {
     async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         let mut from = call.arguments;
+        let (program, version) = (call.header.program, call.header.version);
+        match (program, version) {
+            (proto::mount3::PROGRAM, _) => {
+                return self.mount3(call.header.procedure, reply).map(|()| Disposition::Reply);
+            }
+            (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => {
+                return self.call3(call.header.procedure, &mut from, reply).map(|()| Disposition::Reply);
+            }
+            (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => {}
+            _ => return Err(Refusal::ProgramUnavailable),
+        }
         if call.header.procedure == 0 {
             return Ok(Disposition::Reply);
         }

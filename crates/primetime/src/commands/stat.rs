@@ -59,7 +59,7 @@ async fn look_at(session: &Session, spot: Spot, follow: bool) -> Option<Entry> {
     match (found, target) {
         (Ok(attributes), Ok(target)) => {
             let name = place::file_name(spot.url.path()).unwrap_or(b"/").to_vec().into();
-            Some(Entry { name, url: spot.url, attributes: Some(attributes), target })
+            Some(Entry::given(name, spot.url, attributes, target))
         }
         (Err(error), _) | (_, Err(error)) => {
             session.failed("look at", &spot.url, &error);
@@ -75,7 +75,7 @@ fn show(entry: &Entry, as_json: bool, output: &mut Output) -> Work {
     let Some(known) = &entry.attributes else { return Ok(()) };
     let zone = TimeZone::system();
     let target = entry.target.as_ref().map(|target| format!(" -> {}", escaped(target))).unwrap_or_default();
-    output.line(&format!("  File: {}{target}", entry.url))?;
+    output.line(&format!("  File: {}{target}", entry.url()))?;
     output.line(&format!("  Type: {}", type_name(known.kind)))?;
     output.line(&format!("  Size: {} bytes, {} in use", known.size, known.used))?;
     output.line(&format!("  Mode: {:04o} {}", known.mode, mode_string(known.kind, known.mode)))?;

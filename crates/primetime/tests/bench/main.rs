@@ -13,10 +13,14 @@ mod errors;
 mod floors;
 mod gates;
 mod hash_cast;
+mod hostile;
 mod interrupts;
 mod leftovers;
 mod live;
 mod machines;
+#[path = "../../../client/tests/integration/peer.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the tests of the client use all of it")]
+mod peer;
 mod push;
 mod resume;
 mod ssh;

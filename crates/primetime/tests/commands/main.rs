@@ -7,8 +7,12 @@ mod altering;
 mod archives;
 mod copies;
 mod hostile_names;
+mod hostile_nfs3;
 mod interruptions;
 mod lists;
+#[path = "../../../client/tests/integration/peer.rs"]
+#[allow(dead_code, reason = "the tests of the client use all of it")]
+mod peer;
 mod place;
 mod removals;
 mod tree;

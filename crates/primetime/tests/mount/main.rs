@@ -6,8 +6,12 @@
 mod altering;
 mod command;
 mod hostile_names;
+mod hostile_trees;
 #[path = "../support/mounted.rs"]
 mod mounted;
+#[path = "../../../client/tests/integration/peer.rs"]
+#[allow(dead_code, reason = "the tests of the client use all of it")]
+mod peer;
 mod processes;
 #[path = "../support/random.rs"]
 mod random;

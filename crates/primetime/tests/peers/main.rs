@@ -10,6 +10,7 @@ mod compared;
 #[allow(dead_code, reason = "a part is for the benchmark")]
 #[path = "../support/foreign/mod.rs"]
 mod foreign;
+#[allow(dead_code, reason = "a part is for tests of its own")]
 #[path = "../support/mounted.rs"]
 mod mounted;
 mod mounts;

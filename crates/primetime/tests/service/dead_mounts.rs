@@ -177,6 +177,69 @@ fn hung_export_is_left_out_at_start_and_stays_at_reload() {
     assert!(matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_)));
 }
 
+/// Reloads the configuration; a reload that waits for a file system that hangs fails.
+fn reload(place: &Place) -> serde_json::Value {
+    let (socket, (sender, reloaded)) = (place.path("state/control.sock"), std::sync::mpsc::channel());
+    std::thread::spawn(move || sender.send(rows(&socket, &["reload"]).remove(0)));
+    reloaded.recv_timeout(BOUND).expect("the reload does not wait")
+}
+
+#[test]
+fn reload_waits_for_no_hung_export_that_has_another_one_below_it() {
+    if !can_have_fuse() {
+        return;
+    }
+    let (source, place) = (Place::new(), two_exports());
+    for name in ["below", "new"] {
+        fs::create_dir(source.path("export").join(name)).unwrap();
+        fs::create_dir(place.path(name)).unwrap();
+        fs::write(place.path(name).join("file"), "").unwrap();
+    }
+    let export = |name: &str| {
+        let mut text = fs::read_to_string(place.path("primetime.toml")).unwrap();
+        let directory = place.path(name);
+        text +=
+            &format!("[[export]]\npath = {directory:?}\npseudo = \"/mounted/{name}\"\nsquash = \"none\"\n");
+        fs::write(place.path("primetime.toml"), text).unwrap();
+    };
+    export("below");
+    let behind = source.start(&[]);
+    let at = place.path("mounted");
+    let fuse = Fuse::start(&behind, &at);
+    let server = Process::start(&mut place.command_alone(&["--config", "primetime.toml"]));
+    let mut line = Line::new(server.address);
+
+    // What is below it stays, and what comes is left out until its place is known.
+    fuse.hang();
+    export("new");
+    let reloaded = reload(&place);
+    assert_eq!(reloaded["kept"], json!(["/export", "/mounted", "/mounted/below"]));
+    assert_eq!(reloaded["unavailable"], json!(["/mounted/new"]));
+    // Without the export, the path leads to a directory of the outer one, which has no such file.
+    let mut has_file = |path| {
+        let what = DirOpArgs { dir: line.mount(path), name: "file".into() };
+        matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_))
+    };
+    assert!(has_file("/mounted/below"));
+    fuse.go_on();
+
+    let deadline = Instant::now() + BOUND;
+    while !has_file("/mounted/new") {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // NFSv4 clients find both by their names in the outer export.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for version in [Version::V4_1, Version::V4_2] {
+        let url: Url = format!("nfs://{}/", server.address).parse().unwrap();
+        let options = Options { versions: vec![version], ..Options::default() };
+        let client = runtime.block_on(Client::connect(&url, options)).unwrap();
+        for path in ["/mounted/below/file", "/mounted/new/file"] {
+            runtime.block_on(client.metadata(path)).unwrap();
+        }
+    }
+}
+
 /// The changes that hang, and the rounds that do not.
 const HANGING: usize = 40;
 const ROUNDS: usize = 30;

@@ -61,6 +61,11 @@ impl Mounted {
         self.directory.path()
     }
 
+    /// The number of the mount process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The kernel gives up everything that it waits for, whoever waits.
     pub fn abort(&self) {
         let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", self.connection), "1");

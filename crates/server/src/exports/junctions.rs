@@ -78,6 +78,40 @@ impl<F> Default for Junctions<F> {
     }
 }
 
+/// The directory of an export that the root of another one covers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MountPoint {
+    /// The directory that has it as an entry.
+    directory: ObjectId,
+    /// Of the same.
+    handle: Handle,
+    /// Of the entry.
+    fileid: u64,
+}
+
+impl MountPoint {
+    /// Finds the mount point of the export `child` in `parent`, whose file system is `fs`.
+    ///
+    /// # Errors
+    /// When the path of `child` leads to no directory there.
+    pub(crate) async fn find<F: FileSystem>(
+        fs: &F,
+        parent: &ExportPath,
+        child: &ExportPath,
+    ) -> Result<Self, NoPlace> {
+        let no_place = || NoPlace { path: child.clone(), parent: parent.clone() };
+        let depth = parent.depth_above(child).ok_or_else(no_place)?;
+        let names: Vec<_> = child.components().skip(depth).collect();
+        let (last, way) = names.split_last().ok_or_else(no_place)?;
+        let mut node = fs.root();
+        for name in way {
+            (node, _) = fs.lookup(&Identity::root(), &node, *name).await.map_err(|_| no_place())?;
+        }
+        let fileid = find_entry(fs, &node, *last).await.map_err(|_| no_place())?.ok_or_else(no_place)?;
+        Ok(Self { directory: fs.object_id(&node), handle: fs.handle(&node), fileid })
+    }
+}
+
 /// An export has no directory to be seen in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the export {path} cannot be seen in {parent}, which has no directory for it")]
@@ -99,29 +133,13 @@ impl<F: FileSystem> Junctions<F> {
         self.above.get(&export)?.iter().find(|above| above.export.rule(caller).is_ok())
     }
 
-    /// Makes the root of `child` appear in `parent`, the export that its path leads through: where a directory is.
-    pub(super) async fn mount(
-        &mut self,
-        parent: &Arc<Export<F>>,
-        child: &Arc<Export<F>>,
-    ) -> Result<(), NoPlace> {
-        let no_place = || NoPlace { path: child.path().clone(), parent: parent.path().clone() };
-        let depth = parent.path().depth_above(child.path()).ok_or_else(no_place)?;
-        let names: Vec<_> = child.path().components().skip(depth).collect();
-        let (last, way) = names.split_last().ok_or_else(no_place)?;
-        let fs = parent.file_system();
-        let mut node = fs.root();
-        for name in way {
-            (node, _) = fs.lookup(&Identity::root(), &node, *name).await.map_err(|_| no_place())?;
-        }
-        let fileid = find_entry(fs, &node, *last).await.map_err(|_| no_place())?.ok_or_else(no_place)?;
-        child.set_mounted_on(fileid);
-        self.junction(parent, &node, *last).here = Some(Arc::clone(child));
-        self.above
-            .entry(child.id())
-            .or_default()
-            .push(Above { export: Arc::clone(parent), handle: fs.handle(&node) });
-        Ok(())
+    /// Makes the root of `child` appear in `parent`, the export that its path leads through.
+    pub(super) fn mount(&mut self, parent: &Arc<Export<F>>, child: &Arc<Export<F>>, at: &MountPoint) {
+        let Some(name) = child.path().components().last() else { return };
+        child.set_mounted_on(at.fileid);
+        self.junction(parent.id(), at.directory, name).here = Some(Arc::clone(child));
+        let above = Above { export: Arc::clone(parent), handle: at.handle };
+        self.above.entry(child.id()).or_default().push(above);
     }
 
     /// Makes every directory of `way` on the path of `child` lead on to it.
@@ -130,7 +148,7 @@ impl<F: FileSystem> Junctions<F> {
         let mut node = fs.root();
         for name in child.path().components() {
             if child.path() != &ExportPath::root() {
-                self.junction(way, &node, name).below.push(Arc::clone(child));
+                self.junction(way.id(), fs.object_id(&node), name).below.push(Arc::clone(child));
             }
             let found = fs.lookup(&Identity::root(), &node, name).await;
             (node, _) =
@@ -139,9 +157,8 @@ impl<F: FileSystem> Junctions<F> {
         Ok(())
     }
 
-    fn junction(&mut self, export: &Arc<Export<F>>, dir: &F::Node, name: Name<'_>) -> &mut Junction<F> {
-        let dir = export.file_system().object_id(dir);
-        let names = self.below.entry((export.id(), dir)).or_default();
+    fn junction(&mut self, export: ExportId, dir: ObjectId, name: Name<'_>) -> &mut Junction<F> {
+        let names = self.below.entry((export, dir)).or_default();
         names.entry(Bytes::copy_from_slice(name.as_bytes())).or_default()
     }
 }

@@ -1,12 +1,13 @@
 //! All exports of a server at one time.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rpc::{AuthStatus, Refusal};
 use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
 
 use super::directory::Needs;
-use super::junctions::{Above, Junction, Junctions, NoPlace};
+use super::junctions::{Above, Junction, Junctions, MountPoint, NoPlace};
 use super::pseudo::PseudoTree;
 use super::{
     BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, HostDirectory, Question, Rule,
@@ -32,6 +33,9 @@ pub struct ExportSet<F> {
     /// Nobody is told of exports and mounts that are not his.
     hides: bool,
 }
+
+/// The mount points of exports in others: by the number of the outer export, and that of the inner one.
+pub(crate) type MountPoints = HashMap<(ExportId, ExportId), MountPoint>;
 
 /// The number of the directories that lead to exports.
 const WAY: ExportId = ExportId(0);
@@ -278,6 +282,15 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
     /// # Errors
     /// When two are at the same place, or the export that a path leads through has no directory there.
     pub async fn joined(list: Vec<Export<F>>, now: Timestamp) -> std::result::Result<Self, InvalidExports> {
+        Self::joined_at(list, now, &MountPoints::new()).await
+    }
+
+    /// As [`ExportSet::joined`]. The file systems of exports are not asked for mount points that are known.
+    pub(crate) async fn joined_at(
+        list: Vec<Export<F>>,
+        now: Timestamp,
+        known: &MountPoints,
+    ) -> std::result::Result<Self, InvalidExports> {
         let tree = PseudoTree::new(list.iter().map(Export::path), now);
         let way = Export::new(WAY, ExportPath::root(), BackEnd::Way(tree), way_options());
         let mut list: Vec<_> = list.into_iter().map(|export| export.map(BackEnd::Own)).collect();
@@ -287,7 +300,7 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
             None => {
                 list.push(way);
                 let set = Self::new(list)?;
-                return Self { way: Some(Arc::clone(&set.root)), ..set }.with_junctions().await;
+                return Self { way: Some(Arc::clone(&set.root)), ..set }.with_junctions(known).await;
             }
         };
         // The root export may not be for everybody who may use another.
@@ -296,10 +309,10 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
             set.list.push(Arc::clone(&way));
             set.way = Some(way);
         }
-        set.with_junctions().await
+        set.with_junctions(known).await
     }
 
-    async fn with_junctions(mut self) -> std::result::Result<Self, InvalidExports> {
+    async fn with_junctions(mut self, known: &MountPoints) -> std::result::Result<Self, InvalidExports> {
         let Some(way) = &self.way else { return Ok(self) };
         let others = || self.list.iter().filter(|export| export.id() != WAY);
         let mut junctions = Junctions::default();
@@ -313,9 +326,14 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
             };
             // The deepest comes first.
             if let Some(parent) = others().find(is_above) {
-                junctions.mount(parent, child).await?;
+                let at = match known.get(&(parent.id(), child.id())) {
+                    Some(at) => *at,
+                    None => MountPoint::find(parent.file_system(), parent.path(), child.path()).await?,
+                };
+                junctions.mount(parent, child, &at);
             }
-            junctions.mount(way, child).await?;
+            let at = MountPoint::find(way.file_system(), way.path(), child.path()).await?;
+            junctions.mount(way, child, &at);
             junctions.lead(way, child).await?;
         }
         self.junctions = junctions;

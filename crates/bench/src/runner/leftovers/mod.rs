@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::workload::{Access, Error, Mount, files, unmount};
+use crate::workload::{Access, Error, Mount, unmount};
 
 pub(crate) use owner::{Life, Owner};
 
@@ -24,6 +24,8 @@ const MARK: &str = "owner.json";
 const SERVER: &str = "server.json";
 /// Permission bits of the group and of everybody.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// The most directories of one clean-up; what is beyond is for the next.
+const SWEPT_MAX: usize = 10_000;
 /// A mark is far shorter.
 const MARK_BYTES_MAX: usize = 4096;
 
@@ -39,10 +41,8 @@ pub(crate) async fn mark(mount: &Mount, directory: &str) -> Result<(), Error> {
 /// certain. Gives a sentence for each that was found.
 pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
-    for (name, is_directory) in mount.list("/").await?.unwrap_or_default() {
-        if !is_directory || !name.starts_with(PREFIX) {
-            continue;
-        }
+    let listed = mount.list_named("/", PREFIX).await?.unwrap_or_default();
+    for (name, _) in listed.into_iter().filter(|(_, is_directory)| *is_directory).take(SWEPT_MAX) {
         let path = format!("/{name}");
         let Some(owner) = owner_of(mount, &path).await else {
             notes.extend(sweep_unmarked(mount, &name, all).await);
@@ -65,7 +65,7 @@ pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, 
 
 /// Removes a directory on a server that bears a mark.
 pub(crate) async fn remove(mount: &Arc<Mount>, directory: &str) -> Result<(), Error> {
-    files::remove_tree_until(mount, directory, Some(MARK)).await
+    mount.remove_all(directory, Some(MARK)).await
 }
 
 /// Names a directory that has the name of a benchmark's and bears no mark; with `all` it is removed where

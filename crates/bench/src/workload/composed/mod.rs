@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
 use super::passes::Passes;
-use super::{Curve, Error, Mount, Place, Station, files, threads};
+use super::{Curve, Error, Mount, Place, Station, threads};
 use crate::experiment::Composed;
 use crate::experiment::composed::Phase;
 use hands::{Done, Hands};
@@ -41,7 +41,7 @@ pub(super) async fn remove_run(
     run: u64,
 ) -> Result<(), Error> {
     if workload.sets.keys().any(|set| workload.is_made_anew(set)) {
-        files::remove_tree(mount, &tree::of_run(place, run)).await?;
+        mount.remove_all(&tree::of_run(place, run), None).await?;
     }
     Ok(())
 }

@@ -109,11 +109,12 @@ impl Directory {
         self.call("remove the directory", path, |whole| gone_is_good(fs::remove_dir(whole)))
     }
 
-    pub(super) fn remove_file(&self, path: &str) -> Result<(), Error> {
-        self.call("remove", path, |whole| gone_is_good(fs::remove_file(whole)))
+    /// As [`super::Mount::remove_all`]. The standard library follows no symbolic link that it meets.
+    pub(super) fn remove_all(&self, path: &str, last: Option<&str>) -> Result<(), Error> {
+        self.call("remove", path, |whole| gone_is_good(remove_all(whole, last)))
     }
 
-    pub(super) fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
+    pub(super) fn list(&self, path: &str, prefix: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
         self.call("list", path, |whole| {
             let entries = match fs::read_dir(whole) {
                 Ok(entries) => entries,
@@ -124,9 +125,31 @@ impl Directory {
                 let entry = entry?;
                 Ok((entry.file_name().to_string_lossy().into_owned(), entry.file_type()?.is_dir()))
             };
-            entries.map(entry).collect::<io::Result<_>>().map(Some)
+            let is_wanted = |entry: &io::Result<(String, bool)>| {
+                entry.as_ref().map_or(true, |(name, _)| name.starts_with(prefix))
+            };
+            entries.map(entry).filter(is_wanted).collect::<io::Result<_>>().map(Some)
         })
     }
+}
+
+fn remove_all(whole: &Path, last: Option<&str>) -> io::Result<()> {
+    if !fs::symlink_metadata(whole)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let Some(last) = last else { return fs::remove_dir_all(whole) };
+    for entry in fs::read_dir(whole)? {
+        let entry = entry?;
+        if entry.file_name() == last {
+            continue;
+        }
+        let is_directory = entry.file_type()?.is_dir();
+        let removed =
+            if is_directory { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        gone_is_good(removed)?;
+    }
+    gone_is_good(fs::remove_file(whole.join(last)))?;
+    fs::remove_dir(whole)
 }
 
 /// An open file.
@@ -323,16 +346,38 @@ mod tests {
         tree.create("/d/a").unwrap();
         tree.rename("/d/a", "/d/b").unwrap();
         tree.make_directory("/d/e").unwrap();
-        let mut found = tree.list("/d").unwrap().unwrap();
+        let mut found = tree.list("/d", "").unwrap().unwrap();
         found.sort();
         assert_eq!(found, [("b".to_owned(), false), ("e".to_owned(), true)]);
         tree.delete("/d/b").unwrap();
         assert!(tree.delete("/d/b").unwrap_err().to_string().starts_with("cannot delete /d/b: "));
-        tree.remove_file("/d/b").unwrap();
         for path in ["/d/e", "/d", "/d"] {
             tree.remove_directory(path).unwrap();
         }
-        assert_eq!(tree.list("/d").unwrap(), None);
+        assert_eq!(tree.list("/d", "").unwrap(), None);
+    }
+
+    #[test]
+    fn removal_of_all_follows_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let tree = Directory::new(place.path(), HABITS);
+        for path in ["/d", "/d/e", "/other"] {
+            tree.make_directory(path).unwrap();
+        }
+        for path in ["/d/last", "/d/e/a", "/other/kept"] {
+            tree.create(path).unwrap();
+        }
+        let whole = |path: &str| place.path().join(path);
+        for link in ["d/link", "d/e/link"] {
+            std::os::unix::fs::symlink(whole("other"), whole(link)).unwrap();
+        }
+        std::os::unix::fs::symlink("other", whole("link")).unwrap();
+        for last in [None, Some("last")] {
+            assert!(tree.remove_all("/link", last).is_err());
+        }
+        tree.remove_all("/d", Some("last")).unwrap();
+        assert!(!whole("d").exists() && whole("other/kept").exists());
+        tree.remove_all("/d", None).unwrap();
     }
 
     #[test]

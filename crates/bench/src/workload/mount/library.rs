@@ -7,10 +7,17 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use client::{Client, Descend, LockKind, OpenOptions, ProgramPorts, TreeOptions, TreeReport, Url};
+use client::{Client, Descend, FileName, LockKind, OpenOptions, ProgramPorts, TreeOptions, TreeReport, Url};
 
 use super::{Access, Counters, Habits};
 use crate::workload::Error;
+
+/// The most objects of a tree that is cleaned up, and the most entries of a directory that is listed. A
+/// server can list ever more.
+const REMOVED_MAX: u64 = 100_000_000;
+const LISTED_MAX: usize = 10_000_000;
+/// How often the removal of a tree begins again from which others remove things.
+const REMOVAL_ROUNDS: usize = 3;
 
 /// A connected client.
 pub(super) struct Library {
@@ -133,11 +140,6 @@ impl Library {
         gone_is_good(self.client.remove_dir(path).await).map_err(failed("remove the directory", path))
     }
 
-    /// Removes a file; that it is gone is as good.
-    pub(super) async fn remove_file(&self, path: &str) -> Result<(), Error> {
-        gone_is_good(self.client.remove_file(path).await).map_err(failed("remove", path))
-    }
-
     /// Unpacks an archive into a directory; gives how many objects that made.
     pub(super) async fn extract_tar(
         &self,
@@ -160,8 +162,34 @@ impl Library {
         done(report).map_err(failed("remove", path))
     }
 
-    /// The names in a directory and which of them are directories; none when it is not there.
-    pub(super) async fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
+    /// Removes a directory and everything in it, and a file `last` of the directory when everything else is
+    /// gone. No symbolic link is followed, and what is gone already is as good.
+    pub(super) async fn remove_all(&self, path: &str, last: Option<&str>) -> Result<(), Error> {
+        let removed_last = last.and_then(|last| FileName::new(last.to_owned()));
+        let options = TreeOptions { entries_max: REMOVED_MAX, removed_last, ..TreeOptions::default() };
+        for round in 1.. {
+            let report = match self.client.remove_tree(path, &options).await {
+                Err(error) if error.is_not_found() => return Ok(()),
+                report => report.map_err(failed("remove", path))?,
+            };
+            // Others may remove things meanwhile.
+            let mut failures = report.failures.into_iter();
+            let only_gone = failures.as_slice().iter().all(|failure| failure.error.is_not_found());
+            match failures.find(|failure| !failure.error.is_not_found() || only_gone) {
+                Some(_) if only_gone && round < REMOVAL_ROUNDS => {}
+                Some(failure) => {
+                    let path = format!("{path}/{}", failure.path.escape_ascii());
+                    return Err(failed("remove", &path)(failure.error));
+                }
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in a directory that begin with `prefix`, and which of them are directories; none when it
+    /// is not there.
+    pub(super) async fn list(&self, path: &str, prefix: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
         let mut entries = match self.client.read_dir(path).await {
             Ok(entries) => entries,
             Err(error) if error.is_not_found() => return Ok(None),
@@ -169,13 +197,21 @@ impl Library {
         };
         let mut names = Vec::new();
         while let Some(entry) = entries.next_entry().await.map_err(failed("list", path))? {
+            if !entry.name.starts_with(prefix.as_bytes()) {
+                continue;
+            }
+            if names.len() >= LISTED_MAX {
+                return Err(failed("list", path)(client::Error::Usage(
+                    "it has more entries than are listed",
+                )));
+            }
             let name = String::from_utf8_lossy(&entry.name).into_owned();
             let is_directory = match entry.attributes {
                 Some(attributes) => attributes.is_directory(),
                 None => {
                     let path = format!("{path}/{name}");
-                    let attributes = self.client.metadata(&path).await.map_err(failed("look at", &path))?;
-                    attributes.is_directory()
+                    let found = self.client.symlink_metadata(&path).await;
+                    found.map_err(failed("look at", &path))?.is_directory()
                 }
             };
             names.push((name, is_directory));

@@ -275,14 +275,6 @@ impl Mount {
         }
     }
 
-    /// Removes a file; that it is gone is as good.
-    pub(crate) async fn remove_file(&self, path: &str) -> Result<(), Error> {
-        match &self.tree {
-            Tree::Library(library) => library.remove_file(path).await,
-            Tree::Directory(directory, _) => directory.remove_file(path),
-        }
-    }
-
     /// Unpacks an archive into a directory; gives how many objects that made.
     pub(crate) async fn extract_tar(
         &self,
@@ -302,11 +294,29 @@ impl Mount {
         self.library()?.remove_tree(path).await
     }
 
+    /// Removes a directory and everything in it, and a file `last` of the directory when everything else is
+    /// gone. What is gone already is as good.
+    pub(crate) async fn remove_all(&self, path: &str, last: Option<&str>) -> Result<(), Error> {
+        match &self.tree {
+            Tree::Library(library) => library.remove_all(path, last).await,
+            Tree::Directory(directory, _) => directory.remove_all(path, last),
+        }
+    }
+
     /// The names in a directory and which of them are directories; none when it is not there.
     pub(crate) async fn list(&self, path: &str) -> Result<Option<Vec<(String, bool)>>, Error> {
+        self.list_named(path, "").await
+    }
+
+    /// As [`Mount::list`], of names that begin with `prefix`.
+    pub(crate) async fn list_named(
+        &self,
+        path: &str,
+        prefix: &str,
+    ) -> Result<Option<Vec<(String, bool)>>, Error> {
         match &self.tree {
-            Tree::Library(library) => library.list(path).await,
-            Tree::Directory(directory, _) => directory.list(path),
+            Tree::Library(library) => library.list(path, prefix).await,
+            Tree::Directory(directory, _) => directory.list(path, prefix),
         }
     }
 

@@ -1,14 +1,16 @@
 //! `primetime ls`: what is in directories, as ls(1) shows it.
 
 mod columns;
+mod details;
 mod long;
 mod recursive;
 mod row;
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use clap::Args;
-use client::{Attributes, Batch, Url};
+use client::{Attributes, Url};
 
 use crate::failure::Failure;
 use crate::remote::{Common, Output, Session, Spot, Work, place, run};
@@ -16,8 +18,9 @@ use columns::columns;
 use long::Long;
 pub(crate) use row::{Entry, json};
 
-/// Symbolic links whose targets are asked for together.
-const LINKS_PER_BATCH: usize = 1024;
+/// The most entries that are sorted, and of a tree the most that are listed: they are held in memory, each
+/// in at most 2 KiB besides the target of a link.
+const SORTED_MAX: usize = 2_000_000;
 /// Rows that are laid out together where the list is not sorted.
 const ROWS_UNSORTED: usize = 1024;
 
@@ -149,13 +152,9 @@ impl<'a> Listing<'a> {
     async fn show_given(&mut self, given: Vec<(Spot, Attributes)>) -> Work {
         let mut entries = Vec::with_capacity(given.len());
         for (spot, attributes) in given {
-            let mut entry = Entry {
-                name: spot.url.to_string().into_bytes().into(),
-                url: spot.url.clone(),
-                attributes: Some(attributes),
-                target: None,
-            };
-            if self.wants_targets() && attributes.kind == client::FileType::Symlink {
+            let name = spot.url.to_string().into_bytes().into();
+            let mut entry = Entry::given(name, spot.url.clone(), attributes, None);
+            if self.wants_details() && attributes.kind == client::FileType::Symlink {
                 match spot.client.read_link(&spot.path).await {
                     Ok(target) => entry.target = Some(target),
                     Err(error) => self.session.failed("read the link", &spot.url, &error),
@@ -179,11 +178,19 @@ impl<'a> Listing<'a> {
             }
         };
         self.head(spot, headed)?;
+        let directory = Arc::new(spot.url.clone());
         let mut rows = Vec::new();
         loop {
             match entries.next_entry().await {
                 Ok(Some(entry)) if self.is_hidden(&entry.name) => {}
-                Ok(Some(entry)) => rows.push(Entry::of(&spot.url, entry)),
+                Ok(Some(_)) if rows.len() >= SORTED_MAX => {
+                    let error = client::Error::Usage(
+                        "it has more than 2,000,000 entries, and no more are sorted; give -U to list all",
+                    );
+                    self.session.failed("list", &spot.url, &error);
+                    break;
+                }
+                Ok(Some(entry)) => rows.push(Entry::of(&directory, entry)),
                 Ok(None) => break,
                 Err(error) => {
                     self.session.failed("list", &spot.url, &error);
@@ -191,7 +198,7 @@ impl<'a> Listing<'a> {
                 }
             }
             if self.arguments.unsorted && rows.len() >= ROWS_UNSORTED {
-                self.read_links(spot, &mut rows).await;
+                self.complete(spot, &mut rows).await;
                 self.show(&rows)?;
                 rows.clear();
             }
@@ -201,7 +208,7 @@ impl<'a> Listing<'a> {
 
     /// All of a directory, or what is left of it.
     async fn show_all(&mut self, spot: &Spot, mut rows: Vec<Entry>) -> Work {
-        self.read_links(spot, &mut rows).await;
+        self.complete(spot, &mut rows).await;
         if !self.arguments.unsorted {
             rows.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             if self.arguments.long {
@@ -225,28 +232,8 @@ impl<'a> Listing<'a> {
         !self.arguments.all && name.starts_with(b".")
     }
 
-    fn wants_targets(&self) -> bool {
+    fn wants_details(&self) -> bool {
         self.arguments.long || self.arguments.json
-    }
-
-    /// Where the symbolic links of a directory lead.
-    async fn read_links(&self, spot: &Spot, rows: &mut [Entry]) {
-        if !self.wants_targets() {
-            return;
-        }
-        let mut links: Vec<&mut Entry> = rows.iter_mut().filter(|row| row.is_symlink()).collect();
-        for links in links.chunks_mut(LINKS_PER_BATCH) {
-            let mut batch = Batch::new();
-            for link in links.iter() {
-                batch.read_link(place::join(&spot.path, &link.name));
-            }
-            for (link, result) in links.iter_mut().zip(spot.client.run(batch).await) {
-                match result {
-                    Ok(output) => link.target = output.into_data(),
-                    Err(error) => self.session.failed("read the link", &link.url, &error),
-                }
-            }
-        }
     }
 
     fn show(&mut self, rows: &[Entry]) -> Work {

@@ -1,11 +1,12 @@
 //! `ls -R`: a directory and everything below it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use client::{Descend, TreeEntry, TreeOptions};
 
 use super::row::Entry;
-use super::{Listing, place};
+use super::{Listing, SORTED_MAX, place};
 use crate::remote::{Spot, Work};
 
 /// What is in each directory, by its path below the root of the tree.
@@ -15,7 +16,11 @@ impl Listing<'_> {
     /// Many directories are asked for at a time. Sorted, they are shown when all are there; else each as it comes.
     pub(super) async fn show_tree(&mut self, spot: &Spot) -> Work {
         self.session.progress.begin(&spot.url);
-        let options = TreeOptions { progress: self.session.progress.of_tree(), ..TreeOptions::default() };
+        let options = TreeOptions {
+            entries_max: SORTED_MAX as u64,
+            progress: self.session.progress.of_tree(),
+            ..TreeOptions::default()
+        };
         let mut directories = Directories::from([(Vec::new(), Vec::new())]);
         let hides = !self.arguments.all;
         let listed = spot
@@ -63,7 +68,8 @@ impl Listing<'_> {
                 )
                 .collect();
             self.head(&here, true)?;
-            let rows = entries.into_iter().map(|entry| Entry::of(&here.url, entry)).collect();
+            let directory = Arc::new(here.url.clone());
+            let rows = entries.into_iter().map(|entry| Entry::of(&directory, entry)).collect();
             self.show_all(&here, rows).await?;
             below.sort_unstable_by(|a, b| b.cmp(a));
             todo.append(&mut below);

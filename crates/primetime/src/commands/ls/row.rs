@@ -1,6 +1,7 @@
 //! One entry of a list.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use client::{Attributes, DirEntry, FileType, Url};
@@ -16,21 +17,42 @@ use crate::remote::{End, place};
 pub(crate) struct Entry {
     /// What it is shown as.
     pub(crate) name: Bytes,
-    pub(crate) url: Url,
+    address: Address,
     /// What is known of it, if the server has said.
     pub(crate) attributes: Option<Attributes>,
     /// Where a symbolic link leads.
     pub(crate) target: Option<Bytes>,
 }
 
+/// Where an object is. A long list holds many entries, so that they share what they can.
+#[derive(Debug)]
+enum Address {
+    Own(Box<Url>),
+    /// Under its name in the directory.
+    In(Arc<Url>),
+}
+
 impl Entry {
-    /// An entry of the directory at `url`.
-    pub(crate) fn of(url: &Url, entry: DirEntry) -> Self {
+    /// An object at an address of its own.
+    pub(crate) fn given(name: Bytes, url: Url, attributes: Attributes, target: Option<Bytes>) -> Self {
+        Self { name, address: Address::Own(Box::new(url)), attributes: Some(attributes), target }
+    }
+
+    /// An entry of a directory.
+    pub(crate) fn of(directory: &Arc<Url>, entry: DirEntry) -> Self {
         Self {
-            url: place::below(url, &entry.name),
+            address: Address::In(Arc::clone(directory)),
             name: entry.name.into_bytes(),
             attributes: entry.attributes,
             target: None,
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> Url {
+        match &self.address {
+            Address::Own(url) => (**url).clone(),
+            Address::In(directory) => place::below(directory, &self.name),
         }
     }
 
@@ -89,7 +111,7 @@ struct Known {
 pub(crate) fn json(entry: &Entry) -> Result<String, End> {
     let row = Row {
         name: String::from_utf8_lossy(&entry.name),
-        url: entry.url.to_string(),
+        url: entry.url().to_string(),
         known: entry.attributes.as_ref().map(known),
         target: entry.target.as_ref().map(|target| String::from_utf8_lossy(target)),
     };

@@ -20,6 +20,12 @@ const OBJECTS_PER_BATCH: usize = 1024;
 const BYTES_PER_BATCH: u64 = 32 << 20;
 /// How much of a large file is read at a time, in bytes.
 const PART_BYTES: usize = 1 << 20;
+/// The most zeros that a file is filled up with to the size in its header, in bytes. A server can give any
+/// size to a file.
+const PADDING_BYTES_MAX: u64 = 1 << 30;
+
+/// The server has fewer data of a file than the size that it gave.
+const SHORTER: &str = "it has become shorter meanwhile";
 
 /// What is packed: its path below the directory, and what it is.
 type Packed = (Bytes, Attributes);
@@ -109,7 +115,10 @@ impl Packing<'_> {
             let at = place::join(&self.spot.path, path);
             match known.kind {
                 FileType::Symlink => drop(batch.read_link(at)),
-                FileType::Regular if known.size > 0 && known.size <= SMALL_BYTES_MAX => drop(batch.read(at)),
+                FileType::Regular if known.size > 0 && known.size <= SMALL_BYTES_MAX => {
+                    // One byte more shows that it is larger than it was listed.
+                    batch.read_range(at, 0, SMALL_BYTES_MAX + 1);
+                }
                 _ => continue,
             }
             places.push(place);
@@ -149,11 +158,14 @@ impl Packing<'_> {
             }
             FileType::Regular if known.size <= SMALL_BYTES_MAX => {
                 let content = content.unwrap_or_default();
+                if content.len() as u64 > SMALL_BYTES_MAX {
+                    return self.large(path, &mut header).await;
+                }
                 header.set_size(content.len() as u64);
                 self.session.progress.add_bytes(content.len() as u64);
                 self.archive.append_data(&mut header, name, &content[..])
             }
-            FileType::Regular => self.large(path, known.size, &mut header).await,
+            FileType::Regular => self.large(path, &mut header).await,
             _ => {
                 self.session.refused(format_args!(
                     "cannot pack {}: it is a device, a pipe or a socket; leave it out",
@@ -164,8 +176,9 @@ impl Packing<'_> {
         }
     }
 
-    /// A file that is read while it is packed. One that becomes shorter meanwhile is filled up with zeros.
-    async fn large(&mut self, path: &Bytes, size: u64, header: &mut Header) -> io::Result<()> {
+    /// A file that is read while it is packed. One that becomes shorter meanwhile is filled up with zeros, up
+    /// to [`PADDING_BYTES_MAX`]; beyond, the archive ends with an error.
+    async fn large(&mut self, path: &Bytes, header: &mut Header) -> io::Result<()> {
         let url = place::below(&self.spot.url, path);
         let at = place::join(&self.spot.path, path);
         let file = match self.spot.client.open(at, OpenOptions::new().read(true)).await {
@@ -175,8 +188,16 @@ impl Packing<'_> {
                 return Ok(());
             }
         };
+        // Before the header, which says how much follows.
+        let (size, part) = match beginning(&file).await {
+            Ok(beginning) => beginning,
+            Err(error) => {
+                self.session.failed("pack", url, &error);
+                return Ok(());
+            }
+        };
         header.set_size(size);
-        let mut content = Content { file: &file, at: 0, size, part: Bytes::new(), failed: None };
+        let mut content = Content { file: &file, at: part.len() as u64, size, part, failed: None };
         block_in_place(|| self.archive.append_data(header, as_path(path), &mut content))?;
         self.session.progress.add_bytes(size);
         if let Some(error) = content.failed.take() {
@@ -186,6 +207,14 @@ impl Packing<'_> {
             self.session.failed("pack", &url, &error);
         }
         Ok(())
+    }
+}
+
+/// The size of a file that is not empty, and its first part.
+async fn beginning(file: &client::File) -> client::Result<(u64, Bytes)> {
+    match file.read_at(0, PART_BYTES).await? {
+        part if part.is_empty() => Err(client::Error::Usage(SHORTER)),
+        part => Ok((file.metadata().await?.size.max(part.len() as u64), part)),
     }
 }
 
@@ -241,7 +270,7 @@ impl Read for Content<'_> {
                 Some(_) => Ok(Bytes::new()),
             };
             let read = read.and_then(|data| match data.is_empty() && self.failed.is_none() {
-                true => Err(client::Error::Usage("it has become shorter meanwhile")),
+                true => Err(client::Error::Usage(SHORTER)),
                 false => Ok(data),
             });
             self.part = read.unwrap_or_else(|error| {
@@ -249,6 +278,10 @@ impl Read for Content<'_> {
                 Bytes::new()
             });
             if self.part.is_empty() {
+                if self.size - self.at > PADDING_BYTES_MAX {
+                    let cause = "a file ends more than 1 GiB before its size";
+                    return Err(io::Error::new(ErrorKind::InvalidData, cause));
+                }
                 self.part = Bytes::from(vec![0; wanted]);
             }
             self.at += self.part.len() as u64;

@@ -15,6 +15,7 @@ use vfs::local::{Durability, Local, LocalOptions, raise_descriptor_limit};
 use super::found::{Found, Inode, check_outside, find_all, is_dead};
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
+use super::mount_points::{self, LastFound};
 use super::probe::{self, Probe, Probes, is_hung};
 use super::{ExportSpec, overlap};
 use crate::exports::{
@@ -106,12 +107,12 @@ pub(in crate::shell) type Exported = BackEnd<Local>;
 
 /// A directory that is open.
 #[derive(Debug, Clone)]
-struct Opened {
-    spec: ExportSpec,
+pub(super) struct Opened {
+    pub(super) spec: ExportSpec,
     /// The path without symbolic links. Another directory there is another export.
     found: Found,
-    id: ExportId,
-    local: Local,
+    pub(super) id: ExportId,
+    pub(super) local: Local,
 }
 
 /// How all directories are opened.
@@ -142,6 +143,7 @@ struct Kept {
     asked: (Vec<ExportSpec>, bool),
     /// Those of them that are left out because their file system is dead.
     unavailable: Vec<ExportPath>,
+    mount_points: LastFound,
 }
 
 /// Exports that were opened.
@@ -149,6 +151,7 @@ struct Opening {
     set: ExportSet<Exported>,
     opened: Vec<Opened>,
     unavailable: Vec<ExportPath>,
+    mount_points: LastFound,
 }
 
 impl Keeper {
@@ -168,9 +171,10 @@ impl Keeper {
         let ids = ExportIds::load(state_directory).map_err(|source| unkept(state_directory, source))?;
         let directory = Arc::new(SystemDirectory::new());
         let asked = (specs.to_vec(), hides);
-        let mut kept = Kept { ids, directory, opened: Vec::new(), asked, unavailable: Vec::new() };
-        let Opening { set, opened, unavailable } = kept.open(specs, &terms).await?;
-        (kept.opened, kept.unavailable) = (opened, unavailable);
+        let (opened, unavailable, mount_points) = (Vec::new(), Vec::new(), LastFound::new());
+        let mut kept = Kept { ids, directory, opened, asked, unavailable, mount_points };
+        let opening = kept.open(specs, &terms).await?;
+        let set = kept.take(opening);
         Ok(Self { terms, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
     }
 
@@ -227,16 +231,25 @@ impl Keeper {
         specs: &[ExportSpec],
         hides: bool,
     ) -> Result<Reloaded, ExportsError> {
-        let Opening { set, opened, unavailable } = kept.open(specs, &self.terms).await?;
-        let reloaded = Reloaded { unavailable: unavailable.clone(), ..compare(&kept.opened, &opened) };
+        let opening = kept.open(specs, &self.terms).await?;
+        let unavailable = opening.unavailable.clone();
+        let reloaded = Reloaded { unavailable, ..compare(&kept.opened, &opening.opened) };
         kept.asked = (specs.to_vec(), hides);
-        (kept.opened, kept.unavailable) = (opened, unavailable);
+        let set = kept.take(opening);
         self.exports.replace(set.with_hidden(hides));
         Ok(reloaded)
     }
 }
 
 impl Kept {
+    /// Keeps what was opened, and returns the exports.
+    fn take(&mut self, opening: Opening) -> ExportSet<Exported> {
+        self.opened = opening.opened;
+        self.unavailable = opening.unavailable;
+        self.mount_points = opening.mount_points;
+        opening.set
+    }
+
     async fn open(&mut self, specs: &[ExportSpec], terms: &Terms) -> Result<Opening, ExportsError> {
         let state_directory = terms.state_directory.as_deref();
         let mut unavailable =
@@ -274,11 +287,14 @@ impl Kept {
             local.set_descriptors_max(descriptors);
             opened.push(Opened { spec: spec.clone(), found, id, local });
         }
+        let (at, mount_points) =
+            mount_points::find(&mut opened, &self.mount_points, &terms.probes, &mut unavailable)?;
         let unavailable = unavailable.now;
         let list = opened.iter().map(|open| open.export(Arc::clone(&self.directory))).collect();
-        let set = ExportSet::joined(list, now()).await?;
+        let set = ExportSet::joined_at(list, now(), &at).await?;
         set.learn_hosts().await;
-        Ok(Opening { set: set.with_former(self.ids.len() > opened.len()), opened, unavailable })
+        let set = set.with_former(self.ids.len() > opened.len());
+        Ok(Opening { set, opened, unavailable, mount_points })
     }
 
     /// Finds the directories whose file systems answer. An export that is open and whose file system hangs
@@ -308,7 +324,7 @@ impl Kept {
 
 /// The exports that are left out because their file system is dead, which must not keep the others from
 /// being served.
-struct Unavailable<'a> {
+pub(super) struct Unavailable<'a> {
     before: &'a [ExportPath],
     /// There is no other export.
     is_alone: bool,
@@ -320,7 +336,7 @@ impl Unavailable<'_> {
     ///
     /// # Errors
     /// `Directory`.
-    fn leave_out(&mut self, spec: &ExportSpec, error: io::Error) -> Result<(), ExportsError> {
+    pub(super) fn leave_out(&mut self, spec: &ExportSpec, error: io::Error) -> Result<(), ExportsError> {
         if self.is_alone || !is_dead(&error) {
             return Err(unusable(&spec.directory, in_terms_of_vfs(error)));
         }

@@ -5,6 +5,7 @@ mod found;
 mod hosts;
 mod ids;
 mod keeper;
+mod mount_points;
 mod overlap;
 mod probe;
 mod spec;

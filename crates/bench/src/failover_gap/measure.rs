@@ -102,6 +102,23 @@ async fn restart(options: &Options, arm: &Arm, server: &mut Server, repeat: u32)
         mount.make_directory(&directory).await.map_err(failed)?;
         working.spawn(work(Arc::new(mount), directory, Arc::clone(&shared)));
     }
+    let outcome = restarted(options, server, &shared, &mut working, &failed).await;
+    shared.is_over.store(true, Ordering::Relaxed);
+    // Clients that end give back what they hold: the clean-up would have to wait for it.
+    let all = async { while working.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(LAST_WORDS_WITHIN * 2, all).await;
+    working.shutdown().await;
+    Ok(gaps(&shared, arm, repeat, outcome?))
+}
+
+/// Restarts the server, and returns how long it took until all went on, or were waited for.
+async fn restarted(
+    options: &Options,
+    server: &mut Server,
+    shared: &Shared,
+    working: &mut JoinSet<Result<(), workload::Error>>,
+    failed: &impl Fn(workload::Error) -> Error,
+) -> Result<Duration, Error> {
     let ended = |ended: Option<Result<Result<(), workload::Error>, tokio::task::JoinError>>| match ended {
         Some(Ok(Err(error))) => Err(failed(error)),
         Some(Err(error)) => Err(failed(workload::Error::Thread(error.to_string()))),
@@ -121,17 +138,9 @@ async fn restart(options: &Options, arm: &Arm, server: &mut Server, repeat: u32)
     while !shared.all_go_on() && begun.elapsed() < limit {
         tokio::time::sleep(LOOKS_EVERY).await;
     }
-    let is_whole = shared.all_go_on();
+    let waited = begun.elapsed();
     tokio::time::sleep(AFTER).await;
-    shared.is_over.store(true, Ordering::Relaxed);
-    if is_whole {
-        while let Some(end) = working.join_next().await {
-            ended(Some(end))?;
-        }
-    }
-    // What still stands still is given up.
-    working.shutdown().await;
-    Ok(gaps(&shared, arm, repeat, begun.elapsed()))
+    Ok(waited)
 }
 
 /// For each kind of operation the longest standstill of all clients.

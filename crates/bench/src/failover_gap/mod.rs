@@ -11,6 +11,7 @@ mod operation;
 use std::path::PathBuf;
 
 pub use document::{Gap, Gaps, summary};
+pub use operation::Operation;
 
 use crate::results::{Environment, write_whole};
 use crate::runner::{Arm, Error, Reach, Server, Stop, Target};

@@ -10,6 +10,7 @@ mod counts;
 mod decided;
 mod detect;
 mod errors;
+mod failover_gap;
 mod floors;
 mod gates;
 mod hash_cast;

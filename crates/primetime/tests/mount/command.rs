@@ -102,8 +102,8 @@ fn mount_ends_by_sigterm_though_its_server_answers_nothing() {
             .unwrap();
         wait_until("it is mounted", || is_mounted(place.path()));
         fs::write(place.path().join("file"), "data").unwrap();
-        // In this order the mount cannot give back what the server keeps for it. A server that is gone refuses
-        // connections, a stopped one keeps them and answers nothing.
+        // In this order the mount cannot give back what the server keeps for it. A server that is gone
+        // refuses connections, a stopped one keeps them and answers nothing.
         let server = if server_is_gone {
             drop(server);
             None

@@ -154,3 +154,26 @@ async fn parts_of_a_second_that_are_none_are_not_taken_for_commands() {
     let found = fs::metadata(local.path().join("f")).unwrap();
     assert_eq!((found.mtime(), found.mtime_nsec()), (7, 999_999_999));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copy_of_names_with_slashes_writes_nothing_outside_of_its_target() {
+    for name in ["../outside", "../../outside", "inside/outside", "a\0b"] {
+        let (_peer, client) = start(Tree::new(move |handle, _| {
+            let inside = listed("inside", "d", 1);
+            (if handle == b"root" { vec![inside, listed(name, "f", 2)] } else { Vec::new() }, true)
+        }))
+        .await;
+        let local = tempfile::tempdir().unwrap();
+        let target = local.path().join("below/target");
+        fs::create_dir_all(&target).unwrap();
+        let options = TreeOptions::default();
+        client.copy_tree(&Location::remote("/"), &Location::local(&target), &options).await.unwrap();
+        let names = |directory: &std::path::Path| -> Vec<_> {
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+        };
+        assert_eq!(names(local.path()), ["below"], "{name:?}");
+        assert_eq!(names(&local.path().join("below")), ["target"], "{name:?}");
+        assert_eq!(names(&target), ["inside"], "{name:?}");
+        assert!(names(&target.join("inside")).is_empty(), "{name:?}");
+    }
+}

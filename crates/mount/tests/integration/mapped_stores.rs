@@ -32,7 +32,7 @@ const VALUES: &str = "PRIMETIME_MAPPED_STORES_VALUES";
 /// How long the other process may take for a store of each writer, at most.
 const STORE_MAX: Duration = Duration::from_millis(500);
 /// How many stores each writer makes by default.
-const STORES: u64 = 150;
+const STORES: u64 = 2000;
 /// A writer reads a counter back so often, and opens or maps the file anew so often.
 const CHECK_EVERY: u64 = 3;
 const REOPEN_EVERY: u64 = 50;

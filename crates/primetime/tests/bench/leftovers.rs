@@ -1,6 +1,7 @@
 //! What is left on the server and in temporary directories: nothing.
 
 use std::io::{BufRead, BufReader, Lines};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -120,6 +121,49 @@ fn what_a_killed_benchmark_left_on_a_server_is_removed_by_the_next() {
     let output = place.bench(&[&once[..], &["--clean"]].concat());
     assert!(output.status.success());
     assert!(!foreign.exists() && !unmarked.exists() && mine.exists());
+}
+
+/// A file system that is mounted on a directory: the directory cannot be removed.
+struct Obstacle(PathBuf);
+
+impl Obstacle {
+    /// `None`, with the reason on standard error, where nothing can be mounted.
+    fn new(at: PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&at).status();
+        if mounted.is_ok_and(|ended| ended.success()) {
+            return Some(Self(at));
+        }
+        eprintln!("skipped: file systems are mounted by root only");
+        None
+    }
+}
+
+impl Drop for Obstacle {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn mark_of_a_directory_stays_when_its_removal_fails() {
+    let place = Place::new();
+    let server = place.serve();
+    let directory = place.path("export").join("primetime-bench-1-elsewhere");
+    std::fs::create_dir(&directory).unwrap();
+    let mark = r#"{"host":"another","boot_id":"x","pid_namespace":"y","pid":1,"started_ticks":1}"#;
+    std::fs::write(directory.join("owner.json"), mark).unwrap();
+    std::fs::write(directory.join("file"), "data").unwrap();
+    let Some(obstacle) = Obstacle::new(directory.join("inner/obstacle")) else { return };
+    let experiment = place.experiment("scan", "MB/s", SCAN);
+    let clean =
+        ["--experiment", &experiment, "--runs", "1", "--rtt-ms", "0", "--server", &server.url, "--clean"];
+    place.bench(&[&clean[..], &["--out", "first"]].concat());
+    assert!(!directory.join("file").exists(), "the removal had begun");
+    assert!(directory.join("owner.json").exists(), "otherwise no later clean-up finds the rest");
+    drop(obstacle);
+    place.bench(&[&clean[..], &["--out", "second"]].concat());
+    assert!(!directory.exists());
 }
 
 #[test]

@@ -77,14 +77,21 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 #[test]
-fn mount_ends_by_sigterm_though_its_server_is_gone() {
+fn mount_ends_by_sigterm_though_its_server_answers_nothing() {
     if !rustix::process::geteuid().is_root() || fs::File::open("/dev/fuse").is_err() {
         eprintln!("skipped: it needs root and /dev/fuse");
         return;
     }
-    for (version, unmounted) in
-        [("vers=3", true), ("vers=4.1", true), ("vers=4.2", true), ("vers=4.1", false)]
-    {
+    for (version, unmounted, server_is_gone) in [
+        ("vers=3", true, true),
+        ("vers=4.1", true, true),
+        ("vers=4.2", true, true),
+        ("vers=4.1", false, true),
+        ("vers=3", true, false),
+        ("vers=4.1", true, false),
+        ("vers=4.2", true, false),
+        ("vers=4.1", false, false),
+    ] {
         let (export, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let server = Server::start(export.path());
         let mut mounted = Command::new(env!("CARGO_BIN_EXE_primetime"))
@@ -95,14 +102,22 @@ fn mount_ends_by_sigterm_though_its_server_is_gone() {
             .unwrap();
         wait_until("it is mounted", || is_mounted(place.path()));
         fs::write(place.path().join("file"), "data").unwrap();
-        // In this order the mount cannot give back what the server keeps for it.
-        drop(server);
+        // In this order the mount cannot give back what the server keeps for it. A server that is gone
+        // refuses connections, a stopped one keeps them and answers nothing.
+        let server = if server_is_gone {
+            drop(server);
+            None
+        } else {
+            kill_process(Pid::from_child(&server.0), Signal::STOP).unwrap();
+            Some(server)
+        };
         if unmounted {
             rustix::mount::unmount(place.path(), rustix::mount::UnmountFlags::DETACH).unwrap();
         }
         kill_process(Pid::from_child(&mounted), Signal::TERM).unwrap();
         wait_until("the process has ended", || mounted.try_wait().unwrap().is_some());
         assert!(!is_mounted(place.path()));
+        drop(server);
         assert_eq!(fs::read_to_string(export.path().join("file")).unwrap(), "data");
     }
 }

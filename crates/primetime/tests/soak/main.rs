@@ -25,6 +25,15 @@ pub struct Counts {
     pub over: AtomicBool,
 }
 
+/// Ends the attack when it is dropped, also by a panic: the threads of a scope are waited for.
+struct EndOfAttack<'a>(&'a Counts);
+
+impl Drop for EndOfAttack<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a pattern while a light client does rounds, as long as `goes_on` says.
 fn run(patterns: &[Pattern], mut goes_on: impl FnMut(usize) -> bool) -> (Server, Vec<Duration>, Counts) {
     let mut server = Server::start();
@@ -35,6 +44,7 @@ fn run(patterns: &[Pattern], mut goes_on: impl FnMut(usize) -> bool) -> (Server,
     let counts = Counts::default();
     light.times.clear();
     std::thread::scope(|scope| {
+        let _end = EndOfAttack(&counts);
         for pattern in patterns {
             attack.start(scope, *pattern, &counts);
         }
@@ -44,7 +54,6 @@ fn run(patterns: &[Pattern], mut goes_on: impl FnMut(usize) -> bool) -> (Server,
             rounds += 1;
             assert!(server.is_alive(), "after {rounds} rounds of {patterns:?}");
         }
-        counts.over.store(true, Ordering::Relaxed);
     });
     assert!(server.is_alive());
     (server, light.times, counts)

@@ -282,6 +282,7 @@ fn expulsion_goes_on_when_the_request_that_began_it_is_cancelled() {
     let server = TestServer::with_records(Arc::new(SlowOnce::default()));
     let mut silent = Peer::new(&server, 1);
     silent.create("f");
+    let client = Arc::clone(server.state.session(silent.sequence_args(1, false).session).unwrap().client());
     server.world.wait(91_000);
     let mut other = Peer::new(&server, 2);
     let denying = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
@@ -289,6 +290,8 @@ fn expulsion_goes_on_when_the_request_that_began_it_is_cancelled() {
         c.push(Operation::PutRootFh, &()).push(Operation::Open, &denying);
     };
     assert!(other.begin(build).now_or_never().is_none(), "waits for the removal, and is dropped");
+    assert!(client.has_state());
     server.recaller.tick().now_or_never().expect("nothing waits any more");
+    assert!(!client.has_state(), "no later conflict is needed");
     assert_eq!(other.compound(build).status, Status::Ok);
 }

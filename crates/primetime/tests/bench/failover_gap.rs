@@ -9,7 +9,18 @@ use crate::support::Place;
 #[test]
 fn all_operations_go_on_after_the_server_was_killed() {
     let place = Place::new();
-    let words = ["failover-gap", "--versions", "3,4.1", "--clients", "2", "--repeats", "1", "--out", "out"];
+    let words = [
+        "failover-gap",
+        "--serve=--lease=5",
+        "--versions",
+        "4.1,3",
+        "--clients",
+        "2",
+        "--repeats",
+        "1",
+        "--out",
+        "out",
+    ];
     let output = place.bench(&words);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
@@ -32,7 +43,8 @@ fn command_that_fails_ends_it_and_leaves_nothing_on_the_server() {
     let server = place.serve();
     let url = format!("{}?uid=0&gid=0", server.url);
     let run = |restart: &str| {
-        let words = ["failover-gap", "--server", &url, "--restart", restart, "--versions", "4.1", "--repeats", "1"];
+        let words =
+            ["failover-gap", "--server", &url, "--restart", restart, "--versions", "4.1", "--repeats", "1"];
         let output = place.bench(&words);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };

@@ -44,8 +44,8 @@ pub(super) struct Arguments {
     )]
     serve: Vec<String>,
 
-    /// Versions, one after the other
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "3,4.1,4.2")]
+    /// Versions, one after the other; version 3 last, since a server waits for its hosts for a whole lease
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4.1,4.2,3")]
     versions: Vec<String>,
 
     /// Clients at the same time

@@ -86,6 +86,7 @@ fn resources(runs: &[Run]) -> Option<Resources> {
         client_seconds: sum(|used| Some(used.client_seconds)).unwrap_or_default(),
         server_seconds: sum(|used| used.server_seconds),
         disk_busy: share(|used| used.disk_busy),
+        stolen: share(|used| used.stolen),
         server_busy: share(|used| used.server_busy),
         server_disk_busy: share(|used| used.server_disk_busy),
     })

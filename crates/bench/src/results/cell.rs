@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArmId, Floors, Latency, Resources, Timeline, modes};
+use super::{ArmId, Floors, Latency, Resources, Timeline, disturbed, modes};
 use crate::statistics::{Better, Look, estimate, trend};
 use crate::text::percent;
 
@@ -162,6 +162,10 @@ pub struct Run {
     /// What it took of the machine that the clients ran on; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+    /// How long a fixed amount of work took right before and right after it, in milliseconds; none where its
+    /// clients were on other machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration_ms: Option<[f64; 2]>,
     /// Time between the first and the last client's start, in milliseconds.
     #[serde(default)]
     pub start_skew_ms: f64,
@@ -263,6 +267,7 @@ impl Cell {
         let mut doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
         doubts.extend(drift(&values));
         doubts.extend(modes::two_modes(&runs));
+        doubts.extend(disturbed::disturbed(&runs));
         Some(Self {
             setting,
             mean: estimate.mean,

@@ -9,6 +9,7 @@ mod asked;
 mod cell;
 mod client;
 mod csv_files;
+mod disturbed;
 mod environment;
 mod file;
 mod floors;

@@ -15,6 +15,10 @@ pub struct Resources {
     /// Share of the time in which the busiest disk of this machine had requests, from 0 to 1; none where no disk is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_busy: Option<f64>,
+    /// Share of the time of all processors that other machines of the same host took; none where the kernel
+    /// does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
     /// As [`Resources::busy`], of the server's machine; none unless an agent there tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_busy: Option<f64>,

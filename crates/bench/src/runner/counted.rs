@@ -20,6 +20,9 @@ pub(crate) struct Counted {
     at: Duration,
     /// Ticks in which processors worked, and all ticks.
     processors: Option<(u64, u64)>,
+    /// Ticks that other machines of the same host took, and all ticks.
+    #[serde(default)]
+    stolen: Option<(u64, u64)>,
     /// Time with requests of each disk, in milliseconds.
     disks: BTreeMap<String, u64>,
 }
@@ -29,6 +32,8 @@ pub(crate) struct Counted {
 pub(crate) struct Load {
     /// Of all processors together; none where they are not counted.
     pub(crate) processors: Option<f64>,
+    /// What other machines of the same host took of the processors; none where that is not counted.
+    pub(crate) stolen: Option<f64>,
     /// Of the busiest disk; none where no disk is counted.
     pub(crate) disk: Option<f64>,
 }
@@ -40,6 +45,7 @@ impl Counted {
         Self {
             at: Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default(),
             processors: processors(&read("/proc/stat")),
+            stolen: stolen(&read("/proc/stat")),
             disks: disks(&read("/proc/diskstats")),
         }
     }
@@ -58,6 +64,7 @@ impl Counted {
         };
         Load {
             processors: self.processors.zip(earlier.processors).map(worked),
+            stolen: self.stolen.zip(earlier.stolen).map(worked),
             disk: self.disks.iter().filter_map(disk).max_by(f64::total_cmp),
         }
     }
@@ -71,6 +78,13 @@ fn processors(stat: &str) -> Option<(u64, u64)> {
     let all: u64 = ticks.iter().sum();
     let idle = ticks.get(3)? + ticks.get(4)?;
     Some((all - idle, all))
+}
+
+/// Of `/proc/stat`: ticks that other machines of the same host took, and all ticks.
+fn stolen(stat: &str) -> Option<(u64, u64)> {
+    let (_, all) = processors(stat)?;
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    Some((line.split_whitespace().nth(7)?.parse().ok()?, all))
 }
 
 /// Of `/proc/diskstats`: the milliseconds with requests of each whole disk.
@@ -98,7 +112,7 @@ mod tests {
     #[test]
     fn waiting_is_no_work() {
         let stat = "cpu  100 10 50 700 40 1 2 3 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nintr 5\n";
-        assert_eq!(processors(stat), Some((166, 906)));
+        assert_eq!((processors(stat), stolen(stat)), (Some((166, 906)), Some((3, 906))));
         assert_eq!(processors("intr 5\n"), None);
         assert_eq!(processors("cpu  1 2\n"), None);
     }
@@ -115,13 +129,21 @@ mod tests {
         let counted = |at_ms: u64, processors, vda: u64, vdb: u64| Counted {
             at: Duration::from_millis(at_ms),
             processors,
+            stolen: None,
             disks: [("vda".to_owned(), vda), ("vdb".to_owned(), vdb)].into(),
         };
         let before = counted(1000, Some((50, 100)), 500, 0);
         let after = counted(3000, Some((350, 500)), 600, 500);
-        assert_eq!(after.since(&before), Load { processors: Some(0.75), disk: Some(0.25) });
-        assert_eq!(before.since(&before), Load { processors: Some(0.0), disk: None }, "no time has passed");
+        assert_eq!(after.since(&before), Load { processors: Some(0.75), stolen: None, disk: Some(0.25) });
+        assert_eq!(
+            before.since(&before),
+            Load { processors: Some(0.0), stolen: None, disk: None },
+            "no time has passed"
+        );
         // A disk may count a request that began long before.
-        assert_eq!(counted(1001, None, 9000, 0).since(&before), Load { processors: None, disk: Some(1.0) });
+        assert_eq!(
+            counted(1001, None, 9000, 0).since(&before),
+            Load { processors: None, stolen: None, disk: Some(1.0) }
+        );
     }
 }

@@ -41,6 +41,7 @@ impl Machine {
             client_seconds: self.own.saturating_sub(earlier.own).as_secs_f64(),
             server_seconds: of_server.map(|(after, before)| after.saturating_sub(before).as_secs_f64()),
             disk_busy: load.disk,
+            stolen: load.stolen,
             ..Resources::default()
         })
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::Error;
 use super::arm::Arm;
-use super::cache_state;
 use super::clients::Clients;
 use super::crew::{self, Crew, Curves, Seen};
 use super::placed::Placed;
 use super::stop::Stop;
 use super::target::Server;
 use super::window::{Outcome, Quantity, outcome};
+use super::{cache_state, calibration};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Other programs that use more of the processors than this disturb a run.
 const OTHERS_SHARE_MAX: f64 = 0.25;
+/// Other machines of the same host that take more than this disturb a run.
+const STOLEN_SHARE_MAX: f64 = 0.05;
 /// The kernel counts in ticks of 10 ms: shorter runs have too few of them.
 const TOLD_FROM_SECONDS: f64 = 0.08;
 
@@ -110,10 +112,12 @@ impl Trial<'_> {
         };
         self.stop.or(preparing).await?;
         let mut watch = Watch::new(self.server_host);
+        let before_ms = self.hosts.is_none().then(calibration::look);
         let mut worked = match self.hosts {
             None => self.work_here(arm, address, number, meters, &mut watch).await?,
             Some(hosts) => self.work_there(hosts, arm, number, &mut watch).await?,
         };
+        let calibration_ms = before_ms.map(|before_ms| [before_ms, calibration::look()]);
         for ((seen, _), load) in worked.parts.iter_mut().zip(watch.loads()?) {
             seen.tell(load);
         }
@@ -128,6 +132,7 @@ impl Trial<'_> {
         let run_of_part = |(part, done)| {
             let mut run = self.run_of_part(part, done, arm, number, address)?;
             run.doubts.extend_from_slice(&worked.doubts);
+            run.calibration_ms = calibration_ms;
             Ok(run)
         };
         parts.map(run_of_part).collect()
@@ -156,6 +161,12 @@ impl Trial<'_> {
         let by_others = seen.resources.and_then(|used| used.used_by_others(outcome.seconds, processors));
         if by_others.is_some_and(|share| share > OTHERS_SHARE_MAX) && outcome.seconds >= TOLD_FROM_SECONDS {
             outcome.doubts.push("Something else used more than a quarter of the processors.".to_owned());
+        }
+        let stolen = seen.resources.and_then(|used| used.stolen);
+        if stolen.is_some_and(|share| share > STOLEN_SHARE_MAX) && outcome.seconds >= TOLD_FROM_SECONDS {
+            outcome
+                .doubts
+                .push("Other machines of the same host took more than 5 % of the processors.".to_owned());
         }
         if seen.counters.unanswered > 0 {
             outcome.doubts.push("Some requests were never answered.".to_owned());
@@ -292,6 +303,7 @@ fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
         callbacks: counters.callbacks.clone(),
         latency_ms: outcome.latency_ms,
         timeline: outcome.timeline,
+        calibration_ms: None,
         rpcs: counters.requests.clone(),
         wire_bytes: counters.wire_bytes,
         queue_ms: mean_ms(counters.queued),

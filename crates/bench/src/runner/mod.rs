@@ -6,6 +6,7 @@
 mod arm;
 mod arm_spec;
 mod cache_state;
+mod calibration;
 mod campaign;
 mod check;
 mod clients;

@@ -13,6 +13,7 @@ mod files;
 mod fixture;
 mod hostile;
 mod hostile_files;
+mod lock_callbacks;
 mod mount_options;
 mod names;
 mod peer;

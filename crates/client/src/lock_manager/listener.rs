@@ -18,11 +18,11 @@ use super::waits::Waits;
 
 /// The longest call: five fields of 1024 bytes at most, and an AUTH_SYS credential.
 const CALL_BYTES_MAX: usize = 8 << 10;
-/// Connections at the same time; servers make one for each call.
+/// Connections at the same time; idle ones give way.
 const CONNECTIONS_MAX: usize = 64;
 /// Calls under way on one connection, and on the socket for datagrams.
 const IN_FLIGHT_MAX: usize = 64;
-/// How long a peer may be idle, keep a part of a call to itself, or not read an answer.
+/// How long a peer may keep a part of a call to itself, or not read an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 16;
@@ -86,7 +86,6 @@ pub(super) fn serve_both<S: Service>(stream: TcpListener, datagrams: UdpSocket, 
         record_bytes_max: CALL_BYTES_MAX,
         fragments_max: 16,
         connections_max: CONNECTIONS_MAX,
-        idle_timeout: PATIENCE,
         requests_in_flight_max: IN_FLIGHT_MAX,
         replies_pending_bytes_max: CALL_BYTES_MAX * IN_FLIGHT_MAX,
         partial_record_timeout: PATIENCE,

@@ -192,6 +192,19 @@ async fn denied_upgrade_keeps_the_shared_lock() {
 }
 
 #[tokio::test]
+async fn owners_of_two_clients_of_a_host_have_different_process_numbers() {
+    let mut processes = Vec::new();
+    for _ in 0..2 {
+        let peer = Peer::start().await;
+        let (file, waiting, asked) = queued(&peer).await;
+        processes.push((file.inner().id, asked.process));
+        waiting.abort();
+    }
+    assert_eq!(processes[0].0, processes[1].0, "as both clients count their files");
+    assert_ne!(processes[0].1, processes[1].1);
+}
+
+#[tokio::test]
 async fn grace_period_of_a_restarted_server_delays_lock_and_cancel() {
     let peer = Peer::with_pause(SOON).await;
     let (_file, waiting, _) = queued(&peer).await;

@@ -142,8 +142,8 @@ impl Mount {
             caller_name: crate::nfs4::host_name(),
             file: NetObject(file.node.handle.0.clone()),
             owner: NetObject(self.lock_owner(file)),
-            // Distinct for each owner: some servers tell owners apart by it.
-            process: (file.id & 0x7fff_ffff) as i32,
+            // Linux's server tells the owners of one host apart by it alone, also those of several clients.
+            process: (self.instance.wrapping_add(file.id) & 0x7fff_ffff) as i32,
             offset,
             // In NLM 0 reaches to the end of the file.
             length: if length == u64::MAX { 0 } else { length },

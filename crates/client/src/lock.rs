@@ -166,8 +166,8 @@ impl OpenFile {
                 }
             };
             if let Some(answer) = denied {
-                // Granted before the restart. What the owner held before it asked stays where nothing was granted.
-                // Nothing has become free: to wake the first caller would be to wake this one.
+                // Granted before the restart. What the owner held before it asked stays where nothing was
+                // granted. Nothing has become free: to wake the first caller would be to wake this one.
                 if is_in_table {
                     self.node.state.lock().locks.remove(self.id, range);
                 }

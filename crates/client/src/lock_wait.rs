@@ -8,9 +8,9 @@
 //!     └──────                  ▼
 //!                           CANCEL, UNLOCK
 //! ```
-//! The reply to LOCK alone says that a lock is held: GRANTED wakes the caller, which asks again, and so does a
-//! pause after which GRANTED must be lost. GRANTED may come before the reply that says BLOCKED, so it is accepted
-//! from before LOCK is sent.
+//! The reply to LOCK alone says that a lock is held: GRANTED wakes the caller, which asks again, and so does
+//! a pause after which GRANTED must be lost. GRANTED may come before the reply that says BLOCKED, so it is
+//! accepted from before LOCK is sent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,7 +128,8 @@ async fn wait(
     outcome
 }
 
-/// A lock that was waited for is there: with the server's call, or found when asked again because of the time.
+/// A lock that was waited for is there: with the server's call, or found when asked again because of the
+/// time.
 fn note_granted(mount: &nfs3::Mount, is_overdue: bool, has_called: bool) {
     if has_called || is_overdue {
         mount.note_granted_call(has_called);

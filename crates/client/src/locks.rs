@@ -79,7 +79,8 @@ impl LockTable {
         self.held.iter().filter(move |lock| lock.owner == owner)
     }
 
-    /// Splits a range into the parts that the owner holds, with their kinds, and the others. Both are in order.
+    /// Splits a range into the parts that the owner holds, with their kinds, and the others. Both are in
+    /// order.
     pub(crate) fn split(&self, owner: u64, range: &Range<u64>) -> (Vec<Held>, Vec<Range<u64>>) {
         let mut held: Vec<Held> = self
             .of(owner)

@@ -171,9 +171,9 @@ pub struct Options {
     pub lookup_cache: LookupCache,
     /// NFSv3: locks hold among the open files of this client only, and the server is not told (`nolock`).
     pub local_locks: bool,
-    /// NFSv3: wait for locks in the server's queue, where servers can call this process when one is free: it then runs a lock
-    /// manager, found through the machine's port mapper or at port 111. Otherwise waiting callers ask again and again
-    /// (`lock_callbacks`).
+    /// NFSv3: wait for locks in the server's queue, where servers can call this process when one is free: it
+    /// then runs a lock manager, found through the machine's port mapper or at port 111. Otherwise waiting
+    /// callers ask again and again (`lock_callbacks`).
     pub lock_callbacks: bool,
     /// Refuse everything that changes something (`ro`).
     pub read_only: bool,

@@ -1,5 +1,5 @@
-//! The port mapper, versions 2, 3 and 4 (RFC 1833): a [`PortMapper`] that tells where the programs of its own process
-//! listen, and [`registration`] with another one.
+//! The port mapper, versions 2, 3 and 4 (RFC 1833): a [`PortMapper`] that tells where the programs of its own
+//! process listen, and [`registration`] with another one.
 //!
 //! SET and UNSET are answered with FALSE, and procedures that call programs for the caller are not offered.
 

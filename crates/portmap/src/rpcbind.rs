@@ -42,7 +42,8 @@ pub(super) fn run(mapper: &PortMapper, call: &Call<'_>, reply: &mut Encoder) -> 
     Ok(())
 }
 
-/// The transports of RFC 5665 §5.1. A socket for IPv6 is one for IPv4 as well, so that both have the same ports.
+/// The transports of RFC 5665 §5.1. A socket for IPv6 is one for IPv4 as well, so that both have the same
+/// ports.
 fn transport(network_id: &[u8]) -> Option<Transport> {
     match network_id {
         b"tcp" | b"tcp6" => Some(Transport::Tcp),

@@ -1,5 +1,5 @@
-//! The sockets of the lock manager: at a port of the system's choice, over UDP and TCP, found through the port
-//! mapper.
+//! The sockets of the lock manager: at a port of the system's choice, over UDP and TCP, found through the
+//! port mapper.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

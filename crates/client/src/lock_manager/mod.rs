@@ -98,7 +98,8 @@ impl LockManager {
         (Arc::new(Self { waits, stop: None, thread, ended: parking_lot::Mutex::new(ended) }), ports)
     }
 
-    /// Believes calls from `server` until the value is dropped; `respond` sends it the answers to GRANTED_MSG.
+    /// Believes calls from `server` until the value is dropped; `respond` sends it the answers to
+    /// GRANTED_MSG.
     pub(crate) fn attach(self: &Arc<Self>, server: IpAddr, respond: Responder) -> Attachment {
         let id = self.waits.add_server(server, respond);
         Attachment { manager: Arc::clone(self), server, id }

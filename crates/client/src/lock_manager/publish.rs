@@ -1,5 +1,5 @@
-//! How servers find the lock manager: through the port mapper of this machine, or one of this process where the
-//! machine has none.
+//! How servers find the lock manager: through the port mapper of this machine, or one of this process where
+//! the machine has none.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

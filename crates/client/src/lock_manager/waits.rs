@@ -145,8 +145,8 @@ impl Waits {
     }
 }
 
-/// A caller that waits for a lock at a server, until it is dropped. The owner has the lock in its table by then,
-/// or its UNLOCK follows.
+/// A caller that waits for a lock at a server, until it is dropped. The owner has the lock in its table by
+/// then, or its UNLOCK follows.
 pub(crate) struct LockWait {
     waits: Arc<Waits>,
     key: (IpAddr, LockRequest),

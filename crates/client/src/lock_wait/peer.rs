@@ -21,6 +21,8 @@ use crate::open::OpenOptions;
 use crate::options::{Options, Version};
 use crate::{Client, Url};
 
+/// How long a request may take to come.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -131,7 +133,8 @@ impl Peer {
     }
 
     pub(super) async fn next(&self) -> Waiting {
-        self.requests.lock().await.recv().await.unwrap()
+        let mut requests = self.requests.lock().await;
+        tokio::time::timeout(PATIENCE, requests.recv()).await.expect("a request comes").unwrap()
     }
 
     /// Answers the next request, which must be `asked`.

@@ -1,7 +1,7 @@
 //! Locks: NLM version 4 (RFC 1813 §6).
 //!
-//! LOCK lets the server remember us over its restart: see [`super::reclaim`]. Callers that wait at the server: see
-//! [`super::lock_waits`].
+//! LOCK lets the server remember us over its restart: see [`super::reclaim`]. Callers that wait at the
+//! server: see [`super::lock_waits`].
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -18,8 +18,8 @@ use crate::protocol::Locking;
 use crate::tap::Request;
 
 impl Mount {
-    /// Asks once. With `block` the server queues a request that conflicts. The caller holds the object's gate,
-    /// and so does not wait here until a grace period is over.
+    /// Asks once. With `block` the server queues a request that conflicts. The caller holds the object's
+    /// gate, and so does not wait here until a grace period is over.
     pub(crate) async fn lock(
         &self,
         file: &OpenFile,

@@ -1,5 +1,5 @@
-//! Callers that wait for locks in the server's queue (NLM, X/Open C702 §14.4): the lock manager that the server
-//! calls, and what a caller that gives up takes back.
+//! Callers that wait for locks in the server's queue (NLM, X/Open C702 §14.4): the lock manager that the
+//! server calls, and what a caller that gives up takes back.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,7 +20,8 @@ use crate::lock_manager::{Attachment, LockHolder, LockManager, LockRequest, Lock
 use crate::locks::length;
 use crate::tap::{Cost, Request};
 
-/// Locks in a row that the server granted and did not call about, as behind a firewall. From then on callers poll.
+/// Locks in a row that the server granted and did not call about, as behind a firewall. From then on callers
+/// poll.
 const MISSED_CALLS_MAX: u32 = 3;
 /// Answers to GRANTED_MSG under way; the server repeats a message that gets none.
 const ANSWERS_MAX: usize = 16;
@@ -122,8 +123,8 @@ impl Mount {
         }
     }
 
-    /// Has GRANTED for this lock accepted, before it is asked for: the call may overtake the reply to LOCK. With
-    /// `start` a lock manager is started where there is none. `None` where the server cannot call.
+    /// Has GRANTED for this lock accepted, before it is asked for: the call may overtake the reply to LOCK.
+    /// With `start` a lock manager is started where there is none. `None` where the server cannot call.
     pub(crate) async fn begin_lock_wait(
         &self,
         file: &Arc<OpenFile>,

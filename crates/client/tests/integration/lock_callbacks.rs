@@ -1,4 +1,5 @@
-//! Waiters over NFSv3 whose client has a host of its own: the server calls its lock manager through the port mapper.
+//! Waiters over NFSv3 whose client has a host of its own: the server calls its lock manager through the port
+//! mapper.
 
 use std::future::Future;
 use std::process::{Child, Command, Stdio};

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use super::namespace::Namespace;
 use crate::inside::inside;
 
-/// A network namespace on the bridge of a lab, with an address, ports and a loopback of its own. It is deleted when
-/// dropped.
+/// A network namespace on the bridge of a lab, with an address, ports and a loopback of its own. It is
+/// deleted when dropped.
 #[derive(Debug)]
 pub struct Host {
     namespace: Namespace,
@@ -29,7 +29,8 @@ impl Host {
         self.namespace.name()
     }
 
-    /// Runs `work` in a thread whose network is this host. The processes and threads that `work` starts stay there.
+    /// Runs `work` in a thread whose network is this host. The processes and threads that `work` starts stay
+    /// there.
     ///
     /// # Errors
     /// When the namespace cannot be entered.

@@ -5,8 +5,8 @@
 //! and is then gone. A guest's root is the host's own file system, read-only; its script and the files it is given
 //! or leaves lie in one folder that both sides see.
 //!
-//! A [`Host`] is one more machine on the bridge that runs no kernel of its own: a network namespace with an address and a
-//! loopback of its own, for programs that must not share the ports of the host side.
+//! A [`Host`] is one more machine on the bridge that runs no kernel of its own: a network namespace with an
+//! address and a loopback of its own, for programs that must not share the ports of the host side.
 //!
 //! Everything in a lab is pinned to one core: unpinned, a guest's system calls and its network cost many times more.
 //!

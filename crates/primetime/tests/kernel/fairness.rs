@@ -26,7 +26,8 @@ fn mount_and_linux_get_a_lock_in_turn_over_nfsv3() {
     assert!(longest.iter().all(|turns| *turns < TURNS / 4), "{longest:?}");
 }
 
-/// Without a lock manager the mount asks every 0.1 s, and nothing is promised to it: it gets the lock in the end.
+/// Without a lock manager the mount asks every 0.1 s, and nothing is promised to it: it gets the lock in the
+/// end.
 #[test]
 fn mount_that_polls_gets_a_lock_beside_linux_over_nfsv3() {
     longest_runs("vers=3,lock_callbacks=0");

@@ -1,4 +1,5 @@
-//! Callers that wait for a lock over NFSv3 in the queue of a server that nobody here wrote, which calls them by GRANTED_MSG.
+//! Callers that wait for a lock over NFSv3 in the queue of a foreign server, which calls them
+//! by GRANTED_MSG.
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use portmap::{PortMapper, Registration};
 use proto::{nfs3, nfs4, nlm4};
 use rpc::{
     Call, CallError, CallHeader, Connection, Credential, RecordLimits, RecordReader, Service, Transport,
@@ -18,7 +19,6 @@ use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use server::nfs4::{Nfs4, Nfs4Options};
 use server::nsm1::Nsm1;
-use server::portmap::{PortMapper, Registration};
 use server::recall::Recaller;
 use server::runtime::Runtime;
 use state::{Limits, State};

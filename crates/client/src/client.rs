@@ -54,6 +54,11 @@ impl Client {
         crate::nfs3::exports(&Server::new(url.host(), address), &options).await
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// The version that is spoken.
     pub fn version(&self) -> Version {
         self.shared.version

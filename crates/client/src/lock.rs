@@ -31,12 +31,24 @@ pub struct Conflict {
     pub kind: LockKind,
 }
 
+/// How a request for a lock ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Granted,
+    /// By the server.
+    Denied,
+    /// By the server, which calls when it has granted the lock.
+    Queued,
+    /// An open file of this client holds a conflicting lock; the server was not asked.
+    HeldHere,
+}
+
 /// The first pause before asking again for a lock that another client holds; it doubles up to [`PAUSE_MAX`].
-const PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// The pause where a caller is woken when the lock may be free: only a wake-up that was lost is waited for
 /// so long.
-const WOKEN_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const WOKEN_PAUSE: Duration = Duration::from_secs(2);
 /// How long to wait before asking again a server that takes locks back from before its restart.
 pub(crate) const GRACE_PAUSE: Duration = Duration::from_millis(500);
 
@@ -54,20 +66,27 @@ impl OpenFile {
             return Ok(());
         }
         if !wait {
-            return if self.lock_once(&range, kind, false).await? { Ok(()) } else { Err(Error::Locked) };
+            let answer = self.lock_once(&range, kind, false).await?;
+            return if answer == Answer::Granted { Ok(()) } else { Err(Error::Locked) };
         }
+        let protocol = self.shared.protocol();
+        if protocol.as_v3().is_some_and(|mount| mount.can_wait_at_server()) {
+            return self.lock_in_server_queue(range, kind).await;
+        }
+        // The server calls when the lock may be free. One of NFSv3 is asked again and again.
+        let wait = protocol.as_v4().is_some();
         let turn = self.node.lock_queue.join(self.id, range.clone(), kind == LockKind::Exclusive);
         let (mut pause, mut is_overdue) = (PAUSE, false);
         loop {
-            let longest = if !turn.has_come() || self.shared.protocol().tells_of_free_locks() {
+            let longest = if !turn.has_come() || protocol.tells_of_free_locks() {
                 WOKEN_PAUSE
             } else {
-                pause = (pause * 2).min(PAUSE_MAX);
-                pause
+                next_pause(&mut pause)
             };
             // POSIX grants what no lock conflicts with, whoever waits: the order of asking only delays an
             // attempt.
-            if (is_overdue || turn.has_come()) && self.lock_once(&range, kind, true).await? {
+            if (is_overdue || turn.has_come()) && self.lock_once(&range, kind, wait).await? == Answer::Granted
+            {
                 return Ok(());
             }
             is_overdue = !turn.sleep(longest).await;
@@ -87,10 +106,15 @@ impl OpenFile {
         false
     }
 
-    /// Asks once; true when it is granted. With `wait` the server is asked to tell when the lock may be free.
-    async fn lock_once(self: &Arc<Self>, range: &Range<u64>, kind: LockKind, wait: bool) -> Result<bool> {
-        if let Some(granted) = self.lock_alone(range, kind == LockKind::Exclusive) {
-            return Ok(granted);
+    /// Asks once. With `wait` the server calls when the lock may be free, or is granted.
+    pub(crate) async fn lock_once(
+        self: &Arc<Self>,
+        range: &Range<u64>,
+        kind: LockKind,
+        wait: bool,
+    ) -> Result<Answer> {
+        if let Some(answer) = self.lock_alone(range, kind == LockKind::Exclusive) {
+            return Ok(answer);
         }
         // A caller who gives up does not stop it: a lock that is granted must be known, to be given up with the file.
         let (file, range) = (Arc::clone(self), range.clone());
@@ -105,13 +129,13 @@ impl OpenFile {
         range: &Range<u64>,
         kind: LockKind,
         wait: bool,
-    ) -> Result<bool> {
+    ) -> Result<Answer> {
         let exclusive = kind == LockKind::Exclusive;
         let started = Instant::now();
         loop {
             let Some(gate) = self.until_server_locks(exclusive).await? else {
                 match self.lock_alone(range, exclusive) {
-                    Some(granted) => return Ok(granted),
+                    Some(answer) => return Ok(answer),
                     // The delegation has gone again.
                     None => continue,
                 }
@@ -125,31 +149,41 @@ impl OpenFile {
         }
     }
 
-    async fn lock_with_gate(&self, range: &Range<u64>, kind: LockKind, wait: bool) -> Result<bool> {
+    async fn lock_with_gate(&self, range: &Range<u64>, kind: LockKind, wait: bool) -> Result<Answer> {
         let exclusive = kind == LockKind::Exclusive;
         let _under_way = self.node.state.lock().unknown_locks.ask();
         let shared = &self.shared;
+        let mut is_in_table = false;
         loop {
             let (asked, incarnation) = (Instant::now(), shared.protocol().incarnation());
-            match shared.protocol().lock(self, (range.start, length(range)), kind, wait).await? {
-                Locking::Denied => {
-                    // Nothing has become free: to wake the first caller would be to wake this one.
-                    self.node.state.lock().locks.remove(self.id, range);
-                    return Ok(false);
+            let denied = match shared.protocol().lock(self, (range.start, length(range)), kind, wait).await? {
+                Locking::Denied => Some(Answer::Denied),
+                Locking::Queued => Some(Answer::Queued),
+                Locking::Granted(attributes) => {
+                    self.learn_granted(range, exclusive, attributes, asked);
+                    is_in_table = true;
+                    None
                 }
-                Locking::Granted(attributes) => self.learn_granted(range, exclusive, attributes, asked),
+            };
+            if let Some(answer) = denied {
+                // Granted before the restart. What the owner held before it asked stays where nothing was
+                // granted. Nothing has become free: to wake the first caller would be to wake this one.
+                if is_in_table {
+                    self.node.state.lock().locks.remove(self.id, range);
+                }
+                return Ok(answer);
             }
             // Known now, and so taken back from a server that restarts from here on. One that has restarted before knows
             // nothing of it, and is asked.
             if incarnation == shared.protocol().incarnation() {
-                return Ok(true);
+                return Ok(Answer::Granted);
             }
         }
     }
 
     /// Whether to ask again when the server has had its grace period: without the gate until then, for whoever takes back what
     /// is held needs it.
-    fn waits_for_grace(&self, error: &Error, started: Instant) -> bool {
+    pub(crate) fn waits_for_grace(&self, error: &Error, started: Instant) -> bool {
         let is_over = self.shared.options.time_limit().is_some_and(|limit| started.elapsed() > limit);
         error.is_grace() && !is_over
     }
@@ -237,10 +271,10 @@ impl OpenFile {
     }
 
     /// Decides without the server, where that is possible: `None` where it is not.
-    fn lock_alone(&self, range: &Range<u64>, exclusive: bool) -> Option<bool> {
+    fn lock_alone(&self, range: &Range<u64>, exclusive: bool) -> Option<Answer> {
         let mut state = self.node.state.lock();
         if state.locks.conflicts(self.id, range, exclusive) {
-            return Some(false);
+            return Some(Answer::HeldHere);
         }
         if !state.grants_locks(exclusive) && !self.locks_locally() {
             return None;
@@ -249,7 +283,7 @@ impl OpenFile {
         if !exclusive {
             self.node.lock_queue.wake_next();
         }
-        Some(true)
+        Some(Answer::Granted)
     }
 
     /// Gives a range back.
@@ -299,7 +333,7 @@ impl OpenFile {
         self.unlock_range(&(0..u64::MAX)).await
     }
 
-    async fn unlock_range(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
+    pub(crate) async fn unlock_range(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
         if self.unlock_alone(range) {
             return Ok(());
         }
@@ -357,6 +391,12 @@ impl OpenFile {
         self.node.state.lock().locks.remove(self.id, range);
         self.node.lock_queue.wake_next();
     }
+}
+
+/// Doubles the pause before asking again.
+pub(crate) fn next_pause(pause: &mut Duration) -> Duration {
+    *pause = (*pause * 2).min(PAUSE_MAX);
+    *pause
 }
 
 /// From the first byte to behind the last one; an open end is `u64::MAX`.

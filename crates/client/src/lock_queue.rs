@@ -1,7 +1,8 @@
 //! The callers of this process that wait for byte-range locks of one object, in the order of asking.
 //!
 //! A caller that an earlier one conflicts with asks the server later. A caller is woken when a lock of this
-//! process ends, when an earlier caller leaves the queue, and by CB_NOTIFY_LOCK.
+//! process ends, when an earlier caller leaves the queue, and by CB_NOTIFY_LOCK or
+//! NLM_GRANTED.
 
 use std::ops::Range;
 use std::sync::Arc;

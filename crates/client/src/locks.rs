@@ -79,6 +79,31 @@ impl LockTable {
         self.held.iter().filter(move |lock| lock.owner == owner)
     }
 
+    /// Splits a range into the parts that the owner holds, with their kinds, and the others. Both are in
+    /// order.
+    pub(crate) fn split(&self, owner: u64, range: &Range<u64>) -> (Vec<Held>, Vec<Range<u64>>) {
+        let mut held: Vec<Held> = self
+            .of(owner)
+            .filter(|lock| overlap(&lock.range, range))
+            .map(|lock| Held {
+                range: lock.range.start.max(range.start)..lock.range.end.min(range.end),
+                ..lock.clone()
+            })
+            .collect();
+        held.sort_by_key(|lock| lock.range.start);
+        let (mut free, mut at) = (Vec::new(), range.start);
+        for lock in &held {
+            if at < lock.range.start {
+                free.push(at..lock.range.start);
+            }
+            at = lock.range.end;
+        }
+        if at < range.end {
+            free.push(at..range.end);
+        }
+        (held, free)
+    }
+
     /// True when the owner holds nothing.
     pub(crate) fn holds_nothing(&self, owner: u64) -> bool {
         self.of(owner).next().is_none()
@@ -148,6 +173,20 @@ mod tests {
         assert!(!table.conflicts(2, &(10..20), true));
         table.remove(1, &(0..u64::MAX));
         assert!(table.holds_nothing(1));
+    }
+
+    #[test]
+    fn range_is_split_into_parts_held_and_parts_free() {
+        let mut table = LockTable::default();
+        assert!(table.split(1, &(0..10)).0.is_empty());
+        table.insert(1, 20..30, true);
+        table.insert(1, 0..10, false);
+        table.insert(2, 10..20, true);
+        let held = |range, exclusive| Held { owner: 1, range, exclusive };
+        let (parts, free) = table.split(1, &(5..u64::MAX));
+        assert_eq!(parts, [held(5..10, false), held(20..30, true)]);
+        assert_eq!(free, [10..20, 30..u64::MAX]);
+        assert_eq!(table.split(1, &(22..25)), (vec![held(22..25, true)], vec![]));
     }
 
     #[test]

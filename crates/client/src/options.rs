@@ -171,6 +171,10 @@ pub struct Options {
     pub lookup_cache: LookupCache,
     /// NFSv3: locks hold among the open files of this client only, and the server is not told (`nolock`).
     pub local_locks: bool,
+    /// NFSv3: wait for locks in the server's queue, where servers can call this process when one is free: it
+    /// then runs a lock manager, found through the machine's port mapper or at port 111. Otherwise waiting
+    /// callers ask again and again (`lock_callbacks`).
+    pub lock_callbacks: bool,
     /// Refuse everything that changes something (`ro`).
     pub read_only: bool,
     /// The port of MOUNT (NFSv3). Without one the NFS port is tried, then the port mapper asked.
@@ -219,6 +223,7 @@ impl Default for Options {
             attribute_timeouts: AttributeTimeouts::default(),
             lookup_cache: LookupCache::All,
             local_locks: false,
+            lock_callbacks: true,
             read_only: false,
             mount_port: None,
             lock_port: None,

@@ -104,8 +104,10 @@ pub(crate) enum NewObject {
 pub(crate) enum Locking {
     /// It is ours; the attributes are those after it was granted, if told.
     Granted(Option<Attributes>),
-    /// Somebody else holds a conflicting lock.
+    /// Another owner holds a conflicting lock.
     Denied,
+    /// The same; the server has queued the request and calls when it has granted the lock (NFSv3).
+    Queued,
 }
 
 /// Calls the same method of whichever version it is.
@@ -278,14 +280,13 @@ impl Protocol {
         wait: bool,
     ) -> Result<Locking> {
         match self {
-            Self::V3(mount) => mount.lock(file, range.0, range.1, kind).await,
+            Self::V3(mount) => mount.lock(file, range.0, range.1, kind, wait).await,
             Self::V4(mount) => mount.lock(file, range, kind, wait).await,
         }
     }
 
-    /// True for a server that tells when a lock may be free that was denied. NFSv3's calls a lock manager
-    /// at the client's port mapper, which a process without privileges cannot have: it is asked again and
-    /// again.
+    /// True for a server that says when a lock may be free that was denied (CB_NOTIFY_LOCK). Over NFSv3
+    /// callers wait in the server's queue where they can, see [`crate::lock_wait`].
     pub(crate) fn tells_of_free_locks(&self) -> bool {
         self.as_v4().is_some_and(nfs4::Mount::notifies_locks)
     }

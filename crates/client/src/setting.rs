@@ -62,6 +62,7 @@ static DEFINITIONS: &[Definition] = &[
     definition("lookupcache", &[], |v, o| lookup_cache(v).map(|cache| o.lookup_cache = cache)),
     definition("nolock", &[], |v, o| flag(v).map(|on| o.local_locks = on)),
     definition("lock", &[], |v, o| flag(v).map(|on| o.local_locks = !on)),
+    definition("lock_callbacks", &[], |v, o| flag(v).map(|on| o.lock_callbacks = on)),
     definition("proto", &["mountproto"], |v, _| only(v, &["tcp", "tcp6"], "NFS is spoken over TCP")),
     definition("tcp", &[], |v, _| flag(v).map(drop)),
     definition("sec", &[], |v, _| only(v, &["sys"], "requests are made with numbers of user and group")),

@@ -1,5 +1,6 @@
 //! A real Linux kernel boots, reaches the host side of its lab, and is client and server of NFS.
 
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use netlab::guest::{GuestOptions, Lab, mountstats};
@@ -35,6 +36,19 @@ echo "$GREETING" >/mnt/four/greeting
 cat /mnt/three/greeting >"$EXCHANGE/greeting"
 cat /proc/self/mountstats >"$EXCHANGE/mountstats"
 "#;
+
+#[test]
+fn host_beside_the_host_side_has_an_address_and_ports_of_its_own() {
+    let Some(lab) = Lab::for_test() else { return };
+    let host = lab.add_host().unwrap();
+    let listen = |address| TcpListener::bind((address, 2049)).unwrap();
+    let _ours = lab.inside(|| listen(lab.host_address())).unwrap();
+    let theirs = host.inside(|| listen(host.address())).unwrap();
+    let connected = lab.inside(|| TcpStream::connect((host.address(), 2049)).unwrap()).unwrap();
+    let (_, peer) = theirs.accept().unwrap();
+    assert_eq!(peer.ip(), lab.host_address());
+    drop(connected);
+}
 
 #[test]
 fn a_guest_is_client_and_server_of_nfs_and_counts_what_it_sends() {

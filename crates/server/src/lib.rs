@@ -1,7 +1,8 @@
 //! An NFS server as a library: the RPC programs over any [`vfs::FileSystem`].
 //!
-//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `nsm1`, `portmap`, `recall`, `dispatch`) is asynchronous without a runtime: no sockets, no
-//! clock, no files, so that a simulator can poll it on its own executor.
+//! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `nsm1`, `recall`, `dispatch`) is
+//! asynchronous without a runtime: no sockets, no clock, no files, so that a simulator can poll it on its own
+//! executor.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +21,6 @@ pub mod nlm4;
 pub mod nsm1;
 mod pages;
 mod persistent;
-pub mod portmap;
 pub mod recall;
 pub mod retries;
 pub mod runtime;

@@ -8,6 +8,7 @@ use rpc::net::Client;
 use tokio::sync::OnceCell;
 
 use super::convert::{attributes, from_handle, to_handle};
+use super::lock_waits::LockWaits;
 use super::reclaim::{LockWatch, spawn_keeper};
 use super::transport::{Transport, connect, is_unavailable};
 use crate::error::{Error, Result};
@@ -26,6 +27,7 @@ pub(crate) struct Mount {
     /// Tells the lock owners of this client from those of others on this host.
     pub(super) instance: u64,
     pub(super) lock_watch: Arc<LockWatch>,
+    pub(super) lock_waits: LockWaits,
     /// Where the lock manager is; looked for with the first lock.
     pub(super) lock_manager: OnceCell<Client>,
     /// The preferred size of a part of a directory, in bytes.
@@ -51,6 +53,7 @@ impl Mount {
             options: options.clone(),
             instance: rand::random(),
             lock_watch,
+            lock_waits: LockWaits::default(),
             lock_manager: OnceCell::new(),
             directory_bytes: *DIRECTORY_BYTES.start(),
         };
@@ -90,6 +93,7 @@ impl Mount {
 
     /// The server keeps nothing for a client of NFSv3 but locks, which closing the files has given up.
     pub(crate) async fn shutdown(&self) -> Result<()> {
+        self.lock_waits.end().await;
         for connection in self.transport.all().iter().chain(self.lock_manager.get()) {
             connection.disconnect();
         }

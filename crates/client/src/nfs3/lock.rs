@@ -1,6 +1,7 @@
 //! Locks: NLM version 4 (RFC 1813 §6).
 //!
-//! They are asked for without blocking, and by LOCK, which lets the server remember us over its restart: see [`super::reclaim`].
+//! LOCK lets the server remember us over its restart: see [`super::reclaim`]. Callers that wait at the
+//! server: see [`super::lock_waits`].
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -17,18 +18,21 @@ use crate::protocol::Locking;
 use crate::tap::Request;
 
 impl Mount {
-    /// The caller holds the object's gate, and so does not wait here until a grace period is over.
+    /// Asks once. With `block` the server queues a request that conflicts. The caller holds the object's
+    /// gate, and so does not wait here until a grace period is over.
     pub(crate) async fn lock(
         &self,
         file: &OpenFile,
         offset: u64,
         length: u64,
         kind: LockKind,
+        block: bool,
     ) -> Result<Locking> {
         if file.v4.lock().lost_locks {
             return Err(Error::Revoked);
         }
-        let args = self.lock_args(file, (offset, length), kind == LockKind::Exclusive);
+        let mut args = self.lock_args(file, (offset, length), kind == LockKind::Exclusive);
+        args.block = block;
         let mut status = self.ask_once(self.lock_procedure(), &args).await?;
         if status == nlm4::Status::DeniedNoLocks && self.lock_procedure() == Procedure::Lock {
             // It may be that it cannot have us monitored: then the lock does not survive its restart.
@@ -39,6 +43,7 @@ impl Mount {
         }
         match status {
             nlm4::Status::Granted => Ok(Locking::Granted(None)),
+            nlm4::Status::Blocked if block => Ok(Locking::Queued),
             nlm4::Status::Denied | nlm4::Status::Blocked => Ok(Locking::Denied),
             status => Err(Error::server("LOCK", status)),
         }
@@ -60,7 +65,7 @@ impl Mount {
         }
     }
 
-    /// As [`Mount::lock`].
+    /// Gives a range back. The caller holds the object's gate, as for [`Mount::lock`].
     pub(crate) async fn unlock(&self, file: &OpenFile, offset: u64, length: u64, _last: bool) -> Result<()> {
         match self.ask_once(Procedure::Unlock, &self.unlock_args(file, offset, length)).await? {
             nlm4::Status::Granted => Ok(()),
@@ -68,7 +73,7 @@ impl Mount {
         }
     }
 
-    fn unlock_args(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::UnlockArgs {
+    pub(super) fn unlock_args(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::UnlockArgs {
         nlm4::UnlockArgs { cookie: cookie(file), lock: self.lock_of(file, offset, length) }
     }
 
@@ -132,13 +137,13 @@ impl Mount {
         Ok(response.status)
     }
 
-    fn lock_of(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::Lock {
+    pub(super) fn lock_of(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::Lock {
         nlm4::Lock {
             caller_name: crate::nfs4::host_name(),
             file: NetObject(file.node.handle.0.clone()),
             owner: NetObject(self.lock_owner(file)),
-            // Distinct for each owner: some servers tell owners apart by it.
-            process: (file.id & 0x7fff_ffff) as i32,
+            // Linux's server tells the owners of one host apart by it alone, also those of several clients.
+            process: (self.instance.wrapping_add(file.id) & 0x7fff_ffff) as i32,
             offset,
             // In NLM 0 reaches to the end of the file.
             length: if length == u64::MAX { 0 } else { length },
@@ -154,6 +159,6 @@ impl Mount {
     }
 }
 
-fn cookie(file: &OpenFile) -> NetObject {
+pub(super) fn cookie(file: &OpenFile) -> NetObject {
     NetObject(Bytes::copy_from_slice(&file.id.to_be_bytes()))
 }

@@ -7,6 +7,7 @@ mod directories;
 mod exports;
 mod io;
 mod lock;
+mod lock_waits;
 mod names;
 mod open;
 mod reclaim;

@@ -104,6 +104,17 @@ fn alive(shared: &Weak<Shared>) -> Option<Arc<Shared>> {
     shared.upgrade().filter(|shared| !shared.is_shut_down())
 }
 
+impl OpenFile {
+    /// Notes that the server has none of its locks any more; its user learns it from the next operation.
+    pub(super) fn lose_locks(&self) {
+        let mut state = self.node.state.lock();
+        state.locks.remove(self.id, &(0..u64::MAX));
+        state.known.forget_content();
+        state.known.doubt(Instant::now());
+        self.v4.lock().lost_locks = true;
+    }
+}
+
 impl Mount {
     /// Waits until it is known whether the locks of a file are held.
     pub(super) async fn check_locks(&self, file: &OpenFile) -> Result<()> {
@@ -155,11 +166,7 @@ impl Mount {
         for lock in held {
             if !self.is_still_held(file, &lock).await? {
                 tracing::warn!("a lock was lost with the restart of the server");
-                let mut state = file.node.state.lock();
-                state.locks.remove(file.id, &(0..u64::MAX));
-                state.known.forget_content();
-                state.known.doubt(Instant::now());
-                file.v4.lock().lost_locks = true;
+                file.lose_locks();
                 return Ok(());
             }
         }

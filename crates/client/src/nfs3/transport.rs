@@ -55,6 +55,10 @@ impl Transport {
         }
     }
 
+    pub(super) fn tap(&self) -> &Arc<Tap> {
+        &self.tap
+    }
+
     pub(super) fn all(&self) -> &[Client] {
         &self.connections
     }

@@ -256,7 +256,7 @@ impl Core {
                 let kind = if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared };
                 match mount.lock(file, (lock.range.start, lock.length()), kind, false).await {
                     Ok(Locking::Granted(_)) => {}
-                    Ok(Locking::Denied) | Err(_) => self.lose_locks(file),
+                    Ok(Locking::Denied | Locking::Queued) | Err(_) => self.lose_locks(file),
                 }
             }
         }

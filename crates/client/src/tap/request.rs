@@ -67,6 +67,7 @@ impl Request {
                 nlm4::Procedure::Test => "TEST",
                 nlm4::Procedure::Cancel => "CANCEL",
                 nlm4::Procedure::FreeAll => "FREE_ALL",
+                nlm4::Procedure::GrantedRes => "GRANTED_RES",
                 _ => "NLM",
             },
             Self::Mount => "MNT",

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::boot::Link;
 use super::folder::Folder;
 use super::namespace::{self, Namespace};
-use super::{Guest, GuestOptions, Unavailable, boot, registers, unavailable};
+use super::{Guest, GuestOptions, Host, Unavailable, boot, registers, unavailable};
 use crate::inside::inside;
 
 /// The last part of the host side's address. Guests come after it.
@@ -101,8 +101,7 @@ impl Lab {
     /// # Panics
     /// When `work` does.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
-        let namespace = fs::File::open(Path::new("/run/netns").join(self.name()))?;
-        inside(&namespace, work)
+        inside(&self.namespace.open()?, work)
     }
 
     /// A command that runs `program` on the host side of the lab, on the lab's core. The process that it starts is the
@@ -120,12 +119,7 @@ impl Lab {
     /// `InvalidInput` for options that cannot be; `QuotaExceeded` after 253 guests; whatever the system refuses.
     pub fn boot(&self, options: &GuestOptions) -> io::Result<Guest> {
         options.check()?;
-        let next = |last: u8| (last < GUEST_NUMBER_MAX).then_some(last + 1);
-        let last = self
-            .last_number
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-            .map_err(|_| io::Error::new(io::ErrorKind::QuotaExceeded, "this lab has had all its guests"))?;
-        let number = last + 1;
+        let number = self.next_number()?;
         let tap = format!("tap{number}");
         self.namespace.add_tap(&tap)?;
         let guest = address(self.subnet, number);
@@ -134,6 +128,25 @@ impl Lab {
         let ethernet = namespace::ethernet(self.subnet, number);
         let link = Link { tap, ethernet, address: IpAddr::V4(guest) };
         boot::start(self, options, folder, &link)
+    }
+
+    /// Adds another host, which is deleted when dropped.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` after 253 guests and hosts; otherwise those of the system.
+    pub fn add_host(&self) -> io::Result<Host> {
+        let number = self.next_number()?;
+        let address = address(self.subnet, number);
+        Ok(Host::new(self.namespace.create_host(number, address)?, IpAddr::V4(address)))
+    }
+
+    fn next_number(&self) -> io::Result<u8> {
+        let next = |last: u8| (last < GUEST_NUMBER_MAX).then_some(last + 1);
+        let last = self
+            .last_number
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+            .map_err(|_| io::Error::new(io::ErrorKind::QuotaExceeded, "this lab has had all its guests"))?;
+        Ok(last + 1)
     }
 
     fn host(&self) -> Ipv4Addr {

@@ -5,6 +5,9 @@
 //! and is then gone. A guest's root is the host's own file system, read-only; its script and the files it is given
 //! or leaves lie in one folder that both sides see.
 //!
+//! A [`Host`] is one more machine on the bridge that runs no kernel of its own: a network namespace with an
+//! address and a loopback of its own, for programs that must not share the ports of the host side.
+//!
 //! Everything in a lab is pinned to one core: unpinned, a guest's system calls and its network cost many times more.
 //!
 //! This module knows how to boot a kernel and how to read its counters ([`mountstats`]). It knows nothing of what is
@@ -13,6 +16,7 @@
 mod boot;
 mod capture;
 mod folder;
+mod host;
 mod lab;
 pub mod mountstats;
 mod namespace;
@@ -23,6 +27,7 @@ mod unavailable;
 
 pub use crate::unavailable::Unavailable;
 pub use boot::Guest;
+pub use host::Host;
 pub use lab::Lab;
 pub use options::GuestOptions;
 pub use result::GuestResult;

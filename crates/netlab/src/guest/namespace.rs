@@ -11,6 +11,9 @@ const PREFIX: &str = "primetime-";
 
 const BRIDGE: &str = "bridge";
 
+/// The network card of a host that is no guest.
+const CARD: &str = "eth0";
+
 /// Bytes in a frame, on the bridge and in guests.
 pub(super) const MTU: &str = "9000";
 
@@ -24,10 +27,7 @@ impl Namespace {
     /// Makes namespace number `number` of this process, with `host` as the address of its host side.
     pub(super) fn create(number: u32, host: Ipv4Addr) -> io::Result<Namespace> {
         let name = format!("{PREFIX}{}-{number}", process::id());
-        ip(&["netns", "add", &name])?;
-        // From here on it is deleted again if a step fails.
-        let namespace = Namespace { name };
-        namespace.ip(&["link", "set", "lo", "up"])?;
+        let namespace = Namespace::add(name)?;
         // A bridge takes the lowest address of its ports if it is not told its own: one more guest, and the others would send
         // to an address that is nobody's any more.
         let [_, _, subnet, number] = host.octets();
@@ -36,6 +36,33 @@ impl Namespace {
         namespace.ip(&["link", "set", BRIDGE, "mtu", MTU, "up"])?;
         namespace.ip(&["address", "add", &format!("{host}/24"), "dev", BRIDGE])?;
         Ok(namespace)
+    }
+
+    /// Makes the namespace of another host on the bridge, machine number `number` of the lab, with `address`.
+    pub(super) fn create_host(&self, number: u8, address: Ipv4Addr) -> io::Result<Namespace> {
+        let host = Namespace::add(format!("{}-host{number}", self.name))?;
+        let port = format!("veth{number}");
+        let [_, _, subnet, _] = address.octets();
+        let ethernet = ethernet(subnet, number);
+        let peer = ["peer", "name", CARD, "address", &ethernet, "netns", &host.name];
+        self.ip(&[&["link", "add", &port, "type", "veth"], &peer[..]].concat())?;
+        self.ip(&["link", "set", &port, "mtu", MTU, "master", BRIDGE, "up"])?;
+        host.ip(&["address", "add", &format!("{address}/24"), "dev", CARD])?;
+        host.ip(&["link", "set", CARD, "mtu", MTU, "up"])?;
+        Ok(host)
+    }
+
+    /// An empty namespace. It is deleted again if a later step fails.
+    fn add(name: String) -> io::Result<Namespace> {
+        ip(&["netns", "add", &name])?;
+        let namespace = Namespace { name };
+        namespace.ip(&["link", "set", "lo", "up"])?;
+        Ok(namespace)
+    }
+
+    /// The namespace itself.
+    pub(super) fn open(&self) -> io::Result<fs::File> {
+        fs::File::open(Path::new("/run/netns").join(&self.name))
     }
 
     pub(super) fn name(&self) -> &str {

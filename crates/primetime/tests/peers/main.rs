@@ -32,6 +32,7 @@ mod sys;
 #[path = "../commands/tree.rs"]
 mod tree;
 mod trees;
+mod waiting;
 #[path = "../mount/walk.rs"]
 mod walk;
 mod work;
@@ -83,12 +84,12 @@ struct Foreign {
 
 /// Runs `work` in the network of the lab.
 fn inside<F: Future<Output = ()>>(lab: &Lab, work: impl FnOnce() -> F + Send) {
-    lab.inside(|| {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        runtime.block_on(work());
-    })
-    .unwrap();
+    lab.inside(|| run(work)).unwrap();
+}
+
+fn run<F: Future<Output = ()>>(work: impl FnOnce() -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(work());
 }
 
 /// All versions at once: each has files of its own.
@@ -140,6 +141,25 @@ fn benchmark_finds_the_path_that_ganesha_has_over_nfsv3() {
     let Some(lab) = Lab::for_test() else { return };
     let Some(server) = Ganesha::start_with(&lab, TIME_LIMIT, false) else { return };
     lab.inside(|| bench::path_of_v3_is_found(&server.place(), &server.export())).unwrap();
+}
+
+#[test]
+fn ganesha_calls_callers_that_wait_for_locks_over_nfsv3() {
+    let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lab) = Lab::for_test() else { return };
+    let Some(server) = Ganesha::start(&lab, TIME_LIMIT) else { return };
+    // Beside Ganesha its own lock manager is the machine's.
+    let host = lab.add_host().unwrap();
+    host.inside(|| run(async || waiting::callers_are_called_over_nfsv3(&server.place()).await)).unwrap();
+}
+
+#[test]
+fn linux_calls_callers_that_wait_for_locks_over_nfsv3() {
+    let _alone = ONE_SERVER_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lab) = Lab::for_test() else { return };
+    let server = Knfsd::start(&lab, TIME_LIMIT, &KnfsdOptions::default());
+    inside(&lab, async || waiting::callers_are_called_over_nfsv3(&server.place()).await);
+    server.stop();
 }
 
 #[test]

@@ -194,13 +194,13 @@ fn credential() -> Credential {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use ::portmap::{PortMapper, Registration};
     use rpc::net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
     use rpc::{Call, Disposition, Refusal, Service};
     use tokio::net::{TcpListener, UdpSocket};
     use xdr::Encoder;
 
     use super::*;
-    use crate::portmap::{PortMapper, Registration};
 
     const LONG: Duration = Duration::from_secs(20);
 

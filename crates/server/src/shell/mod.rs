@@ -15,7 +15,6 @@ mod options;
 mod own_work;
 mod port_map_mode;
 mod records;
-mod rpcbind;
 mod side_listeners;
 mod start;
 mod state_directory;

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use proto::portmap::rpcbind as wire;
+use ::portmap::registration::{self, Registered};
+use ::portmap::{PortMapper, Registration};
 use proto::{mount3, nfs3, nfs4, nlm4, nsm1, portmap};
 use rpc::net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
 use rpc::{Service, Transport};
@@ -14,9 +15,7 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 
 use super::PortMapMode;
-use super::rpcbind::{self, Registered};
 use crate::dispatch::WithoutNfs;
-use crate::portmap::{PortMapper, Registration};
 
 /// Connections to the port mapper; one more is closed at once.
 const PORT_MAPPER_CONNECTIONS_MAX: usize = 256;
@@ -84,10 +83,10 @@ impl SideListeners {
         listeners.receive(socket, service);
         let mut list = registrations(address.port());
         if mode == PortMapMode::Builtin {
-            list.extend(of_port_mapper());
+            list.extend(Registration::of_port_mapper());
             listeners.be_port_mapper(SocketAddr::new(address.ip(), portmap::PORT), list).await?;
         } else {
-            let registered = rpcbind::register(rpcbind::destination(), &list, address.ip()).await;
+            let registered = registration::register(registration::destination(), &list, address.ip()).await;
             listeners.registered = Some(registered.map_err(|error| match error.kind() {
                 io::ErrorKind::AddrInUse => SideError::Register(error),
                 _ => SideError::NoRpcbind(error),
@@ -149,15 +148,4 @@ fn registrations(port: u16) -> Vec<Registration> {
     let nfs = [(nfs3::PROGRAM, nfs3::VERSION), (nfs3::PROGRAM, nfs4::VERSION)];
     let by_stream = nfs.into_iter().chain(small).map(entry(Transport::Tcp));
     by_stream.chain(small.into_iter().map(entry(Transport::Udp))).collect()
-}
-
-fn of_port_mapper() -> impl Iterator<Item = Registration> {
-    [portmap::VERSION, wire::VERSION_3, wire::VERSION_4].into_iter().flat_map(|version| {
-        [Transport::Tcp, Transport::Udp].map(|transport| Registration {
-            program: portmap::PROGRAM,
-            version,
-            transport,
-            port: portmap::PORT,
-        })
-    })
 }

@@ -1,4 +1,4 @@
-//! Telling a running rpcbind where the programs of this server listen (RFC 1833 §2.2.1), and taking that back.
+//! Registers programs with a running rpcbind (RFC 1833 §2.2.1), and takes that back.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,27 +6,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use proto::portmap::rpcbind::{Binding, Procedure, VERSION_4};
+use proto::portmap::rpcbind::{Binding, BindingList, Procedure, VERSION_4};
 use proto::portmap::{self, universal_address};
 use rpc::net::{Destination, OneCall, call_once};
 use rpc::{CallError, Credential, Transport};
+use xdr::{Decode, Encode};
 
-use crate::portmap::Registration;
+use crate::Registration;
 
-/// Where rpcbind takes registrations; it knows there who registers.
+/// Where rpcbind takes registrations; it knows the user at the other end of such a socket.
 const SOCKETS: [&str; 2] = ["/run/rpcbind.sock", "/var/run/rpcbind.sock"];
 /// How long one call may take.
 const CALL: Duration = Duration::from_secs(5);
 
-/// What was registered. It is taken back by [`Registered::remove`], not by dropping.
+/// Registered programs. [`Registered::remove`] takes them back, dropping does not.
 #[derive(Debug)]
-pub(super) struct Registered {
+pub struct Registered {
     rpcbind: Destination,
     bindings: Vec<Binding>,
 }
 
 /// The socket of a running rpcbind, or its port on this host.
-pub(super) fn destination() -> Destination {
+pub fn destination() -> Destination {
     match SOCKETS.into_iter().map(Path::new).find(|path| path.exists()) {
         Some(path) => Destination::Local(path.to_owned()),
         None => Destination::Network {
@@ -40,14 +41,23 @@ pub(super) fn destination() -> Destination {
 /// Registers the programs that listen at `address`: all or none.
 ///
 /// # Errors
-/// When rpcbind cannot be asked, or a program is registered by somebody else.
-pub(super) async fn register(
+/// When rpcbind cannot be asked, or another process has registered a program; its kind is then `AddrInUse`.
+pub async fn register(
     rpcbind: Destination,
     programs: &[Registration],
     address: IpAddr,
 ) -> io::Result<Registered> {
+    let bindings = programs.iter().flat_map(|program| bindings(program, address)).collect();
+    register_bindings(rpcbind, bindings).await
+}
+
+/// Registers bindings: all or none.
+///
+/// # Errors
+/// As [`register`].
+pub async fn register_bindings(rpcbind: Destination, bindings: Vec<Binding>) -> io::Result<Registered> {
     let mut registered = Registered { rpcbind, bindings: Vec::new() };
-    for binding in programs.iter().flat_map(|program| bindings(program, address)) {
+    for binding in bindings {
         let outcome = ask(&registered.rpcbind, Procedure::Set, &binding).await;
         let refused = match outcome {
             Ok(true) => {
@@ -58,8 +68,7 @@ pub(super) async fn register(
                 io::ErrorKind::AddrInUse,
                 format!("it has program {} already, or does not let this user register it", binding.program),
             ),
-            Err(CallError::Connect(error)) => error,
-            Err(error) => io::Error::other(error.to_string()),
+            Err(error) => io_error(error),
         };
         registered.remove().await;
         return Err(refused);
@@ -69,47 +78,82 @@ pub(super) async fn register(
 
 impl Registered {
     /// Takes back what was registered.
-    pub(super) async fn remove(&self) {
+    pub async fn remove(&self) {
         for binding in &self.bindings {
-            if let Err(error) = ask(&self.rpcbind, Procedure::Unset, binding).await {
-                tracing::warn!(%error, program = binding.program, "rpcbind could not be told that a program has ended");
+            if let Err(error) = ask::<bool>(&self.rpcbind, Procedure::Unset, binding).await {
+                tracing::warn!(%error, program = binding.program, "rpcbind still has a program that has ended");
             }
         }
     }
 }
 
-async fn ask(rpcbind: &Destination, procedure: Procedure, binding: &Binding) -> Result<bool, CallError> {
+/// All that is registered.
+///
+/// # Errors
+/// When rpcbind cannot be asked, or its list is longer than a reply may be.
+pub async fn list(rpcbind: &Destination) -> io::Result<Vec<Binding>> {
+    let BindingList(list) = ask(rpcbind, Procedure::Dump, &()).await.map_err(io_error)?;
+    Ok(list.0)
+}
+
+/// Removes a binding of a process that has ended; false when rpcbind does not let this user do it.
+///
+/// # Errors
+/// When rpcbind cannot be asked.
+pub async fn remove(rpcbind: &Destination, binding: &Binding) -> io::Result<bool> {
+    ask(rpcbind, Procedure::Unset, binding).await.map_err(io_error)
+}
+
+async fn ask<T: Decode>(
+    rpcbind: &Destination,
+    procedure: Procedure,
+    arguments: &impl Encode,
+) -> Result<T, CallError> {
     let call = OneCall {
         program: portmap::PROGRAM,
         version: VERSION_4,
         procedure: procedure.number(),
         credential: Credential::None,
-        arguments: xdr::to_bytes(binding).to_vec(),
+        arguments: xdr::to_bytes(arguments).to_vec(),
     };
     let results = call_once(rpcbind, call, CALL).await?;
     xdr::from_bytes(results).map_err(CallError::Protocol)
 }
 
-/// A program as rpcbind has it: a socket for any address of IPv6 is one for those of IPv4 as well.
-fn bindings(program: &Registration, address: IpAddr) -> Vec<Binding> {
-    let names = match program.transport {
-        Transport::Tcp => ["tcp", "tcp6"],
-        Transport::Udp => ["udp", "udp6"],
-    };
-    let binding = |address: IpAddr| {
-        let network_id = names[usize::from(address.is_ipv6())];
-        Binding {
-            program: program.program,
-            version: program.version,
-            network_id: Bytes::from_static(network_id.as_bytes()),
-            address: universal_address(SocketAddr::new(address, program.port)).into(),
-            owner: Bytes::new(),
-        }
-    };
-    if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
-        return vec![binding(address), binding(Ipv4Addr::UNSPECIFIED.into())];
+fn io_error(error: CallError) -> io::Error {
+    match error {
+        CallError::Connect(error) => error,
+        error => io::Error::other(error.to_string()),
     }
-    vec![binding(address)]
+}
+
+/// The bindings of a program that listens at `address`: a socket for any address of IPv6 takes IPv4 as well.
+fn bindings(program: &Registration, address: IpAddr) -> Vec<Binding> {
+    if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        return vec![binding(program, address), binding(program, Ipv4Addr::UNSPECIFIED.into())];
+    }
+    vec![binding(program, address)]
+}
+
+/// The binding of a program that listens at `address`, and at no address of another family.
+pub fn binding(program: &Registration, address: IpAddr) -> Binding {
+    Binding {
+        program: program.program,
+        version: program.version,
+        network_id: Bytes::from_static(network_id(program.transport, address.is_ipv6()).as_bytes()),
+        address: universal_address(SocketAddr::new(address, program.port)).into(),
+        owner: Bytes::new(),
+    }
+}
+
+/// The name of a transport over IPv4 or IPv6 (RFC 5665 §5.1).
+pub fn network_id(transport: Transport, is_ipv6: bool) -> &'static str {
+    match (transport, is_ipv6) {
+        (Transport::Tcp, false) => "tcp",
+        (Transport::Tcp, true) => "tcp6",
+        (Transport::Udp, false) => "udp",
+        (Transport::Udp, true) => "udp6",
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use proto::portmap::{parse_universal_address, universal_address};
 use rpc::{Call, Refusal, Transport};
 use xdr::{Encoder, List};
 
+use super::registration::network_id;
 use super::{PortMapper, Registration, arguments, own_address};
 
-/// Who has registered the programs.
+/// The owner of the registered programs.
 const OWNER: &[u8] = b"primetime";
 
 pub(super) fn run(mapper: &PortMapper, call: &Call<'_>, reply: &mut Encoder) -> Result<(), Refusal> {
@@ -41,7 +42,8 @@ pub(super) fn run(mapper: &PortMapper, call: &Call<'_>, reply: &mut Encoder) -> 
     Ok(())
 }
 
-/// The transports of RFC 5665 §5.1. A socket for IPv6 is one for IPv4 as well, so that both have the same ports.
+/// The transports of RFC 5665 §5.1. A socket for IPv6 is one for IPv4 as well, so that both have the same
+/// ports.
 fn transport(network_id: &[u8]) -> Option<Transport> {
     match network_id {
         b"tcp" | b"tcp6" => Some(Transport::Tcp),
@@ -60,16 +62,10 @@ fn address(call: &Call<'_>, wanted: &Binding, found: Option<&Registration>) -> T
 }
 
 fn binding(registration: &Registration, own: IpAddr) -> Binding {
-    let network_id: &[u8] = match (registration.transport, own.is_ipv4()) {
-        (Transport::Tcp, true) => b"tcp",
-        (Transport::Tcp, false) => b"tcp6",
-        (Transport::Udp, true) => b"udp",
-        (Transport::Udp, false) => b"udp6",
-    };
     Binding {
         program: registration.program,
         version: registration.version,
-        network_id: Bytes::from_static(network_id),
+        network_id: Bytes::from_static(network_id(registration.transport, own.is_ipv6()).as_bytes()),
         address: universal_address(SocketAddr::new(own, registration.port)).into(),
         owner: Bytes::from_static(OWNER),
     }

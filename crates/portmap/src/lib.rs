@@ -1,6 +1,11 @@
-//! The port mapper, versions 2, 3 and 4 (RFC 1833): tells clients where the programs of this server listen, and no other's.
-//! What registers programs is answered with FALSE, and what calls programs for the caller is not offered.
+//! The port mapper, versions 2, 3 and 4 (RFC 1833): a [`PortMapper`] that tells where the programs of its own
+//! process listen, and [`registration`] with another one.
+//!
+//! SET and UNSET are answered with FALSE, and procedures that call programs for the caller are not offered.
 
+#![forbid(unsafe_code)]
+
+pub mod registration;
 mod rpcbind;
 #[cfg(test)]
 mod tests;
@@ -12,7 +17,7 @@ use proto::portmap::{self, rpcbind as wire};
 use rpc::{Call, Disposition, Refusal, Service, Transport};
 use xdr::{Decode, Encoder};
 
-/// A program of this server on one transport.
+/// A program of this process on one transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration {
     /// Program number.
@@ -25,14 +30,28 @@ pub struct Registration {
     pub port: u16,
 }
 
-/// The program.
+/// Answers the calls of the port mapper.
 #[derive(Debug)]
 pub struct PortMapper {
     list: Vec<Registration>,
 }
 
+impl Registration {
+    /// The entries of the port mapper itself.
+    pub fn of_port_mapper() -> impl Iterator<Item = Self> {
+        [portmap::VERSION, wire::VERSION_3, wire::VERSION_4].into_iter().flat_map(|version| {
+            [Transport::Tcp, Transport::Udp].map(|transport| Self {
+                program: portmap::PROGRAM,
+                version,
+                transport,
+                port: portmap::PORT,
+            })
+        })
+    }
+}
+
 impl PortMapper {
-    /// Tells of these programs.
+    /// Tells where these programs listen.
     pub fn new(list: Vec<Registration>) -> Self {
         Self { list }
     }

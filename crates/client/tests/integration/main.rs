@@ -13,11 +13,8 @@ mod files;
 mod fixture;
 mod hostile;
 mod hostile_files;
-<<<<<<< HEAD
 mod hostile_nfs3;
-=======
 mod lock_callbacks;
->>>>>>> w/c
 mod mount_options;
 mod names;
 mod peer;

@@ -60,14 +60,12 @@ impl Link {
         let (mut relay_ms, mut calibrations) = (rtt_ms, 1);
         loop {
             let (link, measured) = Self::relayed(server, rtt_ms, relay_ms, arm, name).await?;
-            let off_ms = measured.minimum_ms - rtt_ms - direct.minimum_ms;
-            let share = if calibrations < CALIBRATIONS_CHOOSY { GOOD_SHARE } else { 1.0 };
-            if off_ms.abs() <= allowed_ms(rtt_ms) * share || calibrations == CALIBRATIONS_MAX {
+            let Some(corrected_ms) = correction(&measured, direct, relay_ms, calibrations) else {
                 return Ok((link, measured));
-            }
+            };
             link.close().await;
             calibrations += 1;
-            relay_ms = (relay_ms - off_ms).max(0.0);
+            relay_ms = corrected_ms;
         }
     }
 
@@ -162,6 +160,15 @@ fn calls(rtt_ms: f64) -> u32 {
     ((CALIBRATION_MS / rtt_ms.max(0.01)).clamp(CALLS_MIN, CALLS_MAX) as u32) | 1
 }
 
+/// Returns the delay that a relay is given next, in milliseconds; `None` where the link is good enough, or was
+/// calibrated too often. The shortest round trip decides: a busy machine lengthens the others.
+fn correction(measured: &LinkResult, direct: &LinkResult, relay_ms: f64, calibrations: u32) -> Option<f64> {
+    let off_ms = measured.minimum_ms - measured.rtt_ms - direct.minimum_ms;
+    let share = if calibrations < CALIBRATIONS_CHOOSY { GOOD_SHARE } else { 1.0 };
+    let is_good = off_ms.abs() <= allowed_ms(measured.rtt_ms) * share;
+    (!is_good && calibrations < CALIBRATIONS_MAX).then(|| (relay_ms - off_ms).max(0.0))
+}
+
 /// The doubt about a link whose round trips are not the delay asked for on top of those of `direct`; `None`
 /// within 2 % or 0.2 ms. The shortest round trip shows the link, the median the machine.
 pub(crate) fn doubt(measured: &LinkResult, direct: &LinkResult) -> Option<String> {
@@ -204,6 +211,19 @@ mod tests {
         assert!(!doubts(40.0, 40.8));
         assert!(doubts(40.0, 41.0));
         assert!(doubts(40.0, 39.0));
+    }
+
+    #[test]
+    fn relay_is_corrected_by_the_shortest_round_trip() {
+        let direct = measured(0.0, 0.5, 0.02);
+        let next = |median_ms, shortest_ms, calibrations| {
+            correction(&measured(10.0, median_ms, shortest_ms), &direct, 10.0, calibrations)
+        };
+        assert_eq!(next(14.0, 10.03, 1), None, "a busy machine changes the median alone");
+        let corrected = next(10.02, 10.32, 1).unwrap();
+        assert!((corrected - 9.7).abs() < 1e-9, "{corrected}");
+        assert!(next(10.02, 10.12, 1).is_some() && next(10.02, 10.12, CALIBRATIONS_CHOOSY).is_none());
+        assert_eq!(next(10.02, 15.0, CALIBRATIONS_MAX), None, "a doubt says so");
     }
 
     #[test]

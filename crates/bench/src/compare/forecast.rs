@@ -26,7 +26,7 @@ pub(crate) fn forecasts(cells: &[Cell], share: f64) -> Vec<Forecast<'_>> {
 }
 
 /// The first look that has pairs enough for its share of `level`.
-fn look_of(looks: &[Look], share: f64, deviation: f64, level: f64) -> Option<u32> {
+pub(super) fn look_of(looks: &[Look], share: f64, deviation: f64, level: f64) -> Option<u32> {
     let is_enough = |look: &&Look| {
         pairs_needed(share.ln_1p(), deviation, level * look.share, PLANNED_POWER)
             .is_some_and(|needed| needed <= look.blocks)

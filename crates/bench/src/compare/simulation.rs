@@ -6,13 +6,14 @@
 //! test passes always or never; the bounds are what chance leaves to a chain that keeps its promise.
 
 use super::comparisons;
+use super::forecast::look_of;
 use crate::results::{Cell, Comparison, Run};
 use crate::runner::order;
 use crate::samples;
 use crate::seeded::Seeded;
 use crate::statistics::{
-    Better, Decision, Member, Outcome, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE, Seen, decide, paired_ratio,
-    pairs_needed, sequence,
+    Better, Decision, Look, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE,
+    Seen, decide, detection, paired_ratio, pairs_needed, sequence,
 };
 
 /// Coefficients of variation of a run from a quiet machine to a shared one.
@@ -186,7 +187,16 @@ fn wild_pairs(cv: f64, ratio: f64, blocks: u32, seed: u64, setting: u64) -> Vec<
 /// Looks at a family again and again, as the benchmark does: each member until it is decided, or until the
 /// looks are at an end. Gives its decisions and how many blocks each took.
 fn looked_at(family: &[Vec<(f64, f64)>]) -> Vec<(Decision, u32)> {
-    let looks = sequence();
+    looked_at_until(family, &vec![u32::MAX; family.len()], &sequence(), SAME_MARGIN)
+}
+
+/// The same with other looks and another margin; a member gets no look beyond `most` of its blocks.
+fn looked_at_until(
+    family: &[Vec<(f64, f64)>],
+    most: &[u32],
+    looks: &[Look],
+    margin: f64,
+) -> Vec<(Decision, u32)> {
     let mut made = vec![1; family.len()];
     loop {
         let members: Vec<Member> = family
@@ -200,12 +210,12 @@ fn looked_at(family: &[Vec<(f64, f64)>]) -> Vec<(Decision, u32)> {
                 Member { seen: seen.collect(), better: Better::Higher }
             })
             .collect();
-        let decisions = decide(&members, SAME_MARGIN);
-        let open = decisions
-            .iter()
-            .zip(&mut made)
-            .filter(|(decision, made)| decision.outcome == Outcome::Unclear && **made < looks.len());
-        if open.map(|(_, made)| *made += 1).count() == 0 {
+        let decisions = decide(&members, margin);
+        let open = decisions.iter().zip(&mut made).zip(most).filter(|((decision, made), most)| {
+            let next = looks.get(**made).is_some_and(|look| look.blocks <= **most);
+            decision.outcome == Outcome::Unclear && next
+        });
+        if open.map(|((_, made), _)| *made += 1).count() == 0 {
             return decisions
                 .into_iter()
                 .zip(made)
@@ -235,6 +245,51 @@ fn looking_again_and_again_makes_no_more_false_claims() {
     // Just beyond the margin: nothing may be called the same.
     let same = claims(1.0301, |outcome| outcome == Outcome::Same);
     assert!(same <= bound, "{same} of {TRIALS} families of versions that differ by 3 %, bound {bound}");
+}
+
+/// Searches for a difference of 5 % as `bench detect` does: as many blocks as the first look plans for each
+/// member, and once more as many where that decided nothing.
+fn searched(family: &[Vec<(f64, f64)>]) -> Vec<Outcome> {
+    let looks = detection();
+    let level = SIGNIFICANCE / family.len() as f64;
+    let planned = |pairs: &Vec<(f64, f64)>| {
+        let first = paired_ratio(&pairs[..looks[0].blocks as usize]).unwrap();
+        let deviation = first.standard_error.unwrap() * (first.count as f64).sqrt();
+        look_of(&looks, PLANNED_DIFFERENCE, deviation, level).map_or(u32::MAX, |blocks| 2 * blocks)
+    };
+    let most: Vec<u32> = family.iter().map(planned).collect();
+    let found = looked_at_until(family, &most, &looks, PLANNED_DIFFERENCE);
+    found.into_iter().map(|(decision, _)| decision.outcome).collect()
+}
+
+#[test]
+fn search_finds_a_planted_loss_of_5_percent_in_95_of_100() {
+    for (cv, members) in [(0.02, 1), (0.05, 1), (0.10, 1), (0.05, FAMILY as u64)] {
+        let family = |seed: u64| {
+            let ratio = |setting: u64| if setting == 0 { 0.95 } else { 1.0 };
+            let of = |setting: u64| wild_pairs(cv, ratio(setting), 768, seed, setting);
+            (0..members).map(of).collect::<Vec<_>>()
+        };
+        let hits = (0..100).filter(|seed| searched(&family(*seed))[0] == Outcome::Slower).count();
+        assert!(hits >= 95, "{hits} of 100 at a CV of {cv} among {members}");
+    }
+}
+
+#[test]
+fn search_among_equal_arms_raises_no_more_alarms_than_promised() {
+    let (mut single, mut families) = (0, 0);
+    for seed in 0..TRIALS {
+        let family: Vec<_> = (0..FAMILY as u64)
+            .map(|setting| wild_pairs(CVS[setting as usize % CVS.len()], 1.0, 768, seed, setting))
+            .collect();
+        let is_alarm = |outcome: &Outcome| matches!(outcome, Outcome::Faster | Outcome::Slower);
+        families += u64::from(searched(&family).iter().any(|outcome| is_alarm(outcome)));
+        single +=
+            family.iter().take(5).filter(|pairs| is_alarm(&searched(&[(*pairs).clone()])[0])).count() as u64;
+    }
+    // 200 families and 1,000 comparisons by themselves, 5 % each.
+    let bounds = [bound(TRIALS, SIGNIFICANCE), bound(5 * TRIALS, SIGNIFICANCE)];
+    assert!(families <= bounds[0] && single <= bounds[1], "{families} families, {single} alone: {bounds:?}");
 }
 
 #[test]

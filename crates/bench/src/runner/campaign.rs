@@ -15,8 +15,9 @@ use crate::statistics::PLANNED_POWER;
 use crate::terminal::Progress;
 use crate::text::percent;
 
-/// How much longer than planned a search may take: the spread of a few runs is known roughly.
-const PLAN_SLACK: f64 = 1.5;
+/// How much longer than planned a search may take: the spread of a few runs is known roughly, and the look
+/// after the planned one takes twice as many.
+const PLAN_SLACK: f64 = 2.2;
 
 /// How long a benchmark may go on after the first look at everything.
 pub(crate) struct Limits {

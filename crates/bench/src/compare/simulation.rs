@@ -283,7 +283,7 @@ fn search_among_equal_arms_raises_no_more_alarms_than_promised() {
             .map(|setting| wild_pairs(CVS[setting as usize % CVS.len()], 1.0, 768, seed, setting))
             .collect();
         let is_alarm = |outcome: &Outcome| matches!(outcome, Outcome::Faster | Outcome::Slower);
-        families += u64::from(searched(&family).iter().any(|outcome| is_alarm(outcome)));
+        families += u64::from(searched(&family).iter().any(is_alarm));
         single +=
             family.iter().take(5).filter(|pairs| is_alarm(&searched(&[(*pairs).clone()])[0])).count() as u64;
     }

@@ -74,6 +74,9 @@ impl Form {
 pub struct Mark {
     /// Whose value it is, such as "Linux 3.14".
     pub label: String,
+    /// The arm that it is about, where the results have arms with names; empty for any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arm: String,
     /// The version that it is about.
     pub version: String,
     /// The round-trip delay, in milliseconds.
@@ -115,6 +118,7 @@ impl Mark {
             let same = |comparison: &&super::Comparison| {
                 comparison.experiment == experiment
                     && comparison.label == label
+                    && self.is_of_arm(&comparison.candidate_arm)
                     && comparison.candidate == self.version
                     && comparison.delegations
                     && comparison.rtt_ms == self.rtt_ms
@@ -142,10 +146,16 @@ impl Mark {
     fn fits(&self, experiment: &str, cell: &Cell) -> bool {
         let setting = &cell.setting;
         setting.experiment == experiment
+            && self.is_of_arm(&setting.arm)
             && setting.version == self.version
             && (setting.delegations || setting.version == "3")
             && setting.rtt_ms == self.rtt_ms
             && self.is_about(&setting.levels)
+    }
+
+    /// Whether `arm` is the one that it names, where arms have names.
+    fn is_of_arm(&self, arm: &str) -> bool {
+        self.arm.is_empty() || arm.is_empty() || self.arm == arm
     }
 
     /// Whether `levels` are those that it names.
@@ -207,6 +217,7 @@ mod tests {
 
     fn mark(unit: &str) -> Mark {
         Mark {
+            arm: String::new(),
             label: "Linux".to_owned(),
             version: "4.1".to_owned(),
             rtt_ms: 10.0,

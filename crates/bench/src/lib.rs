@@ -15,6 +15,7 @@ pub mod explain;
 pub mod failover_gap;
 pub mod gate;
 pub mod generator;
+pub mod guests;
 pub mod hash_cast;
 pub mod push;
 pub mod report;

@@ -61,8 +61,9 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
     let address = Address::parse(&job.server).map_err(|error| Failure::told(&error))?;
     let address = address.with_path_of_v3(job.path_of_v3.as_deref());
     let arm = Arm::of_version(&job.version, job.delegations);
-    let clients = Clients::of_kind(kind, job.mount_options.clone(), Vec::new())
-        .map_err(|error| Failure::told(&error))?;
+    // Dropped, it unmounts what is mounted: it stays until the clients have ended.
+    let clients = Clients::of_kind(kind, job.mount_options.clone(), Vec::new());
+    let clients = Arc::new(clients.map_err(|error| Failure::told(&error))?);
     let witness = Arc::new(
         witness(&address, &job.server, std::slice::from_ref(&arm))
             .await
@@ -80,7 +81,7 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
         meters: None,
         server: None,
     };
-    let mounts = connect(&Arc::new(clients), job.numbers.iter().copied(), (&arm, &setup), &address).await?;
+    let mounts = connect(&clients, job.numbers.iter().copied(), (&arm, &setup), &address).await?;
     let (origin, mut gone) = (line.origin, line.gone.clone());
     let worked = tokio::select! {
         worked = crew.work(&mounts, line) => Some(worked),

@@ -68,6 +68,7 @@ pub async fn run(options: &Options) -> Result<Gaps, Error> {
     let how = Reach {
         serve_command: Some(&options.serve_command),
         path_of_v3: options.path_of_v3.as_deref(),
+        listen: None,
         seed: options.seed,
     };
     let mut server = stop.or(Box::pin(Server::open(&how, &target, &arms))).await?;

@@ -47,7 +47,7 @@ impl Server {
             let runtime =
                 Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(Error::Threads)?;
             let address = network.server().address();
-            let server = runtime.block_on(stop.or(OwnServer::start_at(command, address.into())))?;
+            let server = runtime.block_on(stop.or(OwnServer::start(command, address.into(), &[])))?;
             let url = format!("{}?rsize={IO_BYTES}", server.url());
             runtime.block_on(stop.or(make_file(&url, &place)))?;
             Ok::<_, Error>((runtime, server, url))

@@ -201,10 +201,12 @@ fn check_server_host(options: &Options) -> Result<(), Error> {
     }
 }
 
-/// Whether all servers run without the benchmark.
+/// Whether other machines reach all servers.
 fn names_server(options: &Options) -> bool {
     let is_url = |arm: &ArmSpec| matches!(arm.target, Target::Url(_));
-    options.server.is_some() || !options.arms.is_empty() && options.arms.iter().all(is_url)
+    options.server.is_some()
+        || options.guests_reach.is_some()
+        || !options.arms.is_empty() && options.arms.iter().all(is_url)
 }
 
 /// Nothing that ssh would take for an option.

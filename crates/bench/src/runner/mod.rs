@@ -34,6 +34,7 @@ mod target;
 mod unit;
 mod window;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,6 +57,7 @@ pub use crate::workload::ClientKind;
 use crate::agents::{Access, Hosts, Secret, ServerHost};
 use crate::experiment::{Experiment, Plan, Runs};
 use crate::explain::Profile;
+use crate::guests::CAVEAT;
 use crate::results::{Asked, Environment, Results, write_csv};
 use crate::terminal::{Progress, Watched, say};
 use crate::{compare, report};
@@ -112,6 +114,9 @@ pub struct Options {
     pub agent_secret: Option<Secret>,
     /// The executable of agents that are started.
     pub agent_command: String,
+    /// The address by which clients in guests reach a server of the benchmark's own; none where there are no
+    /// guests. Their agents are [`Options::hosts`].
+    pub guests_reach: Option<IpAddr>,
     /// Clients instead of each experiment's own number.
     pub clients: Option<u32>,
     /// What the verdict weighs.
@@ -294,13 +299,22 @@ async fn measure_all(
         Environment::of_this_machine(&options.tool_version, options.command_line.clone(), options.seed);
     environment.plan = identity::of(options);
     environment.same_within = plan.same_within;
+    environment.doubts.extend(options.guests_reach.map(|_| CAVEAT.to_owned()));
     if cfg!(debug_assertions) {
         environment
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
-    let offered = negotiate(&mut environment, arms, (servers, clients), options.allow_missing_versions);
-    let arms = &stop.or(Box::pin(offered)).await?[..];
+    let arms = match options.guests_reach {
+        // This machine's kernel need not have NFS: what theirs agrees on, the guests alone know.
+        Some(_) => arms.to_vec(),
+        None => {
+            let go_on = options.allow_missing_versions;
+            let offered = negotiate(&mut environment, arms, (servers, clients), go_on);
+            stop.or(Box::pin(offered)).await?
+        }
+    };
+    let arms = &arms[..];
     let notes = stop.or(servers.sweep(options.clean)).await?;
     servers.make_directories(plan.space(options.clients).bytes()).await?;
     let (network, links, doubts) = stop.or(Box::pin(Network::open(servers.all(), &plan.delays_ms))).await?;
@@ -363,7 +377,8 @@ fn progress_of(options: &Options, runs_total: u64, server: &str, stop: &Stop) ->
 /// What cannot be as it should with this kind of client.
 fn doubts_about_clients(options: &Options, arms: &[Arm], clients: &[Arc<Clients>]) -> Vec<String> {
     let plan = &options.plan;
-    let several = most_clients(options) > 1;
+    // Each host has a kernel of its own.
+    let several = most_clients(options) as usize > options.hosts.len().max(1);
     let mut doubts: Vec<String> = Vec::new();
     for (clients, index) in clients.iter().zip(0..) {
         let own: Vec<Arm> = arms.iter().filter(|arm| arm.client == index).cloned().collect();

@@ -4,7 +4,7 @@
 //! scheduling apart from the clients'.
 
 use std::fs::Permissions;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -36,19 +36,9 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Starts `command serve` on a new directory, reached from this machine only, and waits until it is ready.
-    ///
-    /// `flags` are more options of `serve`.
-    pub(crate) async fn start(command: &Path, flags: &[String]) -> Result<Self, Error> {
-        Self::start_on(command, Ipv4Addr::LOCALHOST.into(), flags).await
-    }
-
-    /// The same as [`OwnServer::start`] at an address of the caller's choice.
-    pub(crate) async fn start_at(command: &Path, address: IpAddr) -> Result<Self, Error> {
-        Self::start_on(command, address, &[]).await
-    }
-
-    async fn start_on(command: &Path, address: IpAddr, flags: &[String]) -> Result<Self, Error> {
+    /// Starts `command serve` on a new directory, at a port of `address`, and waits until it is ready. `flags` are
+    /// more options of `serve`.
+    pub(crate) async fn start(command: &Path, address: IpAddr, flags: &[String]) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         leftovers::sweep_this_machine(&std::env::temp_dir());
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
@@ -183,8 +173,11 @@ fn drain(child: &mut Child) {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::net::Ipv4Addr;
 
     use super::*;
+
+    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     /// A command that answers to `serve DIR --listen …` with a script. Another process writes it: what a process of another test
     /// inherits while this one has it open for writing could not be started.
@@ -202,7 +195,7 @@ mod tests {
     async fn a_server_that_is_ready_gives_its_address_and_leaves_nothing_behind() {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo \"ready nfs://127.0.0.1:7/$(basename \"$2\")\"; exec sleep 60";
-        let mut server = OwnServer::start(&command(directory.path(), script), &[]).await.unwrap();
+        let mut server = OwnServer::start(&command(directory.path(), script), LOOPBACK, &[]).await.unwrap();
         assert_eq!(server.url(), "nfs://127.0.0.1:7/export");
         assert_eq!(server.has_ended(), None);
         let exported = server.directory.path().to_owned();
@@ -215,9 +208,9 @@ mod tests {
     async fn a_server_that_does_not_start_is_quoted() {
         let directory = tempfile::tempdir().unwrap();
         let script = "echo 'no room in the inn' >&2; exit 3";
-        let error = OwnServer::start(&command(directory.path(), script), &[]).await.unwrap_err();
+        let error = OwnServer::start(&command(directory.path(), script), LOOPBACK, &[]).await.unwrap_err();
         assert!(error.to_string().contains("no room in the inn"), "{error}");
-        let absent = OwnServer::start(&directory.path().join("absent"), &[]).await.unwrap_err();
+        let absent = OwnServer::start(&directory.path().join("absent"), LOOPBACK, &[]).await.unwrap_err();
         assert!(absent.to_string().contains("cannot start"), "{absent}");
     }
 }

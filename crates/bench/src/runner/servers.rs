@@ -14,6 +14,7 @@ impl Servers {
         let how = Reach {
             serve_command: options.serve_command.as_deref(),
             path_of_v3: options.path_of_v3.as_deref(),
+            listen: options.guests_reach,
             seed: options.seed,
         };
         let mut opened = Self(Vec::new());

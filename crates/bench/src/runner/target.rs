@@ -4,6 +4,7 @@
 //! outside of it is touched.
 
 use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +45,8 @@ pub(crate) struct Reach<'a> {
     pub(crate) serve_command: Option<&'a Path>,
     /// The path over NFSv3 of servers that are named, where that is another one.
     pub(crate) path_of_v3: Option<&'a str>,
+    /// Where servers that are started listen; none for this machine alone.
+    pub(crate) listen: Option<IpAddr>,
     /// Goes into the name of the directory.
     pub(crate) seed: u64,
 }
@@ -79,7 +82,8 @@ impl Server {
                 let own = command.as_deref().or(how.serve_command).ok_or_else(|| {
                     Error::Usage("there is no server to measure; name one with --server".to_owned())
                 })?;
-                let own = OwnServer::start(own, flags).await?;
+                let own =
+                    OwnServer::start(own, how.listen.unwrap_or(Ipv4Addr::LOCALHOST.into()), flags).await?;
                 let address = Address::parse(own.url()).map_err(Error::Usage)?;
                 let name = own_name(command.as_deref(), flags);
                 Self::at(address, name, how, arms, (Some(own), None)).await

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use bench::results::Results;
 
+use crate::clients::can_mount;
 use crate::leftovers::{SCAN, measuring};
 use crate::support::{Place, cell, is_empty, requests};
 
@@ -65,6 +66,24 @@ fn write_program(path: &Path, text: &str) {
         install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped()).spawn().unwrap();
     install.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     assert!(install.wait().unwrap().success());
+}
+
+#[test]
+fn mounts_of_an_agent_stay_until_their_clients_have_worked() {
+    if !can_mount() {
+        return;
+    }
+    let place = place_with_secret();
+    let (server, agent) = (place.serve(), Agent::start(&place));
+    let experiment = place.experiment("locked", "op/s", LOCKED);
+    let url = format!("{}?uid=0&gid=0", server.url);
+    let arguments = ["--server", &url, "--experiment", &experiment, "--client", "fuse", "--versions", "4.1"];
+    let more = ["--hosts", &agent.address, "--agent-secret-file", "secret", "--runs", "1", "--out", "there"];
+    let output = place.bench(&[&arguments[..], &more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let there = Results::load(&place.path("there").join("results.json")).unwrap();
+    let cell = cell(&there, "4.1", true);
+    assert_eq!((cell.setting.client.as_str(), cell.operations), ("fuse", 3 * 20 * 5));
 }
 
 #[test]

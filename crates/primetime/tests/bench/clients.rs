@@ -30,7 +30,7 @@ fn measured(place: &Place, more: &[&str]) -> Results {
 }
 
 /// True where this machine has FUSE; says why not otherwise.
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let opened = fs::File::options().read(true).write(true).open("/dev/fuse");
     if let Err(error) = &opened {
         eprintln!("skipped: /dev/fuse cannot be opened: {error}");

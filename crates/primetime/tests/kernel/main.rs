@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod bench_guests;
 mod benchmark;
 mod contention;
 mod death;

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use bench::agents::Secret;
 use bench::experiment::{self, Experiment, Plan, Runs, Size};
 use bench::explain::Profile;
+use bench::guests::Guests;
 use bench::push::{Gateway, push};
 use bench::results::{LOCAL, Results};
 use bench::runner::{self, ArmSpec, ClientKind, Options, Target};
 use bench::terminal::{Style, summary};
 use clap::Args;
 use jiff::SignedDuration;
+use tokio::runtime::Runtime;
 
 use super::print;
 use crate::failure::Failure;
@@ -57,6 +59,10 @@ pub(super) struct Measure {
     /// Network namespaces (ip-netns(8)) with a way to the server, at least as many as clients: with --client kernel each client is mounted in one, and so is a client of its own to the server
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     client_namespaces: Vec<String>,
+
+    /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times are those of such guests
+    #[arg(long, value_name = "N", conflicts_with_all = ["server", "arms", "hosts", "client_namespaces", "server_host"])]
+    guests: Option<u32>,
 
     /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh, node1:20490 for one that runs (see `bench agent`); without any, this one
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -169,18 +175,20 @@ pub(super) fn run(measure: Measure) -> Result<(), Failure> {
 /// As [`run`], and returns what was found.
 pub(super) fn measured(measure: Measure) -> Result<Results, Failure> {
     let (json, out, gateway) = (measure.json, measure.out.clone(), measure.push.clone());
-    let options = options(measure)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))?;
-    let outcome = runtime.block_on(runner::run(options));
-    let results = outcome.map_err(|error| {
-        if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }
-    })?;
+    let guests = measure.guests;
+    let mut options = options(measure)?;
+    let results = match guests {
+        None => run_here(options)?,
+        Some(count) => {
+            let guests = Guests::boot(count, &own_executable()?).map_err(Failure::set_up)?;
+            (options.hosts, options.agent_secret) = (guests.hosts(), Some(guests.secret()));
+            options.guests_reach = Some(guests.server_address());
+            guests.inside(|| run_here(options)).map_err(Failure::set_up)??
+        }
+    };
     if let Some(gateway) = gateway {
         // The results are whole without it.
-        if let Err(error) = runtime.block_on(push(&results, &gateway)) {
+        if let Err(error) = runtime()?.block_on(push(&results, &gateway)) {
             let _ = Failure::refused(error).report();
         }
     }
@@ -195,6 +203,24 @@ pub(super) fn measured(measure: Measure) -> Result<Results, Failure> {
         out.join("report.html").display()
     ))?;
     Ok(results)
+}
+
+/// Measures in the network of this thread.
+fn run_here(options: Options) -> Result<Results, Failure> {
+    runtime()?.block_on(runner::run(options)).map_err(|error| {
+        if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }
+    })
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))
+}
+
+fn own_executable() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::set_up(format!("cannot find its own executable to start a server: {error}"))
+    })
 }
 
 impl Measure {
@@ -212,10 +238,9 @@ impl Measure {
 fn options(measure: Measure) -> Result<Options, Failure> {
     let serve_command = match measure.server {
         Some(_) => None,
-        None => Some(std::env::current_exe().map_err(|error| {
-            Failure::set_up(format!("cannot find its own executable to start a server: {error}"))
-        })?),
+        None => Some(own_executable()?),
     };
+    let client = client(&measure);
     Ok(Options {
         plan: plan(&measure)?,
         arms: measure.arms,
@@ -225,7 +250,8 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         allow_missing_versions: measure.allow_missing_versions,
         serve_command,
         without_delegations: measure.without_delegations,
-        client: measure.client,
+        client,
+        guests_reach: None,
         mount_options: measure.mount_options,
         client_namespaces: measure.client_namespaces,
         hosts: measure.hosts,
@@ -247,6 +273,11 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     })
+}
+
+/// Guests have kernels.
+fn client(measure: &Measure) -> ClientKind {
+    if measure.guests.is_some() { ClientKind::Kernel } else { measure.client.clone() }
 }
 
 fn plan(measure: &Measure) -> Result<Plan, Failure> {
@@ -291,7 +322,8 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
         plan.versions = vec![LOCAL.to_owned()];
     }
     let works_here = |arm: &ArmSpec| matches!(arm.target, Target::Directory(_));
-    let has_own_network = is_directory || !measure.hosts.is_empty() || measure.arms.iter().any(works_here);
+    let is_elsewhere = measure.guests.is_some() || !measure.hosts.is_empty();
+    let has_own_network = is_directory || is_elsewhere || measure.arms.iter().any(works_here);
     if has_own_network && measure.rtt_ms.is_empty() {
         plan.delays_ms = vec![0.0];
     }

@@ -110,7 +110,7 @@ pub(super) fn needed(exclusive: bool) -> Access {
 /// What a refused lock is called.
 pub(super) fn denied(denied: &LockDenied) -> Status {
     match denied {
-        LockDenied::Conflict(_) => Status::Denied,
+        LockDenied::Conflict(_) | LockDenied::Delayed => Status::Denied,
         LockDenied::Waits => Status::Blocked,
         LockDenied::Full => Status::DeniedNoLocks,
         LockDenied::Grace => Status::DeniedGracePeriod,

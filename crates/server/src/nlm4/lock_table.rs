@@ -80,6 +80,8 @@ pub enum LockDenied {
     Conflict(Box<Held>),
     /// Another stands in the way; when it has gone, the lock is taken and its host called.
     Waits,
+    /// A delegation has not come back in time, or a message that gives the lock back has overtaken the call.
+    Delayed,
     /// There is no room for more locks.
     Full,
     /// Locks of before a restart are being reclaimed; come back later.

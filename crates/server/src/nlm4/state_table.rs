@@ -69,6 +69,12 @@ fn refused(status: Status) -> LockDenied {
     }
 }
 
+/// The same of a lock or share reservation that others must make way for first. DENIED has the caller ask again;
+/// DENIED_NOLOCKS is for a server without room (RFC 1813 §6.1.4).
+fn held_up(status: Status) -> LockDenied {
+    if status == Status::Delay { LockDenied::Delayed } else { refused(status) }
+}
+
 /// Host names are the same in any case, and when one is the other without its domain.
 fn is_same_name(one: &[u8], other: &[u8]) -> bool {
     let first = |name: &[u8]| name.iter().position(|byte| *byte == b'.').unwrap_or(name.len());
@@ -134,7 +140,11 @@ impl LockTable for Recaller {
             }
         }
         self.may_be_given(&host, &call).await?;
-        let mut locked = self.hold(|| attempt.lock(asked, waits)).await.map_err(refused)?;
+        let mut locked = match self.hold(|| attempt.lock(asked, waits)).await.map_err(held_up) {
+            Ok(locked) => locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking)))),
+            Err(LockDenied::Delayed) => Err(LockDenied::Delayed),
+            Err(other) => return Err(other),
+        };
         if locked.is_err()
             && let Some(lock) = &call.waits_for
             && self.can_call_hosts()
@@ -147,7 +157,7 @@ impl LockTable for Recaller {
                 Ok(Err(_)) | Err(_) => return Err(LockDenied::Waits),
             };
         }
-        locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))?;
+        locked?;
         // It may be less than the owner held before.
         self.locks_released(file);
         Ok(())
@@ -179,7 +189,7 @@ impl LockTable for Recaller {
                 range: ByteRange { start: 0, end: u64::MAX },
                 exclusive: shares.write,
             })),
-            status => refused(status),
+            status => held_up(status),
         })
     }
 

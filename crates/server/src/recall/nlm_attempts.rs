@@ -111,7 +111,7 @@ impl NlmAttempt<'_> {
     ) -> Result<Result<(), TooMany>, LockDenied> {
         let mut queues = self.recaller.inner.lock_waiters.queues();
         if queues.attempts.has_ended(self.number) {
-            return Err(LockDenied::Full);
+            return Err(LockDenied::Delayed);
         }
         Ok(self.recaller.wait_for_nlm_lock(&mut queues, self.file, waiter, asked))
     }

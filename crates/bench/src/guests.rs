@@ -27,8 +27,8 @@ const SCRIPT: &str = "exec \"$SHARED/primetime\" bench agent --listen \"0.0.0.0:
                       --secret-file \"$SHARED/secret\"";
 
 /// What a benchmark with such clients must say.
-pub const CAVEAT: &str = "Clients are Linux kernels in user-mode guests, which share one processor: counts are exact, \
-                          and times are those of such guests.";
+pub const CAVEAT: &str = "Clients are Linux kernels in user-mode guests, which share one \
+                          processor: counts are exact, and times are those of such guests.";
 
 /// Running guests. They end when dropped.
 #[derive(Debug)]

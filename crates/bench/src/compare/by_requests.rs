@@ -15,8 +15,8 @@ const RUNS_MIN: usize = 2;
 /// Returns what the counts of requests say of `candidate`; `None` where they decide nothing.
 ///
 /// They decide where every run of one arm sent fewer requests for each operation than every run of the other,
-/// where requests × delay explain most of the time in both, and where the difference × delay is at least twice
-/// `margin` of that time.
+/// where requests × delay explain most of the time in both, and where the difference × delay is at least
+/// twice `margin` of that time.
 pub(super) fn outcome(baseline: &Cell, candidate: &Cell, margin: f64) -> Option<Outcome> {
     let [own, other] = [Requests::of(candidate)?, Requests::of(baseline)?];
     let is_serial = |one: &Requests| (DELAY_SHARE_MIN..=DELAY_SHARE_MAX).contains(&one.delay_share);
@@ -42,8 +42,8 @@ struct Requests {
 }
 
 impl Requests {
-    /// `None` where the counts are not exact, or there is no delay or too few runs. A kernel counts no requests of
-    /// its lock manager.
+    /// `None` where the counts are not exact, or there is no delay or too few runs. A kernel counts no
+    /// requests of its lock manager.
     fn of(cell: &Cell) -> Option<Self> {
         let is_exact = matches!(cell.setting.client.as_str(), "builtin" | "fuse");
         let runs: Vec<&Run> = cell.run_details.iter().filter(|run| run.operations > 0).collect();
@@ -72,7 +72,8 @@ mod tests {
     use crate::results::Setting;
     use crate::samples;
 
-    /// A cell at 10 ms whose operations take `operation_ms`, with so many requests in each run of 100 operations.
+    /// A cell at 10 ms whose operations take `operation_ms`, with so many requests in each run of 100
+    /// operations.
     fn cell(client: &str, operation_ms: f64, requests: &[u64]) -> Cell {
         let setting =
             Setting { client: client.to_owned(), clients: 1, threads: 1, ..samples::setting("4.1", 10.0) };

@@ -35,7 +35,8 @@ pub fn results(
     Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial: false }
 }
 
-/// Compares every cell with the cells of other arms that it belongs with. All comparisons are one family. Ratios within `margin` of 1 count as the same.
+/// Compares every cell with the cells of other arms that it belongs with. All comparisons are one family.
+/// Ratios within `margin` of 1 count as the same.
 #[must_use]
 pub fn comparisons(cells: &[Cell], margin: f64) -> Vec<Comparison> {
     let pairs = paired(cells);

@@ -4,9 +4,9 @@ use crate::results::Cell;
 
 /// Returns every comparison of `cells`, the baseline first.
 ///
-/// Where arms have names, each cell meets the cell of every arm in [`Cell::against`] that has the same setting
-/// otherwise, or that of the first arm: the cell of the same version, or each of them where there is none. Else
-/// the versions are compared with version 3, or with the first one.
+/// Where arms have names, each cell meets the cell of every arm in [`Cell::against`] that has the same
+/// setting otherwise, or that of the first arm: the cell of the same version, or each of them where there is
+/// none. Else the versions are compared with version 3, or with the first one.
 pub(crate) fn paired(cells: &[Cell]) -> Vec<(&Cell, &Cell)> {
     if cells.iter().any(|cell| !cell.setting.arm.is_empty()) {
         return cells.iter().flat_map(|candidate| of_arms(candidate, cells)).collect();

@@ -1,8 +1,9 @@
-//! `failover-gap`: how long clients of a server stand still while it is restarted, or moved to another machine.
+//! `failover-gap`: how long clients of a server stand still while it is restarted, or moved to another
+//! machine.
 //!
-//! Clients work without a pause; the server is restarted; of each kind of operation the longest time without any is
-//! kept. Owns the measurement and its document, and nothing of how a server is restarted: a command does that, or the
-//! benchmark kills a server of its own.
+//! Clients work without a pause; the server is restarted; of each kind of operation the longest time without
+//! any is kept. Owns the measurement and its document, and nothing of how a server is restarted: a command
+//! does that, or the benchmark kills a server of its own.
 
 mod document;
 mod measure;
@@ -89,7 +90,7 @@ fn check(options: &Options) -> Result<(), Error> {
     let wrong = |text: String| Err(Error::Usage(text));
     if options.server.is_some() != options.command.is_some() {
         return wrong(
-            "a server that is named is restarted by a command: give --server and --restart, or neither of them"
+            "a server that is named is restarted by a command: give --server and --restart, or neither"
                 .to_owned(),
         );
     }

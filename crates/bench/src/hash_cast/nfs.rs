@@ -185,7 +185,8 @@ async fn read(reader: &Reader) -> Result<(), crate::workload::Error> {
         }
         file.close().await?;
     }
-    // The reply waits behind all that was read ahead, for seconds; the server ends soon, and needs none of it.
+    // The reply waits behind all that was read ahead, for seconds; the server ends soon, and needs none of
+    // it.
     let _ = tokio::time::timeout(LAST_WORDS_WITHIN, mount.shut_down()).await;
     Ok(())
 }

@@ -17,7 +17,8 @@ pub(super) fn disturbed(runs: &[Run]) -> Option<String> {
     let most = found.iter().copied().reduce(f64::max)?;
     (found.len() as f64 >= SHARE_MIN * runs.len() as f64).then(|| {
         format!(
-            "The same work took a processor up to {} longer around {} of {} runs: something else used the machine.",
+            "The same work took a processor up to {} longer around {} of {} runs: something else used \
+             the machine.",
             percent(most / fastest - 1.0),
             found.len(),
             runs.len()

@@ -118,7 +118,8 @@ fn plan(points: &[Measured<'_>], common: &Common<'_>, share: f64) -> Planned {
     let runs: f64 = units().map(|unit| more(unit) * common.arms.len() as f64).sum();
     let found = forecasts.iter().filter(|forecast| forecast.blocks.is_some()).count();
     let sentence = format!(
-        "A difference of {} is found with a chance of {} in {found} of {} comparisons: about {runs} more runs, {}.",
+        "A difference of {} is found with a chance of {} in {found} of {} comparisons: about {runs} \
+         more runs, {}.",
         percent(share),
         percent(PLANNED_POWER),
         forecasts.len(),

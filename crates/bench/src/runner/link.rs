@@ -160,8 +160,8 @@ fn calls(rtt_ms: f64) -> u32 {
     ((CALIBRATION_MS / rtt_ms.max(0.01)).clamp(CALLS_MIN, CALLS_MAX) as u32) | 1
 }
 
-/// Returns the delay that a relay is given next, in milliseconds; `None` where the link is good enough, or was
-/// calibrated too often. The shortest round trip decides: a busy machine lengthens the others.
+/// Returns the delay that a relay is given next, in milliseconds; `None` where the link is good enough, or
+/// was calibrated too often. The shortest round trip decides: a busy machine lengthens the others.
 fn correction(measured: &LinkResult, direct: &LinkResult, relay_ms: f64, calibrations: u32) -> Option<f64> {
     let off_ms = measured.minimum_ms - measured.rtt_ms - direct.minimum_ms;
     let share = if calibrations < CALIBRATIONS_CHOOSY { GOOD_SHARE } else { 1.0 };

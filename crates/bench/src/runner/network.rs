@@ -22,8 +22,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Opens and calibrates the links to `servers`. Returns what they measure too, and a doubt about each that
-    /// is off.
+    /// Opens and calibrates the links to `servers`. Returns what they measure too, and a doubt about each
+    /// that is off.
     pub(crate) async fn open(
         servers: &[Server],
         delays_ms: &[f64],

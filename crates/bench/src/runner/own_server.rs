@@ -36,8 +36,8 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Starts `command serve` on a new directory, at a port of `address`, and waits until it is ready. `flags` are
-    /// more options of `serve`.
+    /// Starts `command serve` on a new directory, at a port of `address`, and waits until it is ready.
+    /// `flags` are more options of `serve`.
     pub(crate) async fn start(command: &Path, address: IpAddr, flags: &[String]) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         leftovers::sweep_this_machine(&std::env::temp_dir());

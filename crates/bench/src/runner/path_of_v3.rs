@@ -1,5 +1,5 @@
-//! Finding the path of a directory over NFSv3, where the server has another one over NFSv4: NFS-Ganesha's pseudo
-//! paths, Linux's `fsid=0`.
+//! Finding the path of a directory over NFSv3, where the server has another one over NFSv4: NFS-Ganesha's
+//! pseudo paths, Linux's `fsid=0`.
 
 use client::{Client, Url};
 
@@ -9,8 +9,9 @@ use crate::workload::{Address, Habits, Mount};
 const TRIED_MAX: usize = 64;
 const HABITS: Habits = Habits { delegations: false, readahead: false, data_cache: false };
 
-/// Returns the path over NFSv3 of the directory that `address` names over `version` of NFSv4. `None` where both
-/// have the same path, and where no export in the list of MOUNT leads to a directory with the same file id.
+/// Returns the path over NFSv3 of the directory that `address` names over `version` of NFSv4. `None` where
+/// both have the same path, and where no export in the list of MOUNT leads to a directory with the same file
+/// id.
 pub(crate) async fn find(address: &Address, version: &str) -> Option<String> {
     if address.path_of_v3().is_some() || root_id(address, "3").await.is_some() {
         return None;
@@ -28,7 +29,8 @@ pub(crate) async fn find(address: &Address, version: &str) -> Option<String> {
     None
 }
 
-/// Every export, by itself and with each end of the path: an export may be a directory above the one that is named.
+/// Every export, by itself and with each end of the path: an export may be a directory above the one that is
+/// named.
 fn candidates(url: &Url, exports: &[String]) -> Vec<String> {
     let path = String::from_utf8_lossy(url.path()).into_owned();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

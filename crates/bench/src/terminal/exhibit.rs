@@ -1,4 +1,5 @@
-//! The tables of an exhibit: every cell with the columns that the studies have, and published values beside ours.
+//! The tables of an exhibit: every cell with the columns that the studies have, and published values beside
+//! ours.
 
 use super::Style;
 use super::table::{align_right, finished, new_table, printable};

@@ -3,8 +3,8 @@
 use super::{Access, Error, Mount, Place, files};
 use crate::experiment::Workload;
 
-/// Opens a small file of the first client twice, and returns whether the second open sent nothing. `None` for a
-/// workload that is not about files which are opened again.
+/// Opens a small file of the first client twice, and returns whether the second open sent nothing. `None` for
+/// a workload that is not about files which are opened again.
 pub(crate) async fn is_delegated(
     workload: &Workload,
     mount: &Mount,

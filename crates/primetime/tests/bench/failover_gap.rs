@@ -1,4 +1,5 @@
-//! `primetime bench failover-gap`: every kind of operation goes on after a restart, and nothing is left behind.
+//! `primetime bench failover-gap`: every kind of operation goes on after a restart, and nothing is left
+//! behind.
 
 use std::fs;
 

@@ -69,8 +69,8 @@ fn refused(status: Status) -> LockDenied {
     }
 }
 
-/// The same of a lock or share reservation that others must make way for first. DENIED has the caller ask again;
-/// DENIED_NOLOCKS is for a server without room (RFC 1813 §6.1.4).
+/// The same of a lock or share reservation that others must make way for first. DENIED has the caller ask
+/// again; DENIED_NOLOCKS is for a server without room (RFC 1813 §6.1.4).
 fn held_up(status: Status) -> LockDenied {
     if status == Status::Delay { LockDenied::Delayed } else { refused(status) }
 }

@@ -16,8 +16,8 @@ Examples:
   primetime bench detect 5% --arm old='builtin?exe=./old' --arm new=builtin --experiment locked-read
   primetime bench detect 3% --server nfs://fileserver/export --versions 3,4.2
 
-Exit codes: 0 nothing is slower by that much, 1 something is slower, 2 not decided, or the measurement cannot be
-trusted, 3 wrong usage or set-up.";
+Exit codes: 0 nothing is slower by that much, 1 something is slower, 2 not decided, or the measurement
+cannot be trusted, 3 wrong usage or set-up.";
 
 /// What to search for.
 #[derive(Debug, Args)]
@@ -30,8 +30,8 @@ pub(super) struct Arguments {
     measure: Measure,
 }
 
-/// Measures until a difference of that size would have been found, prints what was found, and fails when something
-/// is slower.
+/// Measures until a difference of that size would have been found, prints what was found, and fails when
+/// something is slower.
 pub(super) fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { size, mut measure } = arguments;
     measure.detect(size);

@@ -60,7 +60,9 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     client_namespaces: Vec<String>,
 
-    /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times are those of such guests
+    /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server
+    /// of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times
+    /// are those of such guests
     #[arg(long, value_name = "N", conflicts_with_all = ["server", "arms", "hosts", "client_namespaces", "server_host"])]
     guests: Option<u32>,
 

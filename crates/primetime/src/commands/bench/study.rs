@@ -15,7 +15,8 @@ Examples:
   primetime bench study fsl-table-1 --server nfs://fileserver/export --runs 5
   primetime bench study proxmox-fio --client fuse
 
-Options after the name replace those of the exhibit. With --server the arms of an exhibit give way to versions.";
+Options after the name replace those of the exhibit. With --server the arms of an exhibit give way to
+versions.";
 
 /// Which exhibit, and how.
 #[derive(Debug, Args)]
@@ -66,8 +67,8 @@ fn wrong(error: &clap::Error) -> Failure {
     Failure::said()
 }
 
-/// Returns the arguments of the exhibit with `options` in the place of those of the same name, and results in a
-/// directory of its own.
+/// Returns the arguments of the exhibit with `options` in the place of those of the same name, and results in
+/// a directory of its own.
 fn words(exhibit: &Exhibit, options: &[String]) -> Vec<String> {
     let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
     let given: Vec<String> = options.iter().filter(|word| word.starts_with("--")).map(name).collect();

@@ -14,10 +14,14 @@ const labels = [...new Set(data.versions.map(labelOf))];
 // Published values are of a version, whoever's results are in the report.
 const allVersions = [...new Set([...data.versions, ...data.versions.map(numberOf)])];
 
+// Arms with names of their own, such as "new v4.1", have no colour that belongs to them.
+const armNames = allVersions.map(numberOf).filter((name) => !/^(v\d|local$)/.test(name));
+
 // Versions differ in hue, and the results that are in one report in how dark it is.
 function versionColour(version) {
   const known = { "v3": "v3", "v4.0": "v40", "v4.1": "v41", "v4.2": "v42" };
-  const hue = colour(known[numberOf(version)] ?? "other");
+  const arm = armNames.indexOf(numberOf(version));
+  const hue = colour(arm >= 0 ? `kind-${arm % 12}` : known[numberOf(version)] ?? "other");
   const percent = Math.max(0, Math.round(60 * labels.indexOf(labelOf(version)) / labels.length));
   return percent > 0 ? `color-mix(in srgb, ${colour("shade")} ${percent}%, ${hue})` : hue;
 }

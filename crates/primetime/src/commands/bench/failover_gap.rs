@@ -6,7 +6,7 @@ use bench::failover_gap::{self, Options, summary};
 use bench::terminal::Style;
 use clap::Args;
 
-use super::print;
+use super::{own_executable, print, runtime};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -80,9 +80,7 @@ pub(super) fn run(arguments: Arguments) -> Result<(), Failure> {
         server: arguments.server,
         path_of_v3: arguments.v3_path,
         command: arguments.restart,
-        serve_command: std::env::current_exe().map_err(|error| {
-            Failure::set_up(format!("cannot find its own executable to start a server: {error}"))
-        })?,
+        serve_command: own_executable()?,
         serve_flags: arguments.serve,
         versions: arguments.versions,
         clients: arguments.clients,
@@ -93,11 +91,7 @@ pub(super) fn run(arguments: Arguments) -> Result<(), Failure> {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))?;
-    let found = runtime.block_on(failover_gap::run(&options)).map_err(|error| {
+    let found = runtime()?.block_on(failover_gap::run(&options)).map_err(|error| {
         if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }
     })?;
     if json {

@@ -8,7 +8,7 @@ use bench::terminal::Style;
 use clap::Args;
 use netlab::packet::{Access, access, in_user_namespace};
 
-use super::print;
+use super::{own_executable, print};
 use crate::failure::Failure;
 
 /// Set in a process that was started in a user namespace: if it cannot make networks, nobody can.
@@ -108,11 +108,6 @@ fn come_to_a_network() -> Result<(), Failure> {
             Err(refused(&format!("cannot start again in a user namespace: {error}")))
         }
     }
-}
-
-fn own_executable() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .map_err(|error| Failure::set_up(format!("cannot find its own executable to start it: {error}")))
 }
 
 fn options(arguments: Arguments) -> Result<Options, Failure> {

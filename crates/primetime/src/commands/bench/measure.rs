@@ -12,9 +12,8 @@ use bench::runner::{self, ArmSpec, ClientKind, Options, Target};
 use bench::terminal::{Style, summary};
 use clap::Args;
 use jiff::SignedDuration;
-use tokio::runtime::Runtime;
 
-use super::print;
+use super::{own_executable, print, runtime};
 use crate::failure::Failure;
 
 /// Runs of each version in each setting where one run takes minutes, or there are many settings.
@@ -211,17 +210,6 @@ pub(super) fn measured(measure: Measure) -> Result<Results, Failure> {
 fn run_here(options: Options) -> Result<Results, Failure> {
     runtime()?.block_on(runner::run(options)).map_err(|error| {
         if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }
-    })
-}
-
-fn runtime() -> Result<Runtime, Failure> {
-    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))
-}
-
-fn own_executable() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
-        Failure::set_up(format!("cannot find its own executable to start a server: {error}"))
     })
 }
 

@@ -16,10 +16,11 @@ mod merge;
 mod report;
 mod study;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bench::results::Results;
 use clap::{Args, Subcommand};
+use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
 use measure::Measure;
@@ -98,6 +99,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Gate(arguments)) => gate::run(&arguments),
         None => measure::run(arguments.measure),
     }
+}
+
+/// The threads of a command.
+fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))
+}
+
+/// This program, to start a server.
+fn own_executable() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::set_up(format!("cannot find its own executable to start a server: {error}"))
+    })
 }
 
 /// Reads results: those in a directory, or a file.

@@ -160,7 +160,7 @@ impl Tree {
         }
     }
 
-    /// An entry as the kernel is told of it, with its inode counted. `None` where LOOKUP has the answer.
+    /// Returns an entry for the kernel, with its inode counted. `None` where LOOKUP has the answer.
     async fn listed(&self, parent: &Inode, name: &[u8], object: Option<&Object>) -> Option<Entry> {
         let object = object?;
         let open = self.inodes.find(object.key()).is_some_and(|inode| inode.state.lock().opens > 0);

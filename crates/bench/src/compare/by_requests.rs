@@ -50,8 +50,7 @@ impl Requests {
         if !is_exact || cell.setting.rtt_ms <= 0.0 || runs.len() < RUNS_MIN {
             return None;
         }
-        let of_run = |run: &&Run| run.rpcs.values().sum::<u64>() as f64 / run.operations as f64;
-        let counts: Vec<f64> = runs.iter().map(of_run).collect();
+        let counts: Vec<f64> = runs.iter().filter_map(|run| run.rpcs_per_operation()).collect();
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         let threads = f64::from(cell.setting.clients) * f64::from(cell.setting.threads);
         let operations: u64 = runs.iter().map(|run| run.operations).sum();

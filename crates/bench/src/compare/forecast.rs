@@ -19,8 +19,7 @@ pub(crate) fn forecasts(cells: &[Cell], share: f64) -> Vec<Forecast<'_>> {
     let level = SIGNIFICANCE / pairs.len().max(1) as f64;
     let of_pair = |(baseline, candidate): &(&Cell, &'_ Cell)| {
         let last = seen(baseline, candidate).last()?.ratio;
-        let deviation = last.standard_error? * (last.count as f64).sqrt();
-        look_of(&candidate.looks, share, deviation, level)
+        look_of(&candidate.looks, share, last.deviation()?, level)
     };
     pairs.iter().map(|pair| Forecast { candidate: pair.1, blocks: of_pair(pair) }).collect()
 }

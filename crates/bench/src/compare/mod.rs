@@ -115,8 +115,7 @@ fn log_ratio(baseline: &Cell, candidate: &Cell) -> Option<LogRatio> {
 ///
 /// The correction is that of the least favourable place in Holm's order, so the plan errs on the side of more runs.
 fn runs_to_detect(ratio: &LogRatio, members: usize) -> Option<u32> {
-    // The deviation of one pair's difference; arms measured apart (Welch) come near enough.
-    let deviation = ratio.standard_error? * (ratio.count as f64).sqrt();
+    let deviation = ratio.deviation()?;
     let significance = SIGNIFICANCE / members.max(1) as f64;
     pairs_needed(PLANNED_DIFFERENCE.ln_1p(), deviation, significance, PLANNED_POWER)
 }

@@ -37,7 +37,7 @@ pub(crate) fn open(cells: &[Cell], margin: f64) -> Vec<Open<'_>> {
 /// The first later look at which runs like these would decide: with the same mean and the same spread of the
 /// blocks.
 fn outlook(ratio: &LogRatio, looks: &[Look], level: f64, margin: f64) -> Option<u32> {
-    let deviation = ratio.standard_error? * (ratio.count as f64).sqrt();
+    let deviation = ratio.deviation()?;
     let later = looks.iter().filter(|look| look.blocks as usize > ratio.count);
     let decides = |look: &&Look| {
         let then = LogRatio {

@@ -1,6 +1,6 @@
 //! Which cells of a document are compared with each other.
 
-use crate::results::Cell;
+use crate::results::{Cell, Setting};
 
 /// Returns every comparison of `cells`, the baseline first.
 ///
@@ -8,26 +8,31 @@ use crate::results::Cell;
 /// setting otherwise, or that of the first arm: the cell of the same version, or each of them where there is
 /// none. Else the versions are compared with version 3, or with the first one.
 pub(crate) fn paired(cells: &[Cell]) -> Vec<(&Cell, &Cell)> {
+    let all: Vec<Stripped<'_>> = cells.iter().map(|cell| (cell, cell.setting.without_arm())).collect();
     if cells.iter().any(|cell| !cell.setting.arm.is_empty()) {
-        return cells.iter().flat_map(|candidate| of_arms(candidate, cells)).collect();
+        return all.iter().flat_map(|candidate| of_arms(candidate, &all)).collect();
     }
     let baseline = Baseline::of(cells);
-    let partner =
-        |candidate: &Cell| cells.iter().find(|cell| baseline.is(cell) && is_same_otherwise(cell, candidate));
-    let candidates = cells.iter().filter(|cell| !baseline.is(cell));
-    candidates.filter_map(|candidate| Some((partner(candidate)?, candidate))).collect()
+    let baselines: Vec<&Stripped<'_>> = all.iter().filter(|(cell, _)| baseline.is(cell)).collect();
+    let partner = |setting: &Setting| baselines.iter().find(|(_, own)| own == setting);
+    let candidates = all.iter().filter(|(cell, _)| !baseline.is(cell));
+    candidates.filter_map(|(candidate, setting)| Some((partner(setting)?.0, *candidate))).collect()
 }
 
+/// A cell with its setting without the arm, by which it is compared.
+type Stripped<'a> = (&'a Cell, Setting);
+
 /// The cells that `candidate` of a named arm is compared with.
-fn of_arms<'a>(candidate: &'a Cell, cells: &'a [Cell]) -> Vec<(&'a Cell, &'a Cell)> {
-    let first = || cells.iter().take(1).map(|cell| &cell.setting.arm);
+fn of_arms<'a>((candidate, setting): &Stripped<'a>, cells: &[Stripped<'a>]) -> Vec<(&'a Cell, &'a Cell)> {
+    let first = || cells.iter().take(1).map(|(cell, _)| &cell.setting.arm);
     let own = &candidate.setting.arm;
     let named: Vec<&String> =
         if candidate.against.is_empty() { first().collect() } else { candidate.against.iter().collect() };
     let baselines = named.into_iter().filter(|name| *name != own).flat_map(|name| {
         let mut of_arm: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| cell.setting.arm == *name && is_same_otherwise(cell, candidate))
+            .filter(|(cell, own)| cell.setting.arm == *name && own == setting)
+            .map(|(cell, _)| *cell)
             .collect();
         let is_same = |cell: &&Cell| cell.setting.version == candidate.setting.version;
         if of_arm.iter().any(is_same) {
@@ -35,11 +40,7 @@ fn of_arms<'a>(candidate: &'a Cell, cells: &'a [Cell]) -> Vec<(&'a Cell, &'a Cel
         }
         of_arm
     });
-    baselines.map(|baseline| (baseline, candidate)).collect()
-}
-
-fn is_same_otherwise(left: &Cell, right: &Cell) -> bool {
-    left.setting.without_arm() == right.setting.without_arm()
+    baselines.map(|baseline| (baseline, *candidate)).collect()
 }
 
 /// The version that others are compared with.
@@ -69,7 +70,7 @@ impl Baseline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{LOCAL, Run, Setting};
+    use crate::results::{LOCAL, Run};
     use crate::samples;
 
     fn cell(arm: &str, version: &str, against: &[&str]) -> Cell {

@@ -254,7 +254,7 @@ fn searched(family: &[Vec<(f64, f64)>]) -> Vec<Outcome> {
     let level = SIGNIFICANCE / family.len() as f64;
     let planned = |pairs: &Vec<(f64, f64)>| {
         let first = paired_ratio(&pairs[..looks[0].blocks as usize]).unwrap();
-        let deviation = first.standard_error.unwrap() * (first.count as f64).sqrt();
+        let deviation = first.deviation().unwrap();
         look_of(&looks, PLANNED_DIFFERENCE, deviation, level).map_or(u32::MAX, |blocks| 2 * blocks)
     };
     let most: Vec<u32> = family.iter().map(planned).collect();

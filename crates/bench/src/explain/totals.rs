@@ -31,7 +31,7 @@ impl<'a> Totals<'a> {
         for (name, count) in runs.iter().flat_map(|run| &run.rpcs) {
             *rpcs.entry(name).or_default() += *count as f64;
         }
-        let requests = |run: &Run| run.rpcs.values().sum::<u64>() as f64;
+        let requests = |run: &Run| run.rpcs_total() as f64;
         let all = runs.iter().map(requests).sum::<f64>().max(1.0);
         let per_request =
             |of: fn(&Run) -> f64| runs.iter().map(|run| of(run) * requests(run)).sum::<f64>() / all;

@@ -100,7 +100,9 @@ async fn restart(options: &Options, arm: &Arm, server: &mut Server, repeat: u32)
         let mount = Mount::connect(&server.address, arm.version(), habits).await.map_err(failed)?;
         let directory = format!("{}/{}-{repeat}-{client}", server.directory, arm.version());
         mount.make_directory(&directory).await.map_err(failed)?;
-        working.spawn(work(Arc::new(mount), directory, Arc::clone(&shared)));
+        // Before the client starts: one that is not ready when the restart begins is waited for.
+        let times = Operation::ALL.map(|operation| shared.add(operation));
+        working.spawn(work(Arc::new(mount), directory, times, Arc::clone(&shared)));
     }
     let outcome = restarted(options, server, &shared, &mut working, &failed).await;
     shared.is_over.store(true, Ordering::Relaxed);
@@ -149,16 +151,13 @@ fn gaps(shared: &Shared, arm: &Arm, repeat: u32, waited: Duration) -> Vec<Gap> {
     let of_kind = |operation: Operation| {
         let own = || all.iter().filter(move |(kind, _)| *kind == operation).map(|(_, times)| times.lock());
         let longest = |part: usize| own().map(|times| times.longest[part]).max().unwrap_or_default();
+        let went_on = own().all(|times| times.since > 0);
         Gap {
             version: arm.version().to_owned(),
             operation,
             repeat,
-            went_on: own().all(|times| times.since > 0),
-            standstill_ms: ms(longest(1).max(if own().all(|times| times.since > 0) {
-                Duration::ZERO
-            } else {
-                waited
-            })),
+            went_on,
+            standstill_ms: ms(if went_on { longest(1) } else { longest(1).max(waited) }),
             before_ms: ms(longest(0)),
             errors: own().map(|times| times.errors).sum(),
         }
@@ -171,11 +170,15 @@ fn ms(time: Duration) -> f64 {
 }
 
 /// All kinds of operations of one client side by side, until it is over.
-async fn work(mount: Arc<Mount>, directory: String, shared: Arc<Shared>) -> Result<(), workload::Error> {
+async fn work(
+    mount: Arc<Mount>,
+    directory: String,
+    times: [Arc<Mutex<Times>>; Operation::ALL.len()],
+    shared: Arc<Shared>,
+) -> Result<(), workload::Error> {
     let mut loops = JoinSet::new();
-    for operation in Operation::ALL {
+    for (operation, times) in Operation::ALL.into_iter().zip(times) {
         let mut prepared = operation.prepare(&mount, &directory).await?;
-        let times = shared.add(operation);
         let (mount, shared) = (Arc::clone(&mount), Arc::clone(&shared));
         loops.spawn(async move {
             while !shared.is_over.load(Ordering::Relaxed) {
@@ -211,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standstill_is_the_longest_time_between_two_operations_around_the_restart() {
+    fn standstill_is_the_longest_time_between_operations_at_a_restart() {
         let (mut times, start) = (Times::default(), Instant::now());
         let at = |ms: u64| start + Duration::from_millis(ms);
         times.done(at(0), false);

@@ -183,6 +183,20 @@ pub struct Run {
     pub doubts: Vec<String>,
 }
 
+impl Run {
+    /// All its requests.
+    #[must_use]
+    pub fn rpcs_total(&self) -> u64 {
+        self.rpcs.values().sum()
+    }
+
+    /// Requests for each operation of the application; none when it completed none.
+    #[must_use]
+    pub fn rpcs_per_operation(&self) -> Option<f64> {
+        (self.operations > 0).then(|| self.rpcs_total() as f64 / self.operations as f64)
+    }
+}
+
 /// A setting with what its runs found. The counts are those of the median run, so that they are whole numbers that
 /// belong together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,11 +16,7 @@ const RUNS_MIN: usize = 2;
 
 /// Says so when the runs are of two kinds.
 pub(super) fn two_modes(runs: &[Run]) -> Option<String> {
-    let mut requests: Vec<f64> = runs
-        .iter()
-        .filter(|run| run.operations > 0)
-        .map(|run| run.rpcs.values().sum::<u64>() as f64 / run.operations as f64)
-        .collect();
+    let mut requests: Vec<f64> = runs.iter().filter_map(Run::rpcs_per_operation).collect();
     requests.sort_by(f64::total_cmp);
     let (few, many) = widest_gap(&requests)?;
     let [fewest, most] = [few, many].map(|group| group.iter().sum::<f64>() / group.len() as f64);

@@ -9,7 +9,7 @@ use super::Error;
 use super::arm::Arm;
 use super::measure::Trial;
 use crate::terminal::Progress;
-use crate::workload::delegated::is_delegated;
+use crate::workload::delegated::{depends_on_delegations, is_delegated};
 
 /// How long a server may take to delegate files that are new.
 const DELEGATES_WITHIN: Duration = Duration::from_secs(30);
@@ -29,6 +29,9 @@ impl Delegating {
         arms: &[Arm],
         progress: &mut Progress,
     ) -> Result<(), Error> {
+        if !depends_on_delegations(&trial.setup().workload) {
+            return Ok(());
+        }
         for arm in arms.iter().filter(|arm| arm.id.delegations) {
             if self.without.lock().contains(&arm.name()) {
                 continue;
@@ -63,7 +66,7 @@ fn doubt(name: &str) -> String {
     )
 }
 
-/// Whether a client of `arm` gets a delegation now; true where nothing depends on it.
+/// Whether a client of `arm` gets a delegation now.
 async fn delegates(trial: &Trial<'_>, arm: &Arm) -> Result<bool, Error> {
     let failed = |error| Error::workload(&trial.placed.experiment.name, &arm.name(), &error);
     let server = trial.server(arm);
@@ -75,7 +78,7 @@ async fn delegates(trial: &Trial<'_>, arm: &Arm) -> Result<bool, Error> {
         }
     };
     let place = &trial.placed.places[arm.server];
-    let found = is_delegated(&trial.setup().workload, &mount, place).await;
+    let found = is_delegated(&mount, place).await;
     mount.shut_down().await;
-    Ok(found.map_err(failed)?.unwrap_or(true))
+    found.map_err(failed)
 }

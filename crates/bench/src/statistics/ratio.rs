@@ -97,6 +97,13 @@ impl LogRatio {
         self.mean_log.exp()
     }
 
+    /// The standard deviation of one pair's difference of logarithms; arms measured apart (Welch) come near
+    /// enough. None with a single run.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        Some(self.standard_error? * (self.count as f64).sqrt())
+    }
+
     /// The 95 % interval of the ratio; none with a single run.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {

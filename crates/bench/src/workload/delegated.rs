@@ -3,19 +3,18 @@
 use super::{Access, Error, Mount, Place, files};
 use crate::experiment::Workload;
 
-/// Opens a small file of the first client twice, and returns whether the second open sent nothing. `None` for
-/// a workload that is not about files which are opened again.
-pub(crate) async fn is_delegated(
-    workload: &Workload,
-    mount: &Mount,
-    place: &Place,
-) -> Result<Option<bool>, Error> {
-    let (Workload::SmallFileRead { .. } | Workload::LockedRead { .. }) = workload else { return Ok(None) };
+/// Whether a workload opens files again, so that delegations decide what it sends.
+pub(crate) fn depends_on_delegations(workload: &Workload) -> bool {
+    matches!(workload, Workload::SmallFileRead { .. } | Workload::LockedRead { .. })
+}
+
+/// Opens a small file of the first client twice, and returns whether the second open sent nothing.
+pub(crate) async fn is_delegated(mount: &Mount, place: &Place) -> Result<bool, Error> {
     let path = files::small(place, 0, 0);
     open_and_close(mount, &path).await?;
     let before = opens(mount);
     open_and_close(mount, &path).await?;
-    Ok(Some(opens(mount) == before))
+    Ok(opens(mount) == before)
 }
 
 async fn open_and_close(mount: &Mount, path: &str) -> Result<(), Error> {

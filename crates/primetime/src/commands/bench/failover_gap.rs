@@ -6,7 +6,7 @@ use bench::failover_gap::{self, Options, summary};
 use bench::terminal::Style;
 use clap::Args;
 
-use super::{own_executable, print, runtime};
+use super::{command_line, own_executable, print, runtime};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: Arguments) -> Result<(), Failure> {
         out: arguments.out,
         seed: arguments.seed,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command_line: command_line(),
     };
     let found = runtime()?.block_on(failover_gap::run(&options)).map_err(|error| {
         if error.is_invalid_run() { Failure::invalid_run(error) } else { Failure::set_up(error) }

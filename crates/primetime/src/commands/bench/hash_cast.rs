@@ -8,7 +8,7 @@ use bench::terminal::Style;
 use clap::Args;
 use netlab::packet::{Access, access, in_user_namespace};
 
-use super::{own_executable, print};
+use super::{command_line, own_executable, print};
 use crate::failure::Failure;
 
 /// Set in a process that was started in a user namespace: if it cannot make networks, nobody can.
@@ -131,7 +131,7 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         out: arguments.out,
         seed: arguments.seed,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command_line: command_line(),
     })
 }
 

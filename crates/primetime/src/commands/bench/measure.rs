@@ -13,7 +13,7 @@ use bench::terminal::{Style, summary};
 use clap::Args;
 use jiff::SignedDuration;
 
-use super::{own_executable, print, runtime};
+use super::{command_line, own_executable, print, runtime};
 use crate::failure::Failure;
 
 /// Runs of each version in each setting where one run takes minutes, or there are many settings.
@@ -261,7 +261,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         live: measure.live,
         clean: measure.clean,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command_line: command_line(),
     })
 }
 

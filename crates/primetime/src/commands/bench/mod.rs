@@ -114,6 +114,11 @@ fn own_executable() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The command with its arguments, for the record.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// Reads results: those in a directory, or a file.
 fn load(path: &Path) -> Result<Results, Failure> {
     let file = if path.is_dir() { path.join("results.json") } else { path.to_owned() };

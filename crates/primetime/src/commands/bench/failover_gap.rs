@@ -11,9 +11,10 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  primetime bench failover-gap                                               a server of its own, killed and restarted
+  primetime bench failover-gap                        a server of its own, killed and started again
   primetime bench failover-gap --serve=--persistent-sessions
-  primetime bench failover-gap --server nfs://fileserver/export --restart 'ssh root@fileserver systemctl restart nfs-server'
+  primetime bench failover-gap --server nfs://fileserver/export \\
+    --restart 'ssh root@fileserver systemctl restart nfs-server'
   primetime bench failover-gap --server nfs://address/export --restart 'pcs resource move nfs'
 
 Exit codes: 0 good, 2 the measurement cannot be trusted, 3 wrong usage or set-up.";

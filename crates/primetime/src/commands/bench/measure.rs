@@ -62,7 +62,11 @@ pub(super) struct Measure {
     /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server
     /// of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times
     /// are those of such guests
-    #[arg(long, value_name = "N", conflicts_with_all = ["server", "arms", "hosts", "client_namespaces", "server_host"])]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["server", "arms", "hosts", "client_namespaces", "server_host"]
+    )]
     guests: Option<u32>,
 
     /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh, node1:20490 for one that runs (see `bench agent`); without any, this one

@@ -41,7 +41,7 @@ Examples:
   primetime bench --arm sync=builtin --arm async='builtin?serve=--async'   one option of the server, both ways
   primetime bench detect 5% --experiment create    is something slower? with an exit code
   primetime bench study login-figure-1             a published figure, measured again
-  primetime bench --guests 5 --experiment locked-read                      five Linux kernels as clients, in guests
+  primetime bench --guests 5 --experiment locked-read                      five Linux kernels as clients
   primetime bench hash-cast --quick                winners and losers behind a card with several queues
   primetime bench merge all ours=out knfsd=other   two servers in one report
 

@@ -72,6 +72,10 @@ impl DelegationTable {
         self.by_client.from(&from).map(|(_, held)| &**held)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Delegation> {
+        self.by_client.iter().map(|(_, held)| &**held)
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Delegation> {
         self.by_client.values_mut().map(|held| &mut **held)
     }

@@ -81,21 +81,18 @@ impl State {
         let conflicts = |held: &Delegation| {
             Some(held.client.id()) != client && (writes || held.kind == DelegationKind::Write)
         };
-        self.recall((file, state), conflicts, now)
+        self.recalls((file, state), conflicts, now)
     }
 
-    /// Recalls the delegations of a file that conflict with something.
-    pub(crate) fn recall(
+    /// The delegations of a file that conflict with something. Their time begins when they are recalled:
+    /// see [`State::begin_recall`].
+    pub(crate) fn recalls(
         &self,
         (file, state): (FileId, &mut FileState),
         conflicts: impl Fn(&Delegation) -> bool,
         now: Now,
     ) -> Obstacles {
-        let deadline = Deadline {
-            at: Now(now.0.saturating_add(self.limits.recall_ms)),
-            last: Now(now.0.saturating_add(self.limits.recall_ms.saturating_mul(RECALL_TIMES_MAX))),
-        };
-        let conflicts = state.delegations.iter_mut().filter(|held| conflicts(held));
+        let conflicts = state.delegations.iter().filter(|held| conflicts(held));
         let mut obstacles = Obstacles::default();
         for delegation in conflicts {
             if self.has_lapsed(&delegation.client, now) {
@@ -106,13 +103,24 @@ impl State {
                 client: delegation.client.id(),
                 file,
                 state_id: StateId { sequence: 1, other: delegation.other },
-                first: delegation.recall.replace(delegation.recall.unwrap_or(deadline)).is_none(),
             });
         }
         if !obstacles.recalls.is_empty() {
             state.recalled = Some(now);
         }
         obstacles
+    }
+
+    /// Notes that a delegation is recalled: its holder has so long to return it. True the first time: CB_RECALL
+    /// must be sent.
+    pub fn begin_recall(&self, recall: &Recall, now: Now) -> bool {
+        let after = |times| Now(now.0.saturating_add(self.limits.recall_ms.saturating_mul(times)));
+        self.files.with(recall.file, |state, _| {
+            let held = state.delegations.of_client_mut(recall.client);
+            let held = held.filter(|held| held.other == recall.state_id.other && held.recall.is_none());
+            held.map(|held| held.recall = Some(Deadline { at: after(1), last: after(RECALL_TIMES_MAX) }))
+                .is_some()
+        })
     }
 
     /// Grants a delegation if nothing speaks against it: no use by others that it would exclude, no change under way, no

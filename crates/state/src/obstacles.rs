@@ -10,7 +10,7 @@ use crate::{Client, FileId, Now, State};
 /// over, those are expelled and the next attempt looks at more.
 pub(crate) const CONFLICTS_MAX: usize = 64;
 
-/// A delegation in the way of an operation.
+/// A delegation in the way of an operation: to be recalled, see [`State::begin_recall`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recall {
     /// Whose.
@@ -19,8 +19,6 @@ pub struct Recall {
     pub file: FileId,
     /// Which.
     pub state_id: StateId,
-    /// It was not recalled before: CB_RECALL must be sent.
-    pub first: bool,
 }
 
 /// What must go before an operation may be tried again.

@@ -79,7 +79,7 @@ impl State {
             let is_own = |held: &crate::delegation_table::Delegation| {
                 held.client.id() == client && held.kind == DelegationKind::Write
             };
-            self.recall((file, state), is_own, now)
+            self.recalls((file, state), is_own, now)
         });
         if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }
     }

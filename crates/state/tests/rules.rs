@@ -114,6 +114,13 @@ fn recalls<T>(outcome: Result<T, Blocked>) -> Vec<Recall> {
     }
 }
 
+/// The delegations that are in the way, recalled for the first time.
+fn recalled<T>(state: &State, outcome: Result<T, Blocked>) -> Vec<Recall> {
+    let mut recalls = recalls(outcome);
+    recalls.retain(|recall| state.begin_recall(recall, T0));
+    recalls
+}
+
 /// Expels whoever is overdue; how many.
 fn expel_overdue(state: &State, now: Now) -> usize {
     let overdue = state.overdue_clients(now);
@@ -537,7 +544,7 @@ fn what_is_about_to_be_revoked_counts_as_lost_and_is_until_it_is_freed() {
     let state = state();
     let a = client(&state, "a");
     let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
-    state.begin_change(FILE, None, T0).unwrap_err();
+    assert_eq!(recalled(&state, state.begin_change(FILE, None, T0)).len(), 1);
     let late = Now(T0.0 + state.limits().recall_ms);
     assert!(a.lost().is_nothing());
     let overdue = state.overdue(late);
@@ -775,11 +782,11 @@ fn a_reader_is_delegated_to_and_a_writer_recalls() {
     // Another reader is not in the way.
     assert!(delegated(&state, &b, T0).delegation.is_some());
     let write = open_as(share::WRITE, 0, "w");
-    let recalls = recalls(state.open(&b, &write, T0));
-    assert_eq!(recalls.len(), 1, "one's own delegation is not in the way");
-    assert!(recalls[0].first && recalls[0].client == a.id());
-    let again = self::recalls(state.open(&b, &write, T0));
-    assert!(!again[0].first, "CB_RECALL is sent once");
+    assert_eq!(recalls(state.open(&b, &write, T0)).len(), 1, "one's own delegation is not in the way");
+    let recalled_first = recalled(&state, state.open(&b, &write, T0));
+    assert_eq!(recalled_first.iter().map(|recall| recall.client).collect::<Vec<_>>(), [a.id()]);
+    assert_eq!(recalled(&state, state.open(&b, &write, T0)), [], "CB_RECALL is sent once");
+    assert_eq!(recalls(state.open(&b, &write, T0)), recalled_first, "it is still in the way");
     assert_eq!(state.return_delegation(&a, &id), Ok(FILE));
     assert_eq!(state.return_delegation(&a, &id), Err(Status::BadStateId));
     state.open(&b, &write, T0).unwrap();
@@ -793,8 +800,7 @@ fn nobody_is_delegated_to_while_somebody_writes_or_changes_or_soon_after_a_recal
     assert_eq!(delegated(&state, &a, T0).delegation, None);
     drop(changing);
     let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
-    let recalls = recalls(state.begin_change(FILE, None, T0));
-    assert!(recalls[0].first && recalls[0].state_id == id);
+    assert_eq!(recalls(state.begin_change(FILE, None, T0))[0].state_id, id);
     state.return_delegation(&a, &id).unwrap();
     drop(state.begin_change(FILE, None, T0).unwrap());
     assert_eq!(delegated(&state, &a, T0).delegation, None, "just recalled");
@@ -810,8 +816,10 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
     let a = client(&state, "a");
     let opened = delegated(&state, &a, T0);
     let (id, _) = opened.delegation.unwrap();
-    state.begin_change(FILE, None, T0).unwrap_err();
+    let found = recalls(state.begin_change(FILE, None, T0));
     a.renew(Now(T0.0 + 90_000));
+    assert!(state.overdue(Now(T0.0 + 90_000)).is_empty(), "its holder was not asked");
+    assert!(state.begin_recall(&found[0], T0));
     let late = Now(T0.0 + 90_000);
     assert_eq!(state.overdue(late).iter().map(|overdue| overdue.client().id()).collect::<Vec<_>>(), [a.id()]);
     assert_eq!(revoke_overdue(&state, late), 1);
@@ -837,7 +845,7 @@ fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
     let (id, _) = delegation.unwrap();
     let overdue = |ms| state.overdue(at(ms)).len();
     let begin = |id, io, ms| state.begin_io(&a, FILE, id, io, at(ms)).unwrap();
-    assert_eq!(state.read_conflicts(FILE, Some(b.id()), T0).recalls.len(), 1);
+    assert!(state.begin_recall(&state.read_conflicts(FILE, Some(b.id()), T0).recalls[0], T0));
     assert!(begin(&state_id, Io::Read, recall_ms / 2).is_none(), "to read under an open is no use of it");
     assert_eq!((overdue(recall_ms - 1), overdue(recall_ms)), (0, 1));
     drop(begin(&state_id, Io::Write, recall_ms).unwrap());
@@ -860,7 +868,7 @@ fn opens_and_locks_that_go_with_a_delegation_give_time_too() {
         let a = client(&state, "a");
         let opened = delegated(&state, &a, T0);
         let (id, _) = opened.delegation.unwrap();
-        state.begin_change(FILE, None, T0).unwrap_err();
+        assert_eq!(recalled(&state, state.begin_change(FILE, None, T0)).len(), 1);
         let middle = Now(T0.0 + recall_ms / 2);
         match step {
             0 => state.check_delegation(&a, FILE, &id, middle).unwrap(),

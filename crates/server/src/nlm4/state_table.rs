@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use proto::nfs4::{Status, share};
 use proto::nlm4;
-use state::{Denied, FileId, LockError, LockOwner, Range, ShareOwner};
+use state::{Blocked, Denied, FileId, LockError, LockOwner, Range, ShareOwner};
 
 use super::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
 use crate::hosts::HostRoute;
@@ -154,7 +154,12 @@ impl LockTable for Recaller {
             // The conflicting lock may have gone before the waiter was noted.
             locked = match attempt.lock(asked, waits) {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) | Err(_) => return Err(LockDenied::Waits),
+                Ok(Err(_)) | Err(Blocked::Status(_)) => return Err(LockDenied::Waits),
+                Err(Blocked::By(_)) => {
+                    // A delegation: it is recalled, and the lock granted when it is back.
+                    self.locks_released(file);
+                    return Err(LockDenied::Waits);
+                }
             };
         }
         locked?;

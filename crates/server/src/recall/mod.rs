@@ -255,7 +255,7 @@ impl Recaller {
                 Err(Blocked::Status(status)) => return Err(status),
                 Err(Blocked::By(again)) => again,
             };
-            self.send_first(&obstacles.recalls);
+            self.send_recalls(&obstacles.recalls);
             match select(returned, deadline).await {
                 Either::Left(((), rest)) => deadline = rest,
                 Either::Right(_) => return self.last(attempt()),
@@ -266,19 +266,26 @@ impl Recaller {
     fn last<T>(&self, attempt: Result<T, Blocked>) -> Result<T, Status> {
         attempt.map_err(|blocked| match blocked {
             Blocked::Status(status) => status,
-            Blocked::By(_) => Status::Delay,
+            Blocked::By(obstacles) => {
+                self.send_recalls(&obstacles.recalls);
+                Status::Delay
+            }
         })
     }
 
     async fn remove(&self, obstacles: Obstacles) {
-        self.send_first(&obstacles.recalls);
+        self.send_recalls(&obstacles.recalls);
         if !obstacles.lapsed.is_empty() {
             self.expel(&obstacles.lapsed).await;
         }
     }
 
-    fn send_first(&self, recalls: &[Recall]) {
-        for recall in recalls.iter().copied().filter(|recall| recall.first) {
+    /// Recalls the delegations that were not recalled before.
+    fn send_recalls(&self, recalls: &[Recall]) {
+        for recall in recalls.iter().copied() {
+            if !self.state().begin_recall(&recall, self.now()) {
+                continue;
+            }
             self.inner.events.recalls.add(1);
             self.inner.recalled.lock().insert(recall.state_id.other, self.now());
             let recaller = self.clone();

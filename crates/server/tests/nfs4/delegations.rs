@@ -5,7 +5,7 @@ use proto::nfs4::*;
 
 use crate::peer::{Peer, TestServer, open, size_only};
 
-fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
+pub(crate) fn delegated(peer: &mut Peer, name: &str) -> Option<StateId> {
     let arguments = open(name, share::READ | share::WANT_ANY_DELEGATION, None);
     let mut results = peer
         .compound(|c| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::{FileHandle, LockType, Status};
+use proto::nfs4::{DelegReturnArgs, FileHandle, LockType, Operation, Status};
 use proto::nlm4::{self, NetObject, Procedure};
 use rpc::CallError;
 use server::hosts::{CallHosts, HostRoute, ProcedureNumber};
@@ -13,6 +13,7 @@ use server::runtime::BoxFuture;
 use xdr::Encode;
 
 use crate::callbacks::{lock, open_again, unlock};
+use crate::delegations::delegated;
 use crate::peer::{Peer, TestServer};
 
 /// Hosts that take every lock that they are given.
@@ -50,9 +51,12 @@ fn ask(peer: &Peer, procedure: Procedure, arguments: &impl Encode) -> nlm4::Stat
 }
 
 fn take(peer: &Peer, file: &FileHandle) -> nlm4::Status {
-    let lock = nlm(file);
+    take_as(peer, nlm(file), true)
+}
+
+fn take_as(peer: &Peer, lock: nlm4::Lock, exclusive: bool) -> nlm4::Status {
     let cookie = NetObject::default();
-    let arguments = nlm4::LockArgs { cookie, block: true, exclusive: true, lock, reclaim: false, state: 1 };
+    let arguments = nlm4::LockArgs { cookie, block: true, exclusive, lock, reclaim: false, state: 1 };
     ask(peer, Procedure::Lock, &arguments)
 }
 
@@ -133,4 +137,26 @@ fn promised_lock_is_free_after_a_moment_and_for_locks_that_do_not_wait() {
         }
         held = lock(&mut first, &file, open_first, kind).1.expect("free");
     }
+}
+
+#[test]
+fn delegation_in_the_way_of_a_waiting_host_is_recalled() {
+    let server = TestServer::new();
+    let hosts = Arc::new(Hosts::default());
+    server.recaller.call_hosts_by(Arc::clone(&hosts) as _);
+    let (mut holder, host) = (Peer::new(&server, 1), Peer::stranger(&server, 4, 0));
+    let (file, state_id) = holder.create("f");
+    assert_eq!(holder.close(&file, state_id), Status::Ok);
+    assert_eq!(take_as(&host, nlm(&file), false), nlm4::Status::Granted);
+    assert_eq!(take_as(&host, nlm4::Lock { process: 8, ..nlm(&file) }, true), nlm4::Status::Blocked);
+    // Granted while the host waits: a lock for reading is not in its way.
+    let delegation = delegated(&mut holder, "f").expect("delegated");
+    assert_eq!(give_back(&host, &file), nlm4::Status::Granted);
+    server.world.run();
+    assert_eq!(*holder.callbacks.recalled.lock(), [delegation]);
+    assert!(hosts.0.lock().is_empty(), "not before it is back");
+    let back = DelegReturnArgs { state_id: delegation };
+    assert_eq!(holder.on(&file, Operation::DelegReturn, &back).status, Status::Ok);
+    server.world.run();
+    assert_eq!(hosts.0.lock()[..], [(nlm4::PROGRAM, nlm4::VERSION, 5)], "GRANTED");
 }

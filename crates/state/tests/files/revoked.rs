@@ -79,7 +79,10 @@ fn two_kinds_of_loss_have_a_bit_each_that_lasts_as_long_as_its_kind() {
     let state = State::new(Limits::default(), 42);
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let recalled = open(&state, &a, OTHER, Some(DelegationKind::Read)).delegation.unwrap().0;
-    state.begin_entry_change(OTHER, Some(b.id()), T0).unwrap_err();
+    let Err(Blocked::By(found)) = state.begin_entry_change(OTHER, Some(b.id()), T0) else {
+        panic!("a delegation is in the way");
+    };
+    assert!(state.begin_recall(&found.recalls[0], T0));
     let late = state::Now(T0.0 + state.limits().recall_ms);
     assert_eq!(
         state.overdue(late).iter().map(|overdue| state.revoke_overdue(overdue, late)).sum::<usize>(),

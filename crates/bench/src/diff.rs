@@ -77,7 +77,7 @@ pub struct CellDiff {
     pub verdict: Outcome,
     /// Corrected p of "there is no difference".
     pub p_different: f64,
-    /// Corrected p of "they differ by more than 3 %".
+    /// Corrected p of "they differ by more than the margin".
     pub p_same: f64,
 }
 
@@ -187,6 +187,12 @@ pub(crate) fn document_means(cells: &[&Cell]) -> Option<Vec<f64>> {
     cells.iter().map(mean).collect()
 }
 
+/// "10 ms in one and 10.5 ms in the other", where the delays of one setting differ.
+pub(crate) fn other_delay(left: &Cell, right: &Cell) -> Option<String> {
+    let [one, other] = [left, right].map(|cell| cell.setting.rtt_ms);
+    (one != other).then(|| format!("{} in one and {} in the other", delay(one), delay(other)))
+}
+
 /// "create at 10 ms over v4.1".
 pub(crate) fn place(cell: &Cell) -> String {
     let setting = &cell.setting;
@@ -267,15 +273,18 @@ fn negotiated_warnings(first: &Environment, second: &Environment) -> Vec<String>
 
 fn setting_warnings(left: &Cell, right: &Cell) -> Vec<String> {
     let (a, b) = (&left.setting, &right.setting);
-    [
+    let delays = other_delay(left, right).map(|delays| {
+        format!("{} was measured at different delays, {delays}: times differ by as much.", a.name())
+    });
+    let settings = [
         ("clients", u64::from(a.clients), u64::from(b.clients)),
         ("threads", u64::from(a.threads), u64::from(b.threads)),
         ("bytes in each read or write", a.io_bytes, b.io_bytes),
     ]
     .into_iter()
     .filter(|(_, left, right)| left != right)
-    .map(|(what, left, right)| format!("{} was measured with {left} and {right} {what}.", a.name()))
-    .collect()
+    .map(|(what, left, right)| format!("{} was measured with {left} and {right} {what}.", a.name()));
+    settings.chain(delays).collect()
 }
 
 #[cfg(test)]
@@ -303,6 +312,23 @@ mod tests {
             assert_eq!((cell.verdict, cell.interval), (Outcome::Unclear, None));
             assert!((cell.ratio.unwrap() - 1.5).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn delays_that_nearly_agree_are_compared_with_a_warning() {
+        let later: Vec<Results> = documents(&[1.0, 1.0])
+            .into_iter()
+            .map(|mut results| {
+                results.cells.iter_mut().for_each(|cell| cell.setting.rtt_ms *= 1.04);
+                results
+            })
+            .collect();
+        let found = diff(&documents(&[1.0, 1.0]), &later);
+        assert_eq!(found.cells.len(), samples::results().cells.len());
+        let warned =
+            found.warnings.iter().filter(|warning| warning.contains("at different delays, 10 ms in one"));
+        assert!(warned.count() > 0, "{:?}", found.warnings);
+        assert!(diff(&documents(&[1.0]), &documents(&[1.0])).warnings.is_empty());
     }
 
     #[test]

@@ -247,6 +247,27 @@ fn a_cut_resets_both_ends_of_every_connection_and_new_ones_work() {
 }
 
 #[tokio::test]
+async fn another_round_trip_is_that_of_bytes_which_arrive_later() {
+    let (listener, target) = listen();
+    let relay = Relay::start(target, LinkOptions::round_trip_ms(60_000.0)).unwrap();
+    relay.set_round_trip(Duration::ZERO).await.unwrap();
+    let (mut client, mut server) = pair(&relay, &listener);
+    client.write_all(b"at once").unwrap();
+    let mut got = [0; 7];
+    server.read_exact(&mut got).unwrap();
+    assert_eq!(&got, b"at once");
+    relay.set_round_trip(Duration::from_secs(60)).await.unwrap();
+    client.write_all(b"held").unwrap();
+    wait_until("the link holds it", || relay.stats().bytes_in_flight == 4);
+    relay.set_round_trip(Duration::ZERO).await.unwrap();
+    client.write_all(b", and what follows").unwrap();
+    wait_until("the link holds both", || relay.stats().bytes_in_flight == 22);
+    assert_eq!(relay.stats().bytes_to_target, 7, "nothing overtakes what is held");
+    let too_long = relay.set_round_trip(LinkOptions::ROUND_TRIP_MAX + Duration::from_nanos(1)).await;
+    assert_eq!(too_long.unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[tokio::test]
 async fn shutdown_closes_the_listener_and_every_connection() {
     let (listener, target) = listen();
     let relay = Relay::start(target, LinkOptions::round_trip_ms(1.0)).unwrap();

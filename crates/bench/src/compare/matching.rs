@@ -13,9 +13,12 @@ pub(crate) struct Matched<'a> {
     pub(crate) only_second: Vec<&'a Cell>,
 }
 
-/// Puts the cells of two documents side by side, whatever their servers: those with the same setting, and then those of the
-/// same name where each document has exactly one left and both measure in the same unit. A name is experiment, levels,
-/// version, delegations, client and delay.
+/// Delays that differ by at most this share of the longer nearly agree.
+const NEARLY_SHARE_MAX: f64 = 0.1;
+
+/// Puts the cells of two documents side by side, whatever their servers: those with the same setting; then
+/// those of the same name, where each document has exactly one left and both measure in the same unit; and
+/// then those whose delays nearly agree. A name is experiment, levels, version, delegations, client and delay.
 pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> {
     let mut partners: Vec<Option<&Cell>> = vec![None; first.len()];
     let mut left: Vec<&Cell> = second.iter().collect();
@@ -23,21 +26,11 @@ pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> 
         let same = left.iter().position(|other| same_but_server(&cell.setting, &other.setting));
         *partner = same.map(|index| left.remove(index));
     }
-    for index in 0..first.len() {
-        let setting = &first[index].setting;
-        let rivals = first
-            .iter()
-            .zip(&partners)
-            .filter(|(cell, partner)| partner.is_none() && same_name(setting, &cell.setting));
-        if partners[index].is_some() || rivals.count() != 1 {
-            continue;
-        }
-        let found: Vec<usize> =
-            (0..left.len()).filter(|other| same_name(setting, &left[*other].setting)).collect();
-        if let [only] = found[..] {
-            partners[index] = Some(left.remove(only));
-        }
-    }
+    pair_the_only(first, &mut partners, &mut left, same_name);
+    pair_the_only(first, &mut partners, &mut left, |one, other| {
+        nearly_agree(one.rtt_ms, other.rtt_ms)
+            && same_name(one, &Setting { rtt_ms: one.rtt_ms, ..other.clone() })
+    });
     let mut sorted = Matched { only_second: left, ..Matched::default() };
     for (cell, partner) in first.iter().zip(partners) {
         match partner {
@@ -46,6 +39,35 @@ pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> 
         }
     }
     sorted
+}
+
+/// Pairs cells that meet, where each side has exactly one such left.
+fn pair_the_only<'a>(
+    first: &[Cell],
+    partners: &mut [Option<&'a Cell>],
+    left: &mut Vec<&'a Cell>,
+    meet: impl Fn(&Setting, &Setting) -> bool,
+) {
+    for index in 0..first.len() {
+        let setting = &first[index].setting;
+        let rivals = first
+            .iter()
+            .zip(&*partners)
+            .filter(|(cell, partner)| partner.is_none() && meet(setting, &cell.setting));
+        if partners[index].is_some() || rivals.count() != 1 {
+            continue;
+        }
+        let found: Vec<usize> =
+            (0..left.len()).filter(|other| meet(setting, &left[*other].setting)).collect();
+        if let [only] = found[..] {
+            partners[index] = Some(left.remove(only));
+        }
+    }
+}
+
+/// True for delays, in milliseconds, that differ by little.
+fn nearly_agree(one_ms: f64, other_ms: f64) -> bool {
+    (one_ms - other_ms).abs() <= NEARLY_SHARE_MAX * one_ms.max(other_ms)
 }
 
 /// Returns the cell of another document that [`matched`] puts beside `cell` alone.
@@ -100,6 +122,26 @@ mod tests {
         let exact = [cell("3", 20, "b"), cell("3", 5, "b")];
         let exact = matched(&found_one, &exact);
         assert_eq!((exact.both[0].1.setting.clients, exact.only_second.len()), (5, 1));
+    }
+
+    #[test]
+    fn delays_that_nearly_agree_meet_where_there_is_no_choice() {
+        let at = |rtt_ms: f64| {
+            let setting = samples::setting("3", rtt_ms);
+            Cell::from_runs(setting, vec![Run { value: 1.0, ..Run::default() }]).unwrap()
+        };
+        let met = |first: &[f64], second: &[f64]| {
+            let [first, second] =
+                [first, second].map(|delays| delays.iter().copied().map(at).collect::<Vec<_>>());
+            let found = matched(&first, &second);
+            let delays = |(one, other): &(&Cell, &Cell)| (one.setting.rtt_ms, other.setting.rtt_ms);
+            found.both.iter().map(delays).collect::<Vec<_>>()
+        };
+        assert_eq!(met(&[0.0, 10.0], &[0.0, 10.5]), [(0.0, 0.0), (10.0, 10.5)]);
+        assert_eq!(met(&[10.0], &[11.5]), []);
+        assert_eq!(met(&[0.0], &[0.1]), [], "a network of its own");
+        assert_eq!(met(&[10.0], &[10.0, 10.5]), [(10.0, 10.0)], "the same comes first");
+        assert_eq!(met(&[10.0], &[9.8, 10.5]), [], "there is a choice");
     }
 
     #[test]

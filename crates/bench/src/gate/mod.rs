@@ -12,7 +12,7 @@ pub use requests::RequestLimit;
 pub use times::REPEATS_MIN;
 
 use crate::compare::matching::{matched, partner};
-use crate::diff::place;
+use crate::diff::{other_delay, place};
 use crate::results::{Cell, Results};
 use times::Judged;
 
@@ -91,11 +91,16 @@ pub fn against_baseline(baselines: &[Results], results: &Results, limits: &Limit
         report.add(Finding::Failed(format!("{} is in the baseline and was not measured.", place(cell))));
     }
     if !limits.counts_only {
-        let judged: Vec<Judged<'_>> = sides
-            .both
-            .iter()
-            .map(|(baseline, cell)| Judged { baselines: with_repeats(baseline, repeats), cell })
-            .collect();
+        let mut judged = Vec::new();
+        for (baseline, cell) in &sides.both {
+            match other_delay(baseline, cell) {
+                Some(delays) => report.add(Finding::NotJudged(format!(
+                    "The speed of {} was measured at different delays, {delays}; only its counts are held.",
+                    place(baseline)
+                ))),
+                None => judged.push(Judged { baselines: with_repeats(baseline, repeats), cell }),
+            }
+        }
         times::judge(&judged, limits).into_iter().for_each(|finding| report.add(finding));
     }
     for (baseline, cell) in sides.both {
@@ -125,6 +130,22 @@ pub fn request_limits(results: &Results, limits: &[RequestLimit]) -> Report {
 mod tests {
     use super::*;
     use crate::samples;
+
+    #[test]
+    fn speed_at_another_delay_is_not_judged_and_counts_are() {
+        let baseline = samples::results();
+        let mut results = baseline.clone();
+        results.cells.iter_mut().for_each(|cell| {
+            cell.setting.rtt_ms *= 1.04;
+            cell.runs.iter_mut().for_each(|value| *value /= 3.0);
+        });
+        let report = against_baseline(&vec![baseline; 6], &results, &Limits::default());
+        let moved = results.cells.iter().filter(|cell| cell.setting.rtt_ms > 0.0).count();
+        let not_judged = |text: &&String| text.contains("was measured at different delays,");
+        assert_eq!(report.not_judged.iter().filter(not_judged).count(), moved);
+        assert!(report.failed.iter().all(|text| text.contains(" at 0 ms")), "{:?}", report.failed);
+        assert!(report.passed >= moved, "counts: {report:?}");
+    }
 
     #[test]
     fn a_result_passes_against_itself() {

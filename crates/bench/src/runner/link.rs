@@ -1,7 +1,7 @@
 //! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated before use.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use client::ProgramPorts;
 use netlab::{LinkOptions, Relay};
@@ -123,6 +123,14 @@ impl Link {
             calls,
             kind: kind.to_owned(),
         })
+    }
+
+    /// Lets connections be made and closed without the delay, which belongs to the work between.
+    pub(crate) async fn set_delayed(&self, delayed: bool) {
+        for relay in &self.relays {
+            let round_trip = if delayed { relay.options().round_trip } else { Duration::ZERO };
+            relay.set_round_trip(round_trip).await.expect("it was accepted when the relay started");
+        }
     }
 
     /// Ends the relay and all connections through it.

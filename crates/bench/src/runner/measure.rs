@@ -8,6 +8,7 @@ use super::Error;
 use super::arm::Arm;
 use super::clients::Clients;
 use super::crew::{self, Crew, Curves, Seen};
+use super::link::Link;
 use super::placed::Placed;
 use super::stop::Stop;
 use super::target::Server;
@@ -92,12 +93,12 @@ impl Trial<'_> {
         &self.placed.places[arm.server]
     }
 
-    /// Measures `arm` once, through the link that ends at `address`; gives a run for each part that is measured. Threads tell `meters`
-    /// of their work, if any.
+    /// Measures `arm` once, through `link`; gives a run for each part that is measured. Threads tell `meters` of
+    /// their work, if any.
     pub(crate) async fn run(
         &self,
         arm: &Arm,
-        address: &Address,
+        link: &Link,
         number: Number,
         meters: Option<Arc<Meters>>,
     ) -> Result<Vec<Run>, Error> {
@@ -114,7 +115,7 @@ impl Trial<'_> {
         let mut watch = Watch::new(self.server_host);
         let before_ms = self.hosts.is_none().then(calibration::look);
         let mut worked = match self.hosts {
-            None => self.work_here(arm, address, number, meters, &mut watch).await?,
+            None => self.work_here(arm, link, number, meters, &mut watch).await?,
             Some(hosts) => self.work_there(hosts, arm, number, &mut watch).await?,
         };
         let calibration_ms = before_ms.map(|before_ms| [before_ms, calibration::look()]);
@@ -130,7 +131,7 @@ impl Trial<'_> {
             .await?;
         let parts = self.placed.parts.iter().zip(&worked.parts).filter(|(part, _)| part.measured);
         let run_of_part = |(part, done)| {
-            let mut run = self.run_of_part(part, done, arm, number, address)?;
+            let mut run = self.run_of_part(part, done, arm, number, &link.address)?;
             run.doubts.extend_from_slice(&worked.doubts);
             run.calibration_ms = calibration_ms;
             Ok(run)
@@ -186,11 +187,12 @@ impl Trial<'_> {
         hosts.map(Iterator::collect).unwrap_or_default()
     }
 
-    /// By clients of this machine.
+    /// By clients of this machine. They connect and take leave without the delay: the time for it is better
+    /// spent on more runs.
     async fn work_here(
         &self,
         arm: &Arm,
-        address: &Address,
+        link: &Link,
         number: Number,
         meters: Option<Arc<Meters>>,
         watch: &mut Watch<'_>,
@@ -199,13 +201,18 @@ impl Trial<'_> {
             |error: workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
         let numbers = 0..self.setup().clients;
         let connecting = async {
-            crew::connect(self.clients(arm), numbers, (arm, self.setup()), address).await.map_err(failed)
+            crew::connect(self.clients(arm), numbers, (arm, self.setup()), &link.address)
+                .await
+                .map_err(failed)
         };
+        link.set_delayed(false).await;
         let mounts = match self.clients(arm).kind().is_mounted() {
             // A mount that is half made is to be finished, to be taken away.
-            true => connecting.await?,
-            false => self.stop.or(connecting).await?,
+            true => connecting.await,
+            false => self.stop.or(connecting).await,
         };
+        link.set_delayed(true).await;
+        let mounts = mounts?;
         let crew = Crew {
             workload: &self.setup().workload,
             parts: &self.placed.parts,
@@ -223,7 +230,9 @@ impl Trial<'_> {
         // A mount that stayed would have to be taken away by hand; a client without one may be cut off.
         let is_cut_off = self.stop.is_asked() && !self.clients(arm).kind().is_mounted();
         let within = if is_cut_off { LAST_WORDS_WITHIN } else { crew::SHUT_DOWN_WITHIN };
+        link.set_delayed(false).await;
         crew::shut_down(mounts, within).await;
+        link.set_delayed(true).await;
         worked.map(|parts| Worked { parts, doubts: Vec::new() })
     }
 

@@ -135,8 +135,8 @@ impl<'a> Unit<'a> {
             let run = self.nth_delay << 32 | (u64::from(block) * arms.len() as u64 + turn);
             let arm = &arms[index];
             let meters = progress.run_begins(self.beginning(arm, block, count));
-            let address = &self.delay.links[arm.server].address;
-            made[index] = self.trial.run(arm, address, Number { block, run }, meters).await?;
+            let link = &self.delay.links[arm.server];
+            made[index] = self.trial.run(arm, link, Number { block, run }, meters).await?;
             for (part, run) in measured(self.trial).zip(&made[index]) {
                 journal.add(Entry { setting: self.setting(part, arm), run: run.clone() })?;
             }

@@ -6,7 +6,7 @@ use super::family::{Corrected, holm};
 use super::ratio::LogRatio;
 use super::sample::Interval;
 
-/// Ratios within this share of 1 count as "the same", unless another one is asked for.
+/// Ratios within this share of 1 count as "the same" in documents that name no other.
 pub const SAME_MARGIN: f64 = 0.03;
 
 /// A claim is made when its adjusted p is below this.

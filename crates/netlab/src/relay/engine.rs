@@ -40,6 +40,7 @@ const ACCEPT_KEY: usize = usize::MAX;
 
 pub(super) enum Command {
     Cut { answer: mpsc::SyncSender<usize> },
+    SetRoundTrip { round_trip: Duration, answer: oneshot::Sender<()> },
     Stop { answer: Option<oneshot::Sender<()>> },
 }
 
@@ -131,6 +132,11 @@ impl Engine {
                 Ok(Command::Cut { answer }) => {
                     // An error means that nobody waits any more.
                     let _ = answer.send(self.cut());
+                }
+                Ok(Command::SetRoundTrip { round_trip, answer }) => {
+                    self.link.half_trip = round_trip / 2;
+                    // An error means that nobody waits any more.
+                    let _ = answer.send(());
                 }
                 Ok(Command::Stop { answer }) => return Some(answer),
                 Err(mpsc::TryRecvError::Empty) => return None,

@@ -164,6 +164,20 @@ impl Relay {
         answered.recv().unwrap_or(0)
     }
 
+    /// Changes the round trip of the link, and returns when bytes that arrive from now on have it. Those that
+    /// are on their way keep theirs, and none overtakes others of its connection.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a round trip above [`LinkOptions::ROUND_TRIP_MAX`].
+    pub async fn set_round_trip(&self, round_trip: Duration) -> io::Result<()> {
+        LinkOptions { round_trip, ..self.options.clone() }.check()?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Command::SetRoundTrip { round_trip, answer });
+        // An error means that the link has ended.
+        let _ = answered.await;
+        Ok(())
+    }
+
     /// Closes the link and all its connections, and returns when their sockets are closed.
     pub async fn shutdown(mut self) {
         let (answer, answered) = oneshot::channel();

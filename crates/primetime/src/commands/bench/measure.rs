@@ -128,7 +128,7 @@ pub(super) struct Measure {
     time: Option<u32>,
 
     /// Versions whose ratio is within this share of 1 count as the same
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
     same_within: f64,
 
     /// Clients at the same time, instead of each experiment's own number (5 in most)

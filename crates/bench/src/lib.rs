@@ -23,6 +23,7 @@ pub mod results;
 pub mod runner;
 pub mod samples;
 mod seeded;
+pub mod share;
 pub mod statistics;
 pub mod terminal;
 mod text;

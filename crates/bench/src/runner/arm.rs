@@ -6,7 +6,7 @@ use crate::results::{ArmId, LOCAL};
 use crate::workload::{ClientKind, Habits};
 
 /// One side of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Arm {
     /// Its name, version and delegations, as results have them.
     pub(crate) id: ArmId,
@@ -16,13 +16,15 @@ pub(crate) struct Arm {
     pub(crate) client: usize,
     /// The names of the arms that it is compared with; empty for the first.
     pub(crate) against: Vec<String>,
+    /// The share by which its values are made worse on purpose.
+    pub(crate) planted: f64,
 }
 
 impl Arm {
     /// Returns the arm of a version, on the first server and by the first kind of client.
     pub(crate) fn of_version(version: &str, delegations: bool) -> Self {
         let id = ArmId { arm: String::new(), version: version.to_owned(), delegations };
-        Self { id, server: 0, client: 0, against: Vec::new() }
+        Self { id, server: 0, client: 0, against: Vec::new(), planted: 0.0 }
     }
 
     /// What its clients may do of their own accord.
@@ -107,6 +109,7 @@ impl Arms {
             server,
             client,
             against: against.clone(),
+            planted: spec.planted,
         }));
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use client::Url;
 
+use crate::share::parse_share;
 use crate::workload::ClientKind;
 
 /// The word for a server that the benchmark starts.
@@ -32,7 +33,7 @@ pub enum Target {
 }
 
 /// One side of a comparison, as it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ArmSpec {
     /// Tells it from the others.
     pub name: String,
@@ -46,6 +47,8 @@ pub struct ArmSpec {
     pub client: Option<ClientKind>,
     /// Options of mount(8) for a client of the kernel, besides those of the benchmark.
     pub mount_options: Vec<String>,
+    /// The share by which its values are made worse on purpose, so that users see what the benchmark finds.
+    pub planted: f64,
 }
 
 impl FromStr for ArmSpec {
@@ -64,12 +67,12 @@ impl FromStr for ArmSpec {
             asked.take(option)?;
         }
         let target = asked.target(place)?;
-        let Asked { version, delegations, client, mount_options, .. } = asked;
+        let Asked { version, delegations, client, mount_options, planted, .. } = asked;
         if matches!(target, Target::Directory(_)) && (version.is_some() || client.is_some()) {
             return Err(format!("arm `{name}`: a directory of this machine has no version and no client"));
         }
         let delegations = delegations.unwrap_or(true);
-        Ok(Self { name: name.to_owned(), target, version, delegations, client, mount_options })
+        Ok(Self { name: name.to_owned(), target, version, delegations, client, mount_options, planted })
     }
 }
 
@@ -80,6 +83,7 @@ struct Asked {
     delegations: Option<bool>,
     client: Option<ClientKind>,
     mount_options: Vec<String>,
+    planted: f64,
     exe: Option<PathBuf>,
     flags: Vec<String>,
     /// Those of the client's address.
@@ -101,6 +105,7 @@ impl Asked {
             }
             "client" => self.client = Some(value.parse()?),
             "mount_options" => self.mount_options = words(),
+            "slower" => self.planted = parse_share(value)?,
             "exe" => self.exe = Some(value.into()),
             "serve" => self.flags = words(),
             _ => self.rest.push(option.to_owned()),
@@ -170,6 +175,7 @@ mod tests {
         let flags = ["--async", "--no-delegations"].map(str::to_owned).to_vec();
         assert_eq!(old.target, Target::Own { command: Some("/opt/a=b/primetime".into()), flags });
         assert!(old.delegations && old.version.is_none());
+        assert_eq!((old.planted, arm("b=builtin?slower=5%").planted), (0.0, 0.05));
         assert_eq!(arm("disk=local").target, Target::Directory(None));
         assert_eq!(arm("disk=/srv").target, Target::Directory(Some("/srv".into())));
     }
@@ -189,5 +195,6 @@ mod tests {
         refused("a=nfs://host/?delegations=perhaps", "use on or off");
         refused("a=local?version=3", "no version and no client");
         refused("a=nfs://host/?client=ftp", "use builtin");
+        refused("a=builtin?slower=much", "no percentage");
     }
 }

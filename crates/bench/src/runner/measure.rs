@@ -17,6 +17,7 @@ use super::{cache_state, calibration};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
+use crate::text::percent;
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
@@ -155,6 +156,10 @@ impl Trial<'_> {
         let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline).ok_or_else(|| {
             Error::Nothing { experiment: self.placed.experiment.name.clone(), arm: arm.name() }
         })?;
+        if arm.planted > 0.0 {
+            outcome.value = self.placed.experiment.metric.better.worse_by(outcome.value, arm.planted);
+            outcome.doubts.push(format!("Its value was made {} worse on purpose.", percent(arm.planted)));
+        }
         if seen.busy > BUSY_SHARE_MAX {
             outcome.doubts.push("The clients used more than 80 % of the processors.".to_owned());
         }

@@ -22,6 +22,17 @@ pub enum Better {
     Lower,
 }
 
+impl Better {
+    /// Returns a value that is worse by a share of the work done in a time, or of the time itself.
+    #[must_use]
+    pub fn worse_by(self, value: f64, share: f64) -> f64 {
+        match self {
+            Self::Higher => value / (1.0 + share),
+            Self::Lower => value * (1.0 + share),
+        }
+    }
+}
+
 /// What a comparison found about the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

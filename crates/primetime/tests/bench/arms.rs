@@ -59,6 +59,27 @@ fn servers_options_and_a_directory_take_turns_in_the_same_blocks() {
 }
 
 #[test]
+fn planted_difference_is_in_the_values_and_said() {
+    let place = Place::new();
+    let arms = ["--arm", "a=local", "--arm", "b=local?slower=1000%"];
+    let (results, _) = measured(&place, &arms);
+    let doubts: Vec<_> = results.cells.iter().map(|cell| &cell.run_details[0].doubts).collect();
+    assert!(
+        doubts[0].is_empty() && doubts[1] == &["Its value was made 1000 % worse on purpose."],
+        "{doubts:?}"
+    );
+    let [planted, plain] = [1, 0].map(|nth| &results.cells[nth]);
+    let rate = |cell: &Cell| cell.operations as f64 / cell.run_details[0].seconds;
+    let of_rate = |cell: &Cell| cell.run_details[0].value / rate(cell);
+    assert!(
+        (of_rate(planted) * 11.0 / of_rate(plain) - 1.0).abs() < 1e-6,
+        "{} {}",
+        of_rate(planted),
+        of_rate(plain)
+    );
+}
+
+#[test]
 fn only_pairs_that_were_asked_for_are_compared() {
     let place = Place::new();
     let arms = ["--arm", "a=local", "--arm", "b=builtin?version=3", "--arm", "c=builtin?version=4.2"];

@@ -53,5 +53,6 @@ fn arm(name: &str, text: &str) -> Result<ArmSpec, Failure> {
         delegations: true,
         client: None,
         mount_options: Vec::new(),
+        planted: 0.0,
     })
 }

@@ -1,10 +1,11 @@
 //! `primetime bench detect`: whether there is a difference of a given size, with an exit code.
 
 use bench::results::Results;
+use bench::share::parse_share;
 use bench::statistics::Outcome;
 use clap::Args;
 
-use super::measure::{self, Measure, share};
+use super::measure::{self, Measure};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -24,7 +25,7 @@ cannot be trusted, 3 wrong usage or set-up.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// The size of the difference, such as 5%
-    #[arg(value_name = "PERCENT", value_parser = share)]
+    #[arg(value_name = "PERCENT", value_parser = parse_share)]
     size: f64,
     #[command(flatten)]
     measure: Measure,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bench::gate::{Limits, Report, RequestLimit, against_baseline, request_limits};
+use bench::share::parse_share;
 use clap::Args;
 
 use super::{load, print};
@@ -35,11 +36,11 @@ pub(super) struct Arguments {
     baseline: Vec<PathBuf>,
 
     /// How much of its speed a setting may lose
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_share)]
     max_slowdown: f64,
 
     /// How many more requests of one kind are allowed, of all requests of the baseline
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = parse_share)]
     count_tolerance: f64,
 
     /// Judge only what never varies, not the speed: for a baseline of another machine
@@ -81,24 +82,9 @@ fn text(report: &Report) -> String {
     text.chars().filter(|character| *character == '\n' || !character.is_control()).collect()
 }
 
-/// Reads "5%", "5 %" or "5" as 0.05.
-fn share(text: &str) -> Result<f64, String> {
-    let digits = text.strip_suffix('%').unwrap_or(text).trim_end();
-    match digits.parse::<f64>() {
-        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("a percentage from 0 to 1000 is needed, such as 5%".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentages_are_read_with_and_without_their_sign() {
-        assert_eq!([share("5%"), share("5 %"), share("5")], [Ok(0.05), Ok(0.05), Ok(0.05)]);
-        assert!(share("five").is_err() && share("-1%").is_err() && share("nan").is_err());
-    }
 
     #[test]
     fn every_sentence_has_a_line_and_the_numbers_come_last() {

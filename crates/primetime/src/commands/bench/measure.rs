@@ -9,6 +9,7 @@ use bench::guests::Guests;
 use bench::push::{Gateway, push};
 use bench::results::{LOCAL, Results};
 use bench::runner::{self, ArmSpec, ClientKind, Options, Target};
+use bench::share::parse_share;
 use bench::terminal::{Style, summary};
 use clap::Args;
 use jiff::SignedDuration;
@@ -26,7 +27,8 @@ pub(super) struct Measure {
     /// is nfs://host/path with the client's options, builtin (a server that the benchmark starts: exe=PATH
     /// for another executable, serve=--async,… for its options), local (a temporary directory) or a
     /// directory. Options of the arm: version=4.1 (else each of --versions), delegations=off,
-    /// client=builtin|fuse|kernel, mount_options=LIST. All arms take turns in each block of runs
+    /// client=builtin|fuse|kernel, mount_options=LIST, slower=5% (its values are made worse on purpose, to see
+    /// what the benchmark finds). All arms take turns in each block of runs
     #[arg(long = "arm", value_name = "NAME=TARGET[?OPTION&...]", conflicts_with = "server")]
     arms: Vec<ArmSpec>,
 
@@ -128,7 +130,7 @@ pub(super) struct Measure {
     time: Option<u32>,
 
     /// Versions whose ratio is within this share of 1 count as the same
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_share)]
     same_within: f64,
 
     /// Clients at the same time, instead of each experiment's own number (5 in most)
@@ -337,13 +339,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
         text.split_once('/').filter(|(candidate, baseline)| !candidate.is_empty() && !baseline.is_empty());
     let (candidate, baseline) = names.ok_or_else(|| format!("`{text}` is no pair; write it as NEW/OLD"))?;
     Ok((candidate.to_owned(), baseline.to_owned()))
-}
-
-/// A share such as "5%" or "5 %".
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
-    let share = number.map(|percent| percent / 100.0).filter(|share| share.is_finite());
-    share.ok_or_else(|| format!("`{text}` is no share; write it as 5%"))
 }
 
 #[cfg(test)]

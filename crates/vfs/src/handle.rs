@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An opaque, persistent name for an object, at most 64 bytes so that NFSv3 can carry it (RFC 1813 §2.3.3).
+/// An opaque, persistent name for an object, at most 64 bytes so that NFSv3 can carry it (RFC 1813 §2.4).
 ///
 /// It survives renames and restarts and cannot be forged: the back end authenticates it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

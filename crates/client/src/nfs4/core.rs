@@ -29,7 +29,7 @@ pub(super) const EARLY_RECALLS_MAX: usize = 256;
 
 /// One mount.
 pub(super) struct Core {
-    /// 1 or 2, for all COMPOUNDs of the client (RFC 8178 §8.3).
+    /// 1 or 2, for all COMPOUNDs of the client (RFC 8178 §8.1).
     pub(super) minor_version: u32,
     pub(super) options: Options,
     pub(super) tap: Arc<Tap>,

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_writes_again_and_again_is_expected_to_and_less_so_the_more_often_others_come() {
+    fn repeated_writing_is_expected_again_and_less_after_conflicts() {
         let mut habit = WriteHabit::default();
         assert!(!habit.goes_on());
         habit.opened();

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_target_stops_new_use_of_high_slots_and_a_higher_one_grows_the_table() {
+    fn lower_slot_target_stops_high_slots_and_higher_target_grows_table() {
         let mut table = SlotTable::new(2);
         let (a, b) = (table.acquire().unwrap(), table.acquire().unwrap());
         table.set_target(SlotId(0), 8);

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pinned_thread_may_use_only_its_processor_and_other_threads_keep_theirs() {
+    fn pinned_thread_uses_its_processor_and_others_keep_theirs() {
         let before = allowed_cpus().unwrap();
         let last = *before.last().unwrap();
         let pinned = std::thread::spawn(move || {

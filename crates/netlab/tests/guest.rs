@@ -97,7 +97,7 @@ fn a_guest_has_the_disk_that_was_asked_for_and_it_takes_file_systems() {
 }
 
 #[test]
-fn a_guest_that_does_not_end_is_killed_by_its_time_limit_and_what_it_printed_is_kept() {
+fn guest_is_killed_at_its_time_limit_and_its_output_is_kept() {
     let Some(lab) = Lab::for_test() else { return };
     let script = "echo started; sleep 1000; echo ended".into();
     let time_limit = Duration::from_secs(20);
@@ -150,7 +150,7 @@ fn a_guest_mounts_what_another_machine_of_the_lab_exports_at_given_ports() {
 }
 
 #[test]
-fn two_guests_of_a_lab_reach_each_other_and_one_of_them_is_as_far_away_as_was_asked_for() {
+fn two_guests_of_a_lab_reach_each_other_over_the_delay_asked_for() {
     let Some(lab) = Lab::for_test() else { return };
     let near = GuestOptions {
         name: "near".into(),

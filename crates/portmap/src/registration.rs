@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn programs_are_registered_for_the_addresses_they_listen_at_and_taken_back() {
+    async fn programs_are_registered_for_their_addresses_and_unregistered() {
         for (address, expected) in [
             ("10.0.0.1", vec![(100_021, "tcp", "10.0.0.1.8.1"), (100_024, "udp", "10.0.0.1.8.1")]),
             (

@@ -42,7 +42,7 @@ impl Service for Order {
 }
 
 #[tokio::test]
-async fn a_lone_call_does_not_wait_for_all_that_another_connection_has_under_way() {
+async fn lone_call_does_not_wait_for_another_connection() {
     let place = place_of_a_lone_call_beside(1).await;
     assert!(place < MANY as usize / 2, "behind {place} of {MANY}");
 }

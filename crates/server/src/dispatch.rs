@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_which_there_are_and_another_program_that_there_is_none() {
+    fn other_versions_are_prog_mismatch_and_other_programs_prog_unavail() {
         let server = Server::new();
         let refusal = |program, version| {
             server.raw((program, version, 0), user(0), "127.0.0.1", Bytes::new()).unwrap_err()

@@ -284,7 +284,7 @@ fn state_belongs_to_its_client() {
 }
 
 #[test]
-fn a_silent_client_keeps_what_is_in_nobodys_way_and_carries_on_when_it_is_back() {
+fn silent_client_keeps_state_without_conflicts_and_carries_on() {
     let state = state();
     let a = client(&state, "a");
     let opened = open(&state, &a, share::BOTH, share::BOTH).unwrap().state_id;
@@ -332,7 +332,7 @@ fn a_conflict_expels_a_silent_client_but_not_before_its_record_is_gone() {
 }
 
 #[test]
-fn a_silent_clients_locks_and_delegations_are_in_the_way_only_until_it_is_expelled() {
+fn state_of_a_silent_client_conflicts_only_until_it_is_expelled() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let late = Now(T0.0 + 91_000);
@@ -436,7 +436,7 @@ fn in_grace_what_was_held_may_be_had_and_nothing_else() {
 }
 
 #[test]
-fn grace_ends_when_all_have_reclaimed_or_time_is_up_and_then_nothing_is_reclaimed() {
+fn grace_ends_after_all_reclaims_or_its_time_and_then_refuses_reclaims() {
     let state = state();
     state.begin_grace(["a", "b"].map(recorded), T0);
     let a = fresh(&state, "a");
@@ -509,7 +509,7 @@ fn a_reclaim_that_somebody_is_in_the_way_of_is_a_conflict() {
 }
 
 #[test]
-fn who_may_not_know_of_a_revoked_delegation_reclaims_nothing_of_its_file_and_the_rest_with_its_delegations() {
+fn revoked_delegation_bars_reclaims_of_its_file_only() {
     let state = state();
     state.begin_grace([(recorded("a").0, Lost::from_iter([FILE]))], T0);
     let a = fresh(&state, "a");
@@ -574,7 +574,7 @@ fn delegations_are_reclaimed_with_their_opens() {
 }
 
 #[test]
-fn who_holds_nothing_for_a_while_need_not_be_recorded_and_is_recorded_again_before_it_holds_something() {
+fn idle_client_loses_its_record_and_is_recorded_before_new_state() {
     let state = state();
     let a = client(&state, "a");
     for _ in 0..30 {
@@ -793,7 +793,7 @@ fn a_reader_is_delegated_to_and_a_writer_recalls() {
 }
 
 #[test]
-fn nobody_is_delegated_to_while_somebody_writes_or_changes_or_soon_after_a_recall() {
+fn no_delegation_during_writes_or_changes_or_soon_after_a_recall() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let changing = state.begin_change(FILE, None, T0).unwrap();
@@ -965,7 +965,7 @@ fn what_is_kept_does_not_keep_the_request_that_it_came_in() {
 }
 
 #[test]
-fn a_delegation_takes_the_place_of_an_open_where_nothing_else_is_told_or_denied() {
+fn delegation_replaces_an_open_that_denies_nothing() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let alone = |access, deny, owner| Open {

@@ -888,7 +888,7 @@ fn large_ranges_are_reserved_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_change_attribute_never_stands_for_data_from_before_a_write_that_was_answered() {
+fn change_attribute_never_covers_data_older_than_an_answered_write() {
     const BYTES: usize = 1 << 20;
     const LAST: usize = 4096;
     let dir = tempfile::tempdir().expect("a temporary directory");

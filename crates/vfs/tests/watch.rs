@@ -197,7 +197,7 @@ fn what_comes_through_the_file_system_is_told_nobody() {
 }
 
 #[test]
-fn marks_are_taken_away_when_nobody_wants_them_and_stay_while_somebody_does() {
+fn marks_are_removed_when_unused_and_stay_while_in_use() {
     for handles in both() {
         let Some(lab) = Lab::new(handles, 4) else { return };
         let names = ["f", "d", "a", "b"];

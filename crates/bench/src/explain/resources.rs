@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_machine_is_busy_is_named_with_what_an_operation_takes_of_it() {
+    fn busy_server_machine_is_named_with_its_cost_of_an_operation() {
         let [v3, mut v4] = cells([there(0.96, 0.0), there(0.99, 0.0)]);
         v4.seconds *= 2.0;
         let busy = reason(&v3, &v4, Outcome::Slower);

@@ -247,7 +247,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn small_losses_do_not_outweigh_a_large_gain_nor_one_huge_gain_many_losses() {
+    fn small_losses_do_not_outweigh_a_large_gain_nor_a_huge_gain_many() {
         let mut found = vec![comparison("locked-read", 3.5, Outcome::Faster)];
         found.extend((0..5).map(|_| comparison("random-read", 0.96, Outcome::Slower)));
         assert_eq!(verdict_of(&found).recommend, "4.1");

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_was_not_done_together_has_the_rate_of_the_whole_time_and_a_doubt() {
+    fn work_without_a_common_window_has_the_rate_of_the_whole_time() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 5)], vec![curve(origin, 50, 10, 5)]];
         let outcome = outcome(&clients, Quantity::Operations, Duration::from_millis(50), false).unwrap();

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_belief_doubles_while_nothing_changes_and_starts_again_after_a_change() {
+    fn attribute_timeout_doubles_without_changes_and_restarts_after_one() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start), &timeouts);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_have_changed_before_nobody_could_is_void_after_a_change_of_our_own() {
+    fn possible_changes_of_others_are_void_after_an_own_change() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start), &timeouts);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_our_own_that_an_answer_has_overtaken_leaves_nothing_to_believe() {
+    fn own_change_overtaken_by_an_answer_invalidates_the_cache() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start + S), &timeouts);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_our_own_that_follows_on_what_is_known_is_later_whenever_it_was_sent() {
+    fn own_change_after_known_state_is_later_whenever_it_was_sent() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start + S), &timeouts);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_requests_under_way_together_that_tell_different_things_neither_is_believed() {
+    fn two_concurrent_answers_that_differ_are_both_doubted() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         for (first_asked, second_asked) in [(start, start + S), (start + S, start)] {
             let mut known = Known::nothing();
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn who_tells_something_else_is_not_passed_over_for_having_been_sent_before_others_told_the_same() {
+    fn differing_answer_counts_though_others_agree_and_were_sent_later() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start), &timeouts);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cached_in_the_tick_of_the_last_change_is_uncertain_where_times_tell() {
+    fn data_cached_in_the_tick_of_the_last_change_are_uncertain() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let wall = SystemTime::UNIX_EPOCH + 1000 * S;
         let changed = Time { seconds: 1000, nanoseconds: 5 };

@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_data_that_are_written_over_waits_for_what_has_taken_their_place() {
+    fn waiting_for_overwritten_data_is_waiting_for_what_replaced_them() {
         let mut writeback = Writeback::new(100, 8);
         writeback.push(A, 0, data(30));
         let mark = writeback.mark();
@@ -669,7 +669,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_passed_when_everything_before_it_is_stable_whatever_comes_after() {
+    fn mark_is_passed_when_everything_before_it_is_stable() {
         let mut writeback = Writeback::new(10, 8);
         writeback.push(A, 0, data(10));
         let mark = writeback.mark();

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn who_opened_before_a_change_ended_may_see_either_and_who_opens_after_it_the_new_one() {
+    fn open_during_a_change_sees_either_and_later_opens_the_new_value() {
         let (history, first) = history();
         assert!(reads(&history, 1, first, 0) && reads(&history, 1, first, first));
         let now = history.now();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_off_is_a_change_to_zeros_in_one_row_and_of_what_there_is_in_another() {
+    fn truncation_zeroes_the_row_of_values_and_changes_that_of_presence() {
         let history = History::new(2, 16);
         let cells = |row, cells, value| Part { row, cells, value };
         let written = history.begin(0, vec![cells(0, 3..4, None), cells(1, 0..4, Some(1))]);

@@ -13,7 +13,7 @@ const READ_BYTES: u64 = 4 * PIECE_BYTES;
 const FILE_BYTES: u64 = 6 * READ_BYTES;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_fetched_ahead_is_asked_for_in_the_order_in_which_it_will_be_read() {
+async fn readahead_is_asked_for_in_the_order_of_reading() {
     let (peer, url) = Peer::listen(63).await;
     let content = pattern(FILE_BYTES as usize);
     peer.state.lock().content = content.to_vec();

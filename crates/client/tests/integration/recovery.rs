@@ -142,7 +142,7 @@ async fn dropping_requests_under_way_harms_nothing(version: Version) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_under_way_survive_restarts_of_a_server_with_persistent_sessions() {
+async fn changes_under_way_survive_restarts_with_persistent_sessions() {
     let mut fixture = Fixture::with(|options| options.persistent_sessions = true).await;
     let (address, client) = (fixture.address(), fixture.client(Version::V4_1).await);
     let mut tasks = Vec::new();

@@ -31,7 +31,7 @@ async fn locks_of_nfsv3_are_taken_back_from_a_server_that_has_restarted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lock_of_nfsv3_that_somebody_else_has_after_a_restart_is_lost_and_its_data_stay_here() {
+async fn nfsv3_lock_taken_by_others_after_a_restart_is_lost_without_writes() {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;
     let one = connect(relay.address(), Version::V3, |_| {}).await;
@@ -83,7 +83,7 @@ async fn a_lost_connection_costs_no_lock_of_nfsv3() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lock_of_nfsv3_that_is_given_up_while_it_is_looked_into_stays_given_up() {
+async fn nfsv3_lock_given_up_during_a_test_stays_given_up() {
     let (_fixture, relay, _clients, [mine, theirs]) = behind_a_relay().await;
     for round in 0..20 {
         mine.lock(.., LockKind::Exclusive).await.unwrap();

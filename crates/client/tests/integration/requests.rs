@@ -41,7 +41,7 @@ async fn a_locked_read_takes_four_requests_of_nfs3() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_read_without_delegations_takes_two_requests_once_it_is_a_habit() {
+async fn habitual_locked_read_without_delegations_takes_two_requests() {
     let fixture = Fixture::new().await;
     files(&fixture).await;
     let client = fixture.unhurried(Version::V4_1, |options| options.delegations = false).await;

@@ -175,7 +175,7 @@ async fn locks_come_when_they_are_asked_for_if_that_is_wanted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_open_that_nobody_waits_for_any_more_leaves_neither_lock_nor_open_behind() {
+async fn abandoned_open_leaves_neither_lock_nor_open_behind() {
     let fixture = Fixture::new().await;
     let client = without_delegations(&fixture).await;
     write_whole(&client, "/file", "data").await;

@@ -184,7 +184,7 @@ async fn the_server_decides_how_many_slots_are_used() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_without_the_newest_minor_version_is_spoken_to_in_the_one_before() {
+async fn client_falls_back_to_the_minor_version_of_the_server() {
     let (peer, url) = Peer::listen(7).await;
     peer.fail(Operation::ExchangeId, &[Status::MinorVersionMismatch]);
     let client = Client::connect(&url, Options::default()).await.unwrap();

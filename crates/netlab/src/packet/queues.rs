@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn one_queue_serves_in_order_of_arrival_and_drops_what_comes_when_it_is_full() {
+    fn queue_serves_in_order_of_arrival_and_drops_when_full() {
         let mut fifo = queues(Discipline::Fifo, QueueLimit::Packets(3));
         assert!([0, 1, 0].iter().all(|number| fifo.put(packet(*number, 100)).is_none()));
         assert_eq!(fifo.put(packet(2, 100)), Some(packet(2, 100)));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_transmit_queues_send_equally_and_flows_share_what_their_queue_gets() {
+    fn transmit_queues_share_the_link_and_flows_share_their_queue() {
         let card = Discipline::MultiQueue { queues: 4 };
         let mut card = queues(card, QueueLimit::Packets(1000));
         // One flow alone in its queue, and three that share another one.

@@ -70,7 +70,7 @@ fn an_export_that_is_read_only_is_named_as_such() {
 }
 
 #[test]
-fn a_directory_in_which_nobody_may_write_is_answered_with_a_user_to_work_as() {
+fn directory_without_write_permission_names_a_user_to_work_as() {
     let place = Place::new();
     let export = place.path("export");
     if !rustix::process::geteuid().is_root() {

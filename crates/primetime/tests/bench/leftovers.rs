@@ -12,7 +12,7 @@ pub(crate) const SCAN: &str = "[default]\nclients = 2\n[default.workload.sequent
                     io_bytes = \"64 KiB\"\nseconds = 0.2\n";
 
 #[test]
-fn its_own_server_and_directory_are_gone_at_the_end_and_everything_is_written() {
+fn own_server_and_directory_are_gone_at_the_end_and_results_written() {
     let place = Place::new();
     place.measure(&place.experiment("scan", "MB/s", SCAN), &[]);
     assert!(is_empty(&place.path("temporary")));

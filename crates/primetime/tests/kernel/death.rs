@@ -38,7 +38,7 @@ fn what_a_killed_linux_client_held_is_free_when_its_lease_is_over() {
 }
 
 #[test]
-fn what_a_killed_linux_client_held_is_free_when_it_is_back_long_before_its_lease_is_over() {
+fn state_of_a_killed_linux_client_is_free_when_it_is_back() {
     let Some(lab) = Lab::for_test() else { return };
     let _server = Server::with_lease(&lab, 3600);
     let bob = boot_and_kill(&lab);

@@ -92,7 +92,7 @@ fn linux_gets_over_a_server_that_is_killed_and_started_again() {
 
 /// What a request did whose answer was lost with the server is neither done again nor told to have failed.
 #[test]
-fn linux_does_everything_once_where_sessions_outlive_a_server_that_is_killed() {
+fn linux_does_everything_once_with_persistent_sessions_and_kills() {
     let Some(lab) = Lab::for_test() else { return };
     kill_under_load(&lab, Server::with_persistent_sessions(&lab, LEASE.as_secs() as u32), "once");
 }

@@ -48,7 +48,7 @@ fn take_turns(options: [&str; 2]) {
 }
 
 #[test]
-fn two_linux_clients_of_nfsv3_take_turns_and_are_called_when_a_lock_is_free() {
+fn two_linux_clients_of_nfsv3_take_turns_by_nlm_granted() {
     take_turns([V3, V3]);
 }
 

@@ -9,7 +9,7 @@ use crate::server::Server;
 const LEASE_SECONDS: u32 = 5;
 
 #[test]
-fn linux_keeps_what_nobody_wants_while_it_is_cut_off_and_learns_of_what_it_has_lost() {
+fn linux_keeps_unwanted_state_while_cut_off_and_learns_its_losses() {
     let Some(lab) = Lab::for_test() else { return };
     let server = Server::with_lease(&lab, LEASE_SECONDS);
     let guests = [("ann", "bob"), ("bob", "ann")].map(|(name, peer)| {

@@ -3,7 +3,7 @@
 use netlab::guest::Lab;
 
 #[test]
-fn programs_are_found_through_rpcbind_and_through_the_port_mapper_of_the_server() {
+fn programs_are_found_through_rpcbind_and_the_own_port_mapper() {
     let Some(lab) = Lab::for_test() else { return };
     let (export, state) =
         (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());

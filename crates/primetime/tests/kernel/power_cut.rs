@@ -72,7 +72,7 @@ fn an_asynchronous_export_is_seen_to_lose_what_it_acknowledged() {
 }
 
 #[test]
-fn an_asynchronous_export_without_a_journal_is_seen_to_lose_what_it_acknowledged() {
+fn async_export_without_a_journal_is_seen_to_lose_writes() {
     loses_something(Scene { journal: false, serve_options: "--async", ..SCENE });
 }
 

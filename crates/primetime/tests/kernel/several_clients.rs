@@ -75,12 +75,12 @@ fn sent_away(size: &Size) {
 }
 
 #[test]
-fn two_clients_of_one_kernel_recall_each_others_delegations_and_no_open_is_sent_twice() {
+fn two_clients_of_one_kernel_recall_delegations_and_repeat_no_open() {
     held(&SMALLEST);
 }
 
 #[test]
-fn the_kernels_server_sends_each_of_their_opens_away_for_a_tenth_of_a_second() {
+fn linux_server_delays_each_of_their_opens_by_a_tenth_of_a_second() {
     sent_away(&SMALLEST);
 }
 

@@ -16,17 +16,17 @@ const STEPS: usize = 200;
 const KILLS: usize = 5;
 
 #[test]
-fn over_nfsv3_every_byte_is_right_while_the_server_is_killed_again_and_again() {
+fn nfsv3_bytes_are_right_while_the_server_is_killed_repeatedly() {
     run_seeds("vers=3", false);
 }
 
 #[test]
-fn over_nfsv4_1_every_byte_is_right_while_the_server_is_killed_again_and_again() {
+fn nfsv4_1_bytes_are_right_while_the_server_is_killed_repeatedly() {
     run_seeds("vers=4.1", false);
 }
 
 #[test]
-fn over_nfsv4_2_every_byte_is_right_while_the_server_is_killed_again_and_again() {
+fn nfsv4_2_bytes_are_right_while_the_server_is_killed_repeatedly() {
     run_seeds("vers=4.2", true);
 }
 

@@ -56,7 +56,7 @@ fn an_exclusive_create_that_is_sent_again_after_a_kill_is_known_again() {
 
 /// UNSTABLE data may be lost with the server, and the verifier says so (RFC 1813 §3.3.7, §3.3.21).
 #[test]
-fn the_write_verifier_stays_while_the_server_lives_and_changes_when_it_is_killed() {
+fn write_verifier_changes_only_when_the_server_is_killed() {
     let dir = Place::new();
     let mut process = dir.start(false);
     let mut peer = Peer::new(process.address(), 1);

@@ -23,7 +23,7 @@ use process::Place;
 const KILLS: u64 = 20;
 
 #[test]
-fn whatever_the_moment_at_which_the_server_is_killed_every_request_runs_once() {
+fn every_request_runs_once_whenever_the_server_is_killed() {
     let place = Place::new();
     let mut load = Load::new(&place.export());
     let mut process = place.start(true);

@@ -45,7 +45,7 @@ fn statuses_are_their_own_inverse() {
 }
 
 #[test]
-fn a_path_longer_than_the_standard_allows_decodes_and_one_beyond_the_bound_does_not() {
+fn path_above_the_standard_decodes_and_above_the_bound_does_not() {
     let path = |length: usize| xdr::to_bytes(&Bytes::from(vec![b'p'; length]));
     assert_eq!(xdr::from_bytes::<DirPath>(path(4096)).unwrap().0.len(), 4096);
     assert!(xdr::from_bytes::<DirPath>(path(4097)).is_err());

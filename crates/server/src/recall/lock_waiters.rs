@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn waiters_have_a_bound_for_each_file_and_each_address_and_leave_nothing_behind() {
+    fn waiters_are_bounded_by_file_and_address_and_leave_nothing_behind() {
         let waiters = LockWaiters::new();
         let add = |file: u64, waiter| waiters.queues().add(FileId(file, 0), waiter, |_| false);
         for number in 0..WAITERS_PER_SOURCE_MAX as u64 {

@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_has_all_defaults_and_the_defaults_are_within_their_bounds() {
+    fn empty_configuration_has_defaults_within_their_bounds() {
         assert_eq!(parsed("").unwrap(), Config::default());
         let printed = Config::default().to_toml();
         assert_eq!(parsed(&printed).unwrap().to_toml(), printed);

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_is_found_through_the_port_mapper_and_called_from_the_known_address() {
+    async fn program_found_by_port_mapper_is_called_from_the_known_address() {
         let (listener, socket, program_port) = listen().await;
         start(listener, socket, Mirror);
         let (listener, socket, port) = listen().await;

@@ -284,7 +284,7 @@ fn verify_compares_every_attribute_that_can_be_read() {
 }
 
 #[test]
-fn what_was_found_by_its_name_is_not_looked_at_once_more_for_its_attributes() {
+fn looked_up_object_needs_no_second_request_for_attributes() {
     let (server, trigger) = TestServer::faulty();
     let mut peer = Peer::new(&server, 1);
     peer.create("file");

@@ -35,7 +35,7 @@ fn a_tag_that_is_not_utf_8_is_invalid_and_comes_back() {
 }
 
 #[test]
-fn an_operation_that_is_known_but_not_there_is_notsupp_and_an_unknown_one_illegal() {
+fn known_operation_is_notsupp_and_unknown_operation_is_illegal() {
     let mut peer = Peer::new(&TestServer::new(), 1);
     for operation in [Operation::LayoutReturn, Operation::LayoutGet, Operation::OpenAttr] {
         let mut results = peer.compound(|c| {

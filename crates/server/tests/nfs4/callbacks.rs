@@ -281,7 +281,7 @@ fn who_does_not_wait_is_not_told() {
 }
 
 #[test]
-fn those_who_hold_many_are_asked_to_return_half_when_the_table_is_nearly_full() {
+fn nearly_full_table_asks_large_holders_to_return_half() {
     let server = TestServer::with(Limits { delegations_max: 10, ..Limits::default() });
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     for index in 0..8 {
@@ -361,7 +361,7 @@ fn a_listing_asks_a_bounded_number_of_holders_for_each_reply() {
 }
 
 #[test]
-fn a_listing_recalls_from_a_holder_that_does_not_tell_and_goes_on_when_it_has_returned() {
+fn listing_recalls_from_a_silent_holder_and_goes_on_after_the_return() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, state_id) = write_delegated(&mut a, "f");

@@ -125,7 +125,7 @@ fn a_lost_path_for_callbacks_is_told_until_it_is_back() {
 }
 
 #[test]
-fn a_client_with_a_path_in_another_session_has_lost_only_that_of_the_session() {
+fn backchannel_in_another_session_leaves_only_one_path_down() {
     let server = TestServer::new();
     let mut first = Peer::new(&server, 1);
     let mut second = first.over(2, 0);

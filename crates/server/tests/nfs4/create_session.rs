@@ -25,7 +25,7 @@ fn what_is_not_granted_is_cleared_in_the_flags() {
 }
 
 #[test]
-fn without_a_flavour_for_them_there_are_no_callbacks_and_no_gss_handle_is_known() {
+fn callbacks_need_a_flavor_and_gss_handles_are_unknown() {
     let mut peer = confirmed();
     let none = CreateSessionArgs { callback_security: vec![], ..peer.create_session_args(SequenceId(2)) };
     assert_eq!(peer.create_session_with(&none).unwrap().flags, 0);

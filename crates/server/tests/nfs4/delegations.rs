@@ -173,7 +173,7 @@ fn the_stateid_of_a_delegation_reads_and_does_not_write() {
 }
 
 #[test]
-fn who_gives_back_what_it_has_lost_is_told_no_attributes_of_what_others_have_made_of_the_file() {
+fn return_of_a_lost_delegation_tells_no_attributes_of_others_changes() {
     let server = TestServer::new();
     let (mut a, mut b, object) = two(&server);
     let state_id = delegated(&mut a, "f").expect("delegated");
@@ -200,7 +200,7 @@ fn who_gives_back_what_it_has_lost_is_told_no_attributes_of_what_others_have_mad
 }
 
 #[test]
-fn a_delegation_is_not_revoked_while_its_holder_writes_to_a_slow_disk_but_not_for_ever() {
+fn delegation_is_kept_for_a_bounded_time_while_its_holder_writes() {
     let (server, trigger) = TestServer::faulty();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let how = CreateHow::Guarded(attributes::AttributeValues::default());

@@ -43,7 +43,7 @@ fn every_way_to_create_does_what_it_says() {
 }
 
 #[test]
-fn opens_of_others_are_denied_what_was_reserved_and_upgraded_by_their_owner() {
+fn opens_respect_share_reservations_and_upgrades_of_their_owner() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, _) = a.create("f");

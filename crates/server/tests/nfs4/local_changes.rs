@@ -103,7 +103,7 @@ fn give_back(peer: &mut Peer, file: &FileHandle, state_id: StateId) {
 }
 
 #[test]
-fn whoever_changes_a_file_behind_the_server_recalls_a_read_delegation_and_nobody_who_reads_it() {
+fn local_change_recalls_a_read_delegation_and_a_local_read_does_not() {
     for change in ["echo after > f", "chmod 640 f", "touch f", "mv f h; mv h f", "ln f h", "cp g f"] {
         let Some(lab) = Lab::new(16, 1) else { return };
         let mut peer = Peer::new(&lab.server, 1);
@@ -122,7 +122,7 @@ fn whoever_changes_a_file_behind_the_server_recalls_a_read_delegation_and_nobody
 }
 
 #[test]
-fn whoever_reads_or_changes_a_file_behind_the_server_recalls_a_write_delegation_and_both_changes_stay() {
+fn local_use_recalls_a_write_delegation_and_both_changes_stay() {
     for (local, expected) in [("cat f", "AAfore"), ("echo more >> f", "AAforemore\n")] {
         let Some(lab) = Lab::new(16, 1) else { return };
         let mut peer = Peer::new(&lab.server, 1);
@@ -138,7 +138,7 @@ fn whoever_reads_or_changes_a_file_behind_the_server_recalls_a_write_delegation_
 }
 
 #[test]
-fn whoever_changes_entries_behind_the_server_recalls_a_directory_delegation() {
+fn local_change_of_entries_recalls_a_directory_delegation() {
     for change in ["touch n", "mkdir n", "rm f", "mv f n"] {
         let Some(lab) = Lab::new(16, 1) else { return };
         let mut peer = Peer::new(&lab.server, 1);
@@ -170,7 +170,7 @@ fn what_comes_through_the_server_recalls_nothing_of_who_does_it() {
 }
 
 #[test]
-fn a_file_that_cannot_be_watched_is_not_delegated_and_a_delegation_that_is_back_leaves_its_place() {
+fn unwatched_file_is_not_delegated_and_returned_delegation_frees_watch() {
     let Some(lab) = Lab::new(1, 1) else { return };
     let mut peer = Peer::new(&lab.server, 1);
     let (file, delegation) = delegated(&mut peer, "f", share::READ);
@@ -185,7 +185,7 @@ fn a_file_that_cannot_be_watched_is_not_delegated_and_a_delegation_that_is_back_
 }
 
 #[test]
-fn who_would_have_the_delegation_alone_gets_the_open_where_the_file_cannot_be_watched() {
+fn wish_for_a_delegation_alone_gets_the_open_of_an_unwatched_file() {
     let Some(lab) = Lab::new(1, 2) else { return };
     let mut peer = Peer::new(&lab.server, 1);
     let alone = share::READ | share::WANT_ANY_DELEGATION | share::WANT_OPEN_XOR_DELEGATION;

@@ -145,7 +145,7 @@ fn intents_and_reply_are_written_of_a_request_whose_reply_is_to_be_kept() {
 }
 
 #[test]
-fn killed_before_the_change_it_was_not_made_and_the_client_is_told_that_the_session_is_dead() {
+fn kill_before_the_change_leaves_no_change_and_deadsession() {
     for request in REQUESTS {
         for fate in [Lost, Unanswered] {
             let (mut machine, peer) = machine();
@@ -158,7 +158,7 @@ fn killed_before_the_change_it_was_not_made_and_the_client_is_told_that_the_sess
 }
 
 #[test]
-fn killed_after_the_change_a_retry_is_answered_with_success_and_changes_nothing() {
+fn retry_after_a_kill_behind_the_change_succeeds_without_another_change() {
     for request in REQUESTS {
         let (mut machine, peer) = machine();
         let mut fates = vec![Written; intents(request)];

@@ -26,7 +26,7 @@ fn destroy_client(peer: &Peer) -> Status {
 }
 
 #[test]
-fn another_principal_gets_neither_the_name_nor_a_session_nor_an_end_of_the_client() {
+fn another_principal_gets_no_client_id_no_session_and_ends_no_client() {
     let server = TestServer::new();
     let mut peer = Peer::new(&server, 1);
     let (file, state_id) = peer.create("f");
@@ -44,7 +44,7 @@ fn another_principal_gets_neither_the_name_nor_a_session_nor_an_end_of_the_clien
 }
 
 #[test]
-fn what_a_silent_client_held_is_given_away_with_its_name_when_its_record_is_gone() {
+fn state_of_a_silent_client_is_freed_when_its_record_is_gone() {
     // RFC 8881 §18.35.4, case 3: the lease is over, and somebody else takes the name.
     let stuck = Arc::new(Stuck::new(false));
     let server = TestServer::with_records(Arc::clone(&stuck) as Arc<dyn StableRecords>);
@@ -84,7 +84,7 @@ fn a_session_ends_over_a_bound_connection_only_even_for_its_principal() {
 }
 
 #[test]
-fn without_state_protection_anybody_ends_a_session_over_its_own_connection() {
+fn sp4_none_lets_others_end_a_session_over_their_own_connection() {
     // RFC 8881 §18.35.3: for SP4_NONE the server must not enforce protection.
     let server = TestServer::new();
     let peer = Peer::new(&server, 1);

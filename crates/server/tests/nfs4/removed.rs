@@ -162,7 +162,7 @@ fn an_open_file_on_disk_outlives_its_name() {
 }
 
 #[test]
-fn a_file_that_nobody_has_open_is_gone_with_its_name_and_one_with_another_name_is_not_kept() {
+fn removed_file_is_kept_only_while_open_and_without_another_name() {
     let server = TestServer::new();
     let mut a = Peer::new(&server, 1);
     let (file, state_id) = a.create("f");

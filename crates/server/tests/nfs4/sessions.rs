@@ -79,7 +79,7 @@ fn a_create_that_must_wait_makes_nothing() {
 }
 
 #[test]
-fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence() {
+fn retry_without_kept_reply_is_retry_uncached_rep_after_sequence() {
     let peer = Peer::new(&TestServer::new(), 1);
     let build = |c: &mut CompoundBuilder<'_>| {
         c.push(Operation::PutRootFh, &()).push(Operation::GetAttr, &GetAttrArgs { wanted: size_only() });
@@ -95,7 +95,7 @@ fn a_retry_whose_reply_was_not_kept_is_told_so_by_the_operation_after_sequence()
 }
 
 #[test]
-fn of_a_request_whose_reply_was_not_kept_only_the_user_and_the_length_tell_a_false_retry() {
+fn uncached_request_knows_false_retries_by_user_and_length() {
     let peer = Peer::new(&TestServer::new(), 1);
     let root_and = |operation: Operation| {
         move |c: &mut CompoundBuilder<'_>| {

@@ -28,7 +28,7 @@ fn create(name: &str) -> OpenArgs {
 }
 
 #[test]
-fn a_reply_of_exactly_the_longest_length_is_sent_and_a_longer_one_is_rep_too_big() {
+fn reply_of_maximum_length_is_sent_and_longer_is_rep_too_big() {
     let full = attributes(&Peer::new(&TestServer::new(), 1).with_channel(wide()), 1, false);
     assert_eq!((full.status, full.count), (Status::Ok, 32));
     let length = full.bytes.len() as u32 + REPLY_HEAD;
@@ -41,7 +41,7 @@ fn a_reply_of_exactly_the_longest_length_is_sent_and_a_longer_one_is_rep_too_big
 }
 
 #[test]
-fn a_reply_that_is_too_big_to_cache_is_kept_up_to_the_operation_that_was_refused() {
+fn reply_too_big_to_cache_is_kept_up_to_the_refused_operation() {
     let full = attributes(&Peer::new(&TestServer::new(), 1).with_channel(wide()), 1, true);
     let length = full.bytes.len() as u32 + REPLY_HEAD;
     let fore = ChannelAttributes { cached_response_bytes_max: length - 1, ..wide() };
@@ -87,7 +87,7 @@ fn a_reply_that_not_even_sequence_fits_in_changes_no_slot() {
 }
 
 #[test]
-fn a_request_of_exactly_the_longest_length_is_taken_and_a_longer_one_is_req_too_big() {
+fn request_of_maximum_length_is_taken_and_longer_is_req_too_big() {
     let fore = ChannelAttributes { request_bytes_max: 512, ..wide() };
     let peer = Peer::new(&TestServer::new(), 1).with_channel(fore);
     // 12 for tag, minor version and count; 36 for SEQUENCE; 4 and 4 for LOOKUP, 4 for PUTROOTFH.
@@ -104,7 +104,7 @@ fn a_request_of_exactly_the_longest_length_is_taken_and_a_longer_one_is_req_too_
 }
 
 #[test]
-fn as_many_operations_as_were_granted_are_taken_and_one_more_is_too_many_ops() {
+fn granted_number_of_operations_is_taken_and_one_more_is_too_many_ops() {
     let fore = ChannelAttributes { operations_max: 8, ..wide() };
     let peer = Peer::new(&TestServer::new(), 1).with_channel(fore);
     let compound = |operations| {
@@ -156,7 +156,7 @@ fn the_operation_after_an_uncached_sequence_says_what_it_must() {
 }
 
 #[test]
-fn a_retry_of_what_is_under_way_for_too_long_is_delayed_and_the_request_runs_once() {
+fn retry_of_a_long_running_request_is_delayed_and_runs_once() {
     let server = TestServer::new();
     let (mut holder, mut writer) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, state_id) = holder.create("f");

@@ -140,7 +140,7 @@ fn a_connection_is_associated_by_making_the_session_or_by_a_request() {
 }
 
 #[test]
-fn what_was_held_before_a_restart_is_reclaimed_by_the_same_name_and_principal_only() {
+fn state_is_reclaimed_by_the_same_owner_and_principal_only() {
     let state = state();
     state.begin_grace([(record_name(b"a", &principal("a")), Default::default())], T0);
     let thief = exchange(&state, "a", 1, "thief", T0).unwrap().client;

@@ -21,7 +21,7 @@ fn case_1_new_owner_gets_an_unconfirmed_record() {
 }
 
 #[test]
-fn case_2_non_update_on_existing_client_id_returns_the_confirmed_record_again() {
+fn case_2_non_update_of_existing_client_returns_confirmed_record() {
     let state = state();
     let holder = client(&state, "a");
     let opened = open(&state, &holder);
@@ -44,7 +44,7 @@ fn case_2_leaves_a_restarted_incarnation_its_unconfirmed_record() {
 }
 
 #[test]
-fn case_3_client_collision_with_state_and_lease_is_clid_inuse_and_changes_nothing() {
+fn case_3_collision_with_state_and_lease_is_clid_inuse() {
     let state = state();
     let holder = client(&state, "a");
     let opened = open(&state, &holder);
@@ -76,7 +76,7 @@ fn case_3_client_collision_without_state_replaces_the_record() {
 }
 
 #[test]
-fn case_3_client_collision_without_lease_replaces_the_record_and_its_state() {
+fn case_3_collision_without_lease_replaces_record_and_state() {
     let state = state();
     let holder = client(&state, "a");
     let opened = open(&state, &holder);
@@ -103,7 +103,7 @@ fn case_4_replacement_of_unconfirmed_record_makes_a_new_client_id() {
 }
 
 #[test]
-fn case_5_client_restart_keeps_the_state_until_the_new_record_is_confirmed() {
+fn case_5_client_restart_keeps_state_until_new_record_is_confirmed() {
     let state = state();
     let before = client(&state, "a");
     let opened = open(&state, &before);
@@ -131,7 +131,7 @@ fn case_6_update_leaves_the_record_intact() {
 }
 
 #[test]
-fn case_7_update_but_no_confirmed_record_is_noent_and_leaves_an_unconfirmed_one() {
+fn case_7_update_without_confirmed_record_is_noent() {
     let state = state();
     assert_eq!(update(&state, "a", 1, "a").unwrap_err(), Status::NoEntry);
     let unconfirmed = exchange(&state, "a", 1, "a", T0).unwrap();

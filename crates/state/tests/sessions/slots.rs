@@ -167,7 +167,7 @@ fn as_many_requests_are_under_way_as_were_asked_for() {
 }
 
 #[test]
-fn short_of_memory_the_target_falls_and_slots_are_given_up_when_the_client_has_followed() {
+fn low_memory_lowers_the_target_and_frees_slots_once_the_client_follows() {
     let (state, session) = with_memory(2 << 20, 256);
     for slot in 0..200 {
         run(&session, slot, 1, 199).unwrap();
@@ -189,7 +189,7 @@ fn short_of_memory_the_target_falls_and_slots_are_given_up_when_the_client_has_f
 }
 
 #[test]
-fn the_target_rises_again_and_a_slot_that_was_given_up_goes_on_with_its_numbers() {
+fn target_rises_again_and_a_freed_slot_goes_on_with_its_sequence() {
     let (state, session) = with_memory(2 << 20, 256);
     for slot in 0..200 {
         run(&session, slot, 1, 199).unwrap();

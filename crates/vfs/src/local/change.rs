@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn values_do_not_go_back_when_a_file_makes_room_or_the_server_starts_again() {
+    fn counters_do_not_go_back_when_a_file_makes_room_or_at_a_restart() {
         let coarse = Coarse::new(0);
         let mut given = Vec::new();
         for _ in 0..10 {

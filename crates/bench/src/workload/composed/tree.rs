@@ -187,7 +187,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_file_is_in_a_directory_that_is_made_and_none_holds_more_than_the_width() {
+    fn every_file_has_a_directory_and_none_holds_more_than_the_width() {
         for (entries, width, depth) in
             [(10_000, 20, 3), (20, 20, 0), (21, 20, 1), (400, 20, 1), (401, 20, 2), (7, 2, 2)]
         {

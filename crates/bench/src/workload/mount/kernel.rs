@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_3_looks_for_the_mount_service_where_nfs_is_and_then_asks_the_port_mapper() {
+    fn version_3_looks_for_mount_at_the_nfs_port_then_asks_portmap() {
         let ports = |url: &str, version, more: &[&str]| {
             let more: Vec<String> = more.iter().map(|option| (*option).to_owned()).collect();
             mount_ports(&url.parse().unwrap(), version, &more)

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namespaces_of_one_machine_have_names_of_their_own_however_long_its_name_is() {
+    fn namespaces_of_one_machine_have_distinct_names_at_any_length() {
         let machine = "m".repeat(64);
         let [one, other] = ["one", "other"].map(|namespace| host_name(namespace, &machine));
         assert!(one.starts_with(b"one.m") && other.starts_with(b"other.m"));

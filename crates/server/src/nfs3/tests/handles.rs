@@ -95,7 +95,7 @@ fn arguments_that_are_short_or_long_are_garbage() {
 }
 
 #[test]
-fn null_needs_no_credential_and_an_unknown_flavour_is_too_weak_for_the_rest() {
+fn null_needs_no_credential_and_unknown_flavors_are_tooweak() {
     let server = Server::new();
     let gss = Credential::Other { flavor: 6, body: Bytes::new() };
     let null = (PROGRAM, VERSION, 0);

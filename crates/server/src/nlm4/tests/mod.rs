@@ -116,7 +116,7 @@ fn test_names_the_lock_in_the_way() {
 }
 
 #[test]
-fn where_no_host_can_be_called_a_request_that_would_wait_is_denied_and_leaves_nothing_to_cancel() {
+fn blocking_lock_is_denied_where_hosts_cannot_be_called() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o644);
     take(&server, lock(file, 1, 0, 0), true);

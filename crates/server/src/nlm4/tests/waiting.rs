@@ -112,7 +112,7 @@ fn who_gives_up_while_it_is_called_leaves_the_lock_to_the_next() {
 }
 
 #[test]
-fn who_does_not_want_the_lock_any_more_leaves_it_to_the_next_and_keeps_what_it_had() {
+fn denied_grant_goes_to_the_next_and_the_owner_keeps_what_it_had() {
     let lab = Lab::new();
     assert_eq!(lab.take_range(ANN, 1, (0, 10), false), Status::Granted);
     assert_eq!(lab.take_range(BOB, 2, (0, 10), false), Status::Granted);
@@ -127,7 +127,7 @@ fn who_does_not_want_the_lock_any_more_leaves_it_to_the_next_and_keeps_what_it_h
 }
 
 #[test]
-fn who_does_not_answer_loses_the_lock_to_the_next_and_gets_it_by_asking_again() {
+fn silent_host_loses_the_lock_to_the_next_and_gets_it_by_asking_again() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     lab.take(BOB, 2);

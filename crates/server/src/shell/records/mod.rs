@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_has_lost_is_kept_through_two_restarts_with_what_it_loses_between_them() {
+    fn losses_of_a_client_are_kept_through_two_restarts() {
         let directory = tempfile::tempdir().unwrap();
         let found = || open(directory.path(), false).unwrap();
         let lost = |numbers: &[u64]| numbers.iter().map(|number| FileId(*number, 7)).collect::<Lost>();

@@ -156,7 +156,7 @@ fn what_a_client_has_must_not_be_unknown() {
 }
 
 #[test]
-fn a_delegation_must_be_recalled_and_given_time_before_somebody_else_writes() {
+fn delegation_is_recalled_and_given_time_before_others_write() {
     let writer = |waits: u64| {
         told(holders::check, |s| {
             s.delegated(0, 1);

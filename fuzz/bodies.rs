@@ -262,10 +262,12 @@ impl FuzzServer {
             252..=254 => (100_000, 4, u32::from(target - 252) * 3 + 3),
             255 => (u32::from(target), 1, 0),
         };
-        let header = CallHeader { xid: 1, program, version, procedure, credential: Credential::None };
+        let header = CallHeader { xid: 1, program, version, procedure };
+        let caller = Credential::None.into();
         let arguments = self.with_handles(arguments);
         let call = Call {
             header: &header,
+            caller: &caller,
             peer: self.connection.peer(),
             connection: &self.connection,
             arguments: Decoder::new(arguments.into()),

@@ -198,14 +198,14 @@ impl Served {
     /// Begins a COMPOUND of a machine's user.
     pub fn call(&self, from: &Machine, arguments: Bytes) -> BoxFuture<Bytes> {
         let (line, uid, machine_name) = (&from.line, from.uid, vec![from.index].into());
-        let credential = Credential::Sys(AuthSys { stamp: 0, machine_name, uid, gid: uid, gids: vec![] });
-        let header =
-            CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: COMPOUND, credential };
+        let caller = AuthSys { stamp: 0, machine_name, uid, gid: uid, gids: vec![] }.into();
+        let header = CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: COMPOUND };
         let programs = Arc::clone(&self.programs);
         let connection = Arc::clone(line) as Arc<dyn Connection>;
         Box::pin(async move {
             let call = Call {
                 header: &header,
+                caller: &caller,
                 peer: connection.peer(),
                 connection: &connection,
                 arguments: Decoder::new(arguments),

@@ -52,10 +52,17 @@ fn raw(
     (program, version, procedure): (u32, u32, u32),
     arguments: &impl Encode,
 ) -> Result<Bytes, Refusal> {
-    let header = CallHeader { xid: 1, program, version, procedure, credential: Credential::None };
+    let header = CallHeader { xid: 1, program, version, procedure };
+    let caller = Credential::None.into();
     let connection: Arc<dyn Connection> = Arc::new(Line { local });
     let arguments = Decoder::new(xdr::to_bytes(arguments));
-    let call = Call { header: &header, peer: connection.peer(), connection: &connection, arguments };
+    let call = Call {
+        header: &header,
+        caller: &caller,
+        peer: connection.peer(),
+        connection: &connection,
+        arguments,
+    };
     let mut reply = Encoder::new();
     mapper().call(call, &mut reply).now_or_never().unwrap()?;
     Ok(reply.into_inner().into())

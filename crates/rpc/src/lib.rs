@@ -4,7 +4,7 @@
 //! [`net`] owns the sockets, for both sides: a connection serves the calls that arrive on it and carries calls the other
 //! way, as NFSv4.1's backchannel needs.
 
-mod auth;
+pub mod auth;
 pub mod memory;
 mod message;
 pub mod net;
@@ -12,7 +12,7 @@ pub mod notes;
 mod record;
 mod service;
 
-pub use auth::{AuthStatus, AuthSys, BODY_BYTES_MAX, Credential};
+pub use auth::{AuthStatus, AuthSys, BODY_BYTES_MAX, Caller, Credential};
 pub use message::{CallHeader, RPC_VERSION, Refusal};
 pub use record::{RecordError, RecordLimits, RecordReader, mark};
 pub use service::{BoxFuture, Call, CallError, Connection, Disposition, NoService, Service, Transport};

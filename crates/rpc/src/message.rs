@@ -2,7 +2,7 @@
 
 use xdr::{Decoder, Encode, Encoder};
 
-use crate::auth::{self, AuthStatus, Credential};
+use crate::auth::{AUTH_NONE, AuthStatus, BODY_BYTES_MAX, ClaimPlace, Credential, Verifier};
 
 /// The version of the protocol.
 pub const RPC_VERSION: u32 = 2;
@@ -21,7 +21,7 @@ const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
 /// The head of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallHeader {
     /// Chosen by the caller; its reply carries the same.
     pub xid: u32,
@@ -31,8 +31,6 @@ pub struct CallHeader {
     pub version: u32,
     /// Procedure of the program.
     pub procedure: u32,
-    /// Who calls.
-    pub credential: Credential,
 }
 
 /// What a server answers instead of a result.
@@ -74,7 +72,7 @@ pub enum Refusal {
 /// A message as its first words tell.
 #[derive(Debug)]
 pub(crate) enum Message {
-    Call(CallHeader),
+    Call(CallHeader, ClaimPlace),
     /// A call that gets a refusal whatever it asks for.
     BadCall {
         xid: u32,
@@ -101,22 +99,17 @@ fn decode_call(xid: u32, from: &mut Decoder) -> xdr::Result<Message> {
         return Ok(Message::BadCall { xid, refusal });
     }
     let (program, version, procedure) = (from.u32()?, from.u32()?, from.u32()?);
-    let credential = Credential::decode(from)?;
-    auth::skip_verifier(from)?;
-    Ok(match credential {
-        Ok(credential) => Message::Call(CallHeader { xid, program, version, procedure, credential }),
-        Err(status) => Message::BadCall { xid, refusal: Refusal::Authentication(status) },
-    })
+    let claim = ClaimPlace::decode(from)?;
+    Ok(Message::Call(CallHeader { xid, program, version, procedure }, claim))
 }
 
-impl Encode for CallHeader {
-    fn encode(&self, to: &mut Encoder) {
-        for value in [self.xid, CALL, RPC_VERSION, self.program, self.version, self.procedure] {
-            to.u32(value);
-        }
-        self.credential.encode(to);
-        auth::put_no_verifier(to);
+/// Appends the head of a call whose arguments follow.
+pub(crate) fn encode_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
+    for value in [header.xid, CALL, RPC_VERSION, header.program, header.version, header.procedure] {
+        to.u32(value);
     }
+    credential.encode(to);
+    put_no_verifier(to);
 }
 
 /// Appends the head of a reply whose results follow.
@@ -124,8 +117,23 @@ pub(crate) fn encode_success(xid: u32, to: &mut Encoder) {
     to.u32(xid);
     to.u32(REPLY);
     to.u32(ACCEPTED);
-    auth::put_no_verifier(to);
+    put_no_verifier(to);
     to.u32(SUCCESS);
+}
+
+/// As [`encode_success`], with a verifier.
+pub(crate) fn encode_verified(xid: u32, verifier: &Verifier, to: &mut Encoder) {
+    to.u32(xid);
+    to.u32(REPLY);
+    to.u32(ACCEPTED);
+    to.u32(verifier.flavor);
+    to.opaque(&verifier.body);
+    to.u32(SUCCESS);
+}
+
+fn put_no_verifier(to: &mut Encoder) {
+    to.u32(AUTH_NONE);
+    to.length(0);
 }
 
 /// Appends a whole reply without results.
@@ -145,7 +153,7 @@ pub(crate) fn encode_refusal(xid: u32, refusal: Refusal, to: &mut Encoder) {
         }
         accepted => {
             to.u32(ACCEPTED);
-            auth::put_no_verifier(to);
+            put_no_verifier(to);
             encode_accepted(accepted, to);
         }
     }
@@ -169,7 +177,9 @@ fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
 pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
     match from.u32()? {
         ACCEPTED => {
-            auth::skip_verifier(from)?;
+            // No flavor of ours has one that says anything.
+            from.u32()?;
+            from.opaque_ref(BODY_BYTES_MAX)?;
             decode_accepted(from)
         }
         DENIED => decode_denied(from),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use xdr::{Decoder, Encoder};
 
+use crate::auth::{Authenticator, Caller, SystemAuthenticator};
 use crate::{CallHeader, Credential, Refusal};
 
 /// A boxed future.
@@ -18,6 +19,8 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub struct Call<'a> {
     /// Its head.
     pub header: &'a CallHeader,
+    /// Its caller.
+    pub caller: &'a Caller,
     /// The other end.
     pub peer: SocketAddr,
     /// The connection that it came on.
@@ -89,6 +92,11 @@ pub trait Service: Send + Sync + 'static {
         call: Call<'_>,
         reply: &mut Encoder,
     ) -> impl Future<Output = Result<Disposition, Refusal>> + Send;
+
+    /// Who judges the callers.
+    fn authenticator(&self) -> Arc<dyn Authenticator> {
+        Arc::new(SystemAuthenticator)
+    }
 
     /// A connection was accepted. What is done on it comes afterwards.
     fn connected(&self) {}

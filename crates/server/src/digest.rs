@@ -5,7 +5,8 @@
 //! processor runs side by side, about as fast as it copies. It is keyed by the session's random id, though only a client could
 //! gain from a collision, and only against itself; and by a secret where several clients may share an address.
 
-use rpc::Credential;
+use rpc::Caller;
+use rpc::auth::Flavor;
 
 /// Odd numbers without structure: the fractional parts of the square roots of primes.
 const LANES: [u64; 4] =
@@ -49,29 +50,29 @@ impl Digest {
         self.lanes[0] = fold(self.lanes[0] ^ number, LANES[3]);
     }
 
-    /// The user: without the stamp, which a client may choose anew for a retry.
-    pub(crate) fn credential(&mut self, credential: &Credential) {
-        match credential {
-            Credential::None => self.number(0),
-            Credential::Sys(sys) => {
-                self.number(1 << 32 | u64::from(sys.uid));
-                self.number(u64::from(sys.gid));
-                self.number(sys.gids.len() as u64);
-                sys.gids.iter().for_each(|gid| self.number(u64::from(*gid)));
-                self.bytes(&sys.machine_name);
+    /// The caller with its groups. Persistent sessions keep digests, so what counts stays as it is.
+    pub(crate) fn caller(&mut self, caller: &Caller) {
+        match (caller.flavor(), caller.user()) {
+            (Flavor::Sys, Some(user)) => {
+                self.number(1 << 32 | u64::from(user.uid));
+                self.number(u64::from(user.gid));
+                self.number(user.gids.len() as u64);
+                user.gids.iter().for_each(|gid| self.number(u64::from(*gid)));
+                self.bytes(caller.machine_name());
             }
-            Credential::Other { flavor, body } => {
-                self.number(2 << 32 | u64::from(*flavor));
-                self.bytes(body);
+            (Flavor::None, _) => self.number(0),
+            (flavor, _) => {
+                self.number(2 << 32 | u64::from(flavor.number()));
+                self.bytes(caller.principal());
             }
         }
     }
 
-    /// The user and nothing else: less than [`Digest::credential`] where that has a digest of its own.
-    pub(crate) fn user(&mut self, credential: &Credential) {
-        match credential {
-            Credential::Sys(sys) => self.number(1 << 32 | u64::from(sys.uid)),
-            other => self.credential(other),
+    /// The user and nothing else: less than [`Digest::caller`] where that has a digest of its own.
+    pub(crate) fn user(&mut self, caller: &Caller) {
+        match (caller.flavor(), caller.user()) {
+            (Flavor::Sys, Some(user)) => self.number(1 << 32 | u64::from(user.uid)),
+            _ => self.caller(caller),
         }
     }
 
@@ -147,7 +148,7 @@ mod tests {
         let of = |stamp, uid, gid, gids: &[u32]| {
             let mut digest = Digest::new([7; 16]);
             let machine_name = "m".into();
-            digest.credential(&Credential::Sys(AuthSys { stamp, machine_name, uid, gid, gids: gids.into() }));
+            digest.caller(&AuthSys { stamp, machine_name, uid, gid, gids: gids.into() }.into());
             digest.finish()
         };
         let same = of(1, 2, 3, &[4, 5]);

@@ -96,6 +96,9 @@ pub(crate) fn export(id: u32, path: &str, options: impl Into<ExportOptions>) -> 
     Export::new(ExportId(id), ExportPath::new(path.as_bytes()).unwrap(), memory(), options)
 }
 
+/// What a call begins with, and its caller.
+pub(crate) type Head = (CallHeader, rpc::Caller);
+
 /// The credential of a user with a group of the same number and one more.
 pub(crate) fn user(id: u32) -> Credential {
     Credential::Sys(AuthSys {
@@ -185,20 +188,21 @@ impl<C: Conflicts> Server<C> {
     ) -> Result<Bytes, Refusal> {
         let (program, version, procedure) = number;
         let xid = self.xids.fetch_add(1, Ordering::Relaxed);
-        let header = CallHeader { xid, program, version, procedure, credential };
+        let head = (CallHeader { xid, program, version, procedure }, credential.into());
         // It waits for nothing, and gives way now and then.
-        pollster::block_on(self.send(&header, peer, arguments.into()))
+        pollster::block_on(self.send(&head, peer, arguments.into()))
     }
 
     /// Sends a call; yields the results.
     pub(crate) async fn send(
         &self,
-        header: &CallHeader,
+        (header, caller): &Head,
         peer: SocketAddr,
         arguments: Bytes,
     ) -> Result<Bytes, Refusal> {
         let connection: Arc<dyn Connection> = Arc::new(Nowhere(peer));
-        let call = Call { header, peer, connection: &connection, arguments: Decoder::new(arguments) };
+        let arguments = Decoder::new(arguments);
+        let call = Call { header, caller, peer, connection: &connection, arguments };
         let mut reply = Encoder::with_buffer(HEAD.to_vec());
         let disposition = self.programs.call(call, &mut reply).await?;
         assert_eq!(disposition, Disposition::Reply);

@@ -22,6 +22,11 @@ impl Decoder {
         self.offset
     }
 
+    /// The whole input, of which [`Decoder::offset`] bytes were read.
+    pub fn input_ref(&self) -> &[u8] {
+        &self.input
+    }
+
     /// Bytes not yet read.
     pub fn remaining(&self) -> usize {
         self.input.len() - self.offset

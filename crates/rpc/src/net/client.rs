@@ -331,9 +331,8 @@ impl Inner {
         let started = Instant::now();
         let deadline = started + self.options.call_timeout;
         let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
-        let header =
-            CallHeader { xid, program, version, procedure, credential: self.options.credential.clone() };
-        let frame = frame_call(&header, arguments);
+        let header = CallHeader { xid, program, version, procedure };
+        let frame = frame_call(&header, &self.options.credential, arguments);
         if frame.len() - 4 > self.options.record_bytes_max {
             return Err(CallError::TooLarge(frame.len()));
         }

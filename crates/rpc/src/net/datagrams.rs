@@ -14,8 +14,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
-use super::driver::{Parties, answer};
+use super::driver::{Arrived, Parties, answer, own_reply};
 use super::recent_replies::{CallKey, Known, RecentReplies};
+use crate::auth::{Authenticator, ClaimPlace, Verdict};
 use crate::message::{self, CallHeader, Message, Refusal};
 use crate::service::{Connection, Service, Transport};
 
@@ -37,6 +38,8 @@ impl Default for DatagramOptions {
     }
 }
 
+/// The room for a record mark, which belongs to streams.
+const MARK_BYTES: usize = 4;
 /// Pause after an error of the socket.
 const ERROR_PAUSE: Duration = Duration::from_millis(20);
 
@@ -54,7 +57,8 @@ pub async fn serve_datagrams<S: Service>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let local = Some(socket.local_addr()?).filter(|local| !local.ip().is_unspecified());
-    let mut server = Datagrams { service, options, local, recent: RecentReplies::default() };
+    let authenticator = service.authenticator();
+    let mut server = Datagrams { service, authenticator, options, local, recent: RecentReplies::default() };
     let mut answering: FuturesUnordered<Answering> = FuturesUnordered::new();
     let mut stop = std::pin::pin!(stop);
     // One more byte tells a datagram that was cut off.
@@ -105,6 +109,7 @@ enum Received {
 
 struct Datagrams<S> {
     service: Arc<S>,
+    authenticator: Arc<dyn Authenticator>,
     options: DatagramOptions,
     local: Option<SocketAddr>,
     recent: RecentReplies,
@@ -114,7 +119,7 @@ impl<S: Service> Datagrams<S> {
     fn receive(&mut self, datagram: &[u8], sender: SocketAddr, room: bool) -> Received {
         let mut decoder = Decoder::new(Bytes::copy_from_slice(datagram));
         match message::decode(&mut decoder) {
-            Ok(Message::Call(header)) => {
+            Ok(Message::Call(header, claim)) => {
                 let key = CallKey::new(sender, header.xid, datagram);
                 match self.recent.begin(key) {
                     Some(Known::UnderWay) => Received::Nothing,
@@ -124,7 +129,13 @@ impl<S: Service> Datagrams<S> {
                         tracing::debug!(%sender, "too many calls under way: one was dropped");
                         Received::Nothing
                     }
-                    None => Received::Call(self.answer(key, header, decoder, (sender, datagram.len()))),
+                    None => {
+                        let received = self.judge(key, header, claim, decoder, (sender, datagram.len()));
+                        if !matches!(received, Received::Call(_)) {
+                            self.recent.end(key, None);
+                        }
+                        received
+                    }
                 }
             }
             Ok(Message::BadCall { xid, refusal }) => Received::Reply(refused(xid, refusal).into()),
@@ -132,23 +143,51 @@ impl<S: Service> Datagrams<S> {
         }
     }
 
-    fn answer(
+    fn judge(
         &self,
         key: CallKey,
         header: CallHeader,
+        claim: ClaimPlace,
         arguments: Decoder,
         (sender, length): (SocketAddr, usize),
-    ) -> Answering {
+    ) -> Received {
         let connection: Arc<dyn Connection> = Arc::new(Datagram { peer: sender, local: self.local });
+        let claim = claim.of(arguments.input_ref());
+        match self.authenticator.judge(&header, &claim, arguments.rest_ref(), &*connection) {
+            Verdict::Lasting(caller) => {
+                let arrived = Arrived { header, caller, protection: None, arguments };
+                Received::Call(self.answer(key, arrived, connection, length))
+            }
+            Verdict::Protected(caller, protection) => {
+                let arrived = Arrived { header, caller, protection: Some(protection), arguments };
+                Received::Call(self.answer(key, arrived, connection, length))
+            }
+            Verdict::Answer { verifier, results } => {
+                let reply = own_reply(header.xid, &verifier, &results).split_off(MARK_BYTES);
+                Received::Reply(self.bounded(reply, length).into())
+            }
+            Verdict::Refuse(refusal) => Received::Reply(refused(header.xid, refusal).into()),
+            Verdict::Silence => Received::Nothing,
+        }
+    }
+
+    fn answer(
+        &self,
+        key: CallKey,
+        arrived: Arrived,
+        connection: Arc<dyn Connection>,
+        length: usize,
+    ) -> Answering {
+        let sender = connection.peer();
         let parties = Arc::new(Parties { service: Arc::clone(&self.service), connection });
-        let answered = answer(parties, header, arguments, Vec::new());
+        let answered = answer(parties, arrived, Vec::new());
         Box::pin(async move {
             let reply = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!(%sender, "a handler panicked");
                 None
             });
             // Without the mark, which belongs to streams.
-            (key, sender, length, reply.map(|mut framed| framed.split_off(4)))
+            (key, sender, length, reply.map(|mut framed| framed.split_off(MARK_BYTES)))
         })
     }
 

@@ -22,8 +22,9 @@ use super::parked::Parked;
 use super::places::Activity;
 use super::sys;
 use super::turns::{Crowd, Turns};
+use crate::auth::{Caller, Callers, Protection, Verdict, Verifier};
 use crate::memory::{Charge, ClientAddress, Ledger, MemoryBudget};
-use crate::message::{self, Message};
+use crate::message::{self, CallHeader, Message, Refusal};
 use crate::notes;
 use crate::record::{self, RecordError, RecordLimits, RecordReader};
 use crate::service::{Call, Connection, Disposition, Service};
@@ -118,14 +119,15 @@ async fn run<S: Service>(
 ) -> Ended {
     let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
     let parties = Arc::new(Parties { service: Arc::clone(&service), connection });
-    let make = |record: Decoder, header: message::CallHeader, buffer: Vec<u8>| {
-        AssertUnwindSafe(answer(Arc::clone(&parties), header, record, buffer)).catch_unwind()
+    let make = |arrived: Arrived, buffer: Vec<u8>| {
+        AssertUnwindSafe(answer(Arc::clone(&parties), arrived, buffer)).catch_unwind()
     };
     let account = neighbours.memory.account(ClientAddress::of(link.peer().ip()));
     let mut driver = Driver {
         link: &link,
         service: &*service,
         limits,
+        callers: Callers::new(service.authenticator()),
         reader: RecordReader::new(limits.records),
         records: 0,
         parked: Parked::new(),
@@ -220,28 +222,68 @@ pub(super) struct Parties<S> {
     pub(super) connection: Arc<dyn Connection>,
 }
 
+/// A call whose caller is believed.
+pub(super) struct Arrived {
+    pub(super) header: CallHeader,
+    pub(super) caller: Arc<Caller>,
+    pub(super) protection: Option<Box<dyn Protection>>,
+    /// Stands at the arguments.
+    pub(super) arguments: Decoder,
+}
+
 /// Answers a call; the reply has the room for a record mark in front, filled in.
 pub(super) async fn answer<S: Service>(
     parties: Arc<Parties<S>>,
-    header: message::CallHeader,
-    arguments: Decoder,
+    arrived: Arrived,
     buffer: Vec<u8>,
 ) -> Option<Vec<u8>> {
+    let Arrived { header, caller, mut protection, mut arguments } = arrived;
     let mut reply = Encoder::with_buffer(buffer);
     reply.truncate(0);
     reply.u32(0);
-    message::encode_success(header.xid, &mut reply);
+    match &mut protection {
+        None => message::encode_success(header.xid, &mut reply),
+        Some(protection) => {
+            arguments = match protection.unwrap(arguments) {
+                Ok(plain) => plain,
+                Err(refusal) => return Some(refused(header.xid, refusal, reply)),
+            };
+            message::encode_verified(header.xid, &protection.verifier(), &mut reply);
+        }
+    }
+    let start = reply.len();
     let connection = &parties.connection;
-    let call = Call { header: &header, peer: connection.peer(), connection, arguments };
+    let call = Call { header: &header, caller: &caller, peer: connection.peer(), connection, arguments };
     match parties.service.call(call, &mut reply).await {
         Ok(Disposition::Reply) => {}
         Ok(Disposition::Drop) => return None,
-        Err(refusal) => {
-            reply.truncate(4);
-            message::encode_refusal(header.xid, refusal, &mut reply);
-        }
+        Err(refusal) => return Some(refused(header.xid, refusal, reply)),
     }
-    Some(framed(reply))
+    match protection.map_or(Ok(()), |mut protection| protection.wrap(&mut reply, start)) {
+        Ok(()) => Some(framed(reply)),
+        Err(refusal) => Some(refused(header.xid, refusal, reply)),
+    }
+}
+
+/// A refusal in the place of whatever `reply` has behind the room for its mark.
+fn refused(xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
+    reply.truncate(4);
+    message::encode_refusal(xid, refusal, &mut reply);
+    framed(reply)
+}
+
+/// A reply of the authenticator's own.
+pub(super) fn own_reply(xid: u32, verifier: &Verifier, results: &[u8]) -> Vec<u8> {
+    let mut reply = room_for_mark();
+    message::encode_verified(xid, verifier, &mut reply);
+    reply.buffer_mut().extend_from_slice(results);
+    framed(reply)
+}
+
+fn room_for_mark() -> Encoder {
+    let mut reply = Encoder::new();
+    reply.u32(0);
+    reply
 }
 
 /// Fills in the mark that was left open in the first four bytes.
@@ -288,6 +330,7 @@ struct Driver<'a, S, H: Future, M> {
     link: &'a Arc<Link>,
     service: &'a S,
     limits: DriverLimits,
+    callers: Callers,
     reader: RecordReader,
     /// Records that have come.
     records: u64,
@@ -326,7 +369,7 @@ impl<S, H, M> Driver<'_, S, H, M>
 where
     S: Service,
     H: Future<Output = Outcome>,
-    M: Fn(Decoder, message::CallHeader, Vec<u8>) -> H,
+    M: Fn(Arrived, Vec<u8>) -> H,
 {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         match self.passes(context) {
@@ -611,28 +654,37 @@ where
                 }
                 self.link.deliver(xid, RawReply { rest: decoder, bytes, received });
             }
-            Message::BadCall { xid, refusal } => {
-                let mut reply = Encoder::new();
-                reply.u32(0);
-                message::encode_refusal(xid, refusal, &mut reply);
-                self.buffer.extend_from_slice(&framed(reply));
-            }
-            Message::Call(header) => {
+            Message::BadCall { xid, refusal } => self.refuse(xid, refusal),
+            Message::Call(header, claim) => {
                 self.turns.charge(1 + bytes / BYTES_PER_COST);
-                self.run(header, decoder, context)?;
+                let claim = claim.of(decoder.input_ref());
+                match self.callers.judge(&header, &claim, decoder.rest_ref(), &**self.link) {
+                    Verdict::Lasting(caller) => {
+                        let arrived = Arrived { header, caller, protection: None, arguments: decoder };
+                        self.run(arrived, context)?;
+                    }
+                    Verdict::Protected(caller, protection) => {
+                        let protection = Some(protection);
+                        self.run(Arrived { header, caller, protection, arguments: decoder }, context)?;
+                    }
+                    Verdict::Answer { verifier, results } => {
+                        self.buffer.extend_from_slice(&own_reply(header.xid, &verifier, &results));
+                    }
+                    Verdict::Refuse(refusal) => self.refuse(header.xid, refusal),
+                    Verdict::Silence => {}
+                }
             }
         }
         Ok(())
     }
 
+    fn refuse(&mut self, xid: u32, refusal: Refusal) {
+        self.buffer.extend_from_slice(&refused(xid, refusal, room_for_mark()));
+    }
+
     /// Polls the handler once; parks it when it has to wait.
-    fn run(
-        &mut self,
-        header: message::CallHeader,
-        arguments: Decoder,
-        context: &mut Context<'_>,
-    ) -> Result<(), Ended> {
-        let handler = (self.make)(arguments, header, REPLY_BUFFER.with(std::cell::Cell::take));
+    fn run(&mut self, arrived: Arrived, context: &mut Context<'_>) -> Result<(), Ended> {
+        let handler = (self.make)(arrived, REPLY_BUFFER.with(std::cell::Cell::take));
         let mut room = match self.spare.take() {
             Some(mut room) => {
                 room.set(handler);

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use xdr::{Decoder, Encode, Encoder};
+use xdr::{Decoder, Encoder};
 
 use super::outgoing::Outgoing;
 use super::places::Activity;
@@ -204,10 +204,14 @@ impl<L: Deref<Target = Link>> Drop for Pending<L> {
 const CALL_BYTES: usize = 512;
 
 /// A whole record that carries a call.
-pub(super) fn frame_call(header: &CallHeader, arguments: impl FnOnce(&mut Encoder)) -> Vec<u8> {
+pub(super) fn frame_call(
+    header: &CallHeader,
+    credential: &Credential,
+    arguments: impl FnOnce(&mut Encoder),
+) -> Vec<u8> {
     let mut encoder = Encoder::with_buffer(Vec::with_capacity(CALL_BYTES));
     encoder.u32(0);
-    header.encode(&mut encoder);
+    message::encode_call(header, credential, &mut encoder);
     arguments(&mut encoder);
     let mut frame = encoder.into_inner();
     let length = frame.len() - 4;
@@ -242,8 +246,8 @@ impl Connection for Link {
         timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {
         let xid = self.next_xid();
-        let header = CallHeader { xid, program, version, procedure, credential };
-        let frame = frame_call(&header, |e| e.buffer_mut().extend_from_slice(&arguments));
+        let header = CallHeader { xid, program, version, procedure };
+        let frame = frame_call(&header, &credential, |e| e.buffer_mut().extend_from_slice(&arguments));
         let sent = match self.itself.upgrade() {
             Some(link) => Self::send(link, xid, frame.into(), Instant::now() + timeout),
             None => Err(CallError::Disconnected),

@@ -64,8 +64,8 @@ pub async fn call_once(
 ) -> Result<Bytes, CallError> {
     let xid = RandomState::new().hash_one(call.procedure) as u32;
     let OneCall { program, version, procedure, credential, arguments } = call;
-    let header = CallHeader { xid, program, version, procedure, credential };
-    let frame = frame_call(&header, |to| to.buffer_mut().extend_from_slice(&arguments));
+    let header = CallHeader { xid, program, version, procedure };
+    let frame = frame_call(&header, &credential, |to| to.buffer_mut().extend_from_slice(&arguments));
     let exchanged = async {
         match destination {
             Destination::Local(path) => {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rpc::{Call, Credential};
+use rpc::Call;
 
 /// A version of NFS. MOUNT and the lock manager belong to NFSv3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,8 +78,8 @@ impl Default for Versions {
 pub struct Caller<'a> {
     /// The address and port that the call came from.
     pub peer: SocketAddr,
-    /// What it claims to be.
-    pub credential: &'a Credential,
+    /// Who it is.
+    pub rpc: &'a rpc::Caller,
     /// The version that it speaks.
     pub version: Version,
 }
@@ -87,7 +87,7 @@ pub struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// Of a call in this version.
     pub fn of(call: &'a Call<'_>, version: Version) -> Self {
-        Self { peer: call.peer, credential: &call.header.credential, version }
+        Self { peer: call.peer, rpc: call.caller, version }
     }
 }
 

@@ -50,10 +50,7 @@ impl Needs {
     }
 
     pub(super) fn question(&self, caller: &Caller<'_>) -> Question<'_> {
-        let uid = match caller.credential {
-            rpc::Credential::Sys(claim) if self.groups => Some(claim.uid),
-            _ => None,
-        };
+        let uid = caller.rpc.user().filter(|_| self.groups).map(|user| user.uid);
         Question {
             address: self.names.then(|| caller.peer.ip().to_canonical()),
             hosts: &[],

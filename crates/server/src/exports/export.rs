@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rpc::Credential;
 use vfs::{FileSystem, Identity};
 
 use super::directory::Needs;
@@ -123,9 +122,9 @@ impl<F: FileSystem> Export<F> {
         &self.options
     }
 
-    /// True for a credential of a flavour that is accepted from somebody.
-    pub fn accepts(&self, credential: &Credential) -> bool {
-        self.options.rules.iter().any(|rule| rule.accepts(credential))
+    /// True for a caller of a flavor that is accepted from somebody.
+    pub fn accepts(&self, caller: &rpc::Caller) -> bool {
+        self.options.rules.iter().any(|rule| rule.accepts(caller))
     }
 
     /// The rule for a caller, whatever its flavour of authentication is.
@@ -163,7 +162,7 @@ impl<F: FileSystem> Export<F> {
     /// As [`Export::identity`], under the rule that was found for the caller.
     pub(crate) fn identity_under(&self, rule: &Rule, caller: &Caller<'_>) -> Result<Identity, Denied> {
         let groups = self.directory.as_deref().filter(|_| self.options.manage_gids);
-        rule.identity(caller.credential, groups)
+        rule.identity(caller.rpc, groups)
     }
 
     /// As [`Export::identity`], but nobody where the flavour of authentication is not accepted.

@@ -1,6 +1,6 @@
 //! What the clients of an export may do there, and as whom.
 
-use rpc::Credential;
+use rpc::Caller as RpcCaller;
 use vfs::Identity;
 
 use super::{Caller, Clients, Denied, HostDirectory, Squash};
@@ -26,12 +26,12 @@ impl Flavor {
         }
     }
 
-    /// That of a credential, where it is one that there is a rule for.
-    pub fn of(credential: &Credential) -> Option<Self> {
-        match credential {
-            Credential::None => Some(Self::None),
-            Credential::Sys(_) => Some(Self::Sys),
-            Credential::Other { .. } => None,
+    /// That of a caller, where it is one that there is a rule for.
+    pub fn of(caller: &RpcCaller) -> Option<Self> {
+        match caller.flavor() {
+            rpc::auth::Flavor::None => Some(Self::None),
+            rpc::auth::Flavor::Sys => Some(Self::Sys),
+            rpc::auth::Flavor::Other(_) => None,
         }
     }
 }
@@ -77,31 +77,30 @@ impl Rule {
         }
     }
 
-    /// True for a credential of a flavour that it accepts.
-    pub fn accepts(&self, credential: &Credential) -> bool {
-        Flavor::of(credential).is_some_and(|flavor| self.flavors.contains(&flavor))
+    /// True for a caller of a flavor that it accepts.
+    pub fn accepts(&self, caller: &RpcCaller) -> bool {
+        Flavor::of(caller).is_some_and(|flavor| self.flavors.contains(&flavor))
     }
 
-    /// Whose rights a caller with this credential has. `groups` tells the groups of a user, where not the caller's word counts
+    /// Whose rights a caller has. `groups` tells the groups of a user, where not the caller's word counts
     /// for them. Allocates nothing for a caller without supplementary groups.
     ///
     /// # Errors
     /// `Flavor`; `Later` when the groups are not known.
     pub(super) fn identity(
         &self,
-        credential: &Credential,
+        caller: &RpcCaller,
         groups: Option<&dyn HostDirectory>,
     ) -> Result<Identity, Denied> {
-        let claim = match credential {
-            _ if !self.accepts(credential) => return Err(Denied::Flavor),
-            Credential::Sys(claim) => claim,
-            Credential::None | Credential::Other { .. } => return Ok(self.squash.anonymous()),
-        };
+        if !self.accepts(caller) {
+            return Err(Denied::Flavor);
+        }
+        let Some(user) = caller.user() else { return Ok(self.squash.anonymous()) };
         match groups {
-            None => Ok(self.squash.apply(claim.uid, claim.gid, &claim.gids)),
+            None => Ok(self.squash.apply(user.uid, user.gid, &user.gids)),
             Some(directory) => {
-                let groups = directory.groups(claim.uid).ok_or(Denied::Later)?;
-                Ok(self.squash.apply(claim.uid, claim.gid, &groups))
+                let groups = directory.groups(user.uid).ok_or(Denied::Later)?;
+                Ok(self.squash.apply(user.uid, user.gid, &groups))
             }
         }
     }

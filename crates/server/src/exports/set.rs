@@ -185,7 +185,7 @@ impl<F: FileSystem> ExportSet<F> {
     /// `AUTH_TOOWEAK` (RFC 5531 §9).
     pub fn check(&self, caller: &Caller<'_>) -> std::result::Result<(), Refusal> {
         let weak = Err(Refusal::Authentication(AuthStatus::TooWeak));
-        if !self.list.iter().any(|export| export.accepts(caller.credential)) {
+        if !self.list.iter().any(|export| export.accepts(caller.rpc)) {
             return weak;
         }
         if !self.looks_at_ports {

@@ -67,10 +67,5 @@ fn address<F: FileSystem>(context: &Context<'_, F>) -> ClientAddress {
 ///
 /// Whoever makes a client must also make its sessions and end it. The operations inside a session are those of any user.
 pub(crate) fn principal<F: FileSystem>(context: &Context<'_, F>) -> Principal {
-    let bytes = match &context.call.header.credential {
-        rpc::Credential::None => vec![0],
-        rpc::Credential::Sys(sys) => [&[1][..], &sys.uid.to_be_bytes(), &sys.machine_name].concat(),
-        rpc::Credential::Other { flavor, body } => [&[2][..], &flavor.to_be_bytes(), body].concat(),
-    };
-    Principal(bytes.into())
+    Principal(context.call.caller.principal().clone())
 }

@@ -64,7 +64,7 @@ pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decode
 /// (RFC 8881 §2.6.3.1.1): operations that lead elsewhere, or tell the right flavour, must get their turn.
 fn check_flavor<F: FileSystem>(context: &Context<'_, F>, rule: &Rule, rest: &Decoder) -> Result<(), Status> {
     use Operation as O;
-    if rule.accepts(context.caller.credential) {
+    if rule.accepts(context.caller.rpc) {
         return Ok(());
     }
     let mut rest = rest.clone();

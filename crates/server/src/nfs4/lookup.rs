@@ -44,7 +44,7 @@ pub(crate) fn accepts<F: FileSystem>(
     object: &Object<'_, F>,
 ) -> Result<bool, Status> {
     let rule = object.export.rule(&context.caller).map_err(refused)?;
-    Ok(rule.accepts(context.caller.credential))
+    Ok(rule.accepts(context.caller.rpc))
 }
 
 /// As [`child`], whatever the caller's flavour of authentication is.

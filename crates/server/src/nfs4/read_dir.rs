@@ -345,7 +345,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let fs = export.file_system();
         let object = Object { export, node: fs.root() };
         let rule = export.rule(&self.context.caller).map_err(refused)?;
-        let values = match rule.accepts(self.context.caller.credential) {
+        let values = match rule.accepts(self.context.caller.rpc) {
             true => match fs.attributes(&object.node).await {
                 Ok(found) => attributes::of(self.context, &object, &found, self.wanted).await?,
                 Err(error) => attributes::of_error(status::of(error)),

@@ -309,12 +309,12 @@ fn digest<F: FileSystem>(
 ) -> u64 {
     let mut digest = Digest::new(asked.session.0);
     digest.number(u64::from(context.minor_version) << 32 | u64::from(context.operations));
-    let credential = &context.call.header.credential;
+    let caller = context.call.caller;
     if is_kept {
         digest.bytes(rest.rest_ref());
-        digest.credential(credential);
+        digest.caller(caller);
     } else {
-        digest.user(credential);
+        digest.user(caller);
     }
     digest.finish()
 }

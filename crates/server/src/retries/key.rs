@@ -33,7 +33,7 @@ impl Keys {
     pub(super) fn key(&self, call: &Call<'_>) -> Key {
         let mut digest = Digest::new(self.0);
         digest.bytes(call.arguments.rest_ref());
-        digest.credential(&call.header.credential);
+        digest.caller(call.caller);
         Key {
             client: call.peer.ip().to_canonical(),
             xid: call.header.xid,
@@ -90,13 +90,10 @@ fn locks(procedure: Nlm4) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rpc::Credential;
-
     use super::*;
 
     fn once(program: u32, version: u32) -> Vec<u32> {
-        let header =
-            |procedure| CallHeader { xid: 1, program, version, procedure, credential: Credential::None };
+        let header = |procedure| CallHeader { xid: 1, program, version, procedure };
         (0..40).filter(|procedure| runs_once(&header(*procedure))).collect()
     }
 

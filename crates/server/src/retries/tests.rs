@@ -15,7 +15,7 @@ use vfs::{FileSystem, ObjectId};
 
 use super::RetryLimits;
 use crate::conflicts::{Conflict, Conflicts};
-use crate::fixture::{Server, export, place, unsquashed, user, write_args};
+use crate::fixture::{Head, Server, export, place, unsquashed, user, write_args};
 use crate::recall::TakenNames;
 
 /// Holds up whoever changes an entry, until it is opened, and counts them.
@@ -81,9 +81,10 @@ impl Conflicts for Gate {
     async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
 }
 
-fn header<R: Request>(xid: u32, credential: Credential) -> CallHeader {
+fn header<R: Request>(xid: u32, credential: Credential) -> Head {
     let procedure = R::PROCEDURE.number();
-    CallHeader { xid, program: nfs3::PROGRAM, version: nfs3::VERSION, procedure, credential }
+    let header = CallHeader { xid, program: nfs3::PROGRAM, version: nfs3::VERSION, procedure };
+    (header, credential.into())
 }
 
 fn at(text: &str) -> SocketAddr {

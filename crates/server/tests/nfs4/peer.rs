@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proto::nfs3;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
-use rpc::{AuthSys, Call, CallError, CallHeader, Connection, Credential, Refusal, Service};
+use rpc::{AuthSys, Call, CallError, CallHeader, Caller, Connection, Credential, Refusal, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
@@ -753,11 +753,13 @@ impl Peer {
         (program, version, procedure): (u32, u32, u32),
         arguments: Vec<u8>,
     ) -> Boxed<'static, Bytes> {
-        let header = CallHeader { xid: 1, program, version, procedure, credential: self.credential() };
+        let header = CallHeader { xid: 1, program, version, procedure };
+        let caller = self.caller();
         let (server, connection, peer) = (Arc::clone(&self.server), Arc::clone(&self.connection), self.from);
         Box::pin(async move {
             let call = Call {
                 header: &header,
+                caller: &caller,
                 peer,
                 connection: &connection,
                 arguments: Decoder::new(arguments.into()),
@@ -768,23 +770,26 @@ impl Peer {
         })
     }
 
-    fn credential(&self) -> Credential {
-        let claim = Credential::Sys(AuthSys {
+    fn caller(&self) -> Caller {
+        if self.anonymous {
+            return Credential::None.into();
+        }
+        Caller::from(AuthSys {
             stamp: 0,
             machine_name: Bytes::from_static(self.machine_name.as_bytes()),
             uid: self.uid,
             gid: self.uid,
             gids: self.gids.clone(),
-        });
-        if self.anonymous { Credential::None } else { claim }
+        })
     }
 
     /// Calls any program; the results.
     pub fn call(&self, number: (u32, u32, u32), arguments: &impl Encode) -> Result<Bytes, Refusal> {
         let (program, version, procedure) = number;
-        let header = CallHeader { xid: 1, program, version, procedure, credential: self.credential() };
-        let arguments = Decoder::new(xdr::to_bytes(arguments));
-        let call = Call { header: &header, peer: self.from, connection: &self.connection, arguments };
+        let header = CallHeader { xid: 1, program, version, procedure };
+        let (caller, arguments) = (self.caller(), Decoder::new(xdr::to_bytes(arguments)));
+        let connection = &self.connection;
+        let call = Call { header: &header, caller: &caller, peer: self.from, connection, arguments };
         let mut reply = Encoder::new();
         let answered = self.server.programs.answer(call, &mut reply).now_or_never();
         answered.expect("memory answers at once")?;

@@ -10,7 +10,7 @@ use proto::nlm4::*;
 use rpc::{CallHeader, Refusal};
 
 use super::lab::{ANN, Answer, BOB, EVE, Lab};
-use crate::fixture::user;
+use crate::fixture::{Head, user};
 
 const GRANTED: u32 = 5;
 
@@ -273,9 +273,9 @@ fn a_lock_call_that_is_overtaken_by_another_owner_goes_on() {
     assert_eq!(lab.holder(), Some(2));
 }
 
-fn header(procedure: Procedure) -> CallHeader {
-    let credential = user(0);
-    CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: procedure.number(), credential }
+fn header(procedure: Procedure) -> Head {
+    let header = CallHeader { xid: 1, program: PROGRAM, version: VERSION, procedure: procedure.number() };
+    (header, user(0).into())
 }
 
 fn peer() -> SocketAddr {

@@ -55,8 +55,8 @@ fn reload(keeper: &Keeper, specs: &[ExportSpec]) -> Result<Reloaded, ExportsErro
 
 /// The path of the export that a handle leads into.
 fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> {
-    let caller =
-        Caller { peer: ([127, 0, 0, 1], 900).into(), credential: &Credential::None, version: Version::V3 };
+    let nobody = Credential::None.into();
+    let caller = Caller { peer: ([127, 0, 0, 1], 900).into(), rpc: &nobody, version: Version::V3 };
     let exports = keeper.exports().load();
     let found = pollster::block_on(exports.resolve(handle.as_bytes(), &caller))?;
     Ok(found.export.path().clone())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs3::{self, *};
-use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Refusal};
+use rpc::{AuthSys, Call, CallHeader, Connection, Refusal};
 use server::conflicts::{Conflict, Conflicts};
 use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Exports, Rule, Squash};
 use server::nfs3::Nfs3;
@@ -252,13 +252,13 @@ impl<'a> Lab<'a> {
     }
 
     fn results(&self, procedure: Procedure, uid: u32, arguments: Bytes) -> Result<Bytes, Refusal> {
-        let credential =
-            Credential::Sys(AuthSys { stamp: 0, machine_name: Bytes::new(), uid, gid: uid, gids: vec![] });
+        let caller = AuthSys { stamp: 0, machine_name: Bytes::new(), uid, gid: uid, gids: vec![] }.into();
         let (program, version, procedure) = (nfs3::PROGRAM, nfs3::VERSION, procedure.number());
-        let header = CallHeader { xid: 1, program, version, procedure, credential };
+        let header = CallHeader { xid: 1, program, version, procedure };
         let connection: Arc<dyn Connection> = Arc::new(Nowhere);
         let call = Call {
             header: &header,
+            caller: &caller,
             peer: connection.peer(),
             connection: &connection,
             arguments: Decoder::new(arguments),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::FileHandle;
-use rpc::{AuthSys, Call, CallHeader, Connection, Credential, Service};
+use rpc::{AuthSys, Call, CallHeader, Connection, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
@@ -218,16 +218,13 @@ impl Host {
         running.world.spawn(Box::pin(async move {
             let sys =
                 AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 1000, gid: 1000, gids: Vec::new() };
-            let header = CallHeader {
-                xid: 1,
-                program: number.0,
-                version: number.1,
-                procedure: number.2,
-                credential: Credential::Sys(sys),
-            };
+            let (program, version, procedure) = number;
+            let header = CallHeader { xid: 1, program, version, procedure };
+            let caller = sys.into();
             let line: Arc<dyn Connection> = line;
             let call = Call {
                 header: &header,
+                caller: &caller,
                 peer: line.peer(),
                 connection: &line,
                 arguments: Decoder::new(bytes),

@@ -1,22 +1,18 @@
-//! Credentials and why they are refused (RFC 5531 §8, §9, appendix A).
+//! The credentials that a client sends, and why they are refused (RFC 5531 §8, §9, appendix A).
 
 use bytes::Bytes;
 use xdr::{Decode, Decoder, Encode, Encoder, Xdr};
 
-/// The longest body of a credential or verifier, in bytes (RFC 5531 §8.2).
-pub const BODY_BYTES_MAX: u32 = 400;
+use super::{AUTH_NONE, AUTH_SYS};
 
-const AUTH_NONE: u32 = 0;
-const AUTH_SYS: u32 = 1;
-
-/// Who a caller says it is.
+/// The user that a client names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// Nobody (`AUTH_NONE`).
     None,
     /// A user of a Unix system, unproven (`AUTH_SYS`).
     Sys(AuthSys),
-    /// Another flavour, for the service to judge.
+    /// Another flavor.
     Other {
         /// Its number.
         flavor: u32,
@@ -61,23 +57,6 @@ pub enum AuthStatus {
     Failed = 7,
 }
 
-impl Credential {
-    /// Reads a credential. One whose body is malformed is `Err(AuthStatus::BadCredential)` inside an `Ok`, because the
-    /// call around it is sound.
-    pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Result<Self, AuthStatus>> {
-        Ok(match from.u32()? {
-            AUTH_NONE => {
-                from.opaque_ref(BODY_BYTES_MAX)?;
-                Ok(Self::None)
-            }
-            AUTH_SYS => {
-                from.opaque_holding(BODY_BYTES_MAX)?.map(Self::Sys).map_err(|_| AuthStatus::BadCredential)
-            }
-            flavor => Ok(Self::Other { flavor, body: from.opaque(BODY_BYTES_MAX)? }),
-        })
-    }
-}
-
 impl Encode for Credential {
     fn encode(&self, to: &mut Encoder) {
         match self {
@@ -97,19 +76,6 @@ impl Encode for Credential {
             }
         }
     }
-}
-
-/// Skips a verifier: no flavour here has one that says anything.
-pub(crate) fn skip_verifier(from: &mut Decoder) -> xdr::Result<()> {
-    from.u32()?;
-    from.opaque_ref(BODY_BYTES_MAX)?;
-    Ok(())
-}
-
-/// The verifier of `AUTH_NONE`.
-pub(crate) fn put_no_verifier(to: &mut Encoder) {
-    to.u32(AUTH_NONE);
-    to.length(0);
 }
 
 impl AuthStatus {

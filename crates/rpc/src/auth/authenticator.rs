@@ -1,0 +1,72 @@
+//! Who decides whether a caller is believed, and what is remembered of it on a connection.
+
+use std::sync::Arc;
+
+use super::{Caller, Claim, Protection, Verifier};
+use crate::{CallHeader, Connection, Refusal};
+
+/// What an authenticator makes of a call.
+pub enum Verdict {
+    /// The caller of this call, and of every other one on the connection with the same credential and
+    /// verifier. Nothing is added to arguments and results.
+    Lasting(Arc<Caller>),
+    /// The caller of this call, whose arguments and results are protected.
+    Protected(Arc<Caller>, Box<dyn Protection>),
+    /// The call is the authenticator's own, and no service sees it: it has these results.
+    Answer {
+        /// Of the reply.
+        verifier: Verifier,
+        /// Encoded.
+        results: Vec<u8>,
+    },
+    /// It is refused.
+    Refuse(Refusal),
+    /// It is dropped without an answer (RFC 2203 §5.3.3.1).
+    Silence,
+}
+
+/// Judges the callers of a server.
+pub trait Authenticator: Send + Sync + 'static {
+    /// Judges a call that came over `connection`, whose arguments are `arguments`.
+    fn judge(
+        &self,
+        header: &CallHeader,
+        claim: &Claim<'_>,
+        arguments: &[u8],
+        connection: &dyn Connection,
+    ) -> Verdict;
+}
+
+/// The last caller of a connection whose verdict lasts: most calls have the same.
+pub struct Callers {
+    authenticator: Arc<dyn Authenticator>,
+    last: Option<(Vec<u8>, Arc<Caller>)>,
+}
+
+impl Callers {
+    /// Knows nobody yet.
+    #[must_use]
+    pub fn new(authenticator: Arc<dyn Authenticator>) -> Self {
+        Self { authenticator, last: None }
+    }
+
+    /// As [`Authenticator::judge`].
+    pub fn judge(
+        &mut self,
+        header: &CallHeader,
+        claim: &Claim<'_>,
+        arguments: &[u8],
+        connection: &dyn Connection,
+    ) -> Verdict {
+        if let Some((raw, caller)) = &self.last
+            && raw == claim.raw
+        {
+            return Verdict::Lasting(Arc::clone(caller));
+        }
+        let verdict = self.authenticator.judge(header, claim, arguments, connection);
+        if let Verdict::Lasting(caller) = &verdict {
+            self.last = Some((claim.raw.to_vec(), Arc::clone(caller)));
+        }
+        verdict
+    }
+}

@@ -1,0 +1,26 @@
+//! From what a call says of its caller to a [`Caller`] that services believe (RFC 5531 §8).
+//!
+//! A client sends a [`Credential`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
+//! credential, verifier, and the bytes that a verifier may sign. Only this module looks at a raw credential.
+//! A [`Protection`] undoes and does what a flavor adds to arguments and results.
+
+mod authenticator;
+mod caller;
+mod claim;
+mod credential;
+mod protection;
+mod system;
+
+pub use authenticator::{Authenticator, Callers, Verdict};
+pub use caller::{Caller, Flavor, UnixUser};
+pub(crate) use claim::ClaimPlace;
+pub use claim::{Claim, OpaqueAuth};
+pub use credential::{AuthStatus, AuthSys, Credential};
+pub use protection::{Protection, Verifier};
+pub use system::SystemAuthenticator;
+
+/// The longest body of a credential or verifier, in bytes (RFC 5531 §8.2).
+pub const BODY_BYTES_MAX: u32 = 400;
+
+pub(crate) const AUTH_NONE: u32 = 0;
+pub(crate) const AUTH_SYS: u32 = 1;

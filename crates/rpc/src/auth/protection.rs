@@ -1,0 +1,38 @@
+//! What a flavor adds to arguments, replies and results.
+
+use xdr::{Decoder, Encoder};
+
+use super::AUTH_NONE;
+use crate::Refusal;
+
+/// The proof of a server in a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verifier {
+    /// The number of its flavor.
+    pub flavor: u32,
+    /// At most [`super::BODY_BYTES_MAX`] bytes.
+    pub body: Vec<u8>,
+}
+
+impl Verifier {
+    /// That of AUTH_NONE.
+    pub const NONE: Self = Self { flavor: AUTH_NONE, body: Vec::new() };
+}
+
+/// Protects one call and its reply. Services and reply caches see plain arguments and results.
+pub trait Protection: Send + 'static {
+    /// Takes the protection off the arguments.
+    ///
+    /// # Errors
+    /// What the caller is answered instead.
+    fn unwrap(&mut self, arguments: Decoder) -> Result<Decoder, Refusal>;
+
+    /// The verifier of the reply.
+    fn verifier(&mut self) -> Verifier;
+
+    /// Protects the results, which begin at `start` in `reply`.
+    ///
+    /// # Errors
+    /// What the caller is answered instead.
+    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<(), Refusal>;
+}

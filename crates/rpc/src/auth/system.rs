@@ -1,0 +1,36 @@
+//! The flavors that prove nothing: AUTH_NONE and AUTH_SYS (RFC 5531 §8.1, appendix A).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use xdr::Decoder;
+
+use super::{AUTH_NONE, AUTH_SYS, AuthStatus, AuthSys, Authenticator, Claim, Credential, Verdict};
+use crate::{CallHeader, Connection, Refusal};
+
+/// Believes AUTH_NONE and AUTH_SYS. Callers of other flavors have no user, and services that ask for one
+/// refuse them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemAuthenticator;
+
+impl Authenticator for SystemAuthenticator {
+    fn judge(&self, _: &CallHeader, claim: &Claim<'_>, _: &[u8], _: &dyn Connection) -> Verdict {
+        let body = || Bytes::copy_from_slice(claim.credential.body);
+        let credential = match claim.credential.flavor {
+            AUTH_NONE => Credential::None,
+            AUTH_SYS => match decode_sys(body()) {
+                Ok(sys) => Credential::Sys(sys),
+                Err(_) => return Verdict::Refuse(Refusal::Authentication(AuthStatus::BadCredential)),
+            },
+            flavor => Credential::Other { flavor, body: body() },
+        };
+        Verdict::Lasting(Arc::new(credential.into()))
+    }
+}
+
+fn decode_sys(body: Bytes) -> xdr::Result<AuthSys> {
+    let mut decoder = Decoder::new(body);
+    let sys = decoder.get()?;
+    decoder.finish()?;
+    Ok(sys)
+}

@@ -1,0 +1,209 @@
+//! Flavors of authentication that nobody here uses yet: one that demands a verifier, one that transforms
+//! arguments and results, calls that are the authenticator's own. Nothing but the authenticator knows of them.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rpc::auth::{
+    Authenticator, Caller, Claim, Flavor, OpaqueAuth, Protection, SystemAuthenticator, Verdict, Verifier,
+};
+use rpc::net::{ServerOptions, serve};
+use rpc::{AuthStatus, Call, CallHeader, Connection, Disposition, Refusal, Service};
+use tokio::net::TcpListener;
+use xdr::{Decoder, Encoder};
+
+const PROGRAM: u32 = 400_000;
+/// The flavor of the doubles.
+const SEALED: u32 = 400_001;
+/// Credentials of it say what the call is.
+const DATA: &[u8] = b"data";
+const BEGIN: &[u8] = b"init";
+const STALE: &[u8] = b"late";
+const MASK: u8 = 0x5a;
+
+/// Callers of [`SEALED`] prove what they sent: the verifier is the sum of the bytes that it signs.
+#[derive(Default)]
+struct Seals {
+    judged: AtomicUsize,
+}
+
+fn sum(bytes: &[u8]) -> [u8; 4] {
+    bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>().to_be_bytes()
+}
+
+impl Authenticator for Seals {
+    fn judge(
+        &self,
+        header: &CallHeader,
+        claim: &Claim<'_>,
+        arguments: &[u8],
+        connection: &dyn Connection,
+    ) -> Verdict {
+        self.judged.fetch_add(1, Ordering::SeqCst);
+        if claim.credential.flavor != SEALED {
+            return SystemAuthenticator.judge(header, claim, arguments, connection);
+        }
+        if claim.verifier != (OpaqueAuth { flavor: SEALED, body: &sum(claim.signed) }) {
+            return Verdict::Refuse(Refusal::Authentication(AuthStatus::RejectedVerifier));
+        }
+        match claim.credential.body {
+            DATA => Verdict::Protected(Arc::new(Caller::named(SEALED, b"ann", None)), Box::new(Mask)),
+            BEGIN => Verdict::Answer { verifier: proof(), results: arguments.to_vec() },
+            _ => Verdict::Silence,
+        }
+    }
+}
+
+fn proof() -> Verifier {
+    Verifier { flavor: SEALED, body: b"server".to_vec() }
+}
+
+/// Turns bits over, and has a word in front of the results.
+struct Mask;
+
+impl Protection for Mask {
+    fn unwrap(&mut self, arguments: Decoder) -> Result<Decoder, Refusal> {
+        let plain: Vec<u8> = arguments.rest_ref().iter().map(|byte| byte ^ MASK).collect();
+        if plain.is_empty() { Err(Refusal::GarbageArguments) } else { Ok(Decoder::new(plain.into())) }
+    }
+
+    fn verifier(&mut self) -> Verifier {
+        proof()
+    }
+
+    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<(), Refusal> {
+        let plain = reply.as_slice()[start..].to_vec();
+        reply.truncate(start);
+        reply.u32(plain.len() as u32);
+        reply.buffer_mut().extend(plain.iter().map(|byte| byte ^ MASK));
+        Ok(())
+    }
+}
+
+/// Answers with the number of the caller's flavor and the arguments.
+struct Echo(Arc<Seals>);
+
+impl Service for Echo {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        reply.u32(call.caller.flavor().number());
+        if call.caller.flavor() == Flavor::Other(SEALED) {
+            assert_eq!(call.caller.principal(), Caller::named(SEALED, b"ann", None).principal());
+        }
+        reply.buffer_mut().extend_from_slice(call.arguments.rest_ref());
+        Ok(Disposition::Reply)
+    }
+
+    fn authenticator(&self) -> Arc<dyn Authenticator> {
+        Arc::clone(&self.0) as Arc<dyn Authenticator>
+    }
+}
+
+async fn echo() -> (SocketAddr, Arc<Seals>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, seals) = (listener.local_addr().unwrap(), Arc::new(Seals::default()));
+    let service = Arc::new(Echo(Arc::clone(&seals)));
+    tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
+    (address, seals)
+}
+
+/// A call of this flavor with a verifier that is right or not.
+fn call(flavor: u32, body: &[u8], is_proven: bool, arguments: &[u8]) -> Vec<u8> {
+    let mut message = Encoder::new();
+    for word in [7, 0, 2, PROGRAM, 1, 1, flavor] {
+        message.u32(word);
+    }
+    message.opaque(body);
+    let proof = sum(message.as_slice());
+    message.u32(if flavor == SEALED { SEALED } else { 0 });
+    message.opaque(if !is_proven { &[] } else { &proof });
+    message.buffer_mut().extend_from_slice(arguments);
+    let message = message.into_inner();
+    [&rpc::mark(message.len())[..], &message].concat()
+}
+
+/// Sends calls in one piece, and returns the replies behind their transaction ids.
+fn exchange(address: SocketAddr, calls: &[Vec<u8>], replies: usize) -> Vec<Vec<u8>> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(&calls.concat()).unwrap();
+    let mut read = || {
+        let mut mark = [0; 4];
+        stream.read_exact(&mut mark).unwrap();
+        let mut reply = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
+        stream.read_exact(&mut reply).unwrap();
+        reply.split_off(4)
+    };
+    (0..replies).map(|_| read()).collect()
+}
+
+/// REPLY, ACCEPTED, this verifier, SUCCESS, and these results.
+fn success(verifier: &Verifier, results: &[u8]) -> Vec<u8> {
+    let mut reply = Encoder::new();
+    for word in [1, 0, verifier.flavor] {
+        reply.u32(word);
+    }
+    reply.opaque(&verifier.body);
+    reply.u32(0);
+    reply.buffer_mut().extend_from_slice(results);
+    reply.into_inner()
+}
+
+/// REPLY, DENIED, AUTH_ERROR.
+fn denied(status: u32) -> Vec<u8> {
+    [1, 1, 1, status].iter().flat_map(|word: &u32| word.to_be_bytes()).collect()
+}
+
+fn masked(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| byte ^ MASK).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn protection_is_taken_off_arguments_and_put_on_results() {
+    let (address, _) = echo().await;
+    let results = [&SEALED.to_be_bytes()[..], b"argument"].concat();
+    let sealed = [&(results.len() as u32).to_be_bytes()[..], &masked(&results)].concat();
+    let calls = [call(SEALED, DATA, true, &masked(b"argument")), call(SEALED, DATA, true, b"")];
+    let replies = exchange(address, &calls, 2);
+    assert_eq!(replies[0], success(&proof(), &sealed));
+    // Arguments that cannot be unwrapped: GARBAGE_ARGS, which proves nothing.
+    assert_eq!(replies[1], [1, 0, 0, 0, 4].map(u32::to_be_bytes).concat());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn missing_proof_is_refused_and_the_connection_goes_on() {
+    let (address, _) = echo().await;
+    let calls = [
+        call(SEALED, DATA, false, &masked(b"argument")),
+        call(SEALED, STALE, true, b""),
+        call(SEALED, BEGIN, true, b"token..."),
+        call(0, b"", false, b"none"),
+    ];
+    let replies = exchange(address, &calls, 3);
+    assert_eq!(replies[0], denied(4), "AUTH_REJECTEDVERF");
+    // The second is dropped without an answer; the third is the authenticator's own.
+    assert_eq!(replies[1], success(&proof(), b"token..."));
+    assert_eq!(replies[2], success(&Verifier::NONE, b"\0\0\0\0none"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lasting_callers_are_judged_once_for_each_credential() {
+    let (address, seals) = echo().await;
+    let user = |uid: u32| {
+        let mut body = Encoder::new();
+        for word in [0, 0, uid, uid, 0] {
+            body.u32(word);
+        }
+        call(1, &body.into_inner(), false, b"data")
+    };
+    let calls = [user(1), user(1), user(1), user(2), user(2), call(SEALED, DATA, true, b"data"), user(2)];
+    let replies = exchange(address, &calls, calls.len());
+    assert_eq!(replies.len(), calls.len());
+    assert_eq!(seals.judged.load(Ordering::SeqCst), 3, "protected calls are judged each");
+    let malformed = exchange(address, &[call(1, &[0; 8], false, b"")], 1);
+    assert_eq!(malformed[0], denied(1), "AUTH_BADCRED");
+}

@@ -19,6 +19,7 @@ use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, Neighbours, drive};
 use super::link::{Link, RawReply, frame_call};
 use super::own_host;
+use super::stream::PlainTcp;
 use super::turns::Crowd;
 use crate::memory::MemoryBudget;
 use crate::message::{self, CallHeader};
@@ -204,7 +205,7 @@ impl Client {
 
     /// Our own end of the present connection.
     pub fn local_address(&self) -> Option<SocketAddr> {
-        self.inner.current().and_then(|link| link.stream.local_addr().ok())
+        self.inner.current().and_then(|link| link.stream.local())
     }
 
     /// The present connection, for what belongs to it alone.
@@ -274,7 +275,7 @@ impl Inner {
             }
         };
         *self.out_of_reach.lock() = None;
-        let link = Link::new(stream).map_err(CallError::Connect)?;
+        let link = Link::new(Box::new(PlainTcp::new(stream).map_err(CallError::Connect)?));
         (self.start)(Arc::clone(&link));
         *self.link.lock() = Some(Arc::clone(&link));
         self.generation.send_modify(|generation| *generation += 1);

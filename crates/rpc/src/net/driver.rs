@@ -10,8 +10,6 @@ use std::time::{self, Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use tokio::io::Interest;
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
@@ -20,7 +18,6 @@ use super::link::{Link, RawReply};
 use super::outgoing::Flushed;
 use super::parked::Parked;
 use super::places::Activity;
-use super::sys;
 use super::turns::{Crowd, Turns};
 use crate::auth::{Caller, Callers, Protection, Verdict, Verifier};
 use crate::memory::{Charge, ClientAddress, Ledger, MemoryBudget};
@@ -179,7 +176,7 @@ async fn run<S: Service>(
                 driver.review_at = None;
                 driver.ledger.review();
                 // The end of the stream lies behind what is not read.
-                if is_closed_by_peer(&link.stream, context) {
+                if link.stream.is_ended_by_peer(context) {
                     return Poll::Ready(Ended::ByPeer);
                 }
                 if let Poll::Ready(ended) = driver.poll(context) {
@@ -478,7 +475,7 @@ where
 
     /// Reads what comes.
     fn look(&mut self) -> Result<Looked<()>, Ended> {
-        self.busy_polls.look(|| match sys::receive_now(&self.link.stream, self.reader.buffer()) {
+        self.busy_polls.look(|| match self.link.stream.look(self.reader.buffer()) {
             Ok(0) => Err(Ended::ByPeer),
             Ok(_) => Ok(Some(())),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -512,7 +509,7 @@ where
             Poll::Pending => return Ok(false),
             Poll::Ready(ready) => ready?,
         }
-        match self.link.stream.try_read_buf(self.reader.buffer()) {
+        match self.link.stream.try_read(self.reader.buffer()) {
             Ok(0) => return Err(Ended::ByPeer),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -537,7 +534,7 @@ where
         if bytes == self.low_water {
             return Ok(());
         }
-        match sys::set_receive_low_water(&self.link.stream, bytes) {
+        match self.link.stream.set_low_water(bytes) {
             Ok(()) => self.low_water = bytes,
             // It is woken too often.
             Err(_) if bytes > self.low_water => {}
@@ -722,7 +719,7 @@ where
         self.service.begin_alone();
         let polled = handler.poll(context);
         // Before the reply, which may bring more.
-        if self.service.end_alone() && has_input(&self.link.stream) {
+        if self.service.end_alone() && self.link.stream.has_input() {
             self.lone_calls = 0;
         }
         polled
@@ -737,7 +734,7 @@ where
             self.link.outgoing.push(frame.into());
             // A large reply leaves at once: the other end works on it while the next is read, into memory that is warm.
             if !self.link.outgoing.is_blocked() {
-                self.link.outgoing.flush(&self.link.stream)?;
+                self.link.outgoing.flush(&*self.link.stream)?;
             }
             self.ledger.set(Charge::Replies, self.link.outgoing.bytes() as u64);
             self.ledger.settle();
@@ -772,7 +769,7 @@ where
                 }
             }
             if self.link.outgoing.bytes() == 0
-                || self.link.outgoing.flush(&self.link.stream)? == Flushed::Done
+                || self.link.outgoing.flush(&*self.link.stream)? == Flushed::Done
             {
                 self.blocked = None;
                 return Ok(());
@@ -795,17 +792,6 @@ where
 fn give_way(context: &mut Context<'_>) {
     let again = std::pin::pin!(tokio::task::yield_now()).poll(context);
     debug_assert!(again.is_pending(), "it is woken later");
-}
-
-/// True when the other end sends no more, as far as the runtime knows.
-fn is_closed_by_peer(stream: &TcpStream, context: &mut Context<'_>) -> bool {
-    let ready = std::pin::pin!(stream.ready(Interest::READABLE)).poll(context);
-    matches!(ready, Poll::Ready(Ok(ready)) if ready.is_read_closed())
-}
-
-/// True when something has come that was not read, by the system's own account: the runtime may not have looked since.
-fn has_input(stream: &TcpStream) -> bool {
-    rustix::io::ioctl_fionread(stream).is_ok_and(|bytes| bytes > 0)
 }
 
 thread_local! {

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::outgoing::Outgoing;
 use super::places::Activity;
+use super::stream::Stream;
 use crate::message::{self, CallHeader};
 use crate::service::{BoxFuture, CallError, Connection};
 use crate::{Credential, record};
@@ -37,7 +37,7 @@ pub(super) struct RawReply {
 pub(super) struct Link {
     id: u64,
     peer: SocketAddr,
-    pub(super) stream: TcpStream,
+    pub(super) stream: Box<dyn Stream>,
     pub(super) outgoing: Outgoing,
     open: AtomicBool,
     /// Twice the records that have come, and 1 if the connection is busy.
@@ -64,13 +64,11 @@ struct Waiting {
 }
 
 impl Link {
-    pub(super) fn new(stream: TcpStream) -> std::io::Result<Arc<Self>> {
-        stream.set_nodelay(true)?;
-        let peer = stream.peer_addr()?;
+    pub(super) fn new(stream: Box<dyn Stream>) -> Arc<Self> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new_cyclic(|itself| Self {
+        Arc::new_cyclic(|itself| Self {
             id,
-            peer,
+            peer: stream.peer(),
             stream,
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
@@ -79,7 +77,7 @@ impl Link {
             next_xid: AtomicU32::new(1),
             calls: Mutex::default(),
             itself: itself.clone(),
-        }))
+        })
     }
 
     /// How active the connection is, by its driver's last account.
@@ -115,7 +113,7 @@ impl Link {
         if is_first_to_end {
             link.outgoing.wake_driver();
         }
-        link.outgoing.flush_from_caller(&link.stream);
+        link.outgoing.flush_from_caller(&*link.stream);
         Ok(pending)
     }
 
@@ -229,7 +227,7 @@ impl Connection for Link {
     }
 
     fn local(&self) -> Option<SocketAddr> {
-        self.stream.local_addr().ok()
+        self.stream.local()
     }
 
     fn is_open(&self) -> bool {

@@ -16,11 +16,13 @@ mod parked;
 mod places;
 mod recent_replies;
 mod server;
+mod stream;
 mod sys;
 mod turns;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};
 pub use one_call::{Destination, OneCall, call_once};
-pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_within};
+pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_stream, serve_within};
+pub use stream::{PlainTcp, Stream};
 pub use sys::set_receive_low_water;

@@ -6,7 +6,8 @@ use std::task::Waker;
 
 use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
+
+use super::stream::Stream;
 
 /// The most frames in one system call.
 const BATCH_FRAMES: usize = 64;
@@ -114,7 +115,7 @@ impl Outgoing {
 
     /// Writes what is queued, from the calling task, unless another task is at it or will be, or the socket is known to be
     /// full.
-    pub(super) fn flush_from_caller(&self, stream: &TcpStream) {
+    pub(super) fn flush_from_caller(&self, stream: &dyn Stream) {
         {
             let queue = self.queue.lock();
             if queue.blocked || queue.corked {
@@ -131,7 +132,7 @@ impl Outgoing {
     }
 
     /// Writes what is queued.
-    pub(super) fn flush(&self, stream: &TcpStream) -> io::Result<Flushed> {
+    pub(super) fn flush(&self, stream: &dyn Stream) -> io::Result<Flushed> {
         {
             let mut queue = self.queue.lock();
             if queue.writing {
@@ -152,7 +153,7 @@ impl Outgoing {
         }
     }
 
-    fn write_all(&self, stream: &TcpStream) -> io::Result<Flushed> {
+    fn write_all(&self, stream: &dyn Stream) -> io::Result<Flushed> {
         let mut batch = VecDeque::new();
         let mut written_bytes = 0;
         loop {
@@ -163,7 +164,7 @@ impl Outgoing {
             while !batch.is_empty() {
                 let written = {
                     let slices: Vec<IoSlice<'_>> = batch.iter().map(|frame| IoSlice::new(frame)).collect();
-                    stream.try_write_vectored(&slices)
+                    stream.try_write(&slices)
                 };
                 match written {
                     Ok(count) => {

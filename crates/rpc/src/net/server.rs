@@ -15,6 +15,7 @@ use super::driver::{DriverLimits, Ended, Neighbours, drive};
 use super::link::Link;
 use super::own_host;
 use super::places::{Activity, Admission, Occupant, Places};
+use super::stream::{PlainTcp, Stream};
 use super::turns::Crowd;
 use crate::memory::{ClientAddress, MemoryBudget, Shared};
 use crate::{RecordLimits, Service};
@@ -153,7 +154,8 @@ pub async fn serve_within<S: Service>(
         if let Some(usual) = &usual {
             usual.restore(&stream);
         }
-        let Ok(link) = Link::new(stream) else { continue };
+        let Ok(stream) = PlainTcp::new(stream) else { continue };
+        let link = Link::new(Box::new(stream));
         let mut stopped = stopped.clone();
         let stop = async move {
             // The sender outlives every connection.
@@ -179,6 +181,22 @@ pub async fn serve_within<S: Service>(
         connections.abort_all();
     }
     Ok(())
+}
+
+/// Serves one connection over any stream, until it ends or until `stop`.
+pub async fn serve_stream<S: Service>(
+    stream: Box<dyn Stream>,
+    service: Arc<S>,
+    options: ServerOptions,
+    stop: impl Future<Output = ()> + Send,
+) {
+    let neighbours = Arc::new(Neighbours {
+        busy_polls: BusyPolls::new(options.busy_poll_limit),
+        crowd: Crowd::new(options.threads),
+        memory: MemoryBudget::unlimited(),
+    });
+    let peer = stream.peer();
+    log(peer, &drive(Link::new(stream), service, limits(&options), neighbours, stop).await);
 }
 
 /// The part of a connection in the memory that all clients share.

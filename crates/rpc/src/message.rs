@@ -2,7 +2,7 @@
 
 use xdr::{Decoder, Encode, Encoder};
 
-use crate::auth::{AUTH_NONE, AuthStatus, BODY_BYTES_MAX, ClaimPlace, Credential, Verifier};
+use crate::auth::{AUTH_NONE, AuthStatus, ClaimPlace, Credential, Verifier, VerifierPlace};
 
 /// The version of the protocol.
 pub const RPC_VERSION: u32 = 2;
@@ -112,6 +112,23 @@ pub(crate) fn encode_call(header: &CallHeader, credential: &Credential, to: &mut
     put_no_verifier(to);
 }
 
+/// As [`encode_call`], with the verifier that `sign` makes of the message up to it, which begins at `start`.
+pub(crate) fn encode_verified_call(
+    header: &CallHeader,
+    credential: &Credential,
+    to: &mut Encoder,
+    start: usize,
+    sign: impl FnOnce(&[u8]) -> Verifier,
+) {
+    for value in [header.xid, CALL, RPC_VERSION, header.program, header.version, header.procedure] {
+        to.u32(value);
+    }
+    credential.encode(to);
+    let verifier = sign(&to.as_slice()[start..]);
+    to.u32(verifier.flavor);
+    to.opaque(&verifier.body);
+}
+
 /// Appends the head of a reply whose results follow.
 pub(crate) fn encode_success(xid: u32, to: &mut Encoder) {
     to.u32(xid);
@@ -174,15 +191,13 @@ fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
 }
 
 /// Reads the rest of a reply's head; the decoder then stands at the results.
-pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
+pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<VerifierPlace, Refusal>> {
     match from.u32()? {
         ACCEPTED => {
-            // No flavor of ours has one that says anything.
-            from.u32()?;
-            from.opaque_ref(BODY_BYTES_MAX)?;
-            decode_accepted(from)
+            let verifier = VerifierPlace::decode(from)?;
+            Ok(decode_accepted(from)?.map(|()| verifier))
         }
-        DENIED => decode_denied(from),
+        DENIED => Ok(Err(decode_denied(from)?)),
         other => Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
     }
 }
@@ -199,10 +214,10 @@ fn decode_accepted(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
     }))
 }
 
-fn decode_denied(from: &mut Decoder) -> xdr::Result<Result<(), Refusal>> {
-    Ok(Err(match from.u32()? {
+fn decode_denied(from: &mut Decoder) -> xdr::Result<Refusal> {
+    Ok(match from.u32()? {
         RPC_MISMATCH => Refusal::RpcMismatch { low: from.u32()?, high: from.u32()? },
         AUTH_ERROR => Refusal::Authentication(AuthStatus::decode_or_failed(from)),
         other => return Err(from.error_before(4, xdr::ErrorKind::UnknownValue(other))),
-    }))
+    })
 }

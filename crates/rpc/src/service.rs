@@ -160,7 +160,21 @@ pub enum CallError {
     /// The call is larger than the connection carries, in bytes; nothing was sent.
     #[error("a call of {0} bytes is too large")]
     TooLarge(usize),
+    /// The user for whom it was to be made has no credential; nothing was sent.
+    #[error("there is no credential for user {0}")]
+    NoCredential(u32),
+    /// The answer does not prove that it is the server's: whether the call was carried out is unknown.
+    #[error("the answer is not proven to be the server's")]
+    Unproven,
     /// Too many calls wait for their answers; nothing was sent.
     #[error("too many calls under way")]
     Busy,
+}
+
+impl CallError {
+    /// True where nothing of the call has left.
+    #[must_use]
+    pub fn was_not_sent(&self) -> bool {
+        matches!(self, Self::Connect(_) | Self::TooLarge(_) | Self::Busy | Self::NoCredential(_))
+    }
 }

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rpc::auth::{
-    Authenticator, Caller, Claim, Flavor, OpaqueAuth, Protection, SystemAuthenticator, Verdict, Verifier,
+    Authenticator, CallProtection, Caller, Claim, Credentials, Flavor, OnBehalf, OpaqueAuth, Pass,
+    Protection, SystemAuthenticator, SystemCredentials, UnixUser, Verdict, Verifier,
 };
-use rpc::net::{ServerOptions, serve};
-use rpc::{AuthStatus, Call, CallHeader, Connection, Disposition, Refusal, Service};
+use rpc::net::{Client, ClientOptions, ServerOptions, serve};
+use rpc::{AuthStatus, Call, CallError, CallHeader, Connection, Credential, Disposition, Refusal, Service};
 use tokio::net::TcpListener;
 use xdr::{Decoder, Encoder};
 
@@ -206,4 +207,106 @@ async fn lasting_callers_are_judged_once_for_each_credential() {
     assert_eq!(seals.judged.load(Ordering::SeqCst), 3, "protected calls are judged each");
     let malformed = exchange(address, &[call(1, &[0; 8], false, b"")], 1);
     assert_eq!(malformed[0], denied(1), "AUTH_BADCRED");
+}
+
+/// The client's side of [`Seals`]. Its user 1 has a credential, and no other.
+#[derive(Debug)]
+struct SealedUser {
+    expects: &'static [u8],
+}
+
+impl Credentials for SealedUser {
+    fn pass(&self, on_behalf: OnBehalf<'_>) -> Result<Pass, CallError> {
+        match on_behalf {
+            OnBehalf::User(UnixUser { uid: 1, .. }) | OnBehalf::Client => {
+                Ok(Pass::Protected(Box::new(SealedCall { expects: self.expects })))
+            }
+            OnBehalf::User(user) => Err(CallError::NoCredential(user.uid)),
+        }
+    }
+}
+
+struct SealedCall {
+    expects: &'static [u8],
+}
+
+impl CallProtection for SealedCall {
+    fn credential(&self) -> Credential {
+        Credential::Other { flavor: SEALED, body: DATA.into() }
+    }
+
+    fn verifier(&mut self, signed: &[u8]) -> Verifier {
+        Verifier { flavor: SEALED, body: sum(signed).to_vec() }
+    }
+
+    fn wrap(&mut self, call: &mut Encoder, start: usize) {
+        let plain = call.as_slice()[start..].to_vec();
+        call.truncate(start);
+        call.buffer_mut().extend(masked(&plain));
+    }
+
+    fn unwrap(&mut self, verifier: OpaqueAuth<'_>, mut results: Decoder) -> Result<Decoder, CallError> {
+        if verifier != (OpaqueAuth { flavor: SEALED, body: self.expects }) {
+            return Err(CallError::Unproven);
+        }
+        let length = results.u32().map_err(CallError::Protocol)? as usize;
+        let plain = masked(results.rest_ref());
+        if plain.len() == length { Ok(Decoder::new(plain.into())) } else { Err(CallError::Unproven) }
+    }
+}
+
+fn user(uid: u32) -> UnixUser {
+    UnixUser { uid, gid: 7, gids: vec![8] }
+}
+
+/// The results of a call for a user: the flavor that the service saw, and its arguments.
+async fn ask(client: &Client, on_behalf: OnBehalf<'_>) -> Result<(u32, Vec<u8>), CallError> {
+    let arguments = |to: &mut Encoder| to.buffer_mut().extend_from_slice(b"question");
+    let mut results = client.call_for(on_behalf, (PROGRAM, 1, 1), arguments).await?.results;
+    Ok((results.u32().unwrap(), results.rest_ref().to_vec()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_protect_calls_and_check_that_answers_are_the_servers() {
+    let (address, _) = echo().await;
+    let connect = |expects| {
+        let credentials = Arc::new(SealedUser { expects });
+        Client::connect(address, ClientOptions { credentials, ..ClientOptions::default() })
+    };
+    let client = connect(b"server").await.unwrap();
+    for on_behalf in [OnBehalf::Client, OnBehalf::User(&user(1))] {
+        assert_eq!(ask(&client, on_behalf).await.unwrap(), (SEALED, b"question".to_vec()));
+    }
+    let refused = ask(&client, OnBehalf::User(&user(2))).await.unwrap_err();
+    assert!(matches!(refused, CallError::NoCredential(2)) && refused.was_not_sent(), "{refused}");
+    let doubting = connect(b"another").await.unwrap();
+    let unproven = ask(&doubting, OnBehalf::Client).await.unwrap_err();
+    assert!(matches!(unproven, CallError::Unproven), "{unproven}");
+}
+
+/// Tells the user that it sees.
+struct Who;
+
+impl Service for Who {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        let seen = call.caller.user().map_or(0, |user| user.uid);
+        reply.u32(seen);
+        Ok(Disposition::Reply)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_share_a_connection_and_each_has_its_own_credential() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, Arc::new(Who), ServerOptions::default(), std::future::pending()));
+    let own = rpc::AuthSys { stamp: 0, machine_name: "host".into(), uid: 5, gid: 5, gids: vec![] };
+    let credentials = SystemCredentials::shared(Credential::Sys(own));
+    let client =
+        Client::connect(address, ClientOptions { credentials, ..ClientOptions::default() }).await.unwrap();
+    for (on_behalf, uid) in
+        [(OnBehalf::Client, 5), (OnBehalf::User(&user(6)), 6), (OnBehalf::User(&user(7)), 7)]
+    {
+        assert_eq!(ask(&client, on_behalf).await.unwrap().0, uid);
+    }
 }

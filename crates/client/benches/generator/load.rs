@@ -11,6 +11,7 @@ use proto::nfs4::{
     SequenceResult, SessionId, SlotId,
 };
 use proto::{nfs3, nfs4};
+use rpc::auth::SystemCredentials;
 use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, Credential};
 use rustix::time::{ClockId, clock_gettime};
@@ -81,7 +82,7 @@ impl Load {
 fn options(version: Version) -> ClientOptions {
     let user = AuthSys { stamp: 0, machine_name: "generator".into(), uid: 1000, gid: 1000, gids: vec![1000] };
     ClientOptions {
-        credential: Credential::Sys(user),
+        credentials: SystemCredentials::shared(Credential::Sys(user)),
         retransmit: matches!(version, Version::V3),
         attempt_timeout: matches!(version, Version::V3).then_some(Duration::from_secs(60)),
         ..ClientOptions::default()

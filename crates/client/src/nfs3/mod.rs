@@ -16,4 +16,4 @@ mod transport;
 pub(crate) use connect::Mount;
 pub(crate) use exports::exports;
 pub(crate) use open::{open, open_object};
-pub(crate) use transport::{call_error, credential};
+pub(crate) use transport::{call_error, credentials};

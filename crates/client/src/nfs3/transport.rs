@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proto::nfs3;
+use rpc::auth::{Credentials, SystemCredentials};
 use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, CallError, Credential, Refusal};
 use xdr::{Decode, Decoder, Encoder};
@@ -145,7 +146,7 @@ pub(super) async fn connect(server: &Server, options: &Options) -> Result<Client
 
 fn client_options(server: &Server, options: &Options) -> ClientOptions {
     ClientOptions {
-        credential: credential(options),
+        credentials: credentials(options),
         call_timeout: options.time_limit().unwrap_or(FOR_EVER),
         retransmit: true,
         attempt_timeout: Some(options.timeout),
@@ -154,15 +155,15 @@ fn client_options(server: &Server, options: &Options) -> ClientOptions {
     }
 }
 
-/// Who the requests are made as.
-pub(crate) fn credential(options: &Options) -> Credential {
-    Credential::Sys(AuthSys {
+/// As whom the requests are made.
+pub(crate) fn credentials(options: &Options) -> Arc<dyn Credentials> {
+    SystemCredentials::shared(Credential::Sys(AuthSys {
         stamp: 0,
         machine_name: crate::nfs4::host_name(),
         uid: options.uid,
         gid: options.gid,
         gids: options.gids.iter().copied().take(16).collect(),
-    })
+    }))
 }
 
 /// True when the server does not have the program, here at least.

@@ -24,7 +24,7 @@ use super::lease::{Lease, spawn_keeper};
 use super::owners::Owners;
 use super::send::Kind;
 use crate::error::{Error, Result};
-use crate::nfs3::{call_error, credential};
+use crate::nfs3::{call_error, credentials};
 use crate::options::Options;
 use crate::protocol::Found;
 use crate::server::Server;
@@ -59,7 +59,7 @@ impl Mount {
     ) -> Result<(Self, Found, Limits)> {
         let callbacks = Arc::new(Callbacks::default());
         let client_options = ClientOptions {
-            credential: credential(options),
+            credentials: credentials(options),
             call_timeout: options.timeout,
             retransmit: false,
             resolver: server.resolver(),

@@ -279,8 +279,7 @@ impl Core {
                         Ok(Verdict::Unreached)
                     }
                     other => {
-                        let not_carried_out =
-                            matches!(other, CallError::Refused(_) | CallError::TooLarge(_) | CallError::Busy);
+                        let not_carried_out = other.was_not_sent() || matches!(other, CallError::Refused(_));
                         slot.in_doubt = before || !not_carried_out;
                         Err(call_error(kind.principal.name(), other, true))
                     }

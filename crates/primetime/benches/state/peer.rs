@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use proto::nfs4::*;
+use rpc::auth::SystemCredentials;
 use rpc::net::{Client as Connection, ClientOptions};
 use rpc::{AuthSys, Credential};
 use xdr::Encoder;
@@ -16,9 +17,9 @@ pub struct Peer {
 }
 
 pub async fn connect(address: SocketAddr) -> Connection {
-    let credential =
-        Credential::Sys(AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 0, gid: 0, gids: vec![] });
-    Connection::connect(address, ClientOptions { credential, ..ClientOptions::default() }).await.unwrap()
+    let root = AuthSys { stamp: 0, machine_name: Bytes::new(), uid: 0, gid: 0, gids: vec![] };
+    let credentials = SystemCredentials::shared(Credential::Sys(root));
+    Connection::connect(address, ClientOptions { credentials, ..ClientOptions::default() }).await.unwrap()
 }
 
 impl Peer {

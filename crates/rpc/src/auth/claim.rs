@@ -61,6 +61,28 @@ impl ClaimPlace {
     }
 }
 
+/// A verifier in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VerifierPlace {
+    begin: usize,
+    end: usize,
+}
+
+impl VerifierPlace {
+    /// Reads over a verifier.
+    pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Self> {
+        let begin = from.offset();
+        from.u32()?;
+        from.opaque_ref(BODY_BYTES_MAX)?;
+        Ok(Self { begin, end: from.offset() })
+    }
+
+    /// What stands there in `message`, of which it was decoded.
+    pub(crate) fn of(self, message: &[u8]) -> OpaqueAuth<'_> {
+        opaque_auth(&message[self.begin..self.end])
+    }
+}
+
 /// Reads what was decoded before: flavor, length, and a body that is padded.
 fn opaque_auth(bytes: &[u8]) -> OpaqueAuth<'_> {
     let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));

@@ -1,6 +1,7 @@
 //! From what a call says of its caller to a [`Caller`] that services believe (RFC 5531 §8).
 //!
-//! A client sends a [`Credential`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
+//! A client's [`Credentials`] give each call its [`Pass`]: a [`Credential`], or one with a
+//! [`CallProtection`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
 //! credential, verifier, and the bytes that a verifier may sign. Only this module looks at a raw credential.
 //! A [`Protection`] undoes and does what a flavor adds to arguments and results.
 
@@ -8,14 +9,16 @@ mod authenticator;
 mod caller;
 mod claim;
 mod credential;
+mod credentials;
 mod protection;
 mod system;
 
 pub use authenticator::{Authenticator, Callers, Verdict};
 pub use caller::{Caller, Flavor, UnixUser};
-pub(crate) use claim::ClaimPlace;
 pub use claim::{Claim, OpaqueAuth};
+pub(crate) use claim::{ClaimPlace, VerifierPlace};
 pub use credential::{AuthStatus, AuthSys, Credential};
+pub use credentials::{CallProtection, Credentials, OnBehalf, Pass, SystemCredentials};
 pub use protection::{Protection, Verifier};
 pub use system::SystemAuthenticator;
 

@@ -17,10 +17,11 @@ use xdr::{Decoder, Encoder};
 
 use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, Neighbours, drive};
-use super::link::{Link, RawReply, frame_call};
+use super::link::{Link, RawReply, frame_call, frame_protected_call};
 use super::own_host;
 use super::stream::PlainTcp;
 use super::turns::Crowd;
+use crate::auth::{Credentials, OnBehalf, Pass, SystemCredentials};
 use crate::memory::MemoryBudget;
 use crate::message::{self, CallHeader};
 use crate::service::{CallError, Connection, NoService, Service};
@@ -35,8 +36,8 @@ pub struct ClientOptions {
     pub call_timeout: Duration,
     /// The longest reply, and the longest call, in bytes.
     pub record_bytes_max: usize,
-    /// Who calls.
-    pub credential: Credential,
+    /// What gives calls their credentials.
+    pub credentials: Arc<dyn Credentials>,
     /// After the loss of a connection, send the calls under way again with the same xid on the next one, as NFSv3 does.
     /// Otherwise they end with [`CallError::Disconnected`].
     pub retransmit: bool,
@@ -59,7 +60,7 @@ impl Default for ClientOptions {
             connect_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(60),
             record_bytes_max: (4 << 20) + (64 << 10),
-            credential: Credential::None,
+            credentials: SystemCredentials::shared(Credential::None),
             retransmit: false,
             attempt_timeout: None,
             resolver: None,
@@ -190,7 +191,20 @@ impl Client {
         procedure: u32,
         arguments: impl FnOnce(&mut Encoder),
     ) -> Result<Reply, CallError> {
-        self.inner.call(program, version, procedure, arguments).await
+        self.inner.call((program, version, procedure), OnBehalf::Client, arguments).await
+    }
+
+    /// As [`Client::call`], for a user of the client: over the same connection, with the user's credential.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; [`CallError::NoCredential`] when the user has none.
+    pub async fn call_for(
+        &self,
+        on_behalf: OnBehalf<'_>,
+        (program, version, procedure): (u32, u32, u32),
+        arguments: impl FnOnce(&mut Encoder),
+    ) -> Result<Reply, CallError> {
+        self.inner.call((program, version, procedure), on_behalf, arguments).await
     }
 
     /// True while there is a connection.
@@ -324,16 +338,19 @@ impl Inner {
 
     async fn call(
         &self,
-        program: u32,
-        version: u32,
-        procedure: u32,
+        (program, version, procedure): (u32, u32, u32),
+        on_behalf: OnBehalf<'_>,
         arguments: impl FnOnce(&mut Encoder),
     ) -> Result<Reply, CallError> {
         let started = Instant::now();
         let deadline = started + self.options.call_timeout;
         let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
         let header = CallHeader { xid, program, version, procedure };
-        let frame = frame_call(&header, &self.options.credential, arguments);
+        let mut protection = None;
+        let frame = match self.options.credentials.pass(on_behalf)? {
+            Pass::Plain(credential) => frame_call(&header, &credential, arguments),
+            Pass::Protected(with) => frame_protected_call(&header, &mut **protection.insert(with), arguments),
+        };
         if frame.len() - 4 > self.options.record_bytes_max {
             return Err(CallError::TooLarge(frame.len()));
         }
@@ -351,7 +368,12 @@ impl Inner {
             None => self.transmit(xid, frame, deadline).await?,
         };
         let mut results = raw.rest;
-        message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
+        let verifier =
+            message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
+        if let Some(mut protection) = protection {
+            let message = results.clone();
+            results = protection.unwrap(verifier.of(message.input_ref()), results)?;
+        }
         Ok(Reply {
             results,
             timing: Timing { queued: sent - started, wire: raw.received.saturating_duration_since(sent) },

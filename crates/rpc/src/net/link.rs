@@ -16,6 +16,7 @@ use xdr::{Decoder, Encoder};
 use super::outgoing::Outgoing;
 use super::places::Activity;
 use super::stream::Stream;
+use crate::auth::CallProtection;
 use crate::message::{self, CallHeader};
 use crate::service::{BoxFuture, CallError, Connection};
 use crate::{Credential, record};
@@ -211,6 +212,29 @@ pub(super) fn frame_call(
     encoder.u32(0);
     message::encode_call(header, credential, &mut encoder);
     arguments(&mut encoder);
+    with_mark(encoder)
+}
+
+/// As [`frame_call`], with proof and protection.
+pub(super) fn frame_protected_call(
+    header: &CallHeader,
+    protection: &mut dyn CallProtection,
+    arguments: impl FnOnce(&mut Encoder),
+) -> Vec<u8> {
+    let mut encoder = Encoder::with_buffer(Vec::with_capacity(CALL_BYTES));
+    encoder.u32(0);
+    let (start, credential) = (encoder.len(), protection.credential());
+    message::encode_verified_call(header, &credential, &mut encoder, start, |signed| {
+        protection.verifier(signed)
+    });
+    let start = encoder.len();
+    arguments(&mut encoder);
+    protection.wrap(&mut encoder, start);
+    with_mark(encoder)
+}
+
+/// Fills in the mark that was left open in the first four bytes.
+fn with_mark(encoder: Encoder) -> Vec<u8> {
     let mut frame = encoder.into_inner();
     let length = frame.len() - 4;
     frame[..4].copy_from_slice(&record::mark(length));

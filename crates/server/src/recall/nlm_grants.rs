@@ -283,7 +283,7 @@ impl Recaller {
                     tracing::debug!(%error, address = %route.address, "an answer to GRANTED cannot be decoded");
                 }
                 Err(error) => {
-                    if matches!(error, CallError::Connect(_) | CallError::TooLarge(_) | CallError::Busy) {
+                    if error.was_not_sent() {
                         self.uncount_copy(file, &cookie);
                     }
                     tracing::debug!(%error, address = %route.address, "GRANTED did not get through");

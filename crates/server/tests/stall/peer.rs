@@ -6,6 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, Reply, Request, Status};
 use proto::{mount3, nfs3};
+use rpc::auth::SystemCredentials;
 use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, Credential};
 use server::exports::ExportPath;
@@ -60,7 +61,8 @@ pub struct Peer(Client);
 impl Peer {
     pub async fn connect(address: SocketAddr) -> Self {
         let user = AuthSys { stamp: 0, machine_name: Bytes::new(), uid: USER, gid: USER, gids: vec![] };
-        let options = ClientOptions { credential: Credential::Sys(user), ..ClientOptions::default() };
+        let credentials = SystemCredentials::shared(Credential::Sys(user));
+        let options = ClientOptions { credentials, ..ClientOptions::default() };
         Self(Client::connect(address, options).await.unwrap())
     }
 

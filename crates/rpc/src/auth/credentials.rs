@@ -1,0 +1,83 @@
+//! Which credential and which protection a client's call has, by the user for whom it is made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use xdr::{Decoder, Encoder};
+
+use super::{AuthSys, Credential, OpaqueAuth, UnixUser, Verifier};
+use crate::CallError;
+
+/// For whom a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnBehalf<'a> {
+    /// The client as such.
+    Client,
+    /// One of its users.
+    User(&'a UnixUser),
+}
+
+/// What a call is sent with.
+pub enum Pass {
+    /// A credential, and nothing else.
+    Plain(Arc<Credential>),
+    /// A credential with a proof, and protected arguments and results.
+    Protected(Box<dyn CallProtection>),
+}
+
+/// Gives calls their passes. Connections are shared by all users.
+pub trait Credentials: fmt::Debug + Send + Sync + 'static {
+    /// The pass of one call.
+    ///
+    /// # Errors
+    /// [`CallError::NoCredential`] where the user has none.
+    fn pass(&self, on_behalf: OnBehalf<'_>) -> Result<Pass, CallError>;
+}
+
+/// Protects one call of a client, and checks its reply. A call that is sent again is the same bytes.
+pub trait CallProtection: Send + 'static {
+    /// The credential.
+    fn credential(&self) -> Credential;
+
+    /// The verifier, over the message from its transaction id to the end of the credential.
+    fn verifier(&mut self, signed: &[u8]) -> Verifier;
+
+    /// Protects the arguments, which begin at `start` in `call`.
+    fn wrap(&mut self, call: &mut Encoder, start: usize);
+
+    /// Checks the verifier of a reply, and takes the protection off its results.
+    ///
+    /// # Errors
+    /// [`CallError::Unproven`] when either is not the server's.
+    fn unwrap(&mut self, verifier: OpaqueAuth<'_>, results: Decoder) -> Result<Decoder, CallError>;
+}
+
+/// AUTH_NONE and AUTH_SYS: users are named, not proven.
+#[derive(Debug)]
+pub struct SystemCredentials {
+    own: Arc<Credential>,
+}
+
+impl SystemCredentials {
+    /// The client's own credential; its users are on the same machine.
+    #[must_use]
+    pub fn shared(own: Credential) -> Arc<dyn Credentials> {
+        Arc::new(Self { own: Arc::new(own) })
+    }
+}
+
+impl Credentials for SystemCredentials {
+    fn pass(&self, on_behalf: OnBehalf<'_>) -> Result<Pass, CallError> {
+        let user = match on_behalf {
+            OnBehalf::Client => return Ok(Pass::Plain(Arc::clone(&self.own))),
+            OnBehalf::User(user) => user.clone(),
+        };
+        let machine_name = match &*self.own {
+            Credential::Sys(own) => own.machine_name.clone(),
+            Credential::None | Credential::Other { .. } => Bytes::new(),
+        };
+        let UnixUser { uid, gid, gids } = user;
+        Ok(Pass::Plain(Arc::new(Credential::Sys(AuthSys { stamp: 0, machine_name, uid, gid, gids }))))
+    }
+}

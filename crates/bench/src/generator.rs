@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::experiment::Workload;
 use crate::results::LOCAL;
-use crate::runner::{Error, Quantity, outcome};
+use crate::runner::{Error, Quantity, Recording, outcome};
 use crate::workload::{self, Address, Gate, Habits, Mount, Place, Station, files};
 
 /// What is read.
@@ -97,7 +97,7 @@ impl Generator {
         let curves = worked
             .map_err(|error| failed(&workload::Error::Thread(error.to_string())))?
             .map_err(|error| failed(&error))?;
-        let outcome = outcome(&[curves.concat()], Quantity::Megabytes, Duration::ZERO, false);
+        let outcome = outcome(&[curves.concat()], Quantity::Megabytes, Duration::ZERO, Recording::Nothing);
         Ok(outcome.map_or(0.0, |outcome| outcome.value * 1e6))
     }
 

@@ -8,7 +8,8 @@ use crate::compare;
 use crate::experiment;
 use crate::explain::{Profile, Terms, floors};
 use crate::results::{
-    Cell, Environment, Host, Latency, Link, Metric, Resources, Results, Run, Setting, WireBytes,
+    Cell, Disk, Environment, Histogram, Host, Latency, Link, Metric, Resources, Results, Run, Setting,
+    WireBytes,
 };
 use crate::statistics::{Better, SAME_MARGIN, jain_index};
 
@@ -231,6 +232,7 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
             p999: operation_ms * 1.6,
             max: operation_ms * 2.0,
         }),
+        latency_histogram: Histogram { buckets: vec![(operation_ms, operations)] },
         timeline: None,
         queue_ms: 0.01,
         wire_ms: rtt_ms + request_ms,
@@ -242,6 +244,10 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
             stolen: Some(0.0),
             server_busy: Some(0.3),
             server_disk_busy: Some(0.1),
+            io_wait: Some(0.02),
+            disk: Some(disk(operations)),
+            server_io_wait: Some(0.04),
+            server_disk: Some(disk(operations)),
         }),
         calibration_ms: Some([5.0, 5.0 + f64::from(block) * 0.1]),
         start_skew_ms: 0.2 + f64::from(block) * 0.05,
@@ -253,6 +259,16 @@ fn run(shape: &Shape, version: &str, rtt_ms: f64, block: u32) -> Run {
         } else {
             vec![]
         },
+    }
+}
+
+fn disk(operations: u64) -> Disk {
+    Disk {
+        is_of_export: true,
+        writes: 2 * operations,
+        written_bytes: operations * 2048,
+        flushes: Some(operations),
+        journal_commits: Some(operations),
     }
 }
 

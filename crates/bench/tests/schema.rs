@@ -40,6 +40,9 @@ fn the_schema_refuses_what_is_no_result() {
         ("/verdict/recommend", json!("5")),
         ("/comparisons/0/verdict", json!("better")),
         ("/comparisons/0/ci95", json!([1.0])),
+        ("/comparisons/0/latency/p99/ratio", json!("2")),
+        ("/cells/0/resources/disk/writes", json!(-1)),
+        ("/cells/0/latency_histogram/0", json!([1.0])),
         ("/cells/0/rpcs_total", json!(-1)),
         ("/cells/0/metric/better", json!("more")),
         ("/cells/0/mean", json!(null)),
@@ -66,6 +69,9 @@ fn every_field_that_is_written_is_described() {
         (&sample["cells"][0], &schema["$defs"]["cell"]["properties"]),
         (&sample["cells"][0]["run_details"][0], &schema["$defs"]["run"]["properties"]),
         (&sample["comparisons"][0], &schema["$defs"]["comparison"]["properties"]),
+        (&sample["comparisons"][0]["latency"]["p50"], &schema["$defs"]["latency_ratio"]["properties"]),
+        (&sample["cells"][0]["resources"], &schema["$defs"]["resources"]["properties"]),
+        (&sample["cells"][0]["resources"]["disk"], &schema["$defs"]["disk"]["properties"]),
     ] {
         for name in written.as_object().unwrap().keys() {
             assert!(described.get(name).is_some(), "{name} is not in the schema");

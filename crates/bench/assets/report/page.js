@@ -7,6 +7,8 @@ async function drawAll() {
     requests: requestsFigure,
     sweep: (place) => panels(place, sweepPanel),
     studies,
+    time: (place) => panelsOf(place, data.slices, timePanel),
+    latency: (place) => panelsOf(place, data.buckets, latencyPanel),
   };
   const places = Object.keys(figures).map((name) => document.getElementById(name)).filter((place) => place !== null);
   await Promise.all(places.flatMap((place) => figures[place.id](place)));

@@ -79,7 +79,7 @@ async fn converse(version: &str, mut to: Sender, from: Receiver) -> io::Result<(
     while let Some(order) = orders.recv().await {
         let answer = match order {
             Order::Ping => Answer::Pong { at_ns: nanos(origin.elapsed()) },
-            Order::Look => Answer::Looked(Counted::look()),
+            Order::Look { exports } => Answer::Looked(Counted::look(Some(&exports))),
             Order::Work(job) => {
                 let mut line = Line { to: &mut to, orders: &mut orders, gone: gone.clone(), origin };
                 match job::carry_out(&job, &mut line).await {

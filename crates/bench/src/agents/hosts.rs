@@ -199,11 +199,13 @@ fn both(one: Seen, other: Seen) -> Seen {
         busy: one.busy.max(other.busy),
         client_seconds: one.client_seconds + other.client_seconds,
         disk_busy: [one.disk_busy, other.disk_busy].into_iter().flatten().reduce(f64::max),
+        io_wait: [one.io_wait, other.io_wait].into_iter().flatten().reduce(f64::max),
         ..Resources::default()
     };
     Seen {
         counters: [one.counters, other.counters].into_iter().sum(),
         busy: one.busy.max(other.busy),
         resources: one.resources.zip(other.resources).map(|(one, other)| resources(one, other)),
+        fetched: None,
     }
 }

@@ -80,6 +80,8 @@ pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<V
         number: Number { block: job.block, run: job.run },
         meters: None,
         server: None,
+        export: None,
+        records_reads: false,
     };
     let mounts = connect(&clients, job.numbers.iter().copied(), (&arm, &setup), &address).await?;
     let (origin, mut gone) = (line.origin, line.gone.clone());

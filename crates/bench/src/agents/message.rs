@@ -13,7 +13,10 @@ pub(super) enum Order {
     /// Asks for the time.
     Ping,
     /// Asks how busy its machine has been.
-    Look,
+    Look {
+        /// Where the export may be there; the first that exists names the device.
+        exports: Vec<String>,
+    },
     /// A run.
     Work(Box<Job>),
     /// All clients are ready: the next part begins at that time of the agent's clock.

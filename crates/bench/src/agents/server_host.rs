@@ -41,12 +41,13 @@ impl ServerHost {
         }
     }
 
-    async fn look(&self) -> Result<Counted, Error> {
+    /// Returns what its kernel has counted, of disks for the device under the first of `exports` that exists.
+    async fn look(&self, exports: &[String]) -> Result<Counted, Error> {
         let counted = |answer| match answer {
             Answer::Looked(counted) => Some(counted),
             _ => None,
         };
-        self.ask(&Order::Look, counted).await
+        self.ask(&Order::Look { exports: exports.to_vec() }, counted).await
     }
 
     async fn ask<T>(&self, order: &Order, wanted: impl Fn(Answer) -> Option<T>) -> Result<T, Error> {
@@ -68,12 +69,14 @@ impl ServerHost {
 /// Looks at the machine of the server before and after each part of a run; at nothing where that is not watched.
 pub(crate) struct Watch<'a> {
     host: Option<&'a ServerHost>,
+    exports: Vec<String>,
     looks: Vec<Result<Counted, Error>>,
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(host: Option<&'a ServerHost>) -> Self {
-        Self { host, looks: Vec::new() }
+    /// `exports` are the paths at which that machine may have the export.
+    pub(crate) fn new(host: Option<&'a ServerHost>, exports: Vec<String>) -> Self {
+        Self { host, exports, looks: Vec::new() }
     }
 
     /// How busy it was, for each part; nothing where it is not watched.
@@ -88,7 +91,7 @@ impl<'a> Watch<'a> {
 
     async fn look(&mut self) {
         if let Some(host) = self.host {
-            self.looks.push(host.look().await);
+            self.looks.push(host.look(&self.exports).await);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::statistics::{
 
 mod by_requests;
 pub(crate) mod forecast;
+mod latency;
 pub(crate) mod matching;
 pub(crate) mod outlook;
 mod pairing;
@@ -140,6 +141,7 @@ fn comparison(
         ratio: log_ratio.and_then(|ratio| ratio.finite_ratio()),
         ci95: log_ratio.and_then(|ratio| ratio.finite_interval()),
         interval: decision.interval.and_then(Interval::finite_ends),
+        latency: latency::ratios(baseline, candidate),
         verdict: decision.outcome,
         by_requests: false,
         p_different: decision.p_different,

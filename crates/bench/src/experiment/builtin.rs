@@ -17,7 +17,7 @@ macro_rules! embedded {
 }
 
 /// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`] of them.
-const SOURCES: [(&str, &str); 20] = embedded![
+const SOURCES: [(&str, &str); 21] = embedded![
     "sequential-read",
     "sequential-write",
     "random-read",
@@ -32,6 +32,7 @@ const SOURCES: [(&str, &str); 20] = embedded![
     "winner-loser",
     "readahead-off",
     "unsynced-write",
+    "random-read-over-time",
     "create-by-threads",
     "create-by-size",
     "delegation-recall",

@@ -42,6 +42,8 @@ pub(super) struct Facts<'a> {
     pub(super) server_machine_ms: Option<f64>,
     /// Share of the time in which the busiest disk of that machine had requests.
     pub(super) server_disk_busy: Option<f64>,
+    /// Writes to the disk under the export for each operation; none unless it is known which disk that is.
+    pub(super) disk_writes: Option<f64>,
     /// Recalls for each operation.
     pub(super) recalls: Option<f64>,
     /// Half of the interval of the mean ÷ the mean.
@@ -74,6 +76,10 @@ impl<'a> Facts<'a> {
             server_busy: used.and_then(|used| used.server_busy),
             server_machine_ms: used.and_then(|used| each(used.server_busy? * all.seconds * 1000.0)),
             server_disk_busy: used.and_then(|used| used.server_disk_busy),
+            disk_writes: used.and_then(|used| {
+                let disk = used.export_disk().filter(|disk| disk.is_of_export)?;
+                each(disk.writes as f64)
+            }),
             recalls: all.recalls.and_then(each),
             spread: cell.ci95.filter(|_| cell.mean > 0.0).map(|[low, high]| (high - low) / 2.0 / cell.mean),
         }

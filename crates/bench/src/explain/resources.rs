@@ -8,6 +8,10 @@ use crate::text::{number, per_operation, percent};
 const BOUND_SHARE: f64 = 0.9;
 /// Processor time must differ by this share to be the reason of a difference.
 const WORK_SHARE_MIN: f64 = 0.05;
+/// Writes to the disk must differ by this share to be the reason of a difference.
+const WRITES_SHARE_MIN: f64 = 0.1;
+/// They are no reason where the disk has requests for less of the time.
+const WRITES_BUSY_SHARE: f64 = 0.25;
 /// Recalls are worth a sentence from this many for each operation.
 const RECALLS_MIN: f64 = 0.02;
 
@@ -63,22 +67,41 @@ pub(super) fn server_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours) ->
 
 /// A disk is always busy: the protocol has nothing to decide.
 pub(super) fn disk_bound(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<Finding> {
-    let both = |of: fn(&Facts<'_>) -> Option<f64>| {
-        Some(of(baseline)?.min(of(candidate)?)).filter(|busy| *busy >= BOUND_SHARE)
-    };
-    let text = match (both(|facts| facts.server_disk_busy), both(|facts| facts.disk_busy)) {
-        (Some(busy), _) => {
-            format!(
-                "Both wait for the server\u{2019}s disk, which has requests for {} of the time.",
-                percent(busy)
-            )
-        }
-        (None, Some(busy)) => {
-            format!("Both wait for the disk, which has requests for {} of the time.", percent(busy))
-        }
-        (None, None) => return None,
-    };
+    let (disk, busy) = busy_disk(baseline, candidate, BOUND_SHARE)?;
+    let writes = writes(baseline, candidate);
+    let text = format!("Both wait for {disk}, which has requests for {} of the time{writes}.", percent(busy));
     finding(Favours::Neither, text)
+}
+
+/// The disk has work, and `other` writes to it more often for the same work.
+pub(super) fn fewer_disk_writes(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<Finding> {
+    let (disk, busy) = busy_disk(one, other, WRITES_BUSY_SHARE)?;
+    let (own, others) = (one.disk_writes?, other.disk_writes?);
+    if others - own < others * WRITES_SHARE_MIN {
+        return None;
+    }
+    let writes = writes(other, one);
+    let (first, rest) = disk.split_at(1);
+    let disk = format!("{}{rest}", first.to_uppercase());
+    finding(side, format!("{disk} has requests for {} of the time{writes}.", percent(busy)))
+}
+
+/// The disk that is busy on both sides for `share_min` of the time, and for which share of it at least.
+fn busy_disk(one: &Facts<'_>, other: &Facts<'_>, share_min: f64) -> Option<(&'static str, f64)> {
+    let both =
+        |of: fn(&Facts<'_>) -> Option<f64>| Some(of(one)?.min(of(other)?)).filter(|busy| *busy >= share_min);
+    let there = both(|facts| facts.server_disk_busy).map(|busy| ("the server\u{2019}s disk", busy));
+    there.or_else(|| both(|facts| facts.disk_busy).map(|busy| ("the disk", busy)))
+}
+
+/// Writes to the disk for each operation of both, where they are known.
+fn writes(one: &Facts<'_>, other: &Facts<'_>) -> String {
+    let (Some(own), Some(others)) = (one.disk_writes, other.disk_writes) else { return String::new() };
+    let [own_shown, others_shown] = [own, others].map(per_operation);
+    format!(
+        ": {own_shown} writes to it for each operation of {}, {others_shown} for each of {}",
+        one.name, other.name
+    )
 }
 
 /// The server takes delegations of `other` back again and again.
@@ -98,7 +121,7 @@ pub(super) fn recalled(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Opt
 #[cfg(test)]
 mod tests {
     use super::super::reason;
-    use crate::results::{Cell, Resources};
+    use crate::results::{Cell, Disk, Resources};
     use crate::samples;
     use crate::statistics::Outcome;
 
@@ -172,6 +195,31 @@ mod tests {
         let text = reason(&v3, &v4, Outcome::Same);
         let expected = "Both wait for the server\u{2019}s disk, which has requests for 95 % of the time.";
         assert!(text.contains(expected), "{text}");
+    }
+
+    fn with_writes(busy: f64, writes: u64, is_of_export: bool) -> Resources {
+        let disk = Disk { is_of_export, writes, ..Disk::default() };
+        Resources { disk: Some(disk), ..used(0.2, 0.1, busy) }
+    }
+
+    #[test]
+    fn writes_to_a_busy_disk_are_counted_for_each_operation() {
+        let [v3, v4] = cells([with_writes(0.95, 960, true), with_writes(0.99, 2700, true)]);
+        let expected = "The disk has requests for 95 % of the time: 2.70 writes to it for each operation of v4.1, \
+                        0.96 for each of v3.";
+        let slower = reason(&v3, &v4, Outcome::Slower);
+        assert!(slower.starts_with(expected), "{slower}");
+        let same = reason(&v3, &v4, Outcome::Same);
+        assert!(
+            same.contains("0.96 writes to it for each operation of v3, 2.70 for each of v4.1."),
+            "{same}"
+        );
+        for (busy, is_of_export) in [(0.2, true), (0.99, false)] {
+            let [v3, v4] =
+                cells([with_writes(busy, 960, is_of_export), with_writes(busy, 2700, is_of_export)]);
+            let text = reason(&v3, &v4, Outcome::Slower);
+            assert!(!text.contains("writes to it"), "an idle disk, or one that others use: {text}");
+        }
     }
 
     #[test]

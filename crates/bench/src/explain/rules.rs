@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::Facts;
-use super::resources::{disk_bound, processor_bound, recalled, server_bound};
+use super::resources::{disk_bound, fewer_disk_writes, processor_bound, recalled, server_bound};
 use crate::text::{bytes, delay, list, number, per_operation, percent};
 
 /// A request count below this share of the other side's means that a cache served the rest.
@@ -48,15 +48,18 @@ pub(super) fn findings(baseline: &Facts<'_>, candidate: &Facts<'_>, certain: boo
     let either = |rule: Rule| sides.iter().find_map(|(one, other, side)| rule(one, other, *side));
     let requests = either(cache_served).or_else(|| either(fewer_requests));
     let by_requests = requests.is_some();
+    let by_writes = either(fewer_disk_writes).filter(|_| certain);
+    let disk = if by_writes.is_some() { None } else { disk_bound(baseline, candidate) };
     requests
         .into_iter()
         .chain(either(slot_bound))
         .chain(either(recalled))
         .chain(either(fewer_bytes))
+        .chain(by_writes)
         .chain(either(processor_bound).or_else(|| either(server_bound)).filter(|_| certain))
         .chain(either(quicker_replies).filter(|_| certain && !by_requests))
         .chain(latency_bound(baseline, candidate).filter(|_| !by_requests))
-        .chain(disk_bound(baseline, candidate).filter(|_| !by_requests))
+        .chain(disk.filter(|_| !by_requests))
         .chain(either(revalidation))
         .collect()
 }
@@ -239,6 +242,7 @@ mod tests {
             read_bytes: 0,
             application_read_bytes: 0,
             latency_ms: None,
+            latency_histogram: Default::default(),
             setting: samples::setting(version, rtt_ms),
             runs: vec![100.0, 101.0, 102.0],
             looks: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::{Cell, Resources, Run};
+use crate::results::{Cell, Disk, Resources, Run};
 
 /// Sums over runs, and means of what is a share or a time of one request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,6 +81,10 @@ fn resources(runs: &[Run]) -> Option<Resources> {
         let all: Option<Vec<f64>> = known.iter().map(|(_, used)| of(used)).collect();
         all.map(|all| all.iter().sum())
     };
+    let disks = |of: fn(&Resources) -> Option<Disk>| {
+        let all: Option<Vec<Disk>> = known.iter().map(|(_, used)| of(used)).collect();
+        Disk::sum(&all?)
+    };
     Some(Resources {
         busy: share(|used| Some(used.busy)).unwrap_or_default(),
         client_seconds: sum(|used| Some(used.client_seconds)).unwrap_or_default(),
@@ -89,6 +93,10 @@ fn resources(runs: &[Run]) -> Option<Resources> {
         stolen: share(|used| used.stolen),
         server_busy: share(|used| used.server_busy),
         server_disk_busy: share(|used| used.server_disk_busy),
+        io_wait: share(|used| used.io_wait),
+        disk: disks(|used| used.disk),
+        server_io_wait: share(|used| used.server_io_wait),
+        server_disk: disks(|used| used.server_disk),
     })
 }
 

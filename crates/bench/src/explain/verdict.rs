@@ -195,6 +195,7 @@ pub(super) mod tests {
             ratio: Some(ratio),
             ci95: None,
             interval: None,
+            latency: None,
             verdict,
             by_requests: false,
             p_different: 1.0,

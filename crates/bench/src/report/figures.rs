@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::over_time::{Bucket, Slice, buckets, slices};
 use super::studies::{Study, studies};
 use crate::results::{Cell, Comparison, Results};
 use crate::text::{delay, number, per_operation, ratio};
@@ -22,6 +23,10 @@ pub(super) struct Figures {
     pub(super) requests: Vec<Requests>,
     /// Each experiment in the form of its study.
     pub(super) studies: Vec<Study>,
+    /// Rates over time.
+    pub(super) slices: Vec<Slice>,
+    /// How many operations took how long.
+    pub(super) buckets: Vec<Bucket>,
 }
 
 /// An experiment and what it asks, where that is known.
@@ -89,6 +94,8 @@ impl Figures {
             same_within: results.environment.same_within,
             requests: plain.iter().flat_map(|cell| requests(cell)).collect(),
             studies: studies(results),
+            slices: slices(results),
+            buckets: buckets(results),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `summary.md`: the table and the verdict for pull requests, wikis and mails.
 
+use super::latency_tables::latency_ratios;
 use crate::results::{Cell, Comparison, Results, client_sentences};
 use crate::text::{delay, floors, measured, per_operation, ratio};
 
@@ -25,8 +26,10 @@ pub fn markdown(results: &Results) -> String {
         text.push_str("|---|---:|---|---:|---:|---:|\n");
         results.cells.iter().for_each(|cell| text.push_str(&cell_row(cell)));
     } else {
-        text.push_str("| experiment | delay | baseline | candidate | ratio [95 %] | verdict | why |\n");
-        text.push_str("|---|---:|---:|---:|---:|---|---|\n");
+        text.push_str(
+            "| experiment | delay | baseline | candidate | ratio [95 %] | p50, p99 | verdict | why |\n",
+        );
+        text.push_str("|---|---:|---:|---:|---:|---:|---|---|\n");
         let rows = results.comparisons.iter().map(|comparison| comparison_row(results, comparison));
         text.extend(rows);
     }
@@ -50,12 +53,13 @@ fn comparison_row(results: &Results, comparison: &Comparison) -> String {
         results.cells_of(comparison).map_or_else(Default::default, |(left, right)| [left, right].map(mean));
     let names = [comparison.baseline_name(), comparison.candidate_name()];
     format!(
-        "| {} | {} | {}: {left} | {}: {right} | {} | {} | {} |\n",
+        "| {} | {} | {}: {left} | {}: {right} | {} | {} | {} | {} |\n",
         escaped(&comparison.name()),
         delay(comparison.rtt_ms),
         escaped(&names[0]),
         escaped(&names[1]),
         ratio(comparison.ratio, comparison.shown_interval()),
+        latency_ratios(comparison),
         results.verdict_words(comparison),
         escaped(&comparison.reason)
     )
@@ -112,13 +116,13 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn every_comparison_is_a_row_of_seven_columns() {
+    fn every_comparison_is_a_row_of_eight_columns() {
         let results = samples::results();
         let text = markdown(&results);
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
         assert_eq!(rows.len(), results.comparisons.len() + 1);
         for row in rows {
-            assert_eq!(row.replace("\\|", "").matches('|').count(), 8, "{row}");
+            assert_eq!(row.replace("\\|", "").matches('|').count(), 9, "{row}");
         }
         assert!(text.contains("- These numbers are made up."));
     }

@@ -6,7 +6,10 @@
 
 mod escape;
 mod figures;
+mod latency_tables;
+mod machine_table;
 mod markdown;
+mod over_time;
 mod page;
 mod studies;
 mod tables;
@@ -16,6 +19,8 @@ use std::path::Path;
 use crate::results::{Error, Results, write_whole};
 
 pub(crate) use escape::escape;
+pub(crate) use latency_tables::latency_ratios;
+pub(crate) use machine_table::disk_work;
 pub use markdown::markdown;
 pub use page::html;
 pub(crate) use page::{NO_SCRIPT_POLICY, STYLE};

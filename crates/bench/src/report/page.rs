@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::escape::{escape, script_json};
 use super::figures::Figures;
-use super::tables;
+use super::{latency_tables, machine_table, tables};
 use crate::explain::UNDECIDED;
 use crate::results::{LOCAL, Results, Verdict, client_sentences, version_name};
 use crate::statistics::Outcome;
@@ -22,6 +22,7 @@ const SCRIPT: &str = concat!(
     include_str!("../../assets/report/means.js"),
     include_str!("../../assets/report/requests.js"),
     include_str!("../../assets/report/studies.js"),
+    include_str!("../../assets/report/time.js"),
     include_str!("../../assets/report/page.js"),
     "})();\n"
 );
@@ -52,6 +53,9 @@ pub fn html(results: &Results) -> String {
     page.push_str(&figures(results, &rows));
     page.push_str("<section aria-labelledby=\"why\"><h2 id=\"why\">Every comparison, and why</h2>\n");
     page.push_str(&tables::comparisons(results));
+    if let Some(table) = latency_tables::latencies(results) {
+        page.push_str(&details("Times of one operation side by side", &table));
+    }
     page.push_str("</section>\n");
     page.push_str(&environment(results));
     page.push_str(&foot(&rows));
@@ -144,7 +148,8 @@ fn conditions(verdict: &Verdict) -> String {
 
 /// The figures that have something to show, and the tables of their numbers.
 fn figures(results: &Results, rows: &Figures) -> String {
-    let means = details("The same numbers as a table", &tables::means(&results.cells));
+    let mut means = details("The same numbers as a table", &tables::means(&results.cells));
+    means.push_str(&machines(results));
     let requests = details("The same numbers as a table", &tables::requests(&results.cells));
     let mut text = figure(
         "ratio",
@@ -159,6 +164,7 @@ fn figures(results: &Results, rows: &Figures) -> String {
     );
     if rows.means.is_empty() {
         text.push_str(&studies(results, rows));
+        text.push_str(&times(results, rows));
         text.push_str(&numbers(results));
         return text;
     }
@@ -185,6 +191,39 @@ fn figures(results: &Results, rows: &Figures) -> String {
         ));
     }
     text.push_str(&studies(results, rows));
+    text.push_str(&times(results, rows));
+    text
+}
+
+/// The table of what was taken of the machines, where that is known.
+fn machines(results: &Results) -> String {
+    let table = machine_table::resources(&results.cells);
+    table.map_or_else(String::new, |table| details("Processors and disks as a table", &table))
+}
+
+/// Rates over time, and how many operations took how long.
+fn times(results: &Results, rows: &Figures) -> String {
+    let mut text = String::new();
+    if !rows.slices.is_empty() {
+        text.push_str(&figure(
+            "time",
+            "Rates over time",
+            "What all clients together did in each slice of the median run. A dashed line is what the \
+             clients read from the server meanwhile; where it is below the line of its version, caches \
+             served the rest.",
+            "",
+        ));
+    }
+    if !rows.buckets.is_empty() {
+        let fio = latency_tables::fio(&results.cells);
+        text.push_str(&figure(
+            "latency",
+            "How long one operation took",
+            "The share of the operations of all runs by their time, with four steps for each doubling, for \
+             settings with one operation at a time.",
+            &fio.map_or_else(String::new, |table| details("In the columns of fio", &table)),
+        ));
+    }
     text
 }
 
@@ -211,8 +250,9 @@ fn numbers(results: &Results) -> String {
     }
     format!(
         "<section aria-labelledby=\"numbers\"><h2 id=\"numbers\">What each version reached and asked of the server</h2>\n\
-         {}{}</section>\n",
+         {}{}{}</section>\n",
         details("Means of all settings as a table", &tables::means(&results.cells)),
+        machines(results),
         details("Requests and bytes of all settings as a table", &tables::requests(&results.cells))
     )
 }

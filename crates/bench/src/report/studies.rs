@@ -247,8 +247,12 @@ mod tests {
             .sum();
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");
         assert!(study(&timeline, &results).unwrap().rates.is_empty(), "no run has a timeline");
-        let rates =
-            Timeline { slice_seconds: 0.5, values: vec![3.0; 2], clients: vec![vec![1.0; 2], vec![2.0; 2]] };
+        let rates = Timeline {
+            slice_seconds: 0.5,
+            values: vec![3.0; 2],
+            clients: vec![vec![1.0; 2], vec![2.0; 2]],
+            client_reads: Vec::new(),
+        };
         for run in &mut results.cells[0].run_details {
             run.timeline = Some(rates.clone());
         }

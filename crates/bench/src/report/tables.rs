@@ -1,8 +1,12 @@
 //! The page's tables. They hold everything that the figures show, for those who cannot or need not see these.
 
 use super::escape::escape;
+use super::latency_tables::latency_ratios;
 use crate::results::{Cell, Comparison, Environment, Host, Mark, Results, named, version_name};
 use crate::text::{bytes, delay, floors, measured, number, per_operation, percent, quantity, ratio, times};
+
+/// The head of the ratios of times.
+const TIMES: &str = "Time of an operation: p50, p99";
 
 /// Every comparison with its reason, in groups of one experiment.
 pub(super) fn comparisons(results: &Results) -> String {
@@ -23,7 +27,7 @@ pub(super) fn comparisons(results: &Results) -> String {
         "Every comparison: means with 95 % intervals, the ratio with the interval that the verdict follows \
          from (all of \
          them hold together with 95 %), what it means, and why",
-        &["Delay", &baseline, &candidate, "Ratio [95 %]", "Verdict", "Why"],
+        &["Delay", &baseline, &candidate, "Ratio [95 %]", TIMES, "Verdict", "Why"],
         &rows,
     )
 }
@@ -33,7 +37,7 @@ fn group_row(results: &Results, comparison: &Comparison) -> String {
     let unit =
         results.cells_of(comparison).map_or("", |(_, candidate)| candidate.setting.metric.unit.as_str());
     format!(
-        "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"6\">{} <small>{}</small></th></tr>\n",
+        "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"7\">{} <small>{}</small></th></tr>\n",
         escape(&comparison.name()),
         escape(unit)
     )
@@ -49,18 +53,20 @@ fn comparison_row(results: &Results, comparison: &Comparison, names: &[String; 2
     format!(
         "<tr><th scope=\"row\" class=\"n name\">{}</th><td class=\"n\" data-name=\"{}\">{left}</td>\
          <td class=\"n\" data-name=\"{}\">{right}</td><td class=\"n ratio\" data-name=\"Ratio [95 %]\">{}</td>\
+         <td class=\"n times\" data-name=\"{TIMES}\">{}</td>\
          <td class=\"verdict-of\"><span class=\"badge {word}\">{words}</span></td>\
          <td class=\"why\">{}</td></tr>\n",
         escape(&delay(comparison.rtt_ms)),
         escape(&names[0]),
         escape(&names[1]),
         escape(&ratio(comparison.ratio, comparison.shown_interval())),
+        escape(&latency_ratios(comparison)),
         escape(&comparison.reason)
     )
 }
 
 /// The versions where all comparisons have the same, else the roles.
-fn column_names(comparisons: &[Comparison]) -> [String; 2] {
+pub(super) fn column_names(comparisons: &[Comparison]) -> [String; 2] {
     let Some(first) = comparisons.first() else { return ["baseline".to_owned(), "candidate".to_owned()] };
     let same = |other: &Comparison| {
         [other.baseline_name(), other.candidate_name()] == [first.baseline_name(), first.candidate_name()]
@@ -192,7 +198,7 @@ pub(super) fn requests(cells: &[Cell]) -> String {
     table("requests", "Requests and bytes of the median run", &heads, &rows)
 }
 
-fn cell_key(cell: &Cell) -> String {
+pub(super) fn cell_key(cell: &Cell) -> String {
     format!(
         "<th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td>",
         escape(&cell.setting.name()),

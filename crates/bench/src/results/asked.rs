@@ -98,11 +98,12 @@ pub struct Mark {
     pub difference: String,
 }
 
-/// The units of published values: those of metrics, the ratio to version 3, requests for each operation of the
-/// application, the share of the requests that have the names in `of`, what the application read ÷ what its client did, and
-/// the rate of the fastest client ÷ that of the slowest.
-pub const MARK_UNITS: [&str; 9] =
-    ["op/s", "MB/s", "ms", "s", "ratio", "requests/op", "share", "read gain", "max ÷ min"];
+/// The units of published values: those of metrics, the ratio to version 3, requests for each operation of
+/// the application, writes to the export's disk for each of them, the share of the requests that have the
+/// names in `of`, what the application read ÷ what its client did, and the rate of the fastest client ÷ that
+/// of the slowest.
+pub const MARK_UNITS: [&str; 10] =
+    ["op/s", "MB/s", "ms", "s", "ratio", "requests/op", "disk writes/op", "share", "read gain", "max ÷ min"];
 
 impl Mark {
     /// Our value for the same setting, in the same unit; none when it was not measured.
@@ -130,6 +131,7 @@ impl Mark {
             results.cells.iter().find(|cell| cell.setting.label == label && self.fits(experiment, cell))?;
         match self.unit.as_str() {
             "requests/op" => cell.rpcs_per_operation(),
+            "disk writes/op" => disk_writes(cell),
             "share" => cell.share_of(&self.of.iter().map(String::as_str).collect::<Vec<_>>()),
             "read gain" => cell.read_gain(),
             "max ÷ min" => cell.median_run().and_then(max_by_min),
@@ -173,6 +175,12 @@ fn in_unit(cell: &Cell, unit: &str) -> Option<f64> {
         ("ms", "op/s" | "MB/s") => cell.latency_ms.map(|latency| latency.mean),
         _ => None,
     }
+}
+
+/// Writes to the export's disk for each operation, where it is known which disk that is.
+fn disk_writes(cell: &Cell) -> Option<f64> {
+    let disk = cell.resources?.export_disk().filter(|disk| disk.is_of_export)?;
+    (cell.operations > 0).then(|| disk.writes as f64 / cell.operations as f64)
 }
 
 fn max_by_min(run: &Run) -> Option<f64> {
@@ -251,6 +259,7 @@ mod tests {
         assert_eq!(mark("MB/s").ours("create", &results), Some(0.0), "the files are empty");
         assert_eq!(mark("s").ours("create", &results), None, "it was measured in another unit");
         assert_eq!(mark("ms").ours("create", &results), cell.latency_ms.map(|latency| latency.mean));
+        assert_eq!(mark("disk writes/op").ours("create", &results), Some(2.0));
         assert!(mark("max ÷ min").ours("create", &results).unwrap() < 1.1);
         let level = Mark { levels: BTreeMap::from([("threads".to_owned(), "8".to_owned())]), ..mark("op/s") };
         assert_eq!(level.ours("create", &results), None, "that level was not measured");

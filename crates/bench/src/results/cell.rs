@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArmId, Floors, Latency, Resources, Timeline, disturbed, modes};
+use super::{ArmId, Floors, Histogram, Latency, Resources, Timeline, disturbed, modes};
 use crate::statistics::{Better, Look, estimate, trend};
 use crate::text::percent;
 
@@ -147,7 +147,10 @@ pub struct Run {
     /// How long the operations of the applications took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
-    /// Rates over time, where the experiment's figure shows them.
+    /// How many of them took how long; empty once the runs are added up in their cell.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub latency_histogram: Histogram,
+    /// Rates over time: of each run where the experiment's figure shows them, else of the median run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
     /// Bytes on the wire.
@@ -241,6 +244,9 @@ pub struct Cell {
     /// How long the operations of the applications took in the median run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
+    /// How many operations of all runs took how long.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub latency_histogram: Histogram,
     /// Bytes on the wire in the median run.
     pub wire_bytes: WireBytes,
     /// Mean wait of a request in its client in the median run, in milliseconds.
@@ -277,7 +283,7 @@ impl Cell {
         let runs: Vec<Run> = runs.into_iter().filter(|run| run.value.is_finite()).collect();
         let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
         let estimate = estimate(&values)?;
-        let median = median_run(&runs);
+        let median = median_run(&runs).clone();
         let mut doubts: BTreeSet<String> = runs.iter().flat_map(|run| run.doubts.iter().cloned()).collect();
         doubts.extend(drift(&values));
         doubts.extend(modes::two_modes(&runs));
@@ -297,6 +303,7 @@ impl Cell {
             read_bytes: median.read_bytes,
             application_read_bytes: median.application_read_bytes,
             latency_ms: median.latency_ms,
+            latency_histogram: Histogram::sum(runs.iter().map(|run| &run.latency_histogram)),
             wire_bytes: median.wire_bytes,
             queue_ms: median.queue_ms,
             wire_ms: median.wire_ms,
@@ -307,7 +314,7 @@ impl Cell {
             runs: values,
             against: Vec::new(),
             looks: Vec::new(),
-            run_details: runs,
+            run_details: without_details(runs, &median),
         })
     }
 
@@ -377,6 +384,18 @@ fn drift(values: &[f64]) -> Option<String> {
         .then(|| format!("The values {direction} by {} from the first run to the last.", percent(change)))
 }
 
+/// Drops what the cell has of all runs together, and rates over time that no figure shows: those of other
+/// runs than the median one where no client has a rate of its own.
+fn without_details(mut runs: Vec<Run>, median: &Run) -> Vec<Run> {
+    for run in &mut runs {
+        run.latency_histogram = Histogram::default();
+        if run.block != median.block {
+            run.timeline = run.timeline.take().filter(|timeline| !timeline.clients.is_empty());
+        }
+    }
+    runs
+}
+
 /// The run with the median value, the lower one of two. `runs` is not empty.
 fn median_run(runs: &[Run]) -> &Run {
     let mut order: Vec<&Run> = runs.iter().collect();
@@ -414,6 +433,28 @@ mod tests {
         assert_eq!(cell.rpcs_per_operation(), Some(1.3));
         assert_eq!((cell.start_skew_ms, cell.fairness), (2.0, Some(0.8)));
         assert_eq!(cell.doubts, ["the disk was busy"]);
+    }
+
+    #[test]
+    fn timelines_that_no_figure_shows_are_kept_of_the_median_run_only() {
+        let timeline = |clients| Timeline { values: vec![1.0], clients, ..Timeline::default() };
+        let of = |clients: Vec<Vec<f64>>| {
+            let runs = [5.0, 1.0, 3.0].iter().zip(0..);
+            let runs = runs.map(|(value, block)| Run {
+                timeline: Some(timeline(clients.clone())),
+                latency_histogram: Histogram { buckets: vec![(1.0, 2)] },
+                ..run(block, *value, 1)
+            });
+            Cell::from_runs(samples::setting("4.1", 0.0), runs.collect()).unwrap()
+        };
+        let kept = |cell: &Cell| -> Vec<bool> {
+            cell.run_details.iter().map(|run| run.timeline.is_some()).collect()
+        };
+        let together = of(Vec::new());
+        assert_eq!(kept(&together), [false, false, true]);
+        assert_eq!(together.latency_histogram.buckets, [(1.0, 6)]);
+        assert!(together.run_details.iter().all(|run| run.latency_histogram.is_empty()));
+        assert_eq!(kept(&of(vec![vec![1.0]])), [true; 3]);
     }
 
     #[test]

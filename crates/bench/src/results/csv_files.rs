@@ -3,23 +3,32 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::csv_columns::{self, DISK, LATENCY, TIMELINES};
 use super::file::write_whole;
 use super::{Cell, Error, Floors, Latency, Resources, Results};
 
-/// Writes `cells.csv`, `runs.csv`, `comparisons.csv` and `rpcs.csv` into `directory`, which exists.
+/// Writes `cells.csv`, `runs.csv`, `comparisons.csv`, `rpcs.csv` and `timelines.csv` into `directory`, which
+/// exists.
 ///
 /// # Errors
 /// When a file cannot be written.
 pub fn write_csv(results: &Results, directory: &Path) -> Result<(), Error> {
-    write_table(&directory.join("cells.csv"), &CELLS, results.cells.iter().map(cell_row))?;
+    write_table(
+        &directory.join("cells.csv"),
+        &[&CELLS[..], &DISK].concat(),
+        results.cells.iter().map(cell_row),
+    )?;
     write_table(&directory.join("runs.csv"), &RUNS, results.cells.iter().flat_map(run_rows))?;
-    write_table(&directory.join("comparisons.csv"), &COMPARISONS, comparison_rows(results))?;
-    write_table(&directory.join("rpcs.csv"), &RPCS, results.cells.iter().flat_map(rpc_rows))
+    let header = [&COMPARISONS[..], &LATENCY].concat();
+    write_table(&directory.join("comparisons.csv"), &header, comparison_rows(results))?;
+    write_table(&directory.join("rpcs.csv"), &RPCS, results.cells.iter().flat_map(rpc_rows))?;
+    let header = [&KEY[..], &["block"], &TIMELINES, &["label", "arm"]].concat();
+    write_table(&directory.join("timelines.csv"), &header, results.cells.iter().flat_map(timeline_rows))
 }
 
 const KEY: [&str; 5] = ["experiment", "levels", "version", "delegations", "rtt_ms"];
 
-const CELLS: [&str; 44] = [
+const CELLS: [&str; 46] = [
     KEY[0],
     KEY[1],
     KEY[2],
@@ -64,6 +73,8 @@ const CELLS: [&str; 44] = [
     "server_busy",
     "server_disk_busy",
     "arm",
+    "latency_ms_p90",
+    "latency_ms_p999",
 ];
 
 const RUNS: [&str; 20] = [
@@ -188,7 +199,10 @@ fn cell_row(cell: &Cell) -> Vec<String> {
         used(|used| used.server_busy),
         used(|used| used.server_disk_busy),
         setting.arm.clone(),
+        latency(|times| times.p90),
+        latency(|times| times.p999),
     ]);
+    row.extend(csv_columns::disk(cell));
     row
 }
 
@@ -220,7 +234,7 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
     results.comparisons.iter().map(|comparison| {
         let [low, high] = ends(comparison.ci95);
         let [decided_low, decided_high] = ends(comparison.interval);
-        vec![
+        let mut row = vec![
             comparison.experiment.clone(),
             levels(&comparison.levels),
             comparison.rtt_ms.to_string(),
@@ -241,7 +255,22 @@ fn comparison_rows(results: &Results) -> impl Iterator<Item = Vec<String>> {
             decided_high,
             comparison.baseline_arm.clone(),
             comparison.candidate_arm.clone(),
-        ]
+        ];
+        row.extend(csv_columns::latency(comparison));
+        row
+    })
+}
+
+fn timeline_rows(cell: &Cell) -> impl Iterator<Item = Vec<String>> {
+    let timelines = cell.run_details.iter().filter_map(|run| Some((run.block, run.timeline.as_ref()?)));
+    timelines.flat_map(move |(block, timeline)| {
+        csv_columns::slices(timeline).map(move |slice| {
+            let mut row = key(cell);
+            row.push(block.to_string());
+            row.extend(slice);
+            row.extend([cell.setting.label.clone(), cell.setting.arm.clone()]);
+            row
+        })
     })
 }
 
@@ -271,12 +300,13 @@ fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
     interval.map_or_else(Default::default, |ends| ends.map(|end| end.to_string()))
 }
 
-fn optional(value: Option<f64>) -> String {
+pub(super) fn optional(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Timeline;
     use super::*;
     use crate::samples;
 
@@ -296,7 +326,27 @@ mod tests {
         assert_eq!(rows(directory.path(), "runs.csv").len(), runs);
         assert_eq!(rows(directory.path(), "comparisons.csv").len(), results.comparisons.len());
         assert_eq!(rows(directory.path(), "rpcs.csv").len(), counts);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 4);
+        assert_eq!(rows(directory.path(), "timelines.csv").len(), 0, "the sample has none");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn each_slice_of_a_timeline_is_a_row_with_its_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut results = samples::results();
+        results.cells[1].run_details[2].timeline = Some(Timeline {
+            slice_seconds: 0.5,
+            values: vec![3.0, 5.0],
+            clients: vec![vec![1.0, 2.0], vec![2.0, 3.0]],
+            client_reads: vec![6.0],
+        });
+        write_csv(&results, directory.path()).unwrap();
+        let rows = rows(directory.path(), "timelines.csv");
+        let fields: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().skip(5).collect()).collect();
+        assert_eq!(
+            fields,
+            [["2", "0", "0.5", "3", "6", "1 2", "", ""], ["2", "0.5", "0.5", "5", "", "2 3", "", ""]]
+        );
     }
 
     #[test]
@@ -320,9 +370,15 @@ mod tests {
         write_csv(&results, directory.path()).unwrap();
         let row = &rows(directory.path(), "comparisons.csv")[0];
         assert_eq!((&row[6], &row[7], &row[8]), ("", "", ""));
+        assert!(
+            row[20].parse::<f64>().is_ok() && row[29].parse::<f64>().is_ok(),
+            "percentiles of both: {row:?}"
+        );
         let cells = rows(directory.path(), "cells.csv");
         assert_eq!((&cells[0][39], &cells[0][40]), ("1", "0.0625"));
         assert_eq!((&cells[0][41], &cells[0][42]), ("0.3", "0.1"));
         assert_eq!((&cells[1][39], &cells[1][40], &cells[1][41]), ("", "", ""));
+        assert_eq!((&cells[0][46], &cells[0][48], &cells[0][52]), ("0.02", "2", "true"));
+        assert_eq!((&cells[1][46], &cells[1][48], &cells[1][52]), ("", "", ""));
     }
 }

@@ -8,6 +8,7 @@ mod arm_id;
 mod asked;
 mod cell;
 mod client;
+mod csv_columns;
 mod csv_files;
 mod disturbed;
 mod environment;
@@ -34,9 +35,9 @@ pub use environment::{Environment, Host, Link};
 pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
 pub use floors::Floors;
-pub use latency::Latency;
+pub use latency::{Histogram, Latency, LatencyRatio, LatencyRatios};
 pub use merge::{MergeError, merge};
-pub use resources::Resources;
+pub use resources::{Disk, Resources};
 pub use timeline::Timeline;
 
 use crate::statistics::{Better, Outcome};
@@ -140,6 +141,9 @@ pub struct Comparison {
     /// before it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
+    /// How the times of operations differ; none where they are not known of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyRatios>,
     /// What it means for the candidate, corrected over all comparisons.
     pub verdict: Outcome,
     /// Whether `verdict` follows from exact counts of requests × delay, because the times were too noisy.

@@ -3,15 +3,15 @@
 //! Reads `/proc`. What cannot be read there is left out.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// More disks than this are not looked at.
-const DISKS_MAX: usize = 256;
-/// Devices that stand for others, or for memory: what is behind them is counted by itself.
-const NOT_A_DISK: [&str; 6] = ["loop", "ram", "zram", "dm-", "md", "sr"];
+use super::diskstats::{devices, whole_disks};
+use super::volume::Volume;
+use crate::results::Disk;
 
 /// The counters at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,8 +23,14 @@ pub(crate) struct Counted {
     /// Ticks that other machines of the same host took, and all ticks.
     #[serde(default)]
     stolen: Option<(u64, u64)>,
+    /// Ticks in which a processor had nothing to do and a request to a disk was under way, and all ticks.
+    #[serde(default)]
+    io_wait: Option<(u64, u64)>,
     /// Time with requests of each disk, in milliseconds.
     disks: BTreeMap<String, u64>,
+    /// Of the device under the export; `None` where no export was asked for.
+    #[serde(default)]
+    volume: Option<Volume>,
 }
 
 /// How busy a machine was between two moments, as shares of that time.
@@ -34,19 +40,27 @@ pub(crate) struct Load {
     pub(crate) processors: Option<f64>,
     /// What other machines of the same host took of the processors; none where that is not counted.
     pub(crate) stolen: Option<f64>,
+    /// What processors waited for disks; none where that is not counted.
+    pub(crate) io_wait: Option<f64>,
     /// Of the busiest disk; none where no disk is counted.
     pub(crate) disk: Option<f64>,
+    /// Counts of the device under the export; none where that was not asked for or is not counted.
+    pub(crate) volume: Option<Disk>,
 }
 
 impl Counted {
-    /// Looks at this machine now.
-    pub(crate) fn look() -> Self {
+    /// Looks at this machine now, and at the device under the first of `exports` that exists, or at all whole
+    /// disks where none does. `None` asks for no device.
+    pub(crate) fn look<P: AsRef<Path>>(exports: Option<&[P]>) -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let (stat, diskstats) = (read("/proc/stat"), read("/proc/diskstats"));
         Self {
             at: Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default(),
-            processors: processors(&read("/proc/stat")),
-            stolen: stolen(&read("/proc/stat")),
-            disks: disks(&read("/proc/diskstats")),
+            processors: processors(&stat),
+            stolen: ticks_of(&stat, STEAL),
+            io_wait: ticks_of(&stat, IO_WAIT),
+            disks: busy_disks(&diskstats),
+            volume: exports.and_then(|exports| Volume::look(exports, &diskstats)),
         }
     }
 
@@ -65,44 +79,38 @@ impl Counted {
         Load {
             processors: self.processors.zip(earlier.processors).map(worked),
             stolen: self.stolen.zip(earlier.stolen).map(worked),
+            io_wait: self.io_wait.zip(earlier.io_wait).map(worked),
             disk: self.disks.iter().filter_map(disk).max_by(f64::total_cmp),
+            volume: self.volume.zip(earlier.volume).and_then(|(after, before)| after.since(&before)),
         }
     }
 }
+
+/// Places in the line of all processors in `/proc/stat`.
+const IDLE: usize = 3;
+const IO_WAIT: usize = 4;
+const STEAL: usize = 7;
 
 /// Of `/proc/stat`: ticks worked and all ticks, of all processors together. Waiting for a disk is no work.
 fn processors(stat: &str) -> Option<(u64, u64)> {
+    let (idle, all) = ticks_of(stat, IDLE)?;
+    let (waited, _) = ticks_of(stat, IO_WAIT)?;
+    Some((all - idle - waited, all))
+}
+
+/// Of `/proc/stat`: the ticks at `place` of the line of all processors, and all ticks.
+fn ticks_of(stat: &str, place: usize) -> Option<(u64, u64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user, nice, system, idle, iowait, irq, softirq, steal; what guests take is part of the first two.
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
-    let all: u64 = ticks.iter().sum();
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    Some((all - idle, all))
-}
-
-/// Of `/proc/stat`: ticks that other machines of the same host took, and all ticks.
-fn stolen(stat: &str) -> Option<(u64, u64)> {
-    let (_, all) = processors(stat)?;
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    Some((line.split_whitespace().nth(7)?.parse().ok()?, all))
+    let all = ticks.iter().try_fold(0_u64, |sum, one| sum.checked_add(*one))?;
+    Some((*ticks.get(place)?, all))
 }
 
 /// Of `/proc/diskstats`: the milliseconds with requests of each whole disk.
-fn disks(diskstats: &str) -> BTreeMap<String, u64> {
-    let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for line in diskstats.lines().take(DISKS_MAX) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (Some(name), Some(busy_ms)) = (words.get(2), words.get(12).and_then(|word| word.parse().ok()))
-        else {
-            continue;
-        };
-        // A partition follows its disk, and is a part of it.
-        let is_partition = found.keys().any(|disk| name.starts_with(disk.as_str()) && *name != disk);
-        if !is_partition && !NOT_A_DISK.iter().any(|prefix| name.starts_with(prefix)) {
-            found.insert((*name).to_owned(), busy_ms);
-        }
-    }
-    found
+fn busy_disks(diskstats: &str) -> BTreeMap<String, u64> {
+    let all = devices(diskstats);
+    whole_disks(&all).map(|disk| (disk.name.clone(), disk.busy_ms)).collect()
 }
 
 #[cfg(test)]
@@ -112,16 +120,15 @@ mod tests {
     #[test]
     fn waiting_is_no_work() {
         let stat = "cpu  100 10 50 700 40 1 2 3 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nintr 5\n";
-        assert_eq!((processors(stat), stolen(stat)), (Some((166, 906)), Some((3, 906))));
+        assert_eq!((processors(stat), ticks_of(stat, STEAL)), (Some((166, 906)), Some((3, 906))));
+        assert_eq!(ticks_of(stat, IO_WAIT), Some((40, 906)));
         assert_eq!(processors("intr 5\n"), None);
         assert_eq!(processors("cpu  1 2\n"), None);
-    }
-
-    #[test]
-    fn whole_disks_are_counted_and_nothing_that_stands_for_them() {
-        let text = "   7       0 loop0 1 0 2 3 0 0 0 0 0 77 3\n 254       0 vda 10 0 20 30 40 0 50 60 0 70 80 0 0\n \
-                    254       1 vda1 1 0 2 3 4 0 5 6 0 7 8\n 259 0 nvme0n1 1 0 2 3 4 0 5 6 0 9 8\n broken line\n";
-        assert_eq!(disks(text), BTreeMap::from([("nvme0n1".to_owned(), 9), ("vda".to_owned(), 70)]));
+        assert_eq!(
+            processors(&format!("cpu  {0} {0} 1 1 1 1 1 1\n", u64::MAX)),
+            None,
+            "a sum beyond all bounds"
+        );
     }
 
     #[test]
@@ -130,20 +137,16 @@ mod tests {
             at: Duration::from_millis(at_ms),
             processors,
             stolen: None,
+            io_wait: processors.map(|(worked, all)| (worked / 10, all)),
             disks: [("vda".to_owned(), vda), ("vdb".to_owned(), vdb)].into(),
+            volume: None,
         };
         let before = counted(1000, Some((50, 100)), 500, 0);
         let after = counted(3000, Some((350, 500)), 600, 500);
-        assert_eq!(after.since(&before), Load { processors: Some(0.75), stolen: None, disk: Some(0.25) });
-        assert_eq!(
-            before.since(&before),
-            Load { processors: Some(0.0), stolen: None, disk: None },
-            "no time has passed"
-        );
+        let load = |processors, io_wait, disk| Load { processors, stolen: None, io_wait, disk, volume: None };
+        assert_eq!(after.since(&before), load(Some(0.75), Some(0.075), Some(0.25)));
+        assert_eq!(before.since(&before), load(Some(0.0), Some(0.0), None), "no time has passed");
         // A disk may count a request that began long before.
-        assert_eq!(
-            counted(1001, None, 9000, 0).since(&before),
-            Load { processors: None, stolen: None, disk: Some(1.0) }
-        );
+        assert_eq!(counted(1001, None, 9000, 0).since(&before), load(None, None, Some(1.0)));
     }
 }

@@ -1,7 +1,9 @@
 //! The clients of one run that are on this machine: they connect, begin and end together, and are counted from gate to gate.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use tokio::task::JoinSet;
 use super::arm::Arm;
 use super::clients::Clients;
 use super::counted::Load;
+use super::fetched::Fetched;
 use super::machine::Machine;
 use super::measure::Number;
 use crate::experiment::{Setup, Workload};
@@ -39,6 +42,10 @@ pub(crate) struct Seen {
     pub(crate) busy: f64,
     /// What was used of this machine.
     pub(crate) resources: Option<Resources>,
+    /// What the clients read from the server over time; none unless that was asked for, and from other
+    /// machines.
+    #[serde(skip)]
+    pub(crate) fetched: Option<Curve>,
 }
 
 impl Seen {
@@ -46,6 +53,7 @@ impl Seen {
     pub(crate) fn tell(&mut self, load: Load) {
         if let Some(resources) = &mut self.resources {
             (resources.server_busy, resources.server_disk_busy) = (load.processors, load.disk);
+            (resources.server_io_wait, resources.server_disk) = (load.io_wait, load.volume);
         }
     }
 }
@@ -65,6 +73,10 @@ pub(crate) struct Crew<'a> {
     pub(crate) meters: Option<Arc<Meters>>,
     /// The process of a server on this machine that is of the benchmark.
     pub(crate) server: Option<u32>,
+    /// The directory on this machine that the server exports, or that is worked in without one.
+    pub(crate) export: Option<PathBuf>,
+    /// Whether reads from the server are recorded over time.
+    pub(crate) records_reads: bool,
 }
 
 /// Fresh clients with these numbers, connected at the same time, in the order of their numbers.
@@ -100,15 +112,21 @@ impl Crew<'_> {
         let of = |part: &Part| Gate::new(part.waiting(mounts.keys().copied()));
         let gates: Vec<Gate> = self.parts.iter().map(of).collect();
         let mut clients = self.start(mounts, &gates);
-        let look = || Look::at(mounts, self.server);
+        let look = || Look::at(mounts, self.server, self.export.as_deref());
         let mut done = BTreeMap::new();
         let mut seen = Vec::new();
         for (part, gate) in gates.iter().enumerate() {
             let begin = gate.pass_when(look, async |_| conductor.ready(part).await);
             let before = unless_one_fails(&mut clients, &mut done, begin).await?;
+            let mut fetched = self.records_reads.then(|| Fetched::begin(mounts, &before.counters));
             let end = gate.pass_when(look, async |_| conductor.finished(part).await);
-            let after = unless_one_fails(&mut clients, &mut done, end).await?;
-            seen.push(after.since(&before));
+            let after = tokio::select! {
+                biased;
+                after = unless_one_fails(&mut clients, &mut done, end) => after?,
+                never = watch(&mut fetched) => match never {},
+            };
+            let fetched = fetched.map(|fetched| fetched.end(&after.counters));
+            seen.push(Seen { fetched, ..after.since(&before) });
         }
         while let Some(ended) = clients.join_next().await {
             let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
@@ -150,10 +168,10 @@ struct Look {
 }
 
 impl Look {
-    fn at(mounts: &BTreeMap<u32, Arc<Mount>>, server: Option<u32>) -> Self {
+    fn at(mounts: &BTreeMap<u32, Arc<Mount>>, server: Option<u32>, export: Option<&Path>) -> Self {
         Self {
             counters: mounts.values().map(|mount| mount.counters()).collect(),
-            machine: Machine::look(server),
+            machine: Machine::look(server, export),
         }
     }
 
@@ -163,7 +181,16 @@ impl Look {
             counters: counters.map(|(before, after)| after.since(before)).sum(),
             busy: self.machine.own_share(&earlier.machine),
             resources: self.machine.since(&earlier.machine),
+            fetched: None,
         }
+    }
+}
+
+/// Samples what the clients read, where that is recorded.
+async fn watch(fetched: &mut Option<Fetched<'_>>) -> Infallible {
+    match fetched {
+        Some(fetched) => fetched.watch().await,
+        None => std::future::pending().await,
     }
 }
 

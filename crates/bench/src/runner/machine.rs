@@ -1,5 +1,6 @@
 //! The machine that the clients run on: how busy it is, and what a process took of it.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::counted::Counted;
@@ -17,8 +18,9 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Looks now; `server` is the process of a server on this machine.
-    pub(crate) fn look(server: Option<u32>) -> Self {
+    /// Looks now; `server` is the process of a server on this machine, and `export` the directory that is
+    /// exported or worked in here.
+    pub(crate) fn look(server: Option<u32>, export: Option<&Path>) -> Self {
         let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let worked = |pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -26,7 +28,7 @@ impl Machine {
         };
         Self {
             at: Instant::now(),
-            counted: Counted::look(),
+            counted: Counted::look(export.as_ref().map(std::slice::from_ref)),
             own: Duration::try_from(own).unwrap_or_default(),
             server: server.and_then(worked),
         }
@@ -42,6 +44,8 @@ impl Machine {
             server_seconds: of_server.map(|(after, before)| after.saturating_sub(before).as_secs_f64()),
             disk_busy: load.disk,
             stolen: load.stolen,
+            io_wait: load.io_wait,
+            disk: load.volume,
             ..Resources::default()
         })
     }
@@ -76,12 +80,13 @@ mod tests {
 
     #[test]
     fn work_is_seen() {
-        let before = Machine::look(Some(std::process::id()));
+        let look = || Machine::look(Some(std::process::id()), Some(Path::new("/")));
+        let before = look();
         let mut number = 1_u64;
         while before.at.elapsed() < Duration::from_millis(60) {
             number = std::hint::black_box(number.wrapping_mul(3));
         }
-        let after = Machine::look(Some(std::process::id()));
+        let after = look();
         let resources = after.since(&before).unwrap();
         assert!(resources.busy > 0.0 && resources.busy <= 1.0, "{resources:?}");
         assert!(resources.client_seconds > 0.0 && resources.server_seconds.is_some(), "{resources:?}");

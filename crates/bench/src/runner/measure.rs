@@ -1,6 +1,7 @@
 //! One run: fresh clients, all together, and what they did.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::link::Link;
 use super::placed::Placed;
 use super::stop::Stop;
 use super::target::Server;
-use super::window::{Outcome, Quantity, outcome};
+use super::window::{Outcome, Quantity, Recording, outcome};
 use super::{cache_state, calibration};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
@@ -113,7 +114,7 @@ impl Trial<'_> {
                 .map_err(|error| failed(&error))
         };
         self.stop.or(preparing).await?;
-        let mut watch = Watch::new(self.server_host);
+        let mut watch = Watch::new(self.server_host, self.server(arm).possible_exports());
         let before_ms = self.hosts.is_none().then(calibration::look);
         let mut worked = match self.hosts {
             None => self.work_here(arm, link, number, meters, &mut watch).await?,
@@ -150,10 +151,13 @@ impl Trial<'_> {
     ) -> Result<Run, Error> {
         let unit = part.unit.as_ref().unwrap_or(&self.placed.experiment.metric.unit);
         let quantity = Quantity::of_unit(&self.placed.experiment.name, unit)?;
-        let with_timeline = self.placed.experiment.figure.form == Form::Timeline;
+        let recording = match self.has_timeline() {
+            true => Recording::Clients { fetched: seen.fetched.as_ref() },
+            false => Recording::Together,
+        };
         let client_hosts = self.hosts_of(curves);
         let curves: Vec<Vec<Curve>> = curves.values().cloned().collect();
-        let mut outcome = outcome(&curves, quantity, self.stagger(), with_timeline).ok_or_else(|| {
+        let mut outcome = outcome(&curves, quantity, self.stagger(), recording).ok_or_else(|| {
             Error::Nothing { experiment: self.placed.experiment.name.clone(), arm: arm.name() }
         })?;
         if arm.planted > 0.0 {
@@ -227,6 +231,8 @@ impl Trial<'_> {
             number,
             meters,
             server: self.server(arm).process(),
+            export: self.server(arm).export().map(Path::to_owned),
+            records_reads: self.has_timeline(),
         };
         let stuck = |seconds| workload::Error::Stuck { seconds };
         let working = self.in_time(crew.work(&mounts, watch), stuck);
@@ -298,6 +304,11 @@ impl Trial<'_> {
         tokio::time::timeout(patience, working).await.unwrap_or_else(|_| Err(stuck(patience.as_secs())))
     }
 
+    /// Whether the experiment's figure shows rates over time.
+    fn has_timeline(&self) -> bool {
+        self.placed.experiment.figure.form == Form::Timeline
+    }
+
     fn stagger(&self) -> Duration {
         Duration::try_from_secs_f64(self.setup().stagger_seconds).unwrap_or_default()
     }
@@ -316,6 +327,7 @@ fn run_of(block: u32, outcome: Outcome, counters: &Counters) -> Run {
         compound_operations: counters.compound_operations.clone(),
         callbacks: counters.callbacks.clone(),
         latency_ms: outcome.latency_ms,
+        latency_histogram: outcome.latency_histogram,
         timeline: outcome.timeline,
         calibration_ms: None,
         rpcs: counters.requests.clone(),

@@ -14,8 +14,10 @@ mod clock;
 mod counted;
 mod crew;
 mod delegating;
+mod diskstats;
 mod earlier;
 mod error;
+mod fetched;
 mod floors;
 mod identity;
 mod journal;
@@ -32,6 +34,7 @@ mod servers;
 mod stop;
 mod target;
 mod unit;
+mod volume;
 mod window;
 
 use std::net::IpAddr;
@@ -50,7 +53,7 @@ pub(crate) use measure::Number;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
 pub(crate) use target::{Reach, Server, witness};
-pub(crate) use window::{Quantity, outcome};
+pub(crate) use window::{Quantity, Recording, outcome};
 
 pub use crate::workload::ClientKind;
 

@@ -32,6 +32,7 @@ pub(crate) struct OwnServer {
     flags: Vec<String>,
     child: Child,
     directory: TempDir,
+    export: PathBuf,
     url: String,
 }
 
@@ -50,7 +51,14 @@ impl OwnServer {
             .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
             .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
         let (child, url) = serve(command, directory.path(), SocketAddr::new(address, 0), flags).await?;
-        Ok(Self { command: command.to_owned(), flags: flags.to_vec(), child, directory, url })
+        Ok(Self {
+            command: command.to_owned(),
+            flags: flags.to_vec(),
+            child,
+            directory,
+            export: exported,
+            url,
+        })
     }
 
     /// Kills the server as a crash would, and starts it again at the same address, on the same directory.
@@ -68,6 +76,11 @@ impl OwnServer {
     /// Its address.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The directory that it exports.
+    pub(crate) fn export(&self) -> &Path {
+        &self.export
     }
 
     /// Its process; none once it has ended.

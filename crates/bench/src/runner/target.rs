@@ -34,6 +34,8 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// The timeouts for a server that does not answer: when it is first reached, and before the clean-up.
 const REACHED_WITHIN: Duration = Duration::from_secs(15);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// The most paths at which an export is looked for, for each path that the server shows.
+const EXPORT_PATHS_MAX: usize = 16;
 /// The timeout for destroying the session of the witness.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// The delay after which the benchmark says that it waits for a server.
@@ -190,6 +192,25 @@ impl Server {
     /// Whether its files are on this machine, as those of the benchmark's own servers and directories are.
     pub(crate) fn is_here(&self) -> bool {
         self.own.is_some() || self.address.directory().is_some()
+    }
+
+    /// The directory of this machine that all files are in; `None` for a server that was named, which may be
+    /// anywhere.
+    pub(crate) fn export(&self) -> Option<&Path> {
+        self.own.as_ref().map(OwnServer::export).or(self.address.directory())
+    }
+
+    /// The paths at which the server's machine may have the directory of the benchmark. Servers may show an
+    /// export under its path there, or under the end of it.
+    pub(crate) fn possible_exports(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for url in ["4.1", "3"].into_iter().filter_map(|version| self.address.url(version)) {
+            let Ok(path) = std::str::from_utf8(url.path()) else { continue };
+            let path = format!("{}{}", path.trim_end_matches('/'), self.directory);
+            let ends = path.match_indices('/').map(|(place, _)| &path[place..]);
+            paths.extend(ends.take(EXPORT_PATHS_MAX).map(str::to_owned));
+        }
+        paths
     }
 
     /// The process of the benchmark's own server.

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::Error;
-use crate::results::{Latency, Timeline};
+use crate::results::{Histogram, Latency, Timeline};
 use crate::statistics::jain_index;
 use crate::workload::{Curve, empty_histogram};
 
@@ -42,6 +42,20 @@ impl Quantity {
     }
 }
 
+/// Which rates over time are recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Recording<'a> {
+    /// None.
+    Nothing,
+    /// Of all clients together, where the metric is a rate.
+    Together,
+    /// Of each client too, and what all clients read from the server, where `fetched` tells.
+    Clients {
+        /// Bytes over time.
+        fetched: Option<&'a Curve>,
+    },
+}
+
 /// The numbers of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outcome {
@@ -51,6 +65,7 @@ pub(crate) struct Outcome {
     pub(crate) application_bytes: u64,
     pub(crate) application_read_bytes: u64,
     pub(crate) latency_ms: Option<Latency>,
+    pub(crate) latency_histogram: Histogram,
     pub(crate) timeline: Option<Timeline>,
     pub(crate) start_skew_ms: f64,
     pub(crate) client_values: Vec<f64>,
@@ -69,7 +84,7 @@ pub(crate) fn outcome(
     clients: &[Vec<Curve>],
     quantity: Quantity,
     stagger: Duration,
-    with_timeline: bool,
+    recording: Recording<'_>,
 ) -> Option<Outcome> {
     let clients: Vec<&Vec<Curve>> = clients.iter().filter(|curves| !curves.is_empty()).collect();
     let working = || clients.iter().flat_map(|curves| *curves).filter(|curve| curve.operations() > 0);
@@ -113,7 +128,8 @@ pub(crate) fn outcome(
         application_bytes: working().map(Curve::bytes).sum(),
         application_read_bytes: working().map(Curve::bytes_read).sum(),
         latency_ms: Latency::of(&latency),
-        timeline: with_timeline.then(|| timeline(&clients, quantity)),
+        latency_histogram: Histogram::of(&latency),
+        timeline: recorded(&clients, quantity, recording),
         start_skew_ms: skew.as_secs_f64() * 1000.0,
         fairness: jain_index(&client_values),
         client_values,
@@ -135,6 +151,56 @@ fn rate(curves: &[Curve], from: Instant, to: Instant, window: Duration, quantity
     done / window.as_secs_f64()
 }
 
+/// The timeline that is kept of a run.
+fn recorded(clients: &[&Vec<Curve>], quantity: Quantity, recording: Recording<'_>) -> Option<Timeline> {
+    match recording {
+        Recording::Nothing => None,
+        Recording::Together => {
+            let is_rate = matches!(quantity, Quantity::Operations | Quantity::Megabytes);
+            is_rate.then(|| Timeline { clients: Vec::new(), ..timeline(clients, quantity) })
+        }
+        Recording::Clients { fetched } => {
+            let timeline = timeline(clients, quantity);
+            let client_reads =
+                fetched.and_then(|fetched| client_reads(clients, fetched, &timeline, quantity));
+            Some(Timeline { client_reads: client_reads.unwrap_or_default(), ..timeline })
+        }
+    }
+}
+
+/// What the clients read from the server in each slice of `timeline`, in its unit: an operation is as many
+/// bytes as the applications read with one on average. None where they read nothing, or the metric is no
+/// rate.
+fn client_reads(
+    clients: &[&Vec<Curve>],
+    fetched: &Curve,
+    timeline: &Timeline,
+    quantity: Quantity,
+) -> Option<Vec<f64>> {
+    let curves = || clients.iter().flat_map(|curves| *curves);
+    let read: u64 = curves().map(Curve::bytes_read).sum();
+    let operations: u64 = curves().map(Curve::operations).sum();
+    let unit_bytes = match quantity {
+        Quantity::Megabytes => 1e6,
+        Quantity::Operations if operations > 0 => read as f64 / operations as f64,
+        _ => return None,
+    };
+    if read == 0 || fetched.bytes() == 0 {
+        return None;
+    }
+    let first = curves().map(Curve::start).min()?;
+    let slice = Duration::try_from_secs_f64(timeline.slice_seconds).ok()?;
+    let slices = u32::try_from(timeline.values.len()).ok()?;
+    // The counters are looked at a moment before the first thread starts and after the last one stops.
+    let edge = |nth: u32| match nth {
+        0 => first.min(fetched.start()),
+        nth if nth == slices => (first + slice * nth).max(fetched.stop()),
+        nth => first + slice * nth,
+    };
+    let bytes = |nth: u32| fetched.between(edge(nth), edge(nth + 1)).bytes;
+    Some((0..slices).map(|nth| bytes(nth) / unit_bytes / timeline.slice_seconds).collect())
+}
+
 /// The rates over the whole time, from the first start to the last stop.
 fn timeline(clients: &[&Vec<Curve>], quantity: Quantity) -> Timeline {
     let time = all_of_it(clients);
@@ -154,6 +220,7 @@ fn timeline(clients: &[&Vec<Curve>], quantity: Quantity) -> Timeline {
         slice_seconds: slice.as_secs_f64(),
         values: (0..slices as usize).map(all).collect(),
         clients: by_client,
+        client_reads: Vec::new(),
     }
 }
 
@@ -198,7 +265,7 @@ mod tests {
     fn the_window_is_where_all_clients_work() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 50)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, Recording::Nothing).unwrap();
         assert!((outcome.seconds - 0.5).abs() < 1e-9);
         assert!((outcome.value - 200.0).abs() < 1e-6, "{outcome:?}");
         assert_eq!((outcome.operations, outcome.application_bytes), (150, 150_000_000));
@@ -210,7 +277,7 @@ mod tests {
     fn a_slow_client_shows_in_values_and_fairness() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 0, 100, 10)]];
-        let outcome = outcome(&clients, Quantity::Megabytes, Duration::ZERO, false).unwrap();
+        let outcome = outcome(&clients, Quantity::Megabytes, Duration::ZERO, Recording::Nothing).unwrap();
         assert!((outcome.client_values[0] - 100.0).abs() < 1e-6, "{outcome:?}");
         assert!((outcome.client_values[1] - 10.0).abs() < 1e-6, "{outcome:?}");
         assert!(outcome.fairness.unwrap() < 0.7);
@@ -221,7 +288,7 @@ mod tests {
     fn threads_in_step_are_not_rounded_to_whole_operations() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 60, 3), curve(origin, 0, 70, 3)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap();
+        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, Recording::Nothing).unwrap();
         assert!((outcome.value - (1000.0 / 60.0 + 1000.0 / 70.0)).abs() < 1e-6, "{outcome:?}");
     }
 
@@ -229,9 +296,17 @@ mod tests {
     fn idle_threads_do_not_end_the_window_and_nothing_done_is_no_outcome() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 10), curve(origin, 0, 1, 0)]];
-        assert_eq!(outcome(&clients, Quantity::Operations, Duration::ZERO, false).unwrap().operations, 10);
         assert_eq!(
-            outcome(&[vec![curve(origin, 0, 1, 0)]], Quantity::Operations, Duration::ZERO, false),
+            outcome(&clients, Quantity::Operations, Duration::ZERO, Recording::Nothing).unwrap().operations,
+            10
+        );
+        assert_eq!(
+            outcome(
+                &[vec![curve(origin, 0, 1, 0)]],
+                Quantity::Operations,
+                Duration::ZERO,
+                Recording::Nothing
+            ),
             None
         );
     }
@@ -240,7 +315,8 @@ mod tests {
     fn work_without_a_common_window_has_the_rate_of_the_whole_time() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 5)], vec![curve(origin, 50, 10, 5)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::from_millis(50), false).unwrap();
+        let outcome =
+            outcome(&clients, Quantity::Operations, Duration::from_millis(50), Recording::Nothing).unwrap();
         assert!((outcome.value - 100.0).abs() < 1e-6 && (outcome.seconds - 0.1).abs() < 1e-9, "{outcome:?}");
         assert!(outcome.doubts[0].contains("at the same time"), "{outcome:?}");
     }
@@ -255,7 +331,9 @@ mod tests {
     fn a_timeline_shows_who_did_how_much_when() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 500, 10, 50)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::ZERO, true).unwrap();
+        let outcome =
+            outcome(&clients, Quantity::Operations, Duration::ZERO, Recording::Clients { fetched: None })
+                .unwrap();
         let timeline = outcome.timeline.unwrap();
         assert_eq!((timeline.values.len(), timeline.clients.len()), (20, 2));
         assert!((timeline.slice_seconds - 0.05).abs() < 1e-9);
@@ -264,10 +342,47 @@ mod tests {
     }
 
     #[test]
+    fn rates_together_have_no_clients_and_no_times() {
+        let origin = Instant::now();
+        let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 500, 10, 50)]];
+        let of =
+            |quantity| outcome(&clients, quantity, Duration::ZERO, Recording::Together).unwrap().timeline;
+        let timeline = of(Quantity::Operations).unwrap();
+        assert_eq!((timeline.values.len(), timeline.clients.len()), (20, 0));
+        let sum = timeline.values.iter().sum::<f64>() * timeline.slice_seconds;
+        assert!((sum - 150.0).abs() < 1e-6, "{sum}");
+        assert_eq!(of(Quantity::MeanMilliseconds), None, "a time is no rate");
+    }
+
+    #[test]
+    fn reads_of_the_clients_stand_in_the_unit_of_the_application() {
+        let origin = Instant::now();
+        let mut application = curve(origin, 0, 10, 100);
+        application.read(100_000_000);
+        // All of it within the first half of the time.
+        let mut fetched = Curve::new(origin);
+        for step in 1..=10 {
+            fetched.complete(origin + Duration::from_millis(50 * step), 2_500_000);
+        }
+        let reads = |fetched: &Curve, quantity| {
+            let recording = Recording::Clients { fetched: Some(fetched) };
+            let clients = [vec![application.clone()]];
+            outcome(&clients, quantity, Duration::ZERO, recording).unwrap().timeline.unwrap().client_reads
+        };
+        for quantity in [Quantity::Megabytes, Quantity::Operations] {
+            let rates = reads(&fetched, quantity);
+            assert_eq!(rates.len(), 20);
+            assert!((rates[0] - 50.0).abs() < 1e-6 && rates[19] == 0.0, "{rates:?}");
+        }
+        assert_eq!(reads(&Curve::new(origin), Quantity::Megabytes), [] as [f64; 0], "nothing was read");
+    }
+
+    #[test]
     fn a_start_that_was_meant_to_be_later_is_no_skew() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 100, 10, 90)]];
-        let outcome = outcome(&clients, Quantity::Operations, Duration::from_millis(100), false).unwrap();
+        let outcome =
+            outcome(&clients, Quantity::Operations, Duration::from_millis(100), Recording::Nothing).unwrap();
         assert_eq!((outcome.start_skew_ms, outcome.doubts.len()), (0.0, 0));
         assert!((outcome.seconds - 0.9).abs() < 1e-9);
     }
@@ -276,7 +391,7 @@ mod tests {
     fn times_are_those_of_one_operation_and_of_all() {
         let origin = Instant::now();
         let clients = [vec![curve(origin, 0, 10, 100)], vec![curve(origin, 200, 10, 100)]];
-        let of = |quantity| outcome(&clients, quantity, Duration::ZERO, false).unwrap().value;
+        let of = |quantity| outcome(&clients, quantity, Duration::ZERO, Recording::Nothing).unwrap().value;
         assert!((of(Quantity::MeanMilliseconds) - 10.0).abs() < 0.01);
         assert!((of(Quantity::Seconds) - 1.2).abs() < 1e-9);
     }

@@ -6,13 +6,14 @@ use comfy_table::Cell as TableCell;
 
 use super::Style;
 use super::table::{align_right, finished, new_table, printable, verdict};
+use crate::report::latency_ratios;
 use crate::results::{ArmId, Cell, Comparison, Results, client_sentences};
 use crate::statistics::Outcome;
 use crate::text::{delay, list, measured, ratio};
 
 /// What the intervals of ratios are.
-const INTERVALS: &str =
-    "A verdict follows from the interval of its ratio. All intervals hold together with 95 %.\n\n";
+const INTERVALS: &str = "A verdict follows from the interval of its ratio. All intervals hold together with \
+                         95 %. p50 and p99 are ratios of the times of an operation.\n\n";
 
 /// Settings named in the hint.
 const HINTS_MAX: usize = 3;
@@ -95,7 +96,7 @@ fn comparison_table(results: &Results, (candidate, baseline): &(ArmId, ArmId), s
     let mut table = new_table(style);
     let names = [baseline, candidate].map(|arm| printable(&arm.name()));
     let ratio_title = format!("{} ÷ {} [95 %]", names[1], names[0]);
-    table.set_header(["experiment", "delay", &names[0], &names[1], &ratio_title, "verdict"]);
+    table.set_header(["experiment", "delay", &names[0], &names[1], &ratio_title, "p50, p99", "verdict"]);
     let mut last = String::new();
     for comparison in own {
         // The name stands once for its delays.
@@ -111,11 +112,12 @@ fn comparison_table(results: &Results, (candidate, baseline): &(ArmId, ArmId), s
             TableCell::new(left),
             TableCell::new(right),
             TableCell::new(ratio(comparison.ratio, comparison.shown_interval())),
+            TableCell::new(latency_ratios(comparison)),
             verdict(comparison.verdict, &results.verdict_words(comparison), style),
         ]);
         last = name;
     }
-    align_right(&mut table, 1..5);
+    align_right(&mut table, 1..6);
     finished(&mut table)
 }
 

@@ -18,7 +18,7 @@ use bench::samples;
 use browser::{DESKTOP, Page};
 
 /// Experiments of the sample with published values.
-const PUBLISHED: usize = 6;
+const PUBLISHED: usize = 7;
 
 /// What a browser made of a page.
 struct Visit {
@@ -64,6 +64,14 @@ fn every_form_of_the_studies_is_drawn() {
         assert!(visit.dom.contains(&format!(">{name}</text>")), "no figure says {name}");
     }
     assert!(visit.dom.contains("Every published value beside ours") && visit.dom.contains("× v3"));
+    for name in ["time of an operation, ms", "locked-read"] {
+        assert!(visit.dom.contains(&format!(">{name}")), "no figure says {name}");
+    }
+    for table in
+        ["In the columns of fio", "Times of one operation side by side", "Processors and disks as a table"]
+    {
+        assert!(visit.dom.contains(table), "there is no table {table}");
+    }
 }
 
 #[test]

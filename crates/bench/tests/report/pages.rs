@@ -9,7 +9,8 @@ const LONG_LEVEL: &str = "through a mount of the kernel over a link with queues"
 pub(crate) fn every_form() -> Results {
     let mut results = samples::results();
     let clients = vec![vec![1.0, 2.5, 4.0, 0.5, 3.0], vec![2.0, 1.5, 0.0, 6.0, 5.0]];
-    let timeline = Timeline { slice_seconds: 0.1, values: vec![3.0; 5], clients };
+    let client_reads = vec![3.0, 2.0, 1.0, 0.5, 0.0];
+    let timeline = Timeline { slice_seconds: 0.1, values: vec![3.0; 5], clients, client_reads };
     for cell in &mut results.cells {
         if cell.setting.experiment == "create" {
             cell.setting.levels.insert("phase".to_owned(), "first".to_owned());
@@ -28,6 +29,10 @@ pub(crate) fn every_form() -> Results {
         asked.published.truncate(1);
         asked.published[0].unit = "op/s".to_owned();
         asked.published[0].levels.clear();
+    }
+    // One operation at a time, so that its times are drawn.
+    for cell in results.cells.iter_mut().filter(|cell| cell.setting.experiment == "locked-read") {
+        (cell.setting.clients, cell.setting.threads) = (1, 1);
     }
     results.experiments[4].figure = Figure { form: Form::Lines, x: "phase".to_owned() };
     results

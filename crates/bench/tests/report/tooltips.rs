@@ -171,6 +171,39 @@ fn rates_say_when_and_how_fast_each_client_was() {
 }
 
 #[test]
+fn curves_say_the_rates_of_applications_and_of_their_clients() {
+    let results = pages::every_form();
+    let Some(mut page) = open(&results) else { return };
+    let said = tooltips(&mut page, "#time", "sequential-write");
+    let cells = cells(&results, "sequential-write");
+    let timeline = cells[0].median_run().unwrap().timeline.as_ref().unwrap();
+    for (whose, rates) in
+        [("applications", &timeline.values), ("clients from the server", &timeline.client_reads)]
+    {
+        for (slice, rate) in rates.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
+            let seconds = format!("{}", (slice as f64 * timeline.slice_seconds * 100.0).round() / 100.0);
+            let shown = values(&said, &[("rate of", whose), ("seconds", &seconds)], "rate");
+            assert_eq!(shown.len(), cells.len());
+            assert_near(&shown, *rate);
+        }
+    }
+}
+
+#[test]
+fn histograms_say_the_share_of_the_operations() {
+    let results = pages::every_form();
+    let Some(mut page) = open(&results) else { return };
+    let said = tooltips(&mut page, "#latency", "locked-read");
+    let cells = cells(&results, "locked-read");
+    let buckets: usize = cells.iter().map(|cell| cell.latency_histogram.buckets.len()).sum();
+    assert_eq!(said.len(), buckets);
+    for cell in cells {
+        let shares = values(&said, &[("version", &format!("v{}", cell.setting.version))], "share");
+        assert!(shares.iter().all(|share| (0.0..=100.0).contains(share)) && !shares.is_empty(), "{shares:?}");
+    }
+}
+
+#[test]
 fn lines_bars_and_diamonds_say_their_values() {
     let results = pages::every_form();
     let Some(mut page) = open(&results) else { return };

@@ -16,13 +16,13 @@ const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfi
                       threads = 2\nreopen = false\n";
 
 /// An agent that ends with its test.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Agent {
-    fn start(place: &Place) -> Self {
+    pub(crate) fn start(place: &Place) -> Self {
         let arguments = ["bench", "agent", "--listen", "127.0.0.1:0", "--secret-file", "secret"];
         let mut child = place.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
@@ -39,7 +39,7 @@ impl Drop for Agent {
     }
 }
 
-fn place_with_secret() -> Place {
+pub(crate) fn place_with_secret() -> Place {
     let place = Place::new();
     fs::write(place.path("secret"), "nobody else knows this\n").unwrap();
     fs::write(place.path("other"), "what somebody else knows\n").unwrap();

@@ -16,9 +16,16 @@ fn own_server_and_directory_are_gone_at_the_end_and_results_written() {
     let place = Place::new();
     place.measure(&place.experiment("scan", "MB/s", SCAN), &[]);
     assert!(is_empty(&place.path("temporary")));
-    for name in
-        ["results.json", "report.html", "cells.csv", "runs.csv", "comparisons.csv", "rpcs.csv", "summary.md"]
-    {
+    for name in [
+        "results.json",
+        "report.html",
+        "cells.csv",
+        "runs.csv",
+        "comparisons.csv",
+        "rpcs.csv",
+        "timelines.csv",
+        "summary.md",
+    ] {
         assert!(place.path("out").join(name).is_file(), "{name}");
     }
     std::fs::remove_file(place.path("out").join("report.html")).unwrap();

@@ -9,6 +9,7 @@ mod composed;
 mod counts;
 mod decided;
 mod detect;
+mod disks;
 mod errors;
 mod failover_gap;
 mod floors;

@@ -1,6 +1,8 @@
 //! The experiments of the studies, at tiny sizes: what must be sent for them, exactly where it is determined.
 
-use bench::results::Results;
+use std::fs;
+
+use bench::results::{Results, Timeline};
 
 use crate::support::{Place, cell, phase, requests};
 
@@ -127,6 +129,49 @@ fn a_timeline_has_the_rates_of_all_clients() {
     }
 }
 
+/// The operations or megabytes under the curve of all clients.
+fn under(timeline: &Timeline) -> f64 {
+    timeline.values.iter().sum::<f64>() * timeline.slice_seconds
+}
+
+#[test]
+fn curve_of_random_reads_adds_up_to_their_operations() {
+    let place = Place::new();
+    let sizes = "[default]\nclients = 2\n[default.workload.random-read]\nfile_bytes = \"1 MiB\"\n\
+                 io_bytes = \"4 KiB\"\nthreads = 2\nseconds = 0.3\n";
+    let results = place.measure(&place.experiment("random", "op/s", sizes), &[]);
+    for cell in &results.cells {
+        let timeline = cell.run_details[0].timeline.as_ref().unwrap();
+        assert_eq!((timeline.values.len(), timeline.clients.len()), (20, 0), "no figure shows the clients");
+        let (sum, operations) = (under(timeline), cell.operations as f64);
+        assert!(operations > 0.0 && (sum - operations).abs() < 0.01, "{sum} instead of {operations}");
+    }
+    let rows = fs::read_to_string(place.path("out").join("timelines.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 20 * results.cells.len());
+    let page = fs::read_to_string(place.path("out").join("report.html")).unwrap();
+    assert!(page.contains("Rates over time"));
+}
+
+#[test]
+fn reads_of_clients_fall_while_their_caches_fill() {
+    let place = Place::new();
+    let sizes = "[figure]\nform = \"timeline\"\n[default]\nclients = 2\n[default.workload.random-read]\n\
+                 file_bytes = \"256 KiB\"\nio_bytes = \"4 KiB\"\nthreads = 1\nseconds = 0.5\n";
+    let results = place.measure(&place.experiment("filling", "MB/s", sizes), &[]);
+    for cell in &results.cells {
+        let (run, name) = (&cell.run_details[0], cell.version_name());
+        let timeline = run.timeline.as_ref().unwrap();
+        assert_eq!((timeline.clients.len(), timeline.client_reads.len()), (2, 20), "{name}");
+        let fetched = timeline.client_reads.iter().sum::<f64>() * timeline.slice_seconds * 1e6;
+        let read = run.read_bytes as f64;
+        assert!((fetched - read).abs() < 0.01 * read, "{name}: {fetched} of {read} bytes");
+        // Each client reads the file once, and the applications read it again and again.
+        assert!(run.read_bytes <= 2 * 256 * 1024, "{name}: {}", run.read_bytes);
+        assert!(run.application_read_bytes > 4 * run.read_bytes, "{name}: {}", run.application_read_bytes);
+        assert_eq!(timeline.client_reads.last(), Some(&0.0), "{name}: all of it is cached");
+    }
+}
+
 #[test]
 fn every_built_in_experiment_runs_in_its_smallest_size() {
     let place = Place::new();
@@ -142,6 +187,14 @@ fn every_built_in_experiment_runs_in_its_smallest_size() {
     }
     // The table of Bonnie++ has ten figures.
     assert!(phase(&results, "rewrite", "4.1", true).mean > 0.0);
+    let disk = results.cells.iter().find(|cell| cell.setting.experiment == "disk-latency").unwrap();
+    assert_eq!(
+        disk.latency_histogram.operations(),
+        disk.operations,
+        "one run has every operation in a bucket"
+    );
+    let page = fs::read_to_string(place.path("out").join("report.html")).unwrap();
+    assert!(page.contains("How long one operation took") && page.contains("In the columns of fio"));
     let bonnie = results.cells.iter().filter(|cell| cell.setting.experiment == "bonnie").count();
     assert_eq!(bonnie, 10);
 }

@@ -19,6 +19,7 @@ use super::busy_poll::BusyPolls;
 use super::driver::{DriverLimits, Neighbours, drive};
 use super::link::{Link, RawReply, frame_call};
 use super::own_host;
+use super::tcp::TcpOptions;
 use super::turns::Crowd;
 use crate::memory::MemoryBudget;
 use crate::message::{self, CallHeader};
@@ -44,6 +45,8 @@ pub struct ClientOptions {
     pub attempt_timeout: Option<Duration>,
     /// Asked where the server is, when it was not to be reached for a while.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// Settings of TCP for each connection.
+    pub tcp: TcpOptions,
 }
 
 /// Knows the addresses that a server has at the moment.
@@ -62,6 +65,7 @@ impl Default for ClientOptions {
             retransmit: false,
             attempt_timeout: None,
             resolver: None,
+            tcp: TcpOptions::default(),
         }
     }
 }
@@ -293,7 +297,7 @@ impl Inner {
 
     async fn reach(&self) -> io::Result<TcpStream> {
         let address = *self.address.lock();
-        tokio::time::timeout(self.options.connect_timeout, own_host::connect(address))
+        tokio::time::timeout(self.options.connect_timeout, own_host::connect(address, &self.options.tcp))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }

@@ -17,6 +17,7 @@ mod places;
 mod recent_replies;
 mod server;
 mod sys;
+mod tcp;
 mod turns;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
@@ -24,3 +25,4 @@ pub use datagrams::{DatagramOptions, serve_datagrams};
 pub use one_call::{Destination, OneCall, call_once};
 pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_within};
 pub use sys::set_receive_low_water;
+pub use tcp::{CongestionControl, TcpOptions};

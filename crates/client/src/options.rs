@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use rpc::net::TcpOptions;
+
 /// Where the programs beside NFS are (NFSv3), where that is not the port of NFS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgramPorts {
@@ -154,6 +156,8 @@ pub struct Options {
     pub versions: Vec<Version>,
     /// Connections to the server (`nconnect`), 1 to 16.
     pub connections: u32,
+    /// Settings of TCP for these connections (`congestion`, `socket_buffer`).
+    pub tcp: TcpOptions,
     /// The largest READ in bytes (`rsize`); the server's limit applies too.
     pub read_bytes_max: u32,
     /// The largest WRITE in bytes (`wsize`); the server's limit applies too.
@@ -204,7 +208,7 @@ pub struct Options {
     pub readahead_bytes_max: usize,
     /// The most data written but not yet on the server's stable storage, in bytes; beyond, writers wait.
     pub dirty_bytes_max: usize,
-    /// The most requests of a session under way (NFSv4.1); the server's limit applies too.
+    /// The most requests of a session under way (`slots`, NFSv4.1); the server's limit applies too.
     pub slots_max: u32,
     /// The most delegations that are kept; beyond, those not used for longest are returned.
     pub delegations_max: usize,
@@ -215,6 +219,7 @@ impl Default for Options {
         Self {
             versions: vec![Version::V4_2, Version::V4_1, Version::V3],
             connections: 1,
+            tcp: TcpOptions::default(),
             read_bytes_max: 1 << 20,
             write_bytes_max: 1 << 20,
             timeout: Duration::from_secs(60),

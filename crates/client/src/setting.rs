@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use rpc::net::TcpOptions;
+
 use crate::options::{AttributeTimeouts, LookupCache, Options, Version, WriteDelegations};
 use crate::url::UrlError;
 
@@ -23,12 +25,17 @@ const fn definition(name: &'static str, aliases: &'static [&'static str], set: S
 const PORT: &str = "port";
 const TRANSFER_BYTES_MIN: u64 = 1024;
 const TRANSFER_BYTES_MAX: u64 = 4 << 20;
+/// The most slots that a server may be asked for.
+const SLOTS_MAX: u64 = 1 << 16;
 /// A day: longer is a mistake.
 const SECONDS_MAX: u64 = 86_400;
 
 static DEFINITIONS: &[Definition] = &[
     definition("version", &["vers", "nfsvers"], |v, o| versions(v).map(|list| o.versions = list)),
     definition("nconnect", &[], |v, o| number(v, 1, 16).map(|n| o.connections = n as u32)),
+    definition("congestion", &[], |v, o| v.parse().map(|name| o.tcp.congestion = Some(name))),
+    definition("socket_buffer", &[], |v, o| socket_buffer(v).map(|n| o.tcp.socket_buffer_bytes = Some(n))),
+    definition("slots", &[], |v, o| number(v, 1, SLOTS_MAX).map(|n| o.slots_max = n as u32)),
     definition("rsize", &[], |v, o| transfer_bytes(v).map(|n| o.read_bytes_max = n)),
     definition("wsize", &[], |v, o| transfer_bytes(v).map(|n| o.write_bytes_max = n)),
     definition("timeo", &[], |v, o| {
@@ -183,6 +190,11 @@ fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
 
 fn transfer_bytes(text: &str) -> Result<u32, String> {
     number(text, TRANSFER_BYTES_MIN, TRANSFER_BYTES_MAX).map(|n| n as u32)
+}
+
+fn socket_buffer(text: &str) -> Result<u32, String> {
+    let (least, most) = TcpOptions::SOCKET_BUFFER_BYTES.into_inner();
+    number(text, least.into(), most.into()).map(|n| n as u32)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -294,7 +294,9 @@ mod tests {
     #[test]
     fn every_option_reaches_the_field_it_names() {
         let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2&acdirmin=3\
-                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0&write_delegations=always";
+                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0\
+                    &write_delegations=always\
+                    &congestion=reno&socket_buffer=65536&slots=160";
         let options = parse(text).unwrap().options();
         assert_eq!(options.versions, [Version::V3]);
         assert_eq!((options.connections, options.read_bytes_max, options.write_bytes_max), (4, 65536, 32768));
@@ -305,7 +307,9 @@ mod tests {
         assert!(options.read_only && !options.delegations && !options.data_cache);
         assert_eq!(options.write_delegations, WriteDelegations::Always);
         assert_eq!((options.mount_port, options.uid, options.gid), (Some(635), 7, 8));
-        assert_eq!(options.readahead_bytes_max, 0);
+        assert_eq!((options.readahead_bytes_max, options.slots_max), (0, 160));
+        assert_eq!(options.tcp.congestion, Some("reno".parse().unwrap()));
+        assert_eq!(options.tcp.socket_buffer_bytes, Some(65536));
         let fixed = parse("nfs://h/?actimeo=9").unwrap().options().attribute_timeouts;
         assert_eq!(fixed.directory_min, Duration::from_secs(9));
         assert_eq!(parse("nfs://h/?port=99").unwrap().port(), 99);
@@ -349,6 +353,13 @@ mod tests {
             ("rdma", "option `rdma` is not offered: NFS is spoken over TCP"),
             ("lookupcache=some", "option `lookupcache`: `some` is neither all, positive nor none"),
             ("rsize=100", "option `rsize`: `100` is not a number from 1024 to 4194304"),
+            ("socket_buffer=100", "option `socket_buffer`: `100` is not a number from 4096 to 67108864"),
+            ("slots=0", "option `slots`: `0` is not a number from 1 to 65536"),
+            (
+                "congestion=../x",
+                "option `congestion`: `../x` is no name of a congestion control; \
+                 a name has 1 to 15 letters, digits, - and _",
+            ),
         ] {
             assert_eq!(parse(&format!("nfs://h/?{query}")).unwrap_err().to_string(), sentence);
         }

@@ -34,8 +34,11 @@ fn card(clients: u32, discipline: Discipline) -> NetworkOptions {
         DirectionOptions { delay: MS, rate_bytes_per_second: Some(2_000_000), ..Default::default() };
     let mut options = NetworkOptions::symmetric(clients, direction);
     options.to_clients.discipline = discipline;
-    options.tcp =
-        TcpOptions { congestion_control: Some("reno".into()), receive_buffer_bytes_max: Some(256 << 10) };
+    options.tcp = TcpOptions {
+        congestion_control: Some("reno".into()),
+        receive_buffer_bytes_max: Some(256 << 10),
+        window_bytes_max: None,
+    };
     options
 }
 
@@ -111,6 +114,20 @@ fn fair_queueing_serves_alike_also_when_it_must_drop_and_controls_differ() {
     let shares = shares(&network, streams.flows(), 6_000_000);
     assert!(jain(&shares) >= 0.99, "{shares:?}");
     assert!(network.counters().to_clients.dropped_packets > 0);
+}
+
+#[test]
+fn bounded_window_never_fills_a_queue_that_holds_it() {
+    // A queue of 20 KiB overflows unless less than that is under way.
+    for (window, overflows) in [(Some(16 << 10), false), (None, true)] {
+        let mut options = card(1, Discipline::Fifo);
+        options.tcp.window_bytes_max = window;
+        options.to_clients.limit = QueueLimit::Bytes(20 << 10);
+        let Some(network) = network(options) else { return };
+        let _streams = Streams::start(&network, &StreamOptions::default()).unwrap();
+        wait_for(&network, 4_000_000);
+        assert_eq!(network.counters().to_clients.dropped_packets > 0, overflows, "{window:?}");
+    }
 }
 
 #[test]

@@ -88,6 +88,16 @@ fn what_cannot_be_served_is_one_sentence() {
 }
 
 #[test]
+fn congestion_control_that_the_kernel_lacks_is_refused_in_one_sentence() {
+    let place = Place::new();
+    let listen = ["export", "--forget", "--listen", "127.0.0.1:0"];
+    let text = place.refusal(&[&listen[..], &["--congestion", "no-such-one"]].concat());
+    assert!(text.contains("`no-such-one` (it has ") && text.contains("reno"), "{text}");
+    assert!(place.refusal(&["export", "--forget", "--socket-buffer", "1"]).contains("socket_buffer is 1"));
+    place.start_and_kill(&[&listen[..], &["--congestion", "reno", "--socket-buffer", "65536"]].concat());
+}
+
+#[test]
 fn state_is_not_kept_where_clients_could_read_it() {
     let place = Place::new();
     let text =

@@ -62,7 +62,7 @@ pub async fn run(options: &Options) -> Result<Gaps, Error> {
         .map_err(|source| Error::Out { path: options.out.clone(), source })?;
     let target = match &options.server {
         Some(url) => Target::Url(url.clone()),
-        None => Target::Own { command: None, flags: options.serve_flags.clone() },
+        None => Target::Own { command: None, flags: options.serve_flags.clone(), query: String::new() },
     };
     let arms: Vec<Arm> =
         options.versions.iter().map(|version| Arm::of_version(version, version != "3")).collect();

@@ -29,6 +29,9 @@ pub struct HashCast {
     pub measurements: Vec<Measurement>,
     /// What it comes to, in one to three sentences.
     pub verdict: String,
+    /// What was not measured and why, in sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// Exact probabilities for flows that are hashed to queues, all queues alike.
@@ -88,6 +91,10 @@ pub struct Setup {
     pub receive_buffer_bytes: u32,
     /// What controls congestion; none where the kernel's own choice was kept.
     pub congestion_control: Option<String>,
+    /// The most bytes that a receiver lets its sender have under way; none without that bound, or where only
+    /// the scenario "clamped-window" has it.
+    #[serde(default)]
+    pub window_clamp_bytes: Option<u32>,
     /// Seconds that were measured in each run.
     pub seconds: f64,
 }
@@ -97,8 +104,15 @@ pub struct Setup {
 pub struct Measurement {
     /// "tcp" or "nfs".
     pub workload: String,
-    /// "card", "one-queue", "fair-queueing" or "more-connections".
+    /// "card", "one-queue", "fair-queueing", "more-connections", or a cure within TCP: "vegas", "bbr" or
+    /// "clamped-window".
     pub scenario: String,
+    /// The congestion control; none where the kernel's own choice was kept.
+    #[serde(default)]
+    pub congestion_control: Option<String>,
+    /// The most bytes that a receiver lets its sender have under way; none without that bound.
+    #[serde(default)]
+    pub window_clamp_bytes: Option<u32>,
     /// Connections of each client.
     pub connections: u32,
     /// The link, measured before use.

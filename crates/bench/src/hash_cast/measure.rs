@@ -34,55 +34,100 @@ const FIRST_PORT: u16 = 40_000;
 /// A flow carries the load if it carries this part of what one connection of a client has to.
 const BUSY_SHARE: f64 = 0.1;
 
-/// Measures all that was asked for.
+/// Measures all that was asked for, in the order of workloads.
 pub(super) fn measure(options: &Options, stop: &Stop) -> Result<Vec<Measurement>, Error> {
-    let steps = options.workloads.len() * Scenario::ALL.len() * options.runs as usize;
-    let mut progress = Progress::new(steps as u64);
+    let groups = options.groups();
+    let scenarios: usize = groups.iter().map(Vec::len).sum();
+    let mut progress = Progress::new((options.workloads.len() * scenarios * options.runs as usize) as u64);
+    let mut measurements = Vec::new();
+    for scenarios in groups {
+        measurements.extend(measure_group(options, &scenarios, stop, &mut progress)?);
+    }
+    // Stable: the scenarios keep their order.
+    measurements.sort_by_key(|(workload, _)| options.workloads.iter().position(|other| other == workload));
+    Ok(measurements.into_iter().map(|(_, measurement)| measurement).collect())
+}
+
+/// A scenario with its network, which serves all workloads.
+struct Place {
+    scenario: Scenario,
+    network: Arc<Network>,
+    link: MeasuredLink,
+}
+
+/// Measures some scenarios with every workload. Each number of a run has its turn in all of them before the
+/// next one, so that they share what the machine does besides.
+fn measure_group(
+    options: &Options,
+    scenarios: &[Scenario],
+    stop: &Stop,
+    progress: &mut Progress,
+) -> Result<Vec<(Workload, Measurement)>, Error> {
+    let open = |scenario: &Scenario| {
+        let network = Arc::new(Network::start(options.network(*scenario)).map_err(Error::Network)?);
+        let link = calibrate(&network, options, stop)?;
+        Ok::<_, Error>(Place { scenario: *scenario, network, link })
+    };
+    let places: Vec<Place> = scenarios.iter().map(open).collect::<Result<_, _>>()?;
     let mut measurements = Vec::new();
     for workload in &options.workloads {
-        for scenario in Scenario::ALL {
-            progress.step(&format!("{}: {}", workload.name(), scenario.name()));
-            measurements.push(measure_scenario(options, *workload, scenario, stop, &mut progress)?);
+        let start = |place| Series::start(place, *workload, options, stop);
+        let mut series: Vec<Series<'_>> = places.iter().map(start).collect::<Result<_, _>>()?;
+        for number in 0..options.runs {
+            for one in &mut series {
+                progress.step(&format!("{}: {}", workload.name(), one.place.scenario.name()));
+                one.measure(number, options, stop)?;
+                progress.run_done();
+            }
+        }
+        for one in series {
+            measurements.push((*workload, one.finish(options)?));
         }
     }
     Ok(measurements)
 }
 
-fn measure_scenario(
-    options: &Options,
+/// The runs of a workload in a scenario.
+struct Series<'a> {
+    place: &'a Place,
     workload: Workload,
-    scenario: Scenario,
-    stop: &Stop,
-    progress: &mut Progress,
-) -> Result<Measurement, Error> {
-    let network = Arc::new(Network::start(options.network(scenario)).map_err(Error::Network)?);
-    let link = calibrate(&network, options, stop)?;
-    let server = match workload {
-        Workload::Tcp => None,
-        Workload::Nfs => Some(Server::start(&network, &options.serve_command, options.seed, stop)?),
-    };
-    let connections = options.connections(scenario);
-    let mut runs = Vec::new();
-    for number in 0..options.runs {
-        let load = Load::start(&network, server.as_ref(), connections, number, stop);
-        let run = load.and_then(|load| measure_run(&network, load, connections, options, stop));
-        match run {
-            Ok(Some(run)) => runs.push(run),
-            Ok(None) => return Err(Error::Nothing { workload: workload.name() }),
-            Err(error) => return Err(error),
-        }
-        progress.run_done();
+    connections: u32,
+    server: Option<Server>,
+    runs: Vec<Run>,
+}
+
+impl<'a> Series<'a> {
+    fn start(place: &'a Place, workload: Workload, options: &Options, stop: &Stop) -> Result<Self, Error> {
+        let server = match workload {
+            Workload::Tcp => None,
+            Workload::Nfs => Some(Server::start(&place.network, &options.serve_command, options.seed, stop)?),
+        };
+        let connections = options.connections(place.scenario);
+        Ok(Self { place, workload, connections, server, runs: Vec::new() })
     }
-    server.map_or(Ok(()), Server::stop)?;
-    let rows: Vec<Vec<f64>> = runs.iter().map(|run| run.client_bytes_per_second.clone()).collect();
-    Ok(Measurement {
-        workload: workload.name().to_owned(),
-        scenario: scenario.name().to_owned(),
-        connections,
-        link,
-        runs,
-        variation_across_runs: variation(&rows),
-    })
+
+    fn measure(&mut self, number: u32, options: &Options, stop: &Stop) -> Result<(), Error> {
+        let network = &self.place.network;
+        let load = Load::start(network, self.server.as_ref(), self.connections, number, stop)?;
+        let run = measure_run(network, load, self.connections, options, stop)?;
+        self.runs.push(run.ok_or(Error::Nothing { workload: self.workload.name() })?);
+        Ok(())
+    }
+
+    fn finish(self, options: &Options) -> Result<Measurement, Error> {
+        self.server.map_or(Ok(()), Server::stop)?;
+        let rows: Vec<Vec<f64>> = self.runs.iter().map(|run| run.client_bytes_per_second.clone()).collect();
+        Ok(Measurement {
+            workload: self.workload.name().to_owned(),
+            scenario: self.place.scenario.name().to_owned(),
+            congestion_control: options.congestion(self.place.scenario),
+            window_clamp_bytes: options.window(self.place.scenario),
+            connections: self.connections,
+            link: self.place.link,
+            runs: self.runs,
+            variation_across_runs: variation(&rows),
+        })
+    }
 }
 
 /// What the link is measured to do. A busy machine gets more than one chance.
@@ -121,10 +166,10 @@ impl Load {
         run: u32,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        if let Some(server) = server {
-            return Ok(Self::Nfs(Readers::start(network, server, connections, stop)?));
-        }
         let first_port = FIRST_PORT + (run * connections) as u16;
+        if let Some(server) = server {
+            return Ok(Self::Nfs(Readers::start(network, server, (first_port, connections), stop)?));
+        }
         let streams =
             StreamOptions { connections_per_client: connections, first_port, ..StreamOptions::default() };
         Ok(Self::Tcp(Streams::start(network, &streams).map_err(Error::Network)?))

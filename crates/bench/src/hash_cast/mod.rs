@@ -6,6 +6,7 @@
 //! Owns the probabilities, the experiment on an emulated card, its document and its page. It knows nothing of the other
 //! experiments.
 
+mod cures;
 mod document;
 mod error;
 mod measure;
@@ -73,6 +74,7 @@ fn run_into_directory(options: &Options) -> Result<HashCast, Error> {
     if !options.workloads.is_empty() {
         document.setup = Some(setup(options));
         document.measurements = measure::measure(options, &stop)?;
+        document.notes = options.missing_cures();
     }
     document.verdict = verdict::verdict(&document);
     document.environment.doubts.extend(verdict::doubts(&document));
@@ -114,6 +116,7 @@ fn unmeasured(options: &Options) -> HashCast {
         setup: None,
         measurements: Vec::new(),
         verdict: String::new(),
+        notes: Vec::new(),
     }
 }
 
@@ -125,6 +128,7 @@ fn setup(options: &Options) -> Setup {
         rtt_ms: options.rtt_ms,
         receive_buffer_bytes: options.receive_buffer_bytes(),
         congestion_control: options.congestion_control.clone(),
+        window_clamp_bytes: options.window_clamp_bytes.filter(|_| !options.cures),
         seconds: options.seconds,
     }
 }

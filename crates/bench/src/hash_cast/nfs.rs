@@ -18,6 +18,9 @@ const VERSION: &str = "4.1";
 
 const HABITS: Habits = Habits { delegations: true, readahead: true, data_cache: true };
 
+/// The port of the server, which is alone in its machine. With those of the clients it decides the queues.
+const PORT: u16 = 2049;
+
 /// Larger than what a window holds, small beside what a run reads.
 const FILE_BYTES: u64 = 32 << 20;
 
@@ -47,7 +50,8 @@ impl Server {
             let runtime =
                 Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(Error::Threads)?;
             let address = network.server().address();
-            let server = runtime.block_on(stop.or(OwnServer::start(command, address.into(), &[])))?;
+            let server =
+                runtime.block_on(stop.or(OwnServer::start_at(command, (address, PORT).into(), &[])))?;
             let url = format!("{}?rsize={IO_BYTES}", server.url());
             runtime.block_on(stop.or(make_file(&url, &place)))?;
             Ok::<_, Error>((runtime, server, url))
@@ -86,14 +90,19 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Starts all clients, and returns when each has read something.
+    /// Starts all clients, each with as many connections from `first_port` on, and returns when each has read
+    /// something.
     pub(super) fn start(
         network: &Arc<Network>,
         server: &Server,
-        connections: u32,
+        (first_port, connections): (u16, u32),
         stop: &Stop,
     ) -> Result<Self, Error> {
         let address = server.address(connections)?;
+        for client in network.clients() {
+            let last_port = first_port.saturating_add((connections as u16).saturating_sub(1));
+            client.set_local_ports(first_port..=last_port).map_err(Error::Network)?;
+        }
         let mut readers = Self { received: Vec::new(), stopped: Arc::default(), threads: Vec::new() };
         for client in 0..network.clients().len() {
             let received = Arc::new(AtomicU64::new(0));

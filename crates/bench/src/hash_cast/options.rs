@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netlab::packet::{DirectionOptions, Discipline, MTU_BYTES, NetworkOptions, QueueLimit, TcpOptions};
+use netlab::packet::{
+    DirectionOptions, Discipline, MTU_BYTES, NetworkOptions, QueueLimit, TcpOptions, has_congestion_control,
+};
 
 use super::Error;
 use super::probability::{FLOWS_MAX, QUEUES_MAX};
@@ -21,6 +23,11 @@ pub struct Options {
     pub rtt_ms: f64,
     /// What controls congestion; the kernel's own choice if none.
     pub congestion_control: Option<String>,
+    /// The most bytes that a receiver lets its sender have under way, within [`TcpOptions::WINDOW_BYTES`]: in
+    /// all scenarios, or with `cures` in that of the clamped window only.
+    pub window_clamp_bytes: Option<u32>,
+    /// Whether the cures within TCP are measured, in turns with the card as it is.
+    pub cures: bool,
     /// Connections of each client where more of them are tried, from 2 to 16.
     pub connections: u32,
     /// Runs of each scenario, from 1 to 100.
@@ -68,20 +75,36 @@ pub(super) enum Scenario {
     MoreConnections,
     OneQueue,
     FairQueueing,
+    Vegas,
+    Bbr,
+    ClampedWindow,
 }
 
 impl Scenario {
-    pub(super) const ALL: [Self; 4] = [Self::Card, Self::MoreConnections, Self::OneQueue, Self::FairQueueing];
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Card => "card",
             Self::MoreConnections => "more-connections",
             Self::OneQueue => "one-queue",
             Self::FairQueueing => "fair-queueing",
+            Self::Vegas => VEGAS,
+            Self::Bbr => BBR,
+            Self::ClampedWindow => CLAMPED_WINDOW,
         }
     }
+
+    /// Returns the congestion control that is the cure.
+    pub(super) fn congestion_control(self) -> Option<&'static str> {
+        [(Self::Vegas, "vegas"), (Self::Bbr, "bbr")]
+            .into_iter()
+            .find_map(|(scenario, name)| (scenario == self).then_some(name))
+    }
 }
+
+/// The names of the cures within TCP.
+pub(super) const VEGAS: &str = "vegas";
+pub(super) const BBR: &str = "bbr";
+pub(super) const CLAMPED_WINDOW: &str = "clamped-window";
 
 /// The least that a receiver buffers: what most kernels begin with.
 const BUFFER_BYTES_MIN: f64 = 131_072.0;
@@ -119,8 +142,50 @@ impl Options {
                 return Err(outside(name, value, *range.start(), *range.end()));
             }
         }
+        if let Some(bytes) = self.window_clamp_bytes.filter(|bytes| !TcpOptions::WINDOW_BYTES.contains(bytes))
+        {
+            let (least, most) = TcpOptions::WINDOW_BYTES.into_inner();
+            return Err(outside("window-clamp", bytes.into(), least.into(), most.into()));
+        }
         debug_assert!(self.clients <= FLOWS_MAX);
         Ok(())
+    }
+
+    /// Returns the scenarios in the order of measuring. Those of a group are measured in turns.
+    pub(super) fn groups(&self) -> Vec<Vec<Scenario>> {
+        let mut first = vec![Scenario::Card];
+        if self.cures {
+            first.extend(self.controls().filter(|scenario| self.has_control(*scenario)));
+            first.push(Scenario::ClampedWindow);
+        }
+        let rest = [Scenario::MoreConnections, Scenario::OneQueue, Scenario::FairQueueing];
+        std::iter::once(first).chain(rest.map(|scenario| vec![scenario])).collect()
+    }
+
+    /// Returns a sentence for each cure that this kernel does not have, with the mend.
+    pub(super) fn missing_cures(&self) -> Vec<String> {
+        let missing = self.controls().filter(|scenario| self.cures && !self.has_control(*scenario));
+        let names = missing.filter_map(Scenario::congestion_control);
+        names
+            .map(|name| {
+                format!(
+                    "The cure `{name}` was not measured, as this kernel does not have it: \
+                     `modprobe tcp_{name}` loads it where the kernel was built with it."
+                )
+            })
+            .collect()
+    }
+
+    /// Returns the cures by congestion control, without the one that the card itself is measured with.
+    fn controls(&self) -> impl Iterator<Item = Scenario> {
+        let own = self.congestion_control.as_deref();
+        [Scenario::Vegas, Scenario::Bbr]
+            .into_iter()
+            .filter(move |scenario| scenario.congestion_control() != own)
+    }
+
+    fn has_control(&self, scenario: Scenario) -> bool {
+        scenario.congestion_control().is_some_and(has_congestion_control)
     }
 
     pub(super) fn rate_bytes_per_second(&self) -> u64 {
@@ -134,19 +199,48 @@ impl Options {
     /// Enough that one connection alone can keep the card busy over the round trip, twice over, and yet a bound: the studies'
     /// servers were bounded by what a socket may have waiting in the card.
     pub(super) fn receive_buffer_bytes(&self) -> u32 {
-        let under_way = self.rate_bytes_per_second() as f64 * self.rtt_ms / 1000.0;
-        (4.0 * under_way).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX) as u32
+        (4.0 * self.under_way()).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX) as u32
+    }
+
+    /// Returns the congestion control of a scenario.
+    pub(super) fn congestion(&self, scenario: Scenario) -> Option<String> {
+        scenario.congestion_control().map(str::to_owned).or_else(|| self.congestion_control.clone())
+    }
+
+    /// Returns the bound of each window in a scenario.
+    pub(super) fn window(&self, scenario: Scenario) -> Option<u32> {
+        match (self.cures, scenario) {
+            (true, Scenario::ClampedWindow) => {
+                Some(self.window_clamp_bytes.unwrap_or_else(|| self.fitting_window()))
+            }
+            (true, _) => None,
+            (false, _) => self.window_clamp_bytes,
+        }
+    }
+
+    /// Returns a window of which all flows together have as much under way as the card sends in a round trip:
+    /// it keeps the card busy, and leaves no queue that waits.
+    fn fitting_window(&self) -> u32 {
+        let (least, most) = TcpOptions::WINDOW_BYTES.into_inner();
+        let each = self.under_way() / f64::from(self.clients);
+        (each as u32).clamp(least, most)
+    }
+
+    /// Returns the bytes that the card sends in a round trip.
+    fn under_way(&self) -> f64 {
+        self.rate_bytes_per_second() as f64 * self.rtt_ms / 1000.0
     }
 
     /// The network of a scenario. Half of the round trip is in each direction; what the clients send is not queued.
     pub(super) fn network(&self, scenario: Scenario) -> NetworkOptions {
         let discipline = match scenario {
-            Scenario::Card | Scenario::MoreConnections => Discipline::MultiQueue { queues: self.queues },
             Scenario::OneQueue => Discipline::Fifo,
             Scenario::FairQueueing => Discipline::FairQueue { flows_max: Discipline::QUEUES_MAX },
+            _ => Discipline::MultiQueue { queues: self.queues },
         };
         let flows = u64::from(self.clients * self.connections(scenario));
-        let under_way = flows * u64::from(self.receive_buffer_bytes()) / MTU_BYTES as u64;
+        let each = self.window(scenario).unwrap_or_else(|| self.receive_buffer_bytes());
+        let under_way = flows * u64::from(each) / MTU_BYTES as u64;
         let most = QueueLimit::BYTES_MAX / (MTU_BYTES as u64 * u64::from(self.queues));
         let packets = under_way.max(QUEUE_PACKETS_MIN).min(most);
         let way = DirectionOptions {
@@ -161,8 +255,9 @@ impl Options {
             to_clients: DirectionOptions { discipline, limit, ..way.clone() },
             to_server: way,
             tcp: TcpOptions {
-                congestion_control: self.congestion_control.clone(),
+                congestion_control: self.congestion(scenario),
                 receive_buffer_bytes_max: Some(self.receive_buffer_bytes()),
+                window_bytes_max: self.window(scenario),
             },
         }
     }

@@ -1,5 +1,6 @@
 //! `hash-cast.html`: one file with everything in it, made from the document alone. It needs no network and no script.
 
+use super::cures;
 use super::document::{HashCast, Measurement, Setup};
 use super::svg;
 use crate::report::{NO_SCRIPT_POLICY, STYLE, escape};
@@ -28,6 +29,7 @@ pub fn html(document: &HashCast) -> String {
     page.push_str(&probabilities(document));
     if let Some(setup) = &document.setup {
         page.push_str(&cures(document));
+        page.push_str(&cures_within_tcp(document));
         page.push_str(&clients(document, setup));
     }
     page.push_str(&cards(document));
@@ -108,6 +110,28 @@ fn cures(document: &HashCast) -> String {
     section("cures", "The card, and what cures it", &table("The card and its cures", &heads, &rows))
 }
 
+/// The cures within TCP, and which of them this kernel does not have.
+fn cures_within_tcp(document: &HashCast) -> String {
+    let rows = cures::rows(document);
+    if rows.is_empty() && document.notes.is_empty() {
+        return String::new();
+    }
+    let row = |[workload, tcp, numbers @ .., published]: &[String; 7]| {
+        let numbers: String =
+            numbers.iter().map(|cell| format!("<td class=\"n\">{}</td>", escape(cell))).collect();
+        format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td>{numbers}<td>{}</td></tr>\n",
+            escape(workload),
+            escape(tcp),
+            escape(published)
+        )
+    };
+    let rows: String = rows.iter().map(row).collect();
+    let notes: String = document.notes.iter().map(|note| format!("<p>{}</p>\n", escape(note))).collect();
+    let caption = "Settings of TCP on the same card, in turns";
+    section("tcp-cures", "Cures within TCP", &(table(caption, &cures::HEADS, &rows) + &notes))
+}
+
 fn clients(document: &HashCast, setup: &Setup) -> String {
     let most = document
         .measurements
@@ -184,8 +208,9 @@ mod tests {
         document.environment.doubts.push("It was dark.".to_owned());
         let page = html(&document);
         assert!(page.contains(&escape(&document.verdict)) && page.contains("It was dark."));
-        assert_eq!(page.matches("<div class=\"panel\">").count(), 8);
+        assert_eq!(page.matches("<div class=\"panel\">").count(), 12);
         assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+        assert!(page.contains("window ≤ 31250") && page.contains("The cure `vegas` was not measured."));
         assert!(page.contains("eth0") && page.contains("fair-queueing") && page.ends_with("</html>\n"));
         assert!(!page.contains("<script") && !page.contains("://"));
     }
@@ -206,6 +231,8 @@ mod tests {
         document.verdict = HOSTILE.to_owned();
         document.environment.doubts.push(HOSTILE.to_owned());
         document.environment.date = HOSTILE.to_owned();
+        document.notes.push(HOSTILE.to_owned());
+        document.measurements[0].congestion_control = Some(HOSTILE.to_owned());
         document.cards[0].name = HOSTILE.to_owned();
         document.cards[0].discipline = Some(HOSTILE.to_owned());
         document.measurements[0].workload = HOSTILE.to_owned();

@@ -2,6 +2,7 @@
 
 use comfy_table::Table;
 
+use super::cures;
 use super::document::{HashCast, Measurement};
 use crate::terminal::{Style, align_right, finished, new_table, printable};
 use crate::text::{number, percent};
@@ -19,12 +20,19 @@ pub fn summary(document: &HashCast, style: Style) -> String {
     if !document.measurements.is_empty() {
         parts.push(measurements(document, style));
     }
+    let cures = cures::rows(document);
+    if !cures.is_empty() {
+        parts.push(cures_table(cures, style));
+    }
     for measurement in document.measurements.iter().filter(|measurement| measurement.scenario == "card") {
         parts.push(clients(measurement, style));
     }
     parts.push(printable(&document.verdict));
     let mut text = parts.join("\n\n");
     text.push('\n');
+    for note in &document.notes {
+        text.push_str(&format!("{}\n", printable(note)));
+    }
     for doubt in &document.environment.doubts {
         text.push_str(&format!("Doubt: {}\n", printable(doubt)));
     }
@@ -77,6 +85,17 @@ fn measurements(document: &HashCast, style: Style) -> String {
     finished(&mut table)
 }
 
+/// The cures within TCP beside the card as it is.
+fn cures_table(rows: Vec<[String; 7]>, style: Style) -> String {
+    let mut table = new_table(style);
+    table.set_header(cures::HEADS);
+    for row in rows {
+        table.add_row(row.map(|cell| printable(&cell)));
+    }
+    align_right(&mut table, 2..6);
+    finished(&mut table)
+}
+
 /// What each client got in Mbit/s, in brackets what its queue predicts.
 fn clients(measurement: &Measurement, style: Style) -> String {
     let mut table: Table = new_table(style);
@@ -116,8 +135,16 @@ mod tests {
     fn everything_that_was_measured_has_a_line() {
         let document = samples::document();
         let text = summary(&document, Style::Plain);
-        for part in ["8 flows in 8 queues", "eth0", "more-connections", "fair-queueing", "client 8", "run 3"]
-        {
+        for part in [
+            "8 flows in 8 queues",
+            "eth0",
+            "more-connections",
+            "fair-queueing",
+            "client 8",
+            "run 3",
+            "window ≤ 31250",
+            "The cure `vegas` was not measured.",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(text.contains(&document.verdict));

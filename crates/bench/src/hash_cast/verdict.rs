@@ -1,5 +1,6 @@
 //! What was found, in sentences, and what makes it doubtful.
 
+use super::cures;
 use super::document::{HashCast, Measurement};
 use crate::text::{list, number, percent};
 
@@ -25,6 +26,7 @@ pub(super) fn verdict(document: &HashCast) -> String {
             if !cures.is_empty() {
                 sentences.push(format!("Jain\u{2019}s index became {}.", list(&cures)));
             }
+            sentences.extend(cures::sentence(document, workload));
         }
     }
     sentences.join(" ")
@@ -76,7 +78,8 @@ pub(super) fn doubts(document: &HashCast) -> Vec<String> {
     let Some(setup) = &document.setup else { return Vec::new() };
     let rate = setup.rate_bytes_per_second as f64;
     let mut doubts = Vec::new();
-    for measurement in &document.measurements {
+    // Cures within TCP have no queues that wait, and what they cost is a result.
+    for measurement in document.measurements.iter().filter(|measurement| !cures::is_cure(measurement)) {
         let place = format!("{} over {}", measurement.scenario, name(&measurement.workload));
         let carried = measurement.total() / rate;
         if carried < CARRIED_MIN {

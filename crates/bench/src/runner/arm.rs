@@ -65,7 +65,7 @@ impl Arms {
             let server = match (&options.client, &options.server) {
                 (ClientKind::Path(directory), _) => Target::Directory(directory.clone()),
                 (_, Some(url)) => Target::Url(url.clone()),
-                (_, None) => Target::Own { command: None, flags: Vec::new() },
+                (_, None) => Target::Own { command: None, flags: Vec::new(), query: String::new() },
             };
             let arms = of_versions(&options.plan.versions, options.without_delegations);
             return Self { arms, servers: vec![server], clients: vec![client] };

@@ -27,6 +27,8 @@ pub enum Target {
         command: Option<PathBuf>,
         /// Options of `serve`, such as `--async`.
         flags: Vec<String>,
+        /// Options of the client's address, such as `slots=16`, joined by `&`.
+        query: String,
     },
     /// A directory of this machine, without NFS; none for a temporary one.
     Directory(Option<PathBuf>),
@@ -54,7 +56,7 @@ pub struct ArmSpec {
 impl FromStr for ArmSpec {
     type Err = String;
 
-    /// Reads `NAME=nfs://host/path?version=4.1&nconnect=4`, `NAME=builtin?exe=PATH&serve=--async`,
+    /// Reads `NAME=nfs://host/path?version=4.1&nconnect=4`, `NAME=builtin?exe=PATH&serve=--async&slots=16`,
     /// `NAME=local` or `NAME=/directory`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, rest) = text
@@ -121,17 +123,24 @@ impl Asked {
                 "`exe` and `serve` are for servers that the benchmark starts, not for `{place}`"
             ));
         }
-        if place.starts_with(SCHEME) {
-            let query = self.rest.join("&");
+        let query = self.rest.join("&");
+        let address = |place: &str| {
             let text = if query.is_empty() { place.to_owned() } else { format!("{place}?{query}") };
             text.parse::<Url>().map_err(|error| error.to_string())?;
-            return Ok(Target::Url(text));
+            Ok::<_, String>(text)
+        };
+        if place.starts_with(SCHEME) {
+            return Ok(Target::Url(address(place)?));
+        }
+        if is_own {
+            // Only the options are checked: the server's address is known when it has started.
+            address("nfs://localhost/")?;
+            return Ok(Target::Own { command: self.exe.clone(), flags: self.flags.clone(), query });
         }
         if let Some(option) = self.rest.first() {
             return Err(format!("there is no option `{option}` for `{place}`"));
         }
         match place {
-            OWN => Ok(Target::Own { command: self.exe.clone(), flags: self.flags.clone() }),
             LOCAL => Ok(Target::Directory(None)),
             place if place.starts_with('/') => Ok(Target::Directory(Some(place.into()))),
             place => {
@@ -173,7 +182,12 @@ mod tests {
     fn servers_of_the_benchmark_have_an_executable_and_flags() {
         let old = arm("old=builtin?exe=/opt/a=b/primetime&serve=--async,--no-delegations");
         let flags = ["--async", "--no-delegations"].map(str::to_owned).to_vec();
-        assert_eq!(old.target, Target::Own { command: Some("/opt/a=b/primetime".into()), flags });
+        let command = Some("/opt/a=b/primetime".into());
+        assert_eq!(old.target, Target::Own { command, flags, query: String::new() });
+        let few = arm("few=builtin?slots=16&serve=--congestion,reno&congestion=reno");
+        let flags = ["--congestion", "reno"].map(str::to_owned).to_vec();
+        let query = "slots=16&congestion=reno".to_owned();
+        assert_eq!(few.target, Target::Own { command: None, flags, query });
         assert!(old.delegations && old.version.is_none());
         assert_eq!((old.planted, arm("b=builtin?slower=5%").planted), (0.0, 0.05));
         assert_eq!(arm("disk=local").target, Target::Directory(None));
@@ -190,7 +204,8 @@ mod tests {
         refused("a b=local", "no name for an arm");
         refused("a=host:/data", "no target");
         refused("a=nfs://host/?nconnekt=2", "did you mean `nconnect`?");
-        refused("a=builtin?nconnect=2", "no option `nconnect=2`");
+        refused("a=builtin?slots=0", "option `slots`: `0` is not a number from 1 to 65536");
+        refused("a=local?nconnect=2", "no option `nconnect=2`");
         refused("a=nfs://host/?exe=/x", "for servers that the benchmark starts");
         refused("a=nfs://host/?delegations=perhaps", "use on or off");
         refused("a=local?version=3", "no version and no client");

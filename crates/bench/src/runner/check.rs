@@ -126,6 +126,9 @@ fn check_arm(arm: &ArmSpec, options: &Options) -> Result<(), Error> {
     if *client != ClientKind::Kernel && !arm.mount_options.is_empty() {
         return wrong("mount_options are for mount.nfs; use client=kernel");
     }
+    if *client == ClientKind::Kernel && has_library_settings(&arm.target) {
+        return wrong(LIBRARY_SETTINGS);
+    }
     if *client == ClientKind::Kernel && !arm.delegations {
         return wrong("a kernel cannot be asked to do without delegations; use serve=--no-delegations");
     }
@@ -133,6 +136,24 @@ fn check_arm(arm: &ArmSpec, options: &Options) -> Result<(), Error> {
         return wrong("only root may mount with client=kernel; work as root, or use client=fuse");
     }
     Ok(())
+}
+
+const LIBRARY_SETTINGS: &str = "congestion, socket_buffer and slots are settings of the client library; \
+    a kernel's client has those of its system (sysctl net.ipv4.tcp_congestion_control and tcp_rmem, and the \
+    parameter max_session_slots of the module nfs)";
+
+/// Returns whether the address of a target has settings that a kernel's client cannot follow.
+fn has_library_settings(target: &Target) -> bool {
+    let text = match target {
+        Target::Url(url) => url.clone(),
+        Target::Own { query, .. } => format!("nfs://localhost/?{query}"),
+        Target::Directory(_) => return false,
+    };
+    let default = client::Options::default();
+    text.parse::<client::Url>().is_ok_and(|url| {
+        let options = url.options();
+        options.tcp != default.tcp || options.slots_max != default.slots_max
+    })
 }
 
 /// Checks what does not go together with the kind of client.
@@ -143,6 +164,11 @@ fn check_client(options: &Options) -> Result<(), Error> {
     }
     match &options.client {
         ClientKind::Builtin | ClientKind::Fuse => Ok(()),
+        ClientKind::Kernel
+            if options.server.clone().is_some_and(|url| has_library_settings(&Target::Url(url))) =>
+        {
+            wrong(LIBRARY_SETTINGS)
+        }
         ClientKind::Kernel if options.without_delegations => wrong(
             "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime serve \
              --no-delegations`) and measure it again",

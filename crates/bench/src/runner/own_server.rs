@@ -37,9 +37,18 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Starts `command serve` on a new directory, at a port of `address`, and waits until it is ready.
+    /// Starts `command serve` on a new directory, at a free port of `address`, and waits until it is ready.
     /// `flags` are more options of `serve`.
     pub(crate) async fn start(command: &Path, address: IpAddr, flags: &[String]) -> Result<Self, Error> {
+        Self::start_at(command, SocketAddr::new(address, 0), flags).await
+    }
+
+    /// Like [`OwnServer::start`], at a port that is named.
+    pub(crate) async fn start_at(
+        command: &Path,
+        address: SocketAddr,
+        flags: &[String],
+    ) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         leftovers::sweep_this_machine(&std::env::temp_dir());
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(|error| {
@@ -50,7 +59,7 @@ impl OwnServer {
         std::fs::create_dir(&exported)
             .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
             .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
-        let (child, url) = serve(command, directory.path(), SocketAddr::new(address, 0), flags).await?;
+        let (child, url) = serve(command, directory.path(), address, flags).await?;
         Ok(Self {
             command: command.to_owned(),
             flags: flags.to_vec(),

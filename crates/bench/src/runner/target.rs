@@ -80,14 +80,16 @@ impl Server {
                 let name = if temporary.is_some() { OWN.to_owned() } else { address.to_string() };
                 Self::at(address, name, how, arms, (None, temporary)).await
             }
-            Target::Own { command, flags } => {
+            Target::Own { command, flags, query } => {
                 let own = command.as_deref().or(how.serve_command).ok_or_else(|| {
                     Error::Usage("there is no server to measure; name one with --server".to_owned())
                 })?;
                 let own =
                     OwnServer::start(own, how.listen.unwrap_or(Ipv4Addr::LOCALHOST.into()), flags).await?;
-                let address = Address::parse(own.url()).map_err(Error::Usage)?;
-                let name = own_name(command.as_deref(), flags);
+                let url =
+                    if query.is_empty() { own.url().to_owned() } else { format!("{}?{query}", own.url()) };
+                let address = Address::parse(&url).map_err(Error::Usage)?;
+                let name = own_name(command.as_deref(), flags, query);
                 Self::at(address, name, how, arms, (Some(own), None)).await
             }
             Target::Url(url) => {
@@ -315,9 +317,10 @@ fn refused(name: &str, arm: &Arm, error: &workload::Error) -> Error {
 }
 
 /// Returns how a server of the benchmark's own is named in results: with what tells it from others.
-fn own_name(command: Option<&Path>, flags: &[String]) -> String {
+fn own_name(command: Option<&Path>, flags: &[String], query: &str) -> String {
     let command = command.map(|command| command.display().to_string());
-    let words = std::iter::once(OWN.to_owned()).chain(command).chain(flags.iter().cloned());
+    let own = if query.is_empty() { OWN.to_owned() } else { format!("{OWN}?{query}") };
+    let words = std::iter::once(own).chain(command).chain(flags.iter().cloned());
     words.collect::<Vec<_>>().join(" ")
 }
 

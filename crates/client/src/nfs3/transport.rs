@@ -151,6 +151,7 @@ fn client_options(server: &Server, options: &Options) -> ClientOptions {
         retransmit: true,
         attempt_timeout: Some(options.timeout),
         resolver: server.resolver(),
+        tcp: options.tcp,
         ..ClientOptions::default()
     }
 }

@@ -63,6 +63,7 @@ impl Mount {
             call_timeout: options.timeout,
             retransmit: false,
             resolver: server.resolver(),
+            tcp: options.tcp,
             ..ClientOptions::default()
         };
         let mut connections = Vec::new();

@@ -3,12 +3,14 @@
 use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use super::congestion::unavailable;
 use super::options::TcpOptions;
 use super::switch::address;
 use crate::inside::inside;
@@ -21,6 +23,9 @@ const DEVICE_PACKETS_MAX: u32 = 10_000;
 
 /// The smallest and the usual first size of a receive buffer, as the kernel has them.
 const RECEIVE_BUFFER_BYTES: (u32, u32) = (4 << 10, 128 << 10);
+
+/// The receive buffer beside a bounded window, which the kernel makes half of it at first.
+const BUFFER_PER_WINDOW: u32 = 2;
 
 /// One machine of a network.
 #[derive(Debug)]
@@ -52,6 +57,14 @@ impl Endpoint {
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.address
+    }
+
+    /// Lets sockets that name no port have one of `ports` only, so that what is hashed is known.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered, or the kernel refuses these ports.
+    pub fn set_local_ports(&self, ports: RangeInclusive<u16>) -> io::Result<()> {
+        self.inside(|| set("ip_local_port_range", &format!("{} {}", ports.start(), ports.end())))?
     }
 
     /// Runs `work` in a thread of this machine. Sockets, and processes that it starts, stay there.
@@ -86,38 +99,48 @@ pub(super) fn connect(device: &str, address: Ipv4Addr, tcp: &TcpOptions) -> io::
     program("ip", &["link", "set", device, "mtu", &mtu, "txqueuelen", &packets, "up"])?;
     program("ip", &["address", "add", &format!("{address}/24"), "dev", device])?;
     program("ip", &["link", "set", "lo", "up"])?;
-    match &tcp.congestion_control {
-        Some(name) => control_congestion(device, address, name),
-        None => Ok(()),
+    let mut metrics = Vec::new();
+    if let Some(name) = &tcp.congestion_control {
+        metrics.extend(["congctl".to_owned(), name.clone()]);
+    }
+    if let Some(bytes) = tcp.window_bytes_max {
+        metrics.extend(["window".to_owned(), bytes.to_string()]);
+    }
+    match metrics.is_empty() {
+        true => Ok(()),
+        false => set_route(device, address, &metrics).map_err(|error| match &tcp.congestion_control {
+            Some(name) => unavailable(name),
+            None => error,
+        }),
     }
 }
 
-/// Makes `name` control the congestion of all connections. The setting of the namespace would do so too, but takes only
-/// what the host lets ordinary users have; a route takes whatever the kernel has.
-fn control_congestion(device: &str, address: Ipv4Addr, name: &str) -> io::Result<()> {
+/// Gives all connections the metrics of a route (ip-route(8)): `congctl`, the congestion control, and
+/// `window`, which sets what TCP_WINDOW_CLAMP sets for one socket. The namespace's setting of congestion
+/// control takes only what the host lets ordinary users have; a route takes whatever the kernel has.
+fn set_route(device: &str, address: Ipv4Addr, metrics: &[String]) -> io::Result<()> {
     let [first, second, third, _] = address.octets();
     let network = format!("{first}.{second}.{third}.0/24");
     let source = address.to_string();
     let route =
         ["route", "replace", &network, "dev", device, "scope", "link", "src", &source, "proto", "kernel"];
-    program("ip", &[&route[..], &["congctl", name]].concat()).map_err(|_| {
-        let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-        let known = fs::read_to_string(path).unwrap_or_default();
-        let known = known.trim();
-        io::Error::other(format!(
-            "this kernel has no congestion control {name:?} (it has {known}); name another"
-        ))
-    })
+    let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
+    program("ip", &[&route[..], &metrics].concat())
 }
 
 fn set_tcp(tcp: &TcpOptions) -> io::Result<()> {
     // Each connection begins anew: what an earlier one learnt would decide how the next one starts.
     set("tcp_no_metrics_save", "1")?;
-    if let Some(most) = tcp.receive_buffer_bytes_max {
-        let (least, first) = RECEIVE_BUFFER_BYTES;
-        set("tcp_rmem", &format!("{least} {} {most}", first.min(most)))?;
+    let (least, first) = RECEIVE_BUFFER_BYTES;
+    match (tcp.window_bytes_max, tcp.receive_buffer_bytes_max) {
+        // A buffer that grows takes the window along, whatever bounds it.
+        (Some(window), _) => {
+            let bytes = window * BUFFER_PER_WINDOW;
+            set("tcp_rmem", &format!("{least} {bytes} {bytes}"))
+        }
+        (None, Some(most)) => set("tcp_rmem", &format!("{least} {} {most}", first.min(most))),
+        (None, None) => Ok(()),
     }
-    Ok(())
 }
 
 fn set(name: &str, value: &str) -> io::Result<()> {

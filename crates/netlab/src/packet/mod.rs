@@ -10,6 +10,7 @@
 
 mod access;
 mod calibration;
+mod congestion;
 mod counters;
 mod direction;
 mod endpoint;
@@ -24,6 +25,7 @@ mod switch;
 
 pub use access::{Access, access, in_user_namespace};
 pub use calibration::{Calibration, LinkCalibration};
+pub use congestion::has_congestion_control;
 pub use counters::{DirectionCounters, FlowCounters, Traffic};
 pub use endpoint::Endpoint;
 pub use flow::Flow;

@@ -46,9 +46,15 @@ pub struct TcpOptions {
     /// The most bytes that a receiver buffers, from 4 KiB to 64 MiB; the machine's own if `None`. Half of them, about, are
     /// the window that it grants: what a sender may have under way.
     pub receive_buffer_bytes_max: Option<u32>,
+    /// The most bytes that a receiver lets its sender have under way, from 4 KiB to 16 MiB; no such bound if
+    /// `None`. With it the receive buffer has a fixed size, and `receive_buffer_bytes_max` is not used.
+    pub window_bytes_max: Option<u32>,
 }
 
 impl TcpOptions {
+    /// The least and the largest bound of a window.
+    pub const WINDOW_BYTES: std::ops::RangeInclusive<u32> = 4 << 10..=16 << 20;
+
     pub(super) fn check(&self) -> io::Result<()> {
         if self.congestion_control.as_deref().is_some_and(|name| !is_algorithm(name)) {
             return Err(invalid(
@@ -57,6 +63,9 @@ impl TcpOptions {
         }
         if self.receive_buffer_bytes_max.is_some_and(|bytes| !(4 << 10..=64 << 20).contains(&bytes)) {
             return Err(invalid("a receive buffer has from 4 KiB to 64 MiB"));
+        }
+        if self.window_bytes_max.is_some_and(|bytes| !Self::WINDOW_BYTES.contains(&bytes)) {
+            return Err(invalid("a window has from 4 KiB to 16 MiB"));
         }
         Ok(())
     }
@@ -240,6 +249,8 @@ mod tests {
         assert!(refused(|options| options.tcp.congestion_control = Some("../cubic".into())));
         assert!(refused(|options| options.tcp.congestion_control = Some(String::new())));
         assert!(refused(|options| options.tcp.receive_buffer_bytes_max = Some(1)));
+        assert!(refused(|options| options.tcp.window_bytes_max = Some(4095)));
+        assert!(refused(|options| options.tcp.window_bytes_max = Some((16 << 20) + 1)));
     }
 
     #[test]

@@ -30,6 +30,12 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:2049]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+    /// The congestion control of connections, such as cubic or bbr [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    /// The size of each of the two socket buffers of a connection, in bytes [default: the system adapts them]
+    #[arg(long, value_name = "BYTES")]
+    socket_buffer: Option<u32>,
     /// Read the configuration from this file (TOML)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -236,6 +242,8 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     }
     config.state_dir = arguments.state_dir.clone().or(config.state_dir);
     config.listen = arguments.listen.unwrap_or(config.listen);
+    config.congestion = arguments.congestion.clone().or(config.congestion);
+    config.socket_buffer = arguments.socket_buffer.or(config.socket_buffer);
     config.limits.lease_seconds = arguments.lease.unwrap_or(config.limits.lease_seconds);
     config.socket = arguments.socket.clone().or(config.socket);
     config.metrics = arguments.metrics.or(config.metrics);

@@ -80,6 +80,43 @@ fn planted_difference_is_in_the_values_and_said() {
 }
 
 #[test]
+fn settings_of_tcp_are_arms_of_server_and_client() {
+    let place = Place::new();
+    let server = place.serve();
+    let named = format!("named={}?version=4.1&uid=0&gid=0&congestion=reno&socket_buffer=65536", server.url);
+    let own = "own=builtin?version=4.1&congestion=reno&serve=--congestion,reno,--socket-buffer,65536";
+    let (results, _) = measured(&place, &["--arm", &named, "--arm", own]);
+    let servers: Vec<&str> = results.cells.iter().map(|cell| cell.setting.server.as_str()).collect();
+    assert!(servers[0].ends_with("&congestion=reno&socket_buffer=65536"), "{servers:?}");
+    assert_eq!(servers[1], "builtin?congestion=reno --congestion reno --socket-buffer 65536");
+    assert!(results.cells.iter().all(|cell| cell.blocks() == 2 && cell.operations == 5));
+}
+
+/// Sixteen threads of one client, so that slots are what bounds the requests under way.
+const MANY_THREADS: &str =
+    "[default]\nclients = 1\n[default.workload.create]\nthreads = 16\nfile_bytes = 0\nfiles = 5\n";
+
+#[test]
+fn slots_of_an_arm_bound_its_requests_under_way() {
+    let place = Place::new();
+    let experiment = place.experiment("create-many", "op/s", MANY_THREADS);
+    let arms = ["--arm", "one=builtin?version=4.1&slots=1", "--arm", "many=builtin?version=4.1"];
+    let plan = ["--experiment", &experiment, "--rtt-ms", "0", "--runs", "1", "--out", "out"];
+    let output = place.bench(&[&arms[..], &plan[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = Results::load(&place.path("out").join("results.json")).unwrap();
+    let of = |arm: &str| -> &Cell { results.cells.iter().find(|cell| cell.setting.arm == arm).unwrap() };
+    assert_eq!(of("one").setting.server, "builtin?slots=1");
+    let slots: Vec<u32> = ["one", "many"]
+        .iter()
+        .filter_map(|arm| results.environment.negotiated.iter().find(|(key, _)| key.contains(arm)))
+        .map(|(_, agreed)| agreed["slots"].parse().unwrap())
+        .collect();
+    assert!(slots.len() == 2 && slots[0] == 1 && slots[1] >= 16, "{:?}", results.environment.negotiated);
+    assert_eq!(of("one").rpcs_total, of("many").rpcs_total);
+}
+
+#[test]
 fn only_pairs_that_were_asked_for_are_compared() {
     let place = Place::new();
     let arms = ["--arm", "a=local", "--arm", "b=builtin?version=3", "--arm", "c=builtin?version=4.2"];
@@ -114,6 +151,10 @@ fn arms_that_do_not_go_together_are_refused_before_anything_runs() {
         (&["--arm", "a=builtin?version=5"], "has no version `5`"),
         (&["--arm", "a=builtin", "--hosts", "node1"], "own; name the server"),
         (&["--arm", "a=builtin?serve=--no-such-flag"], "--no-such-flag"),
+        (&["--arm", "a=builtin?serve=--congestion,no-such-one"], "`no-such-one` (it has "),
+        (&["--arm", "a=builtin?congestion=no-such-one"], "`no-such-one` (it has "),
+        (&["--arm", "a=builtin?slots=0"], "`0` is not a number from 1 to 65536"),
+        (&["--arm", "a=builtin?slots=8&client=kernel"], "slots are settings of the client library"),
     ] {
         let error = refused(&place, arguments);
         assert!(error.contains(reason), "{arguments:?}: {error}");

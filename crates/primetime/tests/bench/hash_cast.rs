@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Output, Stdio};
 
 use bench::hash_cast::HashCast;
-use netlab::packet::{Access, access};
+use netlab::packet::{Access, access, has_congestion_control};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
@@ -71,21 +71,62 @@ fn fair_queueing_cures_what_the_queues_of_a_card_do_to_tcp() {
 }
 
 #[test]
+fn clamped_windows_cure_what_the_queues_of_a_card_do_to_tcp() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new();
+    let output = run(&place, &[&SMALL[..], &["--tcp-only", "--cures", "--rtt-ms", "50"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found = document(&place);
+    let of = |scenario| found.measurement("tcp", scenario).unwrap();
+    let (card, clamped) = (of("card"), of("clamped-window"));
+    // 2.5 MB/s for 50 ms, in six equal parts.
+    assert_eq!((card.window_clamp_bytes, clamped.window_clamp_bytes), (None, Some(20_833)));
+    assert_eq!(card.runs[0].queues, clamped.runs[0].queues, "the same draw");
+    let predicted = card.runs[0].predicted_max_min_ratio.unwrap();
+    assert!(predicted >= 1.5 && card.runs[0].groups.len() > 1, "{card:?}");
+    // The card takes away much; what is left of that with clamped windows is TCP's own unevenness.
+    assert!(1.0 - clamped.fairness() < (1.0 - card.fairness()) / 2.0, "{card:?} {clamped:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("reno, window ≤ 20833"), "{text}");
+    for name in ["vegas", "bbr"] {
+        let mend = format!("modprobe tcp_{name}");
+        let is_measured = found.measurement("tcp", name).is_some();
+        assert_eq!(is_measured, has_congestion_control(name));
+        assert_eq!(is_measured, !found.notes.iter().any(|note| note.contains(&mend)), "{:?}", found.notes);
+    }
+}
+
+#[test]
 fn clients_of_nfs_are_served_over_the_same_card() {
     if !possible() {
         return;
     }
     let place = Place::new();
-    let arguments =
-        ["--clients", "2", "--rate-mbit", "40", "--runs", "1", "--seconds", "1", "--connections", "2"];
+    let arguments = [
+        "--clients",
+        "2",
+        "--rate-mbit",
+        "40",
+        "--runs",
+        "1",
+        "--seconds",
+        "1",
+        "--connections",
+        "2",
+        "--cures",
+    ];
     let output = run(&place, &arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found = document(&place);
-    for scenario in ["card", "more-connections", "one-queue", "fair-queueing"] {
+    for scenario in ["card", "clamped-window", "more-connections", "one-queue", "fair-queueing"] {
         let run = &found.measurement("nfs", scenario).unwrap().runs[0];
         assert!(run.client_bytes_per_second.iter().all(|rate| *rate > 0.0), "{scenario}: {run:?}");
         assert!(run.queues.iter().all(|queues| !queues.is_empty()), "{scenario}: {run:?}");
     }
+    let draw = |scenario| &found.measurement("nfs", scenario).unwrap().runs[0].queues;
+    assert_eq!(draw("card"), draw("clamped-window"), "cures have the same draws");
     assert!(is_empty(&place.path("temporary")), "the server's directory was left");
 }
 
@@ -110,6 +151,7 @@ fn what_cannot_be_is_refused_in_one_sentence() {
         (["--rate-mbit", "0.1"], "--rate-mbit"),
         (["--rtt-ms", "NaN"], "--rtt-ms"),
         (["--connections", "17"], "--connections"),
+        (["--window-clamp", "100"], "--window-clamp"),
     ] {
         let output = run(&place, &[&arguments[..], &["--probability"]].concat());
         let stderr = String::from_utf8(output.stderr).unwrap();

@@ -20,6 +20,7 @@ use super::driver::{DriverLimits, Neighbours, drive};
 use super::link::{Link, RawReply, frame_call, frame_protected_call};
 use super::own_host;
 use super::stream::PlainTcp;
+use super::tcp::TcpOptions;
 use super::turns::Crowd;
 use crate::auth::{Credentials, OnBehalf, Pass, SystemCredentials};
 use crate::memory::MemoryBudget;
@@ -46,6 +47,8 @@ pub struct ClientOptions {
     pub attempt_timeout: Option<Duration>,
     /// Asked where the server is, when it was not to be reached for a while.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// Settings of TCP for each connection.
+    pub tcp: TcpOptions,
 }
 
 /// Knows the addresses that a server has at the moment.
@@ -64,6 +67,7 @@ impl Default for ClientOptions {
             retransmit: false,
             attempt_timeout: None,
             resolver: None,
+            tcp: TcpOptions::default(),
         }
     }
 }
@@ -308,7 +312,7 @@ impl Inner {
 
     async fn reach(&self) -> io::Result<TcpStream> {
         let address = *self.address.lock();
-        tokio::time::timeout(self.options.connect_timeout, own_host::connect(address))
+        tokio::time::timeout(self.options.connect_timeout, own_host::connect(address, &self.options.tcp))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }

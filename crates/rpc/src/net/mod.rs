@@ -18,6 +18,7 @@ mod recent_replies;
 mod server;
 mod stream;
 mod sys;
+mod tcp;
 mod turns;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
@@ -26,3 +27,4 @@ pub use one_call::{Destination, OneCall, call_once};
 pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_stream, serve_within};
 pub use stream::{PlainTcp, Stream};
 pub use sys::set_receive_low_water;
+pub use tcp::{CongestionControl, TcpOptions};

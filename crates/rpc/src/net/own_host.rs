@@ -8,6 +8,8 @@ use std::os::fd::AsFd;
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 use tokio::net::{TcpSocket, TcpStream};
 
+use super::tcp::TcpOptions;
+
 /// What paces by itself begins with this.
 const PACING: &str = "bbr";
 /// What does not, as far as the system has it: the first is what Linux comes with.
@@ -24,13 +26,14 @@ pub(super) fn unpace(socket: impl AsFd) -> Option<Usual> {
     is_unpaced.then_some(Usual(usual))
 }
 
-/// Connects; a connection that stays on the machine is not paced.
-pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    if !address.ip().is_loopback() {
-        return TcpStream::connect(address).await;
-    }
+/// Connects with the settings of `tcp`. Unless they name a congestion control, a connection that stays on the
+/// machine is not paced.
+pub(super) async fn connect(address: SocketAddr, tcp: &TcpOptions) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    unpace(&socket);
+    tcp.apply(&socket)?;
+    if tcp.congestion.is_none() && address.ip().is_loopback() {
+        unpace(&socket);
+    }
     socket.connect(address).await
 }
 
@@ -66,7 +69,7 @@ mod tests {
             return;
         }
         let usual = unpace(&listener).expect("it paces");
-        let _client = connect(listener.local_addr().unwrap()).await.unwrap();
+        let _client = connect(listener.local_addr().unwrap(), &TcpOptions::default()).await.unwrap();
         let (accepted, _) = listener.accept().await.unwrap();
         usual.restore(&accepted);
         assert!(UNPACED.contains(&tcp_congestion(&accepted).unwrap().as_str()));

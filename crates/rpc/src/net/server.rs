@@ -16,6 +16,7 @@ use super::link::Link;
 use super::own_host;
 use super::places::{Activity, Admission, Occupant, Places};
 use super::stream::{PlainTcp, Stream};
+use super::tcp::TcpOptions;
 use super::turns::Crowd;
 use crate::memory::{ClientAddress, MemoryBudget, Shared};
 use crate::{RecordLimits, Service};
@@ -48,6 +49,8 @@ pub struct ServerOptions {
     pub threads: Option<usize>,
     /// How long calls may take to end after the server was told to stop.
     pub stop_timeout: Duration,
+    /// Settings of TCP for the listener, which its connections inherit.
+    pub tcp: TcpOptions,
 }
 
 impl Default for ServerOptions {
@@ -65,6 +68,7 @@ impl Default for ServerOptions {
             busy_poll_limit: Duration::from_micros(100),
             threads: None,
             stop_timeout: Duration::from_secs(10),
+            tcp: TcpOptions::default(),
         }
     }
 }
@@ -82,7 +86,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Serves connections until `stop`; then takes no more calls, answers those under way, and returns.
 ///
 /// # Errors
-/// None at present: errors of single connections are logged and end only those.
+/// Those of [`TcpOptions::apply`], before any connection is accepted. Errors of single connections are logged
+/// and end only those.
 pub async fn serve<S: Service>(
     listener: TcpListener,
     service: Arc<S>,
@@ -110,7 +115,11 @@ pub async fn serve_within<S: Service>(
     let busy_polls = BusyPolls::new(options.busy_poll_limit);
     let crowd = Crowd::new(options.threads);
     let neighbours = Arc::new(Neighbours { busy_polls, crowd, memory });
-    let usual = own_host::unpace(&listener);
+    options.tcp.apply(&listener)?;
+    let usual = match options.tcp.congestion {
+        Some(_) => None,
+        None => own_host::unpace(&listener),
+    };
     let (stop_sender, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);

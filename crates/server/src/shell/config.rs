@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rpc::net::{CONNECTION_BYTES, ServerOptions};
+use rpc::net::{CONNECTION_BYTES, ServerOptions, TcpOptions};
 use serde::{Deserialize, Serialize};
 use state::Limits;
 
@@ -29,6 +29,13 @@ pub struct Config {
     pub directory: Option<PathBuf>,
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The congestion control of connections, such as `cubic`; without it the system's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// The size of each of the two socket buffers of a connection, in bytes; without it the system adapts
+    /// them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_buffer: Option<u32>,
     /// Refuse every change.
     pub read_only: bool,
     /// Let the clients' superuser be the superuser here.
@@ -180,6 +187,19 @@ pub enum ConfigError {
         "the host name `{0}` is none; a name has 1 to 255 letters, digits, dots, hyphens and underscores"
     )]
     HostName(String),
+    /// A congestion control has no possible name.
+    #[error("congestion: {0}")]
+    Congestion(String),
+    /// A socket buffer is out of bounds.
+    #[error("socket_buffer is {value}; it must be {least} to {most} bytes")]
+    SocketBuffer {
+        /// As given.
+        value: u32,
+        /// The least.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
     /// A bound is out of bounds.
     #[error("limits.{name} is {value}; it must be {least} to {most}")]
     Limit {
@@ -199,6 +219,8 @@ impl Default for Config {
         Self {
             directory: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 2049)),
+            congestion: None,
+            socket_buffer: None,
             read_only: false,
             no_root_squash: false,
             asynchronous: false,
@@ -319,6 +341,7 @@ impl Config {
     /// A bound that is out of bounds, a domain that is none, or more than one thing that says what to serve.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_one_source()?;
+        self.tcp()?;
         match &self.idmap_domain {
             Some(domain) if !is_domain(domain) => Err(ConfigError::Domain(domain.clone())),
             _ if self.host_name.as_deref().is_some_and(|name| !is_domain(name)) => {
@@ -326,6 +349,17 @@ impl Config {
             }
             _ => self.limits.check(),
         }
+    }
+
+    /// Returns the settings of TCP.
+    fn tcp(&self) -> Result<TcpOptions, ConfigError> {
+        let congestion = self.congestion.as_deref().map(str::parse).transpose();
+        let bounds = TcpOptions::SOCKET_BUFFER_BYTES;
+        if let Some(value) = self.socket_buffer.filter(|bytes| !bounds.contains(bytes)) {
+            return Err(ConfigError::SocketBuffer { value, least: *bounds.start(), most: *bounds.end() });
+        }
+        let congestion = congestion.map_err(ConfigError::Congestion)?;
+        Ok(TcpOptions { congestion, socket_buffer_bytes: self.socket_buffer })
     }
 
     fn check_one_source(&self) -> Result<(), ConfigError> {
@@ -380,7 +414,8 @@ impl Config {
             host_name: self.host_name.clone(),
             memory_bytes_max: limits.memory_bytes(),
             limits: limits.state(),
-            net: limits.net(),
+            // What has been checked has no error here.
+            net: ServerOptions { tcp: self.tcp().unwrap_or_default(), ..limits.net() },
             retries: limits.retries(),
         }
     }
@@ -564,6 +599,22 @@ mod tests {
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));
         assert_eq!(options.retries.replies_max, 99);
         assert_eq!(options.net.busy_poll_limit, Duration::ZERO);
+    }
+
+    #[test]
+    fn settings_of_tcp_are_checked_and_reach_the_listener() {
+        let options = parsed("congestion = \"reno\"\nsocket_buffer = 65536\n").unwrap().options(None);
+        let expected =
+            TcpOptions { congestion: Some("reno".parse().unwrap()), socket_buffer_bytes: Some(65536) };
+        assert_eq!(options.net.tcp, expected);
+        let other = ServeOptions {
+            net: ServerOptions { tcp: TcpOptions::default(), ..options.net },
+            ..options.clone()
+        };
+        assert_eq!(options.differences(&other), ["congestion", "socket_buffer"]);
+        let error = wrong("socket_buffer = 100\n");
+        assert_eq!(error, "socket_buffer is 100; it must be 4096 to 67108864 bytes");
+        assert!(wrong("congestion = \"../x\"\n").starts_with("congestion: `../x` is no name"));
     }
 
     fn wrong(text: &str) -> String {

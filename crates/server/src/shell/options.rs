@@ -70,10 +70,12 @@ impl ServeOptions {
 
     /// Which of the options are different in `other`, but for the exports.
     pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
-        // The threads are no part of a configuration.
-        let net = ServerOptions { threads: self.net.threads, ..other.net };
+        // The threads are no part of a configuration, and TCP has keys of its own.
+        let net = ServerOptions { threads: self.net.threads, tcp: self.net.tcp, ..other.net };
         let all = [
             ("listen", self.listen == other.listen),
+            ("congestion", self.net.tcp.congestion == other.net.tcp.congestion),
+            ("socket_buffer", self.net.tcp.socket_buffer_bytes == other.net.tcp.socket_buffer_bytes),
             ("state_dir", self.state_directory == other.state_directory),
             ("delegations", self.delegations == other.delegations),
             ("local_changes", self.local_changes == other.local_changes),

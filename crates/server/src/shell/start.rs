@@ -62,6 +62,14 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// TCP cannot be set as the options say.
+    #[error("cannot set TCP for {address}: {source}")]
+    Tcp {
+        /// Where the server was to listen.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
     /// The address of the counters cannot be listened on.
     #[error("cannot tell metrics at {address}: {source}; choose another address or port with --metrics")]
     Metrics {
@@ -202,6 +210,9 @@ fn start_with<'a>(
         let listener = listen().map_err(|source| StartError::Listen { address: options.listen, source })?;
         let address =
             listener.local_addr().map_err(|source| StartError::Listen { address: options.listen, source })?;
+        // Also done by `serve_within`; an error there would come after the announcement that the server is
+        // ready.
+        options.net.tcp.apply(&listener).map_err(|source| StartError::Tcp { address, source })?;
         let metrics = match options.metrics {
             Some(address) => {
                 let scraped = MetricsServer::bind(address, &recaller, keeper.exports(), health, &memory)

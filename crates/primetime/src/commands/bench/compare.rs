@@ -43,7 +43,7 @@ fn arm(name: &str, text: &str) -> Result<ArmSpec, Failure> {
     let whole =
         path.canonicalize().map_err(|error| Failure::set_up(format!("cannot reach `{text}`: {error}")))?;
     let target = match is_file {
-        true => Target::Own { command: Some(whole), flags: Vec::new() },
+        true => Target::Own { command: Some(whole), flags: Vec::new(), query: String::new() },
         false => Target::Directory(Some(whole)),
     };
     Ok(ArmSpec {

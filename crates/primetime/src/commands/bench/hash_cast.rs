@@ -16,6 +16,10 @@ const STARTED_AGAIN: &str = "PRIMETIME_IN_USER_NAMESPACE";
 
 const CUBIC: &str = "cubic";
 
+const RTT_MS: f64 = 2.0;
+/// Long enough that the windows of all clients together have some packets each while they fill a round trip.
+const RTT_MS_WITH_CURES: f64 = 20.0;
+
 /// Arguments of `primetime bench hash-cast`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -31,13 +35,24 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "MBIT", default_value_t = 100.0)]
     rate_mbit: f64,
 
-    /// Round trip between the server and each client, in milliseconds, without load
-    #[arg(long, value_name = "MS", default_value_t = 2.0)]
-    rtt_ms: f64,
+    /// Round trip between the server and each client, in milliseconds, without load [default: 2; with --cures
+    /// 20]
+    #[arg(long, value_name = "MS")]
+    rtt_ms: Option<f64>,
 
     /// What controls the congestion of TCP, such as reno or bbr [default: cubic where the kernel has it]
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
+
+    /// The most bytes that each receiver lets its sender have under way; with --cures only in the cure by
+    /// that, where the default lets all flows together fill one round trip
+    #[arg(long, value_name = "BYTES")]
+    window_clamp: Option<u32>,
+
+    /// Measure the cures within TCP too, in turns with the card as it is: Vegas and BBR where the kernel has
+    /// them, and clamped windows. It takes twice as long
+    #[arg(long)]
+    cures: bool,
 
     /// Connections of each client where more of them are tried as a cure
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -51,7 +66,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
 
-    /// Fewer and shorter runs: about a minute
+    /// Fewer and shorter runs: about a minute, with --cures about two
     #[arg(long)]
     quick: bool,
 
@@ -60,7 +75,7 @@ pub(super) struct Arguments {
     tcp_only: bool,
 
     /// Only the probabilities and this machine's cards: no network is made, nothing is measured
-    #[arg(long, conflicts_with_all = ["tcp_only", "quick"])]
+    #[arg(long, conflicts_with_all = ["tcp_only", "quick", "cures"])]
     probability: bool,
 
     /// Where hash-cast.json and hash-cast.html go
@@ -71,7 +86,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// The seed of the hash; over plain TCP the same seed places all flows in the same queues
+    /// The seed of the hash; the same seed places all flows in the same queues
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -121,8 +136,10 @@ fn options(arguments: Arguments) -> Result<Options, Failure> {
         clients: arguments.clients,
         queues: arguments.queues,
         rate_mbit: arguments.rate_mbit,
-        rtt_ms: arguments.rtt_ms,
+        rtt_ms: arguments.rtt_ms.unwrap_or(if arguments.cures { RTT_MS_WITH_CURES } else { RTT_MS }),
         congestion_control: arguments.congestion.or_else(cubic),
+        window_clamp_bytes: arguments.window_clamp,
+        cures: arguments.cures,
         connections: arguments.connections,
         runs: arguments.runs.unwrap_or(runs),
         seconds: arguments.seconds.unwrap_or(seconds),

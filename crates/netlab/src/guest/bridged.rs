@@ -79,6 +79,15 @@ impl BridgedNamespaces {
     }
 }
 
+impl Drop for BridgedNamespaces {
+    fn drop(&mut self) {
+        // The kernel takes a namespace apart later than ip(8) deletes its name. The cards are to be gone at once.
+        for number in 1..=self.namespaces.len() {
+            let _ = ip(&["link", "delete", &format!("{PREFIX}{}-{number}", process::id())]);
+        }
+    }
+}
+
 impl Bridge {
     fn create(name: String, address: Ipv4Addr) -> io::Result<Self> {
         ip(&["link", "add", &name, "type", "bridge"])?;

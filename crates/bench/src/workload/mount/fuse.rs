@@ -30,7 +30,7 @@ pub(super) struct FuseMount {
 }
 
 /// The threads in which the library works: those of the benchmark, or of a runtime in a network namespace.
-struct Threads(Option<Runtime>);
+struct Threads(Option<Box<Runtime>>);
 
 impl Threads {
     /// Carries out `work` there.
@@ -38,7 +38,7 @@ impl Threads {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Error> {
-        let Some(runtime) = &self.0 else { return Ok(work.await) };
+        let Some(runtime) = &self.0 else { return Ok(Box::pin(work).await) };
         runtime.spawn(work).await.map_err(|error| Error::Mount {
             cause: format!("the client in a network namespace has ended: {error}"),
             mend: "this is a defect of the benchmark",
@@ -62,10 +62,11 @@ impl FuseMount {
         (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
         let runtime = namespace.map(NetworkNamespace::runtime).transpose();
-        let threads = Threads(runtime.map_err(|error| Error::Mount {
-            cause: format!("the network namespace cannot be entered: {error}"),
-            mend: "make it with ip-netns(8), and work as root",
-        })?);
+        let threads =
+            Threads(runtime.map(|runtime| runtime.map(Box::new)).map_err(|error| Error::Mount {
+                cause: format!("the network namespace cannot be entered: {error}"),
+                mend: "make it with ip-netns(8), and work as root",
+            })?);
         let (url, version, target) = (url.clone(), version.to_owned(), point.to_owned());
         let started = threads.run(async move {
             let library = Library::connect(&url, &version, habits).await?;

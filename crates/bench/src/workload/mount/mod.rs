@@ -80,7 +80,7 @@ impl Mount {
         (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
         let Some(url) = address.url(version) else { return Self::connect(address, version, habits).await };
-        let fuse = FuseMount::start((&url, version, habits), (namespace, point)).await?;
+        let fuse = Box::pin(FuseMount::start((&url, version, habits), (namespace, point))).await?;
         let tree = Tree::Directory(Directory::new(point, habits), Behind::Fuse(fuse));
         Ok(Self { tree, version: version.to_owned() })
     }

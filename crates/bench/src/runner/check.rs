@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use netlab::guest::BridgedNamespaces;
+
 use super::arm::Arms;
 use super::arm_spec::{ArmSpec, Target};
 use super::window::Quantity;
-use super::{Error, Options};
+use super::{ClientNamespaces, Error, Options};
 use crate::experiment::{Experiment, Point, Runs, SECONDS_MAX, Size};
 use crate::text::percent;
 use crate::workload::{self, ClientKind};
@@ -242,24 +244,32 @@ fn is_host(name: &str) -> bool {
 
 /// Checks that each client has a namespace, from which it reaches the server.
 fn check_namespaces(options: &Options) -> Result<(), Error> {
-    let named = &options.client_namespaces;
     let wrong = |text: String| Err(Error::Usage(text));
-    if named.is_empty() {
+    if options.client_namespaces.is_empty() {
         return Ok(());
     }
-    if options.client != ClientKind::Kernel {
+    if !Arms::of(options).clients.iter().all(|(kind, _)| kind.is_mounted()) {
         return wrong(
-            "--client-namespaces are for mounts of the kernel; use them with --client kernel".to_owned(),
-        );
-    }
-    if !names_server(options) || options.plan.delays_ms != [0.0] {
-        return wrong(
-            "another network namespace does not reach a server or a delay of the benchmark's own; name the server with \
-             --server, and give --rtt-ms 0 (tc-netem(8) in each namespace makes a delay)"
+            "--client-namespaces are for mounts; use them with --client kernel or --client fuse, in every arm"
                 .to_owned(),
         );
     }
     let clients = most_clients(options);
+    let named = match &options.client_namespaces {
+        ClientNamespaces::Auto if clients > BridgedNamespaces::COUNT_MAX => {
+            let most = BridgedNamespaces::COUNT_MAX;
+            return wrong(format!("--client-namespaces auto has room for {most} clients; lower --clients"));
+        }
+        ClientNamespaces::Auto => return check_root(),
+        ClientNamespaces::Named(named) => named,
+    };
+    if !names_server(options) || options.plan.delays_ms != [0.0] {
+        return wrong(
+            "a network namespace of the user does not reach a server or a delay of the benchmark's own; \
+             use --client-namespaces auto, or name the server with --server and give --rtt-ms 0"
+                .to_owned(),
+        );
+    }
     if clients as usize > named.len() {
         let named = named.len();
         return wrong(format!(
@@ -271,7 +281,17 @@ fn check_namespaces(options: &Options) -> Result<(), Error> {
             "two clients in one network namespace are one to the server; name each once".to_owned(),
         );
     }
-    Ok(())
+    check_root()
+}
+
+/// Checks that network namespaces can be entered.
+fn check_root() -> Result<(), Error> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(Error::Usage(
+        "only root may enter network namespaces; work as root, or leave out --client-namespaces".to_owned(),
+    ))
 }
 
 /// How many clients work at the same time, at most.

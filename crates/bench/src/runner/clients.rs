@@ -34,7 +34,12 @@ struct Points {
 
 impl Clients {
     /// Makes what clients of this kind need, and removes what killed benchmarks have left of it.
-    pub(crate) fn new(options: &Options, (kind, mount_options): &ClientSpec) -> Result<Self, Error> {
+    /// Client number n is in the n-th of `namespaces`.
+    pub(crate) fn new(
+        options: &Options,
+        namespaces: &[String],
+        (kind, mount_options): &ClientSpec,
+    ) -> Result<Self, Error> {
         let mut mount_options = mount_options.clone();
         // Without the port mapper of the server's own host nobody is told where its lock manager is.
         let is_told =
@@ -46,8 +51,7 @@ impl Clients {
         if own_ports && !is_told {
             mount_options.push("nolock".to_owned());
         }
-        let namespaces =
-            options.client_namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
+        let namespaces = namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
         Self::of_kind(kind.clone(), mount_options, namespaces)
     }
 
@@ -83,12 +87,32 @@ impl Clients {
         let Some(points) = &self.points else { return Mount::connect(address, arm.version(), habits).await };
         let point = points.next()?;
         match self.kind {
-            ClientKind::Fuse => Mount::connect_fuse(address, arm.version(), habits, &point).await,
+            ClientKind::Fuse => {
+                let place = (self.namespaces.get(number as usize), point.as_path());
+                Mount::connect_fuse(address, arm.version(), habits, place).await
+            }
             _ => {
                 let place = (self.namespaces.get(number as usize), point.as_path());
                 Mount::connect_kernel(address, arm.version(), habits, &self.options, place).await
             }
         }
+    }
+
+    /// Fails where the first namespace has no way to `address`.
+    pub(crate) async fn check_route(&self, address: &Address) -> Result<(), Error> {
+        let (Some(namespace), Address::Server { url, .. }) = (self.namespaces.first(), address) else {
+            return Ok(());
+        };
+        let target = address.resolve().await.map_err(Error::Usage)?;
+        namespace.check_route(target).await.map_err(|error| {
+            Error::Usage(format!(
+                "clients in the network namespace `{}` do not reach {}:{}: {error}; use the benchmark's own \
+                 server, an address of this machine other than loopback, or namespaces with a way there",
+                namespace.name(),
+                url.host(),
+                url.port()
+            ))
+        })
     }
 
     /// What is to be said of this kind of client, whatever is measured with `arms`.

@@ -1,6 +1,6 @@
 //! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated before use.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use client::ProgramPorts;
@@ -49,9 +49,9 @@ impl Link {
     /// A link that adds `rtt_ms` to the path to `server`, which measured `direct`, and what it measures.
     /// The shortest of many round trips decides, since a busy machine only lengthens them. What the relay
     /// adds of its own is taken off its delay. A link that stays off after all calibrations is used all the
-    /// same: [`doubt`] says so.
+    /// same: [`doubt`] says so. The relay listens at `listen`, else for this machine alone.
     pub(crate) async fn delayed(
-        server: &Address,
+        (server, listen): (&Address, Option<IpAddr>),
         rtt_ms: f64,
         direct: &LinkResult,
         arm: &Arm,
@@ -59,7 +59,7 @@ impl Link {
     ) -> Result<(Self, LinkResult), Error> {
         let (mut relay_ms, mut calibrations) = (rtt_ms, 1);
         loop {
-            let (link, measured) = Self::relayed(server, rtt_ms, relay_ms, arm, name).await?;
+            let (link, measured) = Self::relayed((server, listen), rtt_ms, relay_ms, arm, name).await?;
             let Some(corrected_ms) = correction(&measured, direct, relay_ms, calibrations) else {
                 return Ok((link, measured));
             };
@@ -70,7 +70,7 @@ impl Link {
     }
 
     async fn relayed(
-        server: &Address,
+        (server, listen): (&Address, Option<IpAddr>),
         rtt_ms: f64,
         relay_ms: f64,
         arm: &Arm,
@@ -80,7 +80,8 @@ impl Link {
         let target = server.resolve().await.map_err(failed)?;
         let start = |target: SocketAddr| {
             let options = LinkOptions::round_trip_ms(relay_ms);
-            Relay::start(target, options).map_err(|error| failed(error.to_string()))
+            let listen = SocketAddr::new(listen.unwrap_or(Ipv4Addr::LOCALHOST.into()), 0);
+            Relay::start_at(listen, target, options).map_err(|error| failed(error.to_string()))
         };
         let mut relays = vec![start(target)?];
         let mut through = ProgramPorts::default();

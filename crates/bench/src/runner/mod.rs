@@ -9,6 +9,7 @@ mod cache_state;
 mod calibration;
 mod campaign;
 mod check;
+mod client_namespaces;
 mod clients;
 mod clock;
 mod counted;
@@ -45,6 +46,7 @@ use std::time::Instant;
 pub(crate) use arm::Arm;
 pub use arm_spec::{ArmSpec, Target};
 pub(crate) use check::points_for;
+pub use client_namespaces::ClientNamespaces;
 pub(crate) use clients::Clients;
 pub(crate) use counted::{Counted, Load};
 pub(crate) use crew::{Conductor, Crew, Curves, SHUT_DOWN_WITHIN, Seen, connect, shut_down};
@@ -68,6 +70,7 @@ use crate::{compare, report};
 use arm::Arms;
 use campaign::{Limits, Measured};
 use check::{check, most_clients, points};
+use client_namespaces::ClientNetwork;
 use clock::Clock;
 use delegating::Delegating;
 use floors::negotiation_key;
@@ -105,9 +108,9 @@ pub struct Options {
     pub client: ClientKind,
     /// Options of mount(8) for [`ClientKind::Kernel`], after those that the benchmark gives itself.
     pub mount_options: Vec<String>,
-    /// Network namespaces (ip-netns(8)) for [`ClientKind::Kernel`]: the first client is mounted in the first, and so on, and each is
-    /// a client of its own to the server. Without any, all are mounted where the benchmark is.
-    pub client_namespaces: Vec<String>,
+    /// Network namespaces for mounts of [`ClientKind::Kernel`] and [`ClientKind::Fuse`]: the first client is in the first,
+    /// and so on, and each is a client of its own to the server.
+    pub client_namespaces: ClientNamespaces,
     /// Hosts with agents, on which the clients are: `host:port` of one that runs, or a host to start one on by ssh. Without any, the
     /// clients are on this machine.
     pub hosts: Vec<String>,
@@ -171,12 +174,16 @@ async fn run_into_directory(
     unfinished: Option<Unfinished>,
 ) -> Result<Results, Error> {
     let stop = Stop::listen()?;
-    let clients = arms.clients.iter().map(|client| Clients::new(options, client).map(Arc::new));
+    // Declared before the clients, whose mounts are in it, and so dropped after them.
+    let network = ClientNetwork::open(options)?;
+    let new = |client| Clients::new(options, network.names(), client).map(Arc::new);
+    let clients = arms.clients.iter().map(new);
     let clients = clients.collect::<Result<Vec<_>, _>>()?;
     let agents = stop.or(Agents::reach(options)).await?;
-    let mut servers = stop.or(Box::pin(Servers::open(options, arms))).await?;
+    let listen = options.guests_reach.or_else(|| network.host_address());
+    let mut servers = stop.or(Box::pin(Servers::open(options, arms, listen))).await?;
     let mut journal = None;
-    let parts = (&servers, &clients[..], &agents);
+    let parts = (&servers, &clients[..], &agents, listen);
     let measuring = measure_all(options, &arms.arms, parts, &stop, unfinished, &mut journal);
     let measured = stop.or_soon(Box::pin(measuring)).await;
     tokio::select! {
@@ -291,7 +298,7 @@ fn give_up(error: Error, journal: Journal, options: &Options, arms: &[Arm]) -> R
 async fn measure_all(
     options: &Options,
     arms: &[Arm],
-    (servers, clients, agents): (&Servers, &[Arc<Clients>], &Agents),
+    (servers, clients, agents, listen): (&Servers, &[Arc<Clients>], &Agents, Option<IpAddr>),
     stop: &Stop,
     unfinished: Option<Unfinished>,
     kept: &mut Option<Journal>,
@@ -308,6 +315,11 @@ async fn measure_all(
             .doubts
             .push("This is a debug build, which is many times slower; build with --release.".to_owned());
     }
+    for server in servers.all() {
+        for clients in clients {
+            stop.or(clients.check_route(&server.address)).await?;
+        }
+    }
     let arms = match options.guests_reach {
         // This machine's kernel need not have NFS: what theirs agrees on, the guests alone know.
         Some(_) => arms.to_vec(),
@@ -320,7 +332,8 @@ async fn measure_all(
     let arms = &arms[..];
     let notes = stop.or(servers.sweep(options.clean)).await?;
     servers.make_directories(plan.space(options.clients).bytes()).await?;
-    let (network, links, doubts) = stop.or(Box::pin(Network::open(servers.all(), &plan.delays_ms))).await?;
+    let (network, links, doubts) =
+        stop.or(Box::pin(Network::open(servers.all(), &plan.delays_ms, listen))).await?;
     environment.links = links;
     environment.doubts.extend(doubts);
     environment.doubts.extend(doubts_about_clients(options, arms, clients));

@@ -1,5 +1,7 @@
 //! The ways to all servers: at each delay a link to each.
 
+use std::net::IpAddr;
+
 use super::Error;
 use super::link::{self, Link};
 use super::target::Server;
@@ -23,10 +25,11 @@ pub(crate) struct Network {
 
 impl Network {
     /// Opens and calibrates the links to `servers`. Returns what they measure too, and a doubt about each
-    /// that is off.
+    /// that is off. Links with a delay are at an address of `listen`, else for this machine alone.
     pub(crate) async fn open(
         servers: &[Server],
         delays_ms: &[f64],
+        listen: Option<IpAddr>,
     ) -> Result<(Self, Vec<results::Link>, Vec<String>), Error> {
         let (mut measured_links, mut doubts) = (Vec::new(), Vec::new());
         let mut direct = Vec::new();
@@ -42,7 +45,7 @@ impl Network {
                 let (link, measured) = if *rtt_ms == 0.0 {
                     Link::direct(&server.address, &arm, name).await?
                 } else {
-                    Link::delayed(&server.address, *rtt_ms, direct, &arm, name).await?
+                    Link::delayed((&server.address, listen), *rtt_ms, direct, &arm, name).await?
                 };
                 doubts.extend(link::doubt(&measured, direct));
                 measured_links.push(measured);

@@ -1,5 +1,7 @@
 //! All servers of a benchmark: opened, swept, used and closed together.
 
+use std::net::IpAddr;
+
 use super::arm::Arms;
 use super::target::{Reach, Server};
 use super::{Error, Options};
@@ -9,12 +11,12 @@ use crate::terminal::say;
 pub(crate) struct Servers(Vec<Server>);
 
 impl Servers {
-    /// Reaches or starts every server. It makes nothing there yet.
-    pub(crate) async fn open(options: &Options, arms: &Arms) -> Result<Self, Error> {
+    /// Reaches every server, or starts it at `listen`, else for this machine alone. It makes nothing there yet.
+    pub(crate) async fn open(options: &Options, arms: &Arms, listen: Option<IpAddr>) -> Result<Self, Error> {
         let how = Reach {
             serve_command: options.serve_command.as_deref(),
             path_of_v3: options.path_of_v3.as_deref(),
-            listen: options.guests_reach,
+            listen,
             seed: options.seed,
         };
         let mut opened = Self(Vec::new());

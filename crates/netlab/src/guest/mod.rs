@@ -8,12 +8,16 @@
 //! A [`Host`] is one more machine on the bridge that runs no kernel of its own: a network namespace with an
 //! address and a loopback of its own, for programs that must not share the ports of the host side.
 //!
+//! [`BridgedNamespaces`] are no lab: they are joined to the network of this machine, for several clients of its own
+//! kernel.
+//!
 //! Everything in a lab is pinned to one core: unpinned, a guest's system calls and its network cost many times more.
 //!
 //! This module knows how to boot a kernel and how to read its counters ([`mountstats`]). It knows nothing of what is
 //! tested.
 
 mod boot;
+mod bridged;
 mod capture;
 mod folder;
 mod host;
@@ -27,6 +31,7 @@ mod unavailable;
 
 pub use crate::unavailable::Unavailable;
 pub use boot::Guest;
+pub use bridged::BridgedNamespaces;
 pub use host::Host;
 pub use lab::Lab;
 pub use options::GuestOptions;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{self, Command, Stdio};
 
 /// Followed by the id of the process that made the namespace, a hyphen, and a number.
-const PREFIX: &str = "primetime-";
+pub(super) const PREFIX: &str = "primetime-";
 
 const BRIDGE: &str = "bridge";
 
@@ -53,11 +53,28 @@ impl Namespace {
     }
 
     /// An empty namespace. It is deleted again if a later step fails.
-    fn add(name: String) -> io::Result<Namespace> {
+    pub(super) fn add(name: String) -> io::Result<Namespace> {
         ip(&["netns", "add", &name])?;
         let namespace = Namespace { name };
         namespace.ip(&["link", "set", "lo", "up"])?;
         Ok(namespace)
+    }
+
+    /// Gives the namespace a card with `address` of a /24, whose other end is `port` of `bridge` in the network of this
+    /// thread, and a default route by `gateway`.
+    pub(super) fn connect(
+        &self,
+        port: &str,
+        bridge: &str,
+        address: Ipv4Addr,
+        gateway: Ipv4Addr,
+    ) -> io::Result<()> {
+        let peer = ["peer", "name", CARD, "netns", &self.name];
+        ip(&[&["link", "add", port, "type", "veth"], &peer[..]].concat())?;
+        ip(&["link", "set", port, "master", bridge, "up"])?;
+        self.ip(&["address", "add", &format!("{address}/24"), "dev", CARD])?;
+        self.ip(&["link", "set", CARD, "up"])?;
+        self.ip(&["route", "add", "default", "via", &gateway.to_string()])
     }
 
     /// The namespace itself.
@@ -115,10 +132,15 @@ pub(super) fn is_stale(name: &str, prefix: &str) -> bool {
         .is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
 }
 
-fn ip(arguments: &[&str]) -> io::Result<()> {
+pub(super) fn ip(arguments: &[&str]) -> io::Result<()> {
+    output_of(arguments).map(drop)
+}
+
+/// Runs ip(8) and returns its output.
+pub(super) fn output_of(arguments: &[&str]) -> io::Result<String> {
     let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output()?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
     Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), complaint.trim())))

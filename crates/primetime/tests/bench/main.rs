@@ -20,6 +20,7 @@ mod interrupts;
 mod leftovers;
 mod live;
 mod machines;
+mod namespaces;
 #[path = "../../../client/tests/integration/peer.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the tests of the client use all of it")]
 mod peer;

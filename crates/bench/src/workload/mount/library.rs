@@ -19,7 +19,8 @@ const LISTED_MAX: usize = 10_000_000;
 /// How often the removal of a tree begins again from which others remove things.
 const REMOVAL_ROUNDS: usize = 3;
 
-/// A connected client.
+/// A connected client. Clones share it.
+#[derive(Clone)]
 pub(super) struct Library {
     client: Client,
 }

@@ -71,15 +71,16 @@ impl Mount {
         Ok(Self { tree, version: version.to_owned() })
     }
 
-    /// The same with a mount of this process on `point`, an empty directory.
+    /// The same with a mount of this process on `point`, an empty directory, whose connections are in `namespace` where
+    /// one is given.
     pub(crate) async fn connect_fuse(
         address: &Address,
         version: &str,
         habits: Habits,
-        point: &Path,
+        (namespace, point): (Option<&NetworkNamespace>, &Path),
     ) -> Result<Self, Error> {
         let Some(url) = address.url(version) else { return Self::connect(address, version, habits).await };
-        let fuse = FuseMount::start(Library::connect(&url, version, habits).await?, point).await?;
+        let fuse = Box::pin(FuseMount::start((&url, version, habits), (namespace, point))).await?;
         let tree = Tree::Directory(Directory::new(point, habits), Behind::Fuse(fuse));
         Ok(Self { tree, version: version.to_owned() })
     }
@@ -332,7 +333,7 @@ impl Mount {
 impl Behind {
     async fn forget(&self, path: &str) -> Result<(), Error> {
         match self {
-            Self::Fuse(fuse) => fuse.library.forget(path).await,
+            Self::Fuse(fuse) => fuse.forget(path).await,
             Self::Disk | Self::Kernel(_) => Ok(()),
         }
     }

@@ -5,15 +5,23 @@
 
 use std::fs::File;
 use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::thread::available_parallelism;
+use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::system::{sethostname, uname};
+use tokio::runtime::{Builder, Runtime};
 
 /// Where ip-netns(8) has them by name.
 const NAMED: &str = "/run/netns";
 /// A client's name begins with that of its namespace, and ends with as much of the machine's as there is room for.
 const NAME_BYTES_MAX: usize = 32;
+/// The timeout for a connection that finds out whether there is a way to a server.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(5);
+/// Threads of a client in a namespace, at most: each client has its own.
+const THREADS_MAX: usize = 4;
 /// uname(2): longer names are refused.
 const HOST_NAME_BYTES_MAX: usize = 64;
 
@@ -37,6 +45,24 @@ impl NetworkNamespace {
         }
         let file = File::open(Path::new(NAMED).join(name))?;
         Ok(Self { name: name.to_owned(), file })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Connects to `target` from it.
+    pub(crate) async fn check_route(&self, target: SocketAddr) -> io::Result<()> {
+        let file = self.file.try_clone()?;
+        let connect = move || netlab::inside(&file, || TcpStream::connect_timeout(&target, CONNECTED_WITHIN));
+        tokio::task::spawn_blocking(connect).await.map_err(io::Error::other)??.map(drop)
+    }
+
+    /// A runtime whose tasks make their sockets in it: threads have the network of the thread that starts them.
+    pub(super) fn runtime(&self) -> io::Result<Runtime> {
+        let threads = available_parallelism().map_or(1, |threads| threads.get().min(THREADS_MAX));
+        self.inside(|| Builder::new_multi_thread().worker_threads(threads).enable_all().build())?
     }
 
     /// Runs `work` in a thread whose network is this namespace and whose host name no other namespace has: the kernel makes

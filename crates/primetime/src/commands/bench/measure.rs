@@ -8,7 +8,7 @@ use bench::explain::Profile;
 use bench::guests::Guests;
 use bench::push::{Gateway, push};
 use bench::results::{LOCAL, Results};
-use bench::runner::{self, ArmSpec, ClientKind, Options, Target};
+use bench::runner::{self, ArmSpec, ClientKind, ClientNamespaces, Options, Target};
 use bench::share::parse_share;
 use bench::terminal::{Style, summary};
 use clap::Args;
@@ -57,9 +57,12 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mount_options: Vec<String>,
 
-    /// Network namespaces (ip-netns(8)) with a way to the server, at least as many as clients: with --client kernel each client is mounted in one, and so is a client of its own to the server
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    client_namespaces: Vec<String>,
+    /// Mount each client in a network namespace of its own (--client kernel or fuse), which makes it a client of its
+    /// own to the server: auto, made and removed by the benchmark, for its own server with its delays and
+    /// for addresses of this machine other than loopback; or names (ip-netns(8)), at least as many as clients,
+    /// with a way to the server. As root
+    #[arg(long, value_name = "auto|LIST")]
+    client_namespaces: Option<ClientNamespaces>,
 
     /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server
     /// of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times
@@ -249,7 +252,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         client,
         guests_reach: None,
         mount_options: measure.mount_options,
-        client_namespaces: measure.client_namespaces,
+        client_namespaces: measure.client_namespaces.unwrap_or_default(),
         hosts: measure.hosts,
         server_host: measure.server_host,
         agent_secret: measure

@@ -1,4 +1,5 @@
-//! What the fuzz targets do with their input; `crates/server/tests/fuzz_corpus.rs` replays the corpus through the same code.
+//! What the fuzz targets do with their input; `crates/server/tests/fuzz_corpus.rs` replays the corpus through
+//! the same code.
 
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each target uses one of them")]
 
@@ -92,8 +93,8 @@ pub fn types(data: &[u8]) {
     }
 }
 
-/// A whole server over memory: a sequence of calls, each a byte for program and procedure, a length, and arguments. The
-/// handles and session that a client would know are put in where the input asks for them.
+/// A whole server over memory: a sequence of calls, each a byte for program and procedure, a length, and
+/// arguments. The handles and session that a client would know are put in where the input asks for them.
 pub fn calls(data: &[u8]) {
     run(&FuzzServer::new(), data);
 }

@@ -1,9 +1,9 @@
-//! Sequences of operations on live state: three machines with sessions, opens, locks and delegations, that retry, disconnect,
-//! fall silent and lie.
+//! Sequences of operations on live state: three machines with sessions, opens, locks and delegations, that
+//! retry, disconnect, fall silent and lie.
 //!
-//! What must hold whatever they do: every reply is well-formed; a retry gets its reply again, byte for byte, or is told that
-//! there is none, and a request under way is not begun twice; memory stays within its bound; and when all have fallen silent
-//! nothing of them is left.
+//! What must hold whatever they do: every reply is well-formed; a retry gets its reply again, byte for byte,
+//! or is told that there is none, and a request under way is not begun twice; memory stays within its bound;
+//! and when all have fallen silent nothing of them is left.
 
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used, reason = "shared by target and test")]
 

@@ -1,4 +1,5 @@
-//! A server over memory whose clock is set by hand, and connections whose far ends answer callbacks as they are told.
+//! A server over memory whose clock is set by hand, and connections whose far ends answer callbacks as they
+//! are told.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! Result documents against each other: two servers, two dates, two settings.
 //!
-//! Owns the comparison of cells that were not measured together, and what must be said of the circumstances. It knows nothing
-//! of how it is shown.
+//! Owns the comparison of cells that were not measured together, and what must be said of the circumstances.
+//! It knows nothing of how it is shown.
 //!
 //! The document is the unit of the comparison, not the run: between two benchmarks the speed of a machine
 //! moves by more than the runs of one of them can tell. One document of each side therefore decides nothing.

@@ -1,8 +1,8 @@
-//! The generator alone: one thread of one client reads one file in a directory of this machine, without versions, blocks or a
-//! report.
+//! The generator alone: one thread of one client reads one file in a directory of this machine, without
+//! versions, blocks or a report.
 //!
-//! Owns the making of that file. The reads are those of the experiments' workloads; this is for setting them beside what
-//! another tool does to the same file.
+//! Owns the making of that file. The reads are those of the experiments' workloads; this is for setting them
+//! beside what another tool does to the same file.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,8 @@ impl Generator {
             witness: mount.clone(),
             client: 0,
             run: 1,
-            // Each reads at other places: of the same ones in the same order a cache that is smaller than the file never has any.
+            // Each reads at other places: of the same ones in the same order a cache that is smaller than the
+            // file never has any.
             block: self.runs.fetch_add(1, Ordering::Relaxed),
             gates: vec![gate.clone()],
             stagger: Duration::ZERO,

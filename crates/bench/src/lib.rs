@@ -2,7 +2,8 @@
 //!
 //! Owns the experiments, the statistics, the result document, the reason given for each difference, and the
 //! report, and the measuring itself: workloads on many clients in paired runs. A measurement enters as a
-//! [`results::Run`]; NFS is spoken by the client library only, and nothing but the runner and its workloads touches it.
+//! [`results::Run`]; NFS is spoken by the client library only, and nothing but the runner and its workloads
+//! touches it.
 
 #![forbid(unsafe_code)]
 

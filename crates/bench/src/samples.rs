@@ -1,6 +1,7 @@
 //! A made-up result with the shape of a real one, to look at the report and test readers without measuring.
 //!
-//! The numbers follow the published studies in kind: requests for each operation, and a rate from delay and requests.
+//! The numbers follow the published studies in kind: requests for each operation, and a rate from delay and
+//! requests.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Random choices that a seed repeats: in every release and on every machine the same.
 //!
-//! Owns one generator (SplitMix64). General-purpose crates promise good numbers, not the same numbers for ever, and a
-//! result's seed must still mean the same order of blocks years later. Not for secrets.
+//! Owns one generator (SplitMix64). General-purpose crates promise good numbers, not the same numbers for
+//! ever, and a result's seed must still mean the same order of blocks years later. Not for secrets.
 
 /// A generator with a state of one word.
 #[derive(Debug, Clone)]

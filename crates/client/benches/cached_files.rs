@@ -1,7 +1,8 @@
-//! What a cached file costs in memory: handle, attributes, name, data. Prints bytes per file besides the data.
+//! What a cached file costs in memory: handle, attributes, name, data. Prints bytes per file besides the
+//! data.
 //!
-//! `cargo bench -p primetime-client --bench cached_files`. The server runs in the same process, so everything is read once by
-//! another client first; what grows after that is the client's.
+//! `cargo bench -p primetime-client --bench cached_files`. The server runs in the same process, so everything
+//! is read once by another client first; what grows after that is the client's.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! What the client itself costs, over loopback against primetime's own server in the same process:
-//! `cargo bench -p primetime-client`. Figures of one run are comparable with each other and with nothing else.
+//! What the client itself costs, over loopback against primetime's own server in the same process: `cargo
+//! bench -p primetime-client`. Figures of one run are comparable with each other and with nothing else.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 

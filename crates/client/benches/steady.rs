@@ -1,5 +1,6 @@
-//! How steadily written data leave over a link of limited rate: `cargo bench -p primetime-client --bench steady`. Prints, for each
-//! version, what the writer was rid of and what crossed the link in each second, once the writer has filled its budget.
+//! How steadily written data leave over a link of limited rate: `cargo bench -p primetime-client --bench
+//! steady`. Prints, for each version, what the writer was rid of and what crossed the link in each second,
+//! once the writer has filled its budget.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,6 +1,6 @@
 //! Whole trees, many operations at a time against one call at a time, over loopback with and without a delay:
-//! `cargo bench -p primetime-client --bench trees -- [--quick]`. Requests and time stand beside each other; figures of one run are
-//! comparable with each other and with nothing else.
+//! `cargo bench -p primetime-client --bench trees -- [--quick]`. Requests and time stand beside each other;
+//! figures of one run are comparable with each other and with nothing else.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! What opening, reading and closing a small file costs over each version: `cargo run --example cost -- nfs://server/export`.
-//! The file is called `cost-example` and removed in the end.
+//! What opening, reading and closing a small file costs over each version: `cargo run --example cost --
+//! nfs://server/export`. The file is called `cost-example` and removed in the end.
 
 #![allow(clippy::print_stdout)]
 

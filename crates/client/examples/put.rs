@@ -1,4 +1,5 @@
-//! Copies a local file to a server, from a plain thread: `cargo run --example put -- FILE nfs://server/export`.
+//! Copies a local file to a server, from a plain thread: `cargo run --example put -- FILE
+//! nfs://server/export`.
 
 #![allow(clippy::print_stdout)]
 
@@ -16,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Copies `file` into the directory at the address, under a name that nobody else sees before all of it is there.
+/// Copies `file` into the directory at the address, under a name that nobody else sees before all of it is
+/// there.
 pub fn put(file: &Path, address: &str) -> Result<u64, Box<dyn Error>> {
     let name = file.file_name().ok_or("the file has no name")?.as_encoded_bytes();
     let unfinished = [name, b".part"].concat();

@@ -86,8 +86,9 @@ impl Attributes {
         self.kind == FileType::Directory
     }
 
-    /// True when it is by times that states are told apart: by those of NFSv3, or by a change attribute that is made of them
-    /// (RFC 8881 §5.8.1.4 allows it), as Linux and NFS-Ganesha have it where the file system counts nothing.
+    /// True when it is by times that states are told apart: by those of NFSv3, or by a change attribute that
+    /// is made of them (RFC 8881 §5.8.1.4 allows it), as Linux and NFS-Ganesha have it where the file system
+    /// counts nothing.
     pub(crate) fn is_told_by_times(&self) -> bool {
         let Time { seconds, nanoseconds } = self.changed;
         let (seconds, nanoseconds) = (seconds.cast_unsigned(), u64::from(nanoseconds));
@@ -129,8 +130,8 @@ impl Attributes {
     }
 }
 
-/// Tells states of an object's content apart: equal means that nothing changed in between, unless it is by times
-/// ([`crate::cache::ServerClock`]).
+/// Tells states of an object's content apart: equal means that nothing changed in between, unless it is by
+/// times ([`crate::cache::ServerClock`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Revision {
     /// The change attribute (RFC 8881 §5.8.1.4).

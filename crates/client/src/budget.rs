@@ -89,8 +89,8 @@ impl Shared {
         dirty.values().filter_map(std::sync::Weak::upgrade).collect()
     }
 
-    /// Sends what waits in all files. Without need files whose data still grow are left alone, so that what follows goes
-    /// out together; with it everything is also made stable, to free the budget.
+    /// Sends what waits in all files. Without need files whose data still grow are left alone, so that what
+    /// follows goes out together; with it everything is also made stable, to free the budget.
     fn send_all_dirty(&self, needed: bool) {
         for writer in self.dirty() {
             if writer.has_grown() && !needed {

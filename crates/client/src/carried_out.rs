@@ -1,4 +1,5 @@
-//! What goes on when nobody waits for it any more: half of it done would leave something at the server of which nobody knows.
+//! What goes on when nobody waits for it any more: half of it done would leave something at the server of
+//! which nobody knows.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,8 +7,8 @@ use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 
-/// Carries `work` out to its end once it is begun. Who drops the returned future stops waiting, and what came of the work is
-/// dropped where it ends.
+/// Carries `work` out to its end once it is begun. Who drops the returned future stops waiting, and what came
+/// of the work is dropped where it ends.
 pub(crate) fn carried_out<W>(work: W) -> CarriedOut<W>
 where
     W: Future<Output: Send> + Send + 'static,

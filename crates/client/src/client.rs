@@ -32,10 +32,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reaches the server and the path that `url` names. What the address says of options comes on top of `options`.
+    /// Reaches the server and the path that `url` names. What the address says of options comes on top of
+    /// `options`.
     ///
     /// # Errors
-    /// When the server cannot be reached, offers none of the versions ([`Error::NotOffered`]), or does not have the path.
+    /// When the server cannot be reached, offers none of the versions ([`Error::NotOffered`]), or does not
+    /// have the path.
     pub async fn connect(url: &Url, mut options: Options) -> Result<Self> {
         url.apply(&mut options);
         let address =
@@ -43,7 +45,8 @@ impl Client {
         Ok(Self { shared: Shared::connect(Server::new(url.host(), address), url.path(), options).await? })
     }
 
-    /// The paths that a server exports over NFSv3, as MOUNT tells them; the path of the address is of no matter.
+    /// The paths that a server exports over NFSv3, as MOUNT tells them; the path of the address is of no
+    /// matter.
     ///
     /// # Errors
     /// When the server cannot be reached, does not offer MOUNT, or keeps its exports to itself.
@@ -84,7 +87,8 @@ impl Client {
         Object::new(&self.shared, Arc::clone(&self.shared.root))
     }
 
-    /// Tells `watcher` from now on what becomes void. There is one for each client; later ones are passed over.
+    /// Tells `watcher` from now on what becomes void. There is one for each client; later ones are passed
+    /// over.
     pub fn watch(&self, watcher: Arc<dyn Watcher>) {
         let _ = self.shared.watcher.set(watcher);
     }
@@ -105,7 +109,8 @@ impl Client {
         self.root().open(path, options).await
     }
 
-    /// Everything that is in a file: one request where it is small (NFSv4), none where it is cached under a delegation.
+    /// Everything that is in a file: one request where it is small (NFSv4), none where it is cached under a
+    /// delegation.
     ///
     /// # Errors
     /// See [`Error`].
@@ -113,8 +118,9 @@ impl Client {
         self.root().read(path).await
     }
 
-    /// Makes `data` the whole content of a file, which is made if there is none. They are on the server's stable storage when
-    /// it returns; while it runs, others may see the file empty. One request where one WRITE takes it all (NFSv4).
+    /// Makes `data` the whole content of a file, which is made if there is none. They are on the server's
+    /// stable storage when it returns; while it runs, others may see the file empty. One request where one
+    /// WRITE takes it all (NFSv4).
     ///
     /// # Errors
     /// See [`Error`]. The file may be empty then.
@@ -122,8 +128,8 @@ impl Client {
         self.root().write(path, data).await
     }
 
-    /// Makes a file, which must not exist, without opening it: one request in both versions. NFSv4.1 is asked for no attributes,
-    /// so that the first look at the file is a request.
+    /// Makes a file, which must not exist, without opening it: one request in both versions. NFSv4.1 is asked
+    /// for no attributes, so that the first look at the file is a request.
     ///
     /// # Errors
     /// See [`Error`].
@@ -195,8 +201,9 @@ impl Client {
         self.root().remove_dir(path).await
     }
 
-    /// Gives an object another name; what had that name before is gone. NFS has none of the flags of renameat2(2): to leave
-    /// what is there alone, or to exchange two names, cannot be asked for in one step, and is not offered.
+    /// Gives an object another name; what had that name before is gone. NFS has none of the flags of
+    /// renameat2(2): to leave what is there alone, or to exchange two names, cannot be asked for in one step,
+    /// and is not offered.
     ///
     /// # Errors
     /// See [`Error`].
@@ -223,8 +230,8 @@ impl Client {
         self.shared.run_batch(&self.shared.root, batch).await
     }
 
-    /// Hands every object below the directory `path` to `visit`: a directory before what is in it, the entries of one
-    /// directory together, in no other order. Symbolic links below `path` are not followed.
+    /// Hands every object below the directory `path` to `visit`: a directory before what is in it, the
+    /// entries of one directory together, in no other order. Symbolic links below `path` are not followed.
     ///
     /// # Errors
     /// When `path` cannot be reached; what cannot be listed is told in the report.
@@ -237,9 +244,9 @@ impl Client {
         self.shared.list_tree(path.as_ref(), options, visit).await
     }
 
-    /// Copies what is in one directory to another, of which at least one is at the server: regular files with their data,
-    /// directories, symbolic links as such, and hard links within the tree. The target is made if it is not there.
-    /// What is written at the server is on stable storage when this returns.
+    /// Copies what is in one directory to another, of which at least one is at the server: regular files with
+    /// their data, directories, symbolic links as such, and hard links within the tree. The target is made if
+    /// it is not there. What is written at the server is on stable storage when this returns.
     ///
     /// # Errors
     /// When one of the directories cannot be reached; what cannot be copied is told in the report.
@@ -252,7 +259,8 @@ impl Client {
         self.shared.copy_tree(from, to, options).await
     }
 
-    /// As [`Client::copy_tree`], from the directory `from` of this client to the directory `to` of another one.
+    /// As [`Client::copy_tree`], from the directory `from` of this client to the directory `to` of another
+    /// one.
     ///
     /// # Errors
     /// As [`Client::copy_tree`].
@@ -266,8 +274,8 @@ impl Client {
         self.shared.replicate(from.as_ref(), &target.shared, to.as_ref(), options).await
     }
 
-    /// Removes the directory `path` and everything in it; of the root, everything in it. Symbolic links are removed, not
-    /// followed.
+    /// Removes the directory `path` and everything in it; of the root, everything in it. Symbolic links are
+    /// removed, not followed.
     ///
     /// # Errors
     /// When `path` cannot be reached; what cannot be removed is told in the report.
@@ -275,12 +283,14 @@ impl Client {
         self.shared.remove_tree(path.as_ref(), options).await
     }
 
-    /// Unpacks an archive into the directory `path`, which is made if it is not there. Nothing is written outside of it: paths
-    /// with `..` are refused, leading slashes dropped, symbolic links not followed. Directories that the archive does not
-    /// name are made. What is written is on stable storage when this returns. `archive` is read in a thread of its own.
+    /// Unpacks an archive into the directory `path`, which is made if it is not there. Nothing is written
+    /// outside of it: paths with `..` are refused, leading slashes dropped, symbolic links not followed.
+    /// Directories that the archive does not name are made. What is written is on stable storage when this
+    /// returns. `archive` is read in a thread of its own.
     ///
     /// # Errors
-    /// When `path` cannot be reached or the archive cannot be read to its end; what cannot be written is told in the report.
+    /// When `path` cannot be reached or the archive cannot be read to its end; what cannot be written is told
+    /// in the report.
     pub async fn extract_tar(
         &self,
         archive: impl Read + Send + 'static,
@@ -330,8 +340,8 @@ impl Client {
         self.root().statfs(path).await
     }
 
-    /// An extended attribute of an object; `None` when it has none of that name. Names are without a namespace: what Linux calls
-    /// `user.mime` is `mime` here. NFSv4.2.
+    /// An extended attribute of an object; `None` when it has none of that name. Names are without a
+    /// namespace: what Linux calls `user.mime` is `mime` here. NFSv4.2.
     ///
     /// # Errors
     /// [`Error::Unsupported`] over an older version; see [`Error`].
@@ -377,8 +387,8 @@ impl Client {
         self.root().forget(path).await
     }
 
-    /// Where the server has the programs that NFSv3 needs beside NFS: what somebody must know who stands between it and its
-    /// clients. Nothing for NFSv4, which needs none.
+    /// Where the server has the programs that NFSv3 needs beside NFS: what somebody must know who stands
+    /// between it and its clients. Nothing for NFSv4, which needs none.
     ///
     /// # Errors
     /// When MOUNT is not to be found.
@@ -399,8 +409,8 @@ impl Client {
         self.shared.has_unstable_data()
     }
 
-    /// Sends what is not written yet and gives opens, delegations and the session back. Files that are still open
-    /// cannot be used any more.
+    /// Sends what is not written yet and gives opens, delegations and the session back. Files that are still
+    /// open cannot be used any more.
     ///
     /// # Errors
     /// See [`Error`]; the client is of no more use in any case.

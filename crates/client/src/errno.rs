@@ -16,7 +16,8 @@ impl Error {
             | Self::Local { .. } => Errno::IO,
             Self::Transport(_) => Errno::NOTCONN,
             Self::Timeout { .. } => Errno::TIMEDOUT,
-            // What was promised under the open or lock is not kept any more: to go on would be to pretend that it is.
+            // What was promised under the open or lock is not kept any more: to go on would be to pretend
+            // that it is.
             Self::Revoked => Errno::IO,
             Self::Locked => Errno::AGAIN,
             Self::Usage(_) | Self::Address(_) => Errno::INVAL,

@@ -28,7 +28,8 @@ pub(crate) struct Fetch {
 }
 
 impl Fetches {
-    /// Announces a read of `range` in `epoch`. `Err` when another that overlaps is under way: with what tells when it is over.
+    /// Announces a read of `range` in `epoch`. `Err` when another that overlaps is under way: with what tells
+    /// when it is over.
     pub(crate) fn begin(
         self: &Arc<Self>,
         epoch: u64,

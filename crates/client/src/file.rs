@@ -82,8 +82,9 @@ impl File {
         self.open.read(offset, length).await
     }
 
-    /// Writes all of `data` at `offset`. Returns when it is taken, which may be before the server has it: what goes wrong
-    /// later, [`File::sync_all`] and [`File::close`] tell. Files opened with `sync` wait for stable storage.
+    /// Writes all of `data` at `offset`. Returns when it is taken, which may be before the server has it:
+    /// what goes wrong later, [`File::sync_all`] and [`File::close`] tell. Files opened with `sync` wait for
+    /// stable storage.
     ///
     /// # Errors
     /// See [`Error`].
@@ -92,9 +93,10 @@ impl File {
         self.open.write(offset, data).await
     }
 
-    /// Writes all of `data` at the end of the file, as this client knows it, and returns where that was. Appends by one
-    /// client never overlap, whichever of its open files they come through. NFS itself has no appending: clients that
-    /// append to one file together lock it for each append, which also shows them the present end.
+    /// Writes all of `data` at the end of the file, as this client knows it, and returns where that was.
+    /// Appends by one client never overlap, whichever of its open files they come through. NFS itself has no
+    /// appending: clients that append to one file together lock it for each append, which also shows them the
+    /// present end.
     ///
     /// # Errors
     /// As [`File::write_at`].
@@ -103,7 +105,8 @@ impl File {
         self.open.append(data).await
     }
 
-    /// Waits until everything written is on the server's stable storage. The attributes are there at all times.
+    /// Waits until everything written is on the server's stable storage. The attributes are there at all
+    /// times.
     ///
     /// # Errors
     /// What went wrong with any write since the last call.
@@ -152,8 +155,8 @@ impl File {
         self.set_metadata(SetAttributes { size: Some(size), ..SetAttributes::default() }).await
     }
 
-    /// Reserves space for a range, so that writing it does not fail for want of it; a file that ends before is made longer.
-    /// NFSv4.2.
+    /// Reserves space for a range, so that writing it does not fail for want of it; a file that ends before
+    /// is made longer. NFSv4.2.
     ///
     /// # Errors
     /// [`Error::Unsupported`] over an older version; see [`Error`].
@@ -180,8 +183,8 @@ impl File {
         self.open.seek(offset, DataContent::Data).await
     }
 
-    /// Where a hole begins, at `offset` or after it; the end of the file counts as one. `None` when the file ends at
-    /// `offset` or before. NFSv4.2.
+    /// Where a hole begins, at `offset` or after it; the end of the file counts as one. `None` when the file
+    /// ends at `offset` or before. NFSv4.2.
     ///
     /// # Errors
     /// As [`File::allocate`].
@@ -210,9 +213,10 @@ impl File {
         self.open.copy_whole(&target.open).await
     }
 
-    /// Copies a range of this file to `target_offset` of `target` and returns how many bytes that were: fewer only where
-    /// this file ends. Over NFSv4.2 the server copies, and what it copied is on stable storage; where it cannot, over an older
-    /// version, within one file or between servers, the data are read and written as by [`File::write_at`].
+    /// Copies a range of this file to `target_offset` of `target` and returns how many bytes that were: fewer
+    /// only where this file ends. Over NFSv4.2 the server copies, and what it copied is on stable storage;
+    /// where it cannot, over an older version, within one file or between servers, the data are read and
+    /// written as by [`File::write_at`].
     ///
     /// # Errors
     /// See [`Error`]. Some of it may be copied then.
@@ -227,12 +231,12 @@ impl File {
         self.open.copy_range(&range, &target.open, target_offset).await
     }
 
-    /// Lets `target` share a range of this file until either is written, at once and whole: a range without an end reaches
-    /// to the end of this file. Most file systems want ranges of whole blocks. NFSv4.2.
+    /// Lets `target` share a range of this file until either is written, at once and whole: a range without
+    /// an end reaches to the end of this file. Most file systems want ranges of whole blocks. NFSv4.2.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] over an older version; an error of kind [`std::io::ErrorKind::Unsupported`] where the server's
-    /// file system does not share; see [`Error`].
+    /// [`Error::Unsupported`] over an older version; an error of kind [`std::io::ErrorKind::Unsupported`]
+    /// where the server's file system does not share; see [`Error`].
     pub async fn clone_range(
         &self,
         range: impl RangeBounds<u64>,
@@ -276,8 +280,8 @@ impl File {
         self.open.shared.remove_xattr(&self.open.node, name.as_ref()).await
     }
 
-    /// Locks a range and waits while others hold it. Each open file is an owner of its own. What was read before is
-    /// read again where it may have changed.
+    /// Locks a range and waits while others hold it. Each open file is an owner of its own. What was read
+    /// before is read again where it may have changed.
     ///
     /// # Errors
     /// See [`Error`].
@@ -298,7 +302,8 @@ impl File {
         self.open.held_locks()
     }
 
-    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be granted now.
+    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be
+    /// granted now.
     ///
     /// # Errors
     /// See [`Error`].
@@ -372,7 +377,8 @@ impl OpenFile {
         if allowed { Ok(()) } else { Err(Error::Usage(cause)) }
     }
 
-    /// It is used in this way, for a lock or for something else. The first use tells what to expect of the next open.
+    /// It is used in this way, for a lock or for something else. The first use tells what to expect of the
+    /// next open.
     pub(crate) fn note_use(self: &Arc<Self>, lock: Option<(Range<u64>, bool)>) {
         if self.used.load(Ordering::Relaxed) || self.used.swap(true, Ordering::Relaxed) {
             return;

@@ -8,7 +8,8 @@ const STREAK_MIN: u8 = 2;
 /// How many opens for writing it takes at most until a delegation for writing is asked for.
 const PATIENCE_MAX: u8 = 64;
 
-/// The first acts of the opens of one object: a lock that always follows may be asked for with the open itself.
+/// The first acts of the opens of one object: a lock that always follows may be asked for with the open
+/// itself.
 #[derive(Debug, Default)]
 pub(crate) struct LockHabit {
     last: Option<(Range<u64>, bool)>,
@@ -16,7 +17,8 @@ pub(crate) struct LockHabit {
 }
 
 impl LockHabit {
-    /// An open file was used for the first time: for a lock of this range, exclusive or not, or for anything else.
+    /// An open file was used for the first time: for a lock of this range, exclusive or not, or for anything
+    /// else.
     pub(crate) fn first_act(&mut self, lock: Option<(Range<u64>, bool)>) {
         self.streak = match lock.is_some() && lock == self.last {
             true => self.streak.saturating_add(1),
@@ -31,8 +33,9 @@ impl LockHabit {
     }
 }
 
-/// The opens for writing of one object: who opens it so again and again, with nobody else about, is served by a delegation. One
-/// that is used once costs a request more, and one that others want at once costs them a recall.
+/// The opens for writing of one object: who opens it so again and again, with nobody else about, is served by
+/// a delegation. One that is used once costs a request more, and one that others want at once costs them a
+/// recall.
 #[derive(Debug)]
 pub(crate) struct WriteHabit {
     opens: u8,

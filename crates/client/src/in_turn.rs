@@ -1,5 +1,5 @@
-//! Begins futures in the order in which they were given, and then lets each run for itself: tasks that are spawned one after
-//! the other begin in any order.
+//! Begins futures in the order in which they were given, and then lets each run for itself: tasks that are
+//! spawned one after the other begin in any order.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,8 +23,8 @@ struct State {
 }
 
 impl InTurn {
-    /// Runs `future` up to where it waits for the first time, when those given before have come as far, and then to its end.
-    /// All of it in the background.
+    /// Runs `future` up to where it waits for the first time, when those given before have come as far, and
+    /// then to its end. All of it in the background.
     pub(crate) fn begin(self: &Arc<Self>, future: impl Future<Output = ()> + Send + 'static) {
         let mut state = self.state.lock();
         state.waiting.push_back(future.boxed());

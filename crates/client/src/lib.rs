@@ -24,10 +24,11 @@
 //!
 //! Operations are named after those of [`std::fs`]; [`blocking`] has them for plain threads.
 //!
-//! It keeps what the protocols promise to hold: a file that is opened shows what was written before it was closed
-//! elsewhere, and a lock shows what was written before it was given up. Within that it asks as little as it can:
-//! attributes, names and data are remembered, and under a delegation nothing is asked at all. Data that are written may be
-//! on their way for a while; [`File::sync_all`] and [`File::close`] wait for them, and tell what went wrong.
+//! It keeps what the protocols promise to hold: a file that is opened shows what was written before it was
+//! closed elsewhere, and a lock shows what was written before it was given up. Within that it asks as little
+//! as it can: attributes, names and data are remembered, and under a delegation nothing is asked at all. Data
+//! that are written may be on their way for a while; [`File::sync_all`] and [`File::close`] wait for them,
+//! and tell what went wrong.
 //!
 //! What a request cost is counted, by kind:
 //!
@@ -47,9 +48,10 @@
 //! # }
 //! ```
 //!
-//! Paths are bytes (`impl AsRef<[u8]>`), relative to the path of the address; symbolic links are followed by the
-//! client. [`Client`], [`Directory`] and [`File`] are cheap handles; clones share everything. All operations
-//! may run concurrently. A future may be dropped at any point; what it asked for may then still happen.
+//! Paths are bytes (`impl AsRef<[u8]>`), relative to the path of the address; symbolic links are followed by
+//! the client. [`Client`], [`Directory`] and [`File`] are cheap handles; clones share everything. All
+//! operations may run concurrently. A future may be dropped at any point; what it asked for may then still
+//! happen.
 
 #![forbid(unsafe_code)]
 

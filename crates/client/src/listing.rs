@@ -18,13 +18,13 @@ use crate::object::Position;
 use crate::protocol::{DirPosition, Found, RawEntry};
 use crate::shared::Shared;
 
-/// The entries of a directory, as they come: a [`Stream`], or one by one with [`ReadDir::next_entry`]. `.` and `..` are left
-/// out.
+/// The entries of a directory, as they come: a [`Stream`], or one by one with [`ReadDir::next_entry`]. `.`
+/// and `..` are left out.
 ///
-/// One reply of the server is held at a time, at most a megabyte, however many entries there are; the next is asked for
-/// when all of it was taken. An entry that is there from the beginning to the end comes exactly once; of what is made,
-/// removed or renamed meanwhile each may come or not. After an error the stream ends: a server that cannot go on at the
-/// place where it was says so by one, and the caller may begin anew.
+/// One reply of the server is held at a time, at most a megabyte, however many entries there are; the next is
+/// asked for when all of it was taken. An entry that is there from the beginning to the end comes exactly
+/// once; of what is made, removed or renamed meanwhile each may come or not. After an error the stream ends:
+/// a server that cannot go on at the place where it was says so by one, and the caller may begin anew.
 pub struct ReadDir {
     entries: BoxStream<'static, Result<DirEntry>>,
 }
@@ -104,8 +104,8 @@ impl ListingTrail {
 }
 
 impl Shared {
-    /// All entries, with attributes. The first part is asked for at once, so that a directory that cannot be read is an error
-    /// here.
+    /// All entries, with attributes. The first part is asked for at once, so that a directory that cannot be
+    /// read is an error here.
     pub(crate) async fn read_dir(self: &Arc<Self>, dir: &Arc<Node>) -> Result<ReadDir> {
         let first = self.read_dir_page(dir, DirPosition::default()).await?;
         let (shared, dir) = (Arc::clone(self), Arc::clone(dir));
@@ -123,7 +123,8 @@ impl Shared {
         Ok(ReadDir { entries: entries.boxed() })
     }
 
-    /// The entries at a place in a directory; what they say is remembered, so that opening what was listed costs less.
+    /// The entries at a place in a directory; what they say is remembered, so that opening what was listed
+    /// costs less.
     pub(crate) async fn read_dir_page(&self, dir: &Arc<Node>, at: DirPosition) -> Result<Page> {
         let asked = Instant::now();
         let page = self.protocol().read_dir(&dir.handle, at).await?;

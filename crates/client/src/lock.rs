@@ -116,7 +116,8 @@ impl OpenFile {
         if let Some(answer) = self.lock_alone(range, kind == LockKind::Exclusive) {
             return Ok(answer);
         }
-        // A caller who gives up does not stop it: a lock that is granted must be known, to be given up with the file.
+        // A caller who gives up does not stop it: a lock that is granted must be known, to be given up with
+        // the file.
         let (file, range) = (Arc::clone(self), range.clone());
         match tokio::spawn(async move { file.lock_at_server(&range, kind, wait).await }).await {
             Ok(outcome) => outcome,
@@ -173,16 +174,16 @@ impl OpenFile {
                 }
                 return Ok(answer);
             }
-            // Known now, and so taken back from a server that restarts from here on. One that has restarted before knows
-            // nothing of it, and is asked.
+            // Known now, and so taken back from a server that restarts from here on. One that has restarted
+            // before knows nothing of it, and is asked.
             if incarnation == shared.protocol().incarnation() {
                 return Ok(Answer::Granted);
             }
         }
     }
 
-    /// Whether to ask again when the server has had its grace period: without the gate until then, for whoever takes back what
-    /// is held needs it.
+    /// Whether to ask again when the server has had its grace period: without the gate until then, for
+    /// whoever takes back what is held needs it.
     pub(crate) fn waits_for_grace(&self, error: &Error, started: Instant) -> bool {
         let is_over = self.shared.options.time_limit().is_some_and(|limit| started.elapsed() > limit);
         error.is_grace() && !is_over
@@ -201,14 +202,15 @@ impl OpenFile {
             // It may have been exclusive before.
             self.node.lock_queue.wake_next();
         }
-        // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change attribute tells whether
-        // there is any; the times of NFSv3 may be too coarse to.
+        // What others wrote before they gave the lock up must be seen (RFC 8881 §10.3.2). The change
+        // attribute tells whether there is any; the times of NFSv3 may be too coarse to.
         match attributes {
             Some(attributes) => {
                 let at = (asked, Instant::now());
                 state.known.learn(attributes, at, &self.shared.options.attribute_timeouts);
                 if state.known.certain().is_none() || self.shared.is_uncertain(&state) {
-                    // They crossed others that differ, or differ too little: what is cached may be from before the lock.
+                    // They crossed others that differ, or differ too little: what is cached may be from
+                    // before the lock.
                     state.known.forget_content();
                 }
             }
@@ -219,7 +221,8 @@ impl OpenFile {
         }
     }
 
-    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be granted now.
+    /// A lock of somebody else, of this client or another, that forbids this one; `None` when it would be
+    /// granted now.
     pub(crate) async fn test_lock(
         self: &Arc<Self>,
         range: &impl RangeBounds<u64>,
@@ -248,8 +251,8 @@ impl OpenFile {
         state.locks.of(self.id).map(|held| (held.range.clone(), kind(held.exclusive))).collect()
     }
 
-    /// The object's gate, when no delegation is held that grants such locks; one that is on its way back is helped along.
-    /// `None` when one is held after all.
+    /// The object's gate, when no delegation is held that grants such locks; one that is on its way back is
+    /// helped along. `None` when one is held after all.
     async fn until_server_locks(&self, exclusive: bool) -> Result<Option<OwnedMutexGuard<()>>> {
         loop {
             self.shared.protocol().before_lock(&self.node).await?;
@@ -301,8 +304,9 @@ impl OpenFile {
         unlocked.and(flushed)
     }
 
-    /// True when nobody but this client knows of the lock, nor of the data: a delegation for writing is held, and with it they
-    /// go to the server before anybody gets the lock. What went wrong with them, sync and close tell.
+    /// True when nobody but this client knows of the lock, nor of the data: a delegation for writing is held,
+    /// and with it they go to the server before anybody gets the lock. What went wrong with them, sync and
+    /// close tell.
     fn unlock_unseen(&self, range: &Range<u64>) -> bool {
         let mut state = self.node.state.lock();
         let v4 = self.v4.lock();
@@ -347,7 +351,8 @@ impl OpenFile {
     async fn unlock_at_server(self: &Arc<Self>, range: &Range<u64>) -> Result<()> {
         let started = Instant::now();
         loop {
-            // With the gate in any case: no delegation goes back meanwhile, with which the server would be told of the lock once more.
+            // With the gate in any case: no delegation goes back meanwhile, with which the server would be
+            // told of the lock once more.
             let gate = match self.until_server_locks(false).await? {
                 Some(gate) => gate,
                 None => Arc::clone(&self.node.gate).lock_owned().await,
@@ -361,8 +366,8 @@ impl OpenFile {
             match self.shared.protocol().unlock(self, range.start, length(range), last).await {
                 Err(error) if self.waits_for_grace(&error, started) => {}
                 outcome => {
-                    // Not before the server has given it up: a delegation would grant it to another of our files, and the
-                    // server refuse to take that over.
+                    // Not before the server has given it up: a delegation would grant it to another of our
+                    // files, and the server refuse to take that over.
                     self.forget_lock(range);
                     return outcome;
                 }

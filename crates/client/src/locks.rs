@@ -1,5 +1,5 @@
-//! The byte-range locks that the open files of this client hold on one object: what a delegation lets us decide
-//! alone, and what must be taken again at the server when it is recalled. Pure.
+//! The byte-range locks that the open files of this client hold on one object: what a delegation lets us
+//! decide alone, and what must be taken again at the server when it is recalled. Pure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -115,8 +115,8 @@ impl LockTable {
     }
 }
 
-/// The locks of an object that the server may have granted and the table does not know of: asked for and not answered, or granted
-/// ahead of being wanted. While there are any, nothing is decided by the table alone.
+/// The locks of an object that the server may have granted and the table does not know of: asked for and not
+/// answered, or granted ahead of being wanted. While there are any, nothing is decided by the table alone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UnknownLocks(Arc<AtomicUsize>);
 

@@ -100,8 +100,8 @@ impl NodeState {
         DataKey { file: key, epoch: self.known.epoch() }
     }
 
-    /// True while a delegation is held that is not recalled, and the server has not had reason to end it: nobody else changes
-    /// the object.
+    /// True while a delegation is held that is not recalled, and the server has not had reason to end it:
+    /// nobody else changes the object.
     pub(crate) fn is_delegated(&self) -> bool {
         self.delegation.as_ref().is_some_and(|delegation| {
             !delegation.returning && self.lease.holds(delegation.epoch, Instant::now())
@@ -119,8 +119,9 @@ impl NodeState {
         self.lease.holds(held.epoch, Instant::now()).then_some(held.state_id.other)
     }
 
-    /// True while locks of this kind are ours to grant: under a delegation for reading others may hold shared locks that the
-    /// server does not know of either. What the server was asked for before the delegation came, it may grant yet.
+    /// True while locks of this kind are ours to grant: under a delegation for reading others may hold shared
+    /// locks that the server does not know of either. What the server was asked for before the delegation
+    /// came, it may grant yet.
     pub(crate) fn grants_locks(&self, exclusive: bool) -> bool {
         self.unknown_locks.is_none()
             && if exclusive { self.is_write_delegated() } else { self.is_delegated() }
@@ -131,7 +132,8 @@ impl NodeState {
         self.changed.is_none_or(|changed| asked >= changed)
     }
 
-    /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have ended unnoticed.
+    /// The attributes, where they need not be asked for. Nothing is believed of a delegation that may have
+    /// ended unnoticed.
     pub(crate) fn believed(&self, now: Instant) -> Option<&Attributes> {
         if self.known.is_outdated() {
             return None;

@@ -21,8 +21,8 @@ use crate::xattr::XattrMode;
 /// How often it is asked for the state of an object that others change all the time.
 const SETTLING_ATTEMPTS_MAX: usize = 4;
 
-/// An object on the server. Clones are the same object; what is remembered of it is shared by the whole client, and kept at
-/// least as long as one of them is.
+/// An object on the server. Clones are the same object; what is remembered of it is shared by the whole
+/// client, and kept at least as long as one of them is.
 #[derive(Clone)]
 pub struct Object {
     shared: Arc<Shared>,
@@ -102,14 +102,15 @@ impl Object {
         self.shared.file_bytes_max(&self.node)
     }
 
-    /// Counts how often the content may have changed without this client's knowing what to: what was read under
-    /// another number is void.
+    /// Counts how often the content may have changed without this client's knowing what to: what was read
+    /// under another number is void.
     pub fn content(&self) -> u64 {
         self.node.state.lock().known.epoch()
     }
 
-    /// As [`Object::content`], when it is sure: where answers have crossed, so that it cannot be said which state is the later,
-    /// the server is asked until that is known, or for a few times; then what was read is void.
+    /// As [`Object::content`], when it is sure: where answers have crossed, so that it cannot be said which
+    /// state is the later, the server is asked until that is known, or for a few times; then what was read is
+    /// void.
     ///
     /// # Errors
     /// See [`crate::Error`].
@@ -177,7 +178,8 @@ impl Object {
         self.shared.protocol().fs_stat(&self.node.handle).await
     }
 
-    /// The value of an extended attribute, or `None` when there is none of that name. Needs NFSv4.2, as all of them do.
+    /// The value of an extended attribute, or `None` when there is none of that name. Needs NFSv4.2, as all
+    /// of them do.
     ///
     /// # Errors
     /// See [`crate::Error`].
@@ -225,7 +227,8 @@ impl Object {
         carried_out(Arc::clone(&self.shared).open_object(Arc::clone(&self.node), *options)).await
     }
 
-    /// Waits until everything that was written to it through any open file of this client is on stable storage.
+    /// Waits until everything that was written to it through any open file of this client is on stable
+    /// storage.
     ///
     /// # Errors
     /// What went wrong with any of it.

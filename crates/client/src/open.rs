@@ -168,7 +168,8 @@ impl Shared {
         self.open_in(place, Some((start, path)), options).await
     }
 
-    /// As [`Shared::open`], of a name in a directory that is known. `way` leads to it, if symbolic links are to be followed.
+    /// As [`Shared::open`], of a name in a directory that is known. `way` leads to it, if symbolic links are
+    /// to be followed.
     pub(crate) async fn open_in(
         self: &Arc<Self>,
         (mut dir, mut name): (Arc<Node>, Bytes),

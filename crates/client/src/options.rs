@@ -63,8 +63,8 @@ impl FromStr for Version {
     }
 }
 
-/// How long attributes are believed without asking. Within the bounds it is as long as the object did not change
-/// before they were fetched.
+/// How long attributes are believed without asking. Within the bounds it is as long as the object did not
+/// change before they were fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttributeTimeouts {
     /// Shortest for anything but directories.
@@ -124,14 +124,15 @@ impl Default for Waits {
     }
 }
 
-/// Which opens for writing ask for a delegation. One saves opens, locks and unlocks until somebody else wants the file, and then
-/// costs that one a recall; given back unused it has cost a request.
+/// Which opens for writing ask for a delegation. One saves opens, locks and unlocks until somebody else wants
+/// the file, and then costs that one a recall; given back unused it has cost a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WriteDelegations {
     /// None.
     #[default]
     Never,
-    /// Those of files that this client has opened for writing before, the more often the more often others wanted them.
+    /// Those of files that this client has opened for writing before, the more often the more often others
+    /// wanted them.
     Likely,
     /// All.
     Always,
@@ -152,7 +153,8 @@ pub enum LookupCache {
 /// What a client does and how much it may use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The versions of NFS that will do, best first: one that the server does not offer is passed over (`version`).
+    /// The versions of NFS that will do, best first: one that the server does not offer is passed over
+    /// (`version`).
     pub versions: Vec<Version>,
     /// Connections to the server (`nconnect`), 1 to 16.
     pub connections: u32,
@@ -162,10 +164,11 @@ pub struct Options {
     pub read_bytes_max: u32,
     /// The largest WRITE in bytes (`wsize`); the server's limit applies too.
     pub write_bytes_max: u32,
-    /// How long an answer is waited for before the connection is given up and the request is sent again (`timeo`).
+    /// How long an answer is waited for before the connection is given up and the request is sent again
+    /// (`timeo`).
     pub timeout: Duration,
-    /// Requests fail when they were sent again `retransmissions` times and not answered (`soft`). Otherwise they are sent
-    /// again for ever; a future that is dropped stops that.
+    /// Requests fail when they were sent again `retransmissions` times and not answered (`soft`). Otherwise
+    /// they are sent again for ever; a future that is dropped stops that.
     pub soft: bool,
     /// How often a request is sent again before it fails, with `soft` (`retrans`).
     pub retransmissions: u32,
@@ -189,8 +192,9 @@ pub struct Options {
     pub delegations: bool,
     /// Which opens for writing ask for a delegation, where any do (NFSv4.1).
     pub write_delegations: WriteDelegations,
-    /// Ask for a lock with the open itself where the same lock has followed on the last opens of the file (NFSv4.1). It saves a
-    /// round trip. Until the file takes it, some milliseconds at most, others are refused that lock.
+    /// Ask for a lock with the open itself where the same lock has followed on the last opens of the file
+    /// (NFSv4.1). It saves a round trip. Until the file takes it, some milliseconds at most, others are
+    /// refused that lock.
     pub lock_with_open: bool,
     /// How long what may be put off is put off.
     pub waits: Waits,

@@ -1,5 +1,6 @@
-//! What the mode bits of an object say. Pure. They only spare a question: whoever they refuse is asked about, because a
-//! server may know better (privileged users, access lists), and whoever they let pass is checked by the server again.
+//! What the mode bits of an object say. Pure. They only spare a question: whoever they refuse is asked about,
+//! because a server may know better (privileged users, access lists), and whoever they let pass is checked by
+//! the server again.
 
 use crate::attributes::{Access, Attributes};
 use crate::open::OpenOptions;

@@ -1,5 +1,5 @@
-//! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and `nfs4`; what is
-//! remembered of the answers above.
+//! What both versions can do, in one vocabulary. Which requests that takes is decided below, in `nfs3` and
+//! `nfs4`; what is remembered of the answers above.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ pub(crate) struct ReadReply {
     pub(crate) data: Bytes,
     pub(crate) eof: bool,
     pub(crate) attributes: Option<Attributes>,
-    /// The server looked at them before it read: the data are of that state or of a later one. Otherwise somebody may have changed the
-    /// file in between, and the data be of before.
+    /// The server looked at them before it read: the data are of that state or of a later one. Otherwise
+    /// somebody may have changed the file in between, and the data be of before.
     pub(crate) described_first: bool,
 }
 
@@ -120,8 +120,8 @@ macro_rules! dispatch {
     };
 }
 
-/// COMMIT's offset and count. A count of 0 reaches to the end of the file (RFC 8881 §18.3.3, RFC 1813 §3.3.21); what is longer
-/// than the count can say is committed with everything.
+/// COMMIT's offset and count. A count of 0 reaches to the end of the file (RFC 8881 §18.3.3, RFC 1813
+/// §3.3.21); what is longer than the count can say is committed with everything.
 fn commit_extent(range: &Range<u64>) -> (u64, u32) {
     u32::try_from(range.end - range.start).map_or((0, 0), |count| (range.start, count))
 }
@@ -163,7 +163,8 @@ impl Protocol {
         }
     }
 
-    /// The locks of a file were lost, and its user gives them up: true when that was so. From here on it is used again.
+    /// The locks of a file were lost, and its user gives them up: true when that was so. From here on it is
+    /// used again.
     pub(crate) async fn give_up_lost_locks(&self, file: &OpenFile) -> bool {
         file.v4.lock().lost_locks && dispatch!(self, give_up_lost_locks(file))
     }
@@ -173,7 +174,8 @@ impl Protocol {
         self.as_v4().map(nfs4::Mount::lease).unwrap_or_default()
     }
 
-    /// Counts how often the server has lost what it knew of us: locks granted in an earlier incarnation are worth nothing.
+    /// Counts how often the server has lost what it knew of us: locks granted in an earlier incarnation are
+    /// worth nothing.
     pub(crate) fn incarnation(&self) -> u64 {
         match self {
             Self::V3(mount) => mount.incarnation(),
@@ -315,7 +317,8 @@ impl Protocol {
         }
     }
 
-    /// An object is about to be changed in a way that a delegation of ours does not allow: gives it back first.
+    /// An object is about to be changed in a way that a delegation of ours does not allow: gives it back
+    /// first.
     pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
         match self {
             Self::V3(_) => Ok(()),
@@ -323,8 +326,8 @@ impl Protocol {
         }
     }
 
-    /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes first, and one
-    /// that may have ended unnoticed is asked about; so are locks of NFSv3.
+    /// A lock is about to be asked for or given up at the server: a delegation that is on its way back goes
+    /// first, and one that may have ended unnoticed is asked about; so are locks of NFSv3.
     pub(crate) async fn before_lock(&self, node: &Arc<Node>) -> Result<()> {
         let mount = match self {
             Self::V3(mount) => return mount.before_lock(node).await,

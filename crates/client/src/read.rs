@@ -136,7 +136,8 @@ impl OpenFile {
         (state.data_key(self.node.key), attributes.map(|attributes| attributes.size))
     }
 
-    /// Reads `range`, at most one READ's worth. `None` when somebody else was reading it: now it may be in the cache.
+    /// Reads `range`, at most one READ's worth. `None` when somebody else was reading it: now it may be in
+    /// the cache.
     async fn fetch(self: &Arc<Self>, key: DataKey, range: &Range<u64>) -> Result<Option<Piece>> {
         match self.node.fetches.begin(key.epoch, range) {
             // Another's may have ended since it was found missing.
@@ -232,11 +233,12 @@ impl OpenFile {
         }
     }
 
-    /// Reads `range`, at most one READ's worth, with as many READs as a server that gives less than asked for takes.
+    /// Reads `range`, at most one READ's worth, with as many READs as a server that gives less than asked for
+    /// takes.
     ///
-    /// `epoch` is the one that the data belong to. When a reply itself tells that the file has changed, they belong to
-    /// the epoch that begins with it, if it told so before it had read them; when it began for another reason, as a lock, they are
-    /// too old for it.
+    /// `epoch` is the one that the data belong to. When a reply itself tells that the file has changed, they
+    /// belong to the epoch that begins with it, if it told so before it had read them; when it began for
+    /// another reason, as a lock, they are too old for it.
     async fn read_piece(self: &Arc<Self>, range: &Range<u64>, epoch: &mut u64) -> Result<Piece> {
         let mut whole = BytesMut::new();
         loop {
@@ -269,8 +271,8 @@ impl OpenFile {
         }
     }
 
-    /// Starts to fetch what a sequential reader will want next, and asks for it in that order: a reader whose next piece comes
-    /// behind the others waits for all of them, and has nothing further fetched meanwhile.
+    /// Starts to fetch what a sequential reader will want next, and asks for it in that order: a reader whose
+    /// next piece comes behind the others waits for all of them, and has nothing further fetched meanwhile.
     fn read_ahead(self: &Arc<Self>, range: &Range<u64>, size: u64, key: DataKey) {
         let Some(ahead) = self.readahead.lock().advance(range, size) else { return };
         let missing = self.shared.data.lock().missing(key, ahead);

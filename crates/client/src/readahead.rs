@@ -4,8 +4,9 @@ use std::ops::Range;
 
 /// The stream of reads of one open file.
 ///
-/// Nothing is fetched ahead until two reads follow on each other, so that readers of random places cause no waste. From
-/// then on the window doubles whenever the reader had to wait, up to a bound: as large as the path needs and no larger.
+/// Nothing is fetched ahead until two reads follow on each other, so that readers of random places cause no
+/// waste. From then on the window doubles whenever the reader had to wait, up to a bound: as large as the
+/// path needs and no larger.
 #[derive(Debug)]
 pub(crate) struct Readahead {
     /// Where the next read starts if the reader is sequential.
@@ -21,8 +22,8 @@ pub(crate) struct Readahead {
     alignment: u64,
 }
 
-/// The first window, in reads of the size that the reader makes; a piece at least, or each piece would be asked for when the
-/// one before it has come.
+/// The first window, in reads of the size that the reader makes; a piece at least, or each piece would be
+/// asked for when the one before it has come.
 const FIRST_WINDOW_READS: u64 = 4;
 
 impl Readahead {
@@ -77,7 +78,8 @@ impl Readahead {
         }
     }
 
-    /// Readers that share an open file come a little out of order; in a stream that is allowed within the window.
+    /// Readers that share an open file come a little out of order; in a stream that is allowed within the
+    /// window.
     fn follows(&self, range: &Range<u64>) -> bool {
         range.start == self.next
             || (self.window > 0

@@ -88,8 +88,8 @@ static DEFINITIONS: &[Definition] = &[
     definition("readahead", &[], |v, o| number(v, 0, 1 << 30).map(|n| o.readahead_bytes_max = n as usize)),
 ];
 
-/// Options of mount(8) that would change what a caller may rely on, and why there is no such thing here. Passing over them
-/// would be a lie.
+/// Options of mount(8) that would change what a caller may rely on, and why there is no such thing here.
+/// Passing over them would be a lie.
 static NOT_OFFERED: &[(&str, &str)] = &[
     ("udp", "NFS is spoken over TCP"),
     ("rdma", "NFS is spoken over TCP"),

@@ -172,13 +172,14 @@ impl Shared {
         node
     }
 
-    /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before and after.
+    /// Remembers attributes that came with the reply to a request sent at `asked`. Returns the epoch before
+    /// and after.
     pub(crate) fn learn(&self, node: &Node, attributes: Attributes, asked: Instant) -> (u64, u64) {
         self.learn_and_forget(node, attributes, asked, false)
     }
 
-    /// As [`Shared::learn`], of a request that opens the file: what is read from now on must be what was closed before,
-    /// whatever times it has.
+    /// As [`Shared::learn`], of a request that opens the file: what is read from now on must be what was
+    /// closed before, whatever times it has.
     pub(crate) fn learn_at_open(&self, node: &Node, attributes: Attributes, asked: Instant) {
         self.learn_and_forget(node, attributes, asked, true);
     }
@@ -197,7 +198,8 @@ impl Shared {
             clock.saw(&attributes, now);
             let before = known.epoch();
             known.learn(attributes, (asked, now), &self.options.attribute_timeouts);
-            // Names are believed for as long as the attributes say the same, and are asked for again once those are certain.
+            // Names are believed for as long as the attributes say the same, and are asked for again once
+            // those are certain.
             let is_certain =
                 || attributes.is_directory() && clock.has_passed(&attributes, asked, wall_time(asked));
             if known.is_uncertain(&clock) && (at_open || is_certain()) {
@@ -223,8 +225,8 @@ impl Shared {
         state.known.note_cached(&self.clock.lock(), asked, wall_time(asked));
     }
 
-    /// Remembers what a request of ours, sent at `asked`, did to an object. True when no other change of ours was answered in
-    /// between, which the server may have carried out before this one or after.
+    /// Remembers what a request of ours, sent at `asked`, did to an object. True when no other change of ours
+    /// was answered in between, which the server may have carried out before this one or after.
     pub(crate) fn learn_effect(&self, node: &Node, effect: Effect, asked: Instant) -> bool {
         self.see_clock(&effect);
         let mut state = node.state.lock();
@@ -262,7 +264,8 @@ impl Shared {
         self.note_cached(&mut state, asked);
     }
 
-    /// The attributes, asked for unless they are still believed; with the data that are not at the server yet.
+    /// The attributes, asked for unless they are still believed; with the data that are not at the server
+    /// yet.
     pub(crate) async fn attributes(self: &Arc<Self>, node: &Arc<Node>) -> Result<Attributes> {
         // Times and size are the server's to say: it must have what was written.
         self.write_out(node).await;
@@ -362,8 +365,8 @@ impl Shared {
         outcome.and(self.protocol().shutdown().await)
     }
 
-    /// The data of a range are void: they are about to be written, or were. A read under way meanwhile may bring either,
-    /// and is not to be remembered.
+    /// The data of a range are void: they are about to be written, or were. A read under way meanwhile may
+    /// bring either, and is not to be remembered.
     pub(crate) fn forget_data(&self, node: &Node, range: Range<u64>) {
         let key = {
             let mut state = node.state.lock();
@@ -373,8 +376,8 @@ impl Shared {
         self.data.lock().remove(key, range);
     }
 
-    /// What was `sent` has taken the place of what was cached, and as much as has `arrived` is cached, unless the content was
-    /// voided since it was sent, when its place was `place`.
+    /// What was `sent` has taken the place of what was cached, and as much as has `arrived` is cached, unless
+    /// the content was voided since it was sent, when its place was `place`.
     pub(crate) fn keep_written(&self, node: &Node, place: DataKey, sent: &Chunk, arrived: Option<&Chunk>) {
         self.forget_data(node, sent.range());
         let Some(arrived) = arrived.filter(|_| self.options.data_cache) else { return };

@@ -1,5 +1,5 @@
-//! The slot table of a session, client side (RFC 8881 §2.10.6): which slots may be used, and the number that the next
-//! request in each carries. Pure: who waits for a slot is not its business.
+//! The slot table of a session, client side (RFC 8881 §2.10.6): which slots may be used, and the number that
+//! the next request in each carries. Pure: who waits for a slot is not its business.
 
 use proto::nfs4::{SequenceId, SlotId};
 
@@ -42,8 +42,8 @@ impl SlotTable {
         Some(Slot { id: SlotId(id), sequence: self.last[id as usize].next() })
     }
 
-    /// The request of `slot` is over. `taken` tells whether the server has counted it: then the next request has the next
-    /// number, else the same again.
+    /// The request of `slot` is over. `taken` tells whether the server has counted it: then the next request
+    /// has the next number, else the same again.
     pub(crate) fn release(&mut self, slot: Slot, taken: bool) {
         let (word, bit) = (&mut self.in_use[(slot.id.0 / u64::BITS) as usize], 1 << (slot.id.0 % u64::BITS));
         if *word & bit != 0 {
@@ -54,8 +54,8 @@ impl SlotTable {
         }
     }
 
-    /// The server's wish for the highest slot in use (`sr_target_highest_slotid`, RFC 8881 §18.46.3). A wish above
-    /// what the session has makes the table grow up to `count_max`.
+    /// The server's wish for the highest slot in use (`sr_target_highest_slotid`, RFC 8881 §18.46.3). A wish
+    /// above what the session has makes the table grow up to `count_max`.
     pub(crate) fn set_target(&mut self, target_highest: SlotId, count_max: u32) {
         self.target = target_highest.0.saturating_add(1).clamp(1, count_max.max(1));
         self.grow();

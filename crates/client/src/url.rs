@@ -1,4 +1,5 @@
-//! Addresses: `nfs://host[:port]/path?version=4.1&…`, one spelling everywhere. Parses and resolves; connects to nothing.
+//! Addresses: `nfs://host[:port]/path?version=4.1&…`, one spelling everywhere. Parses and resolves; connects
+//! to nothing.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -293,8 +294,8 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_field_it_names() {
-        let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2&acdirmin=3\
-                    &acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0\
+        let text = "nfs://h/?vers=3&nconnect=4&rsize=65536&wsize=32768&timeo=600&acregmin=1&acregmax=2\
+                    &acdirmin=3&acdirmax=4&ro&mountport=635&delegations=0&uid=7&gid=8&cache=0&readahead=0\
                     &write_delegations=always\
                     &congestion=reno&socket_buffer=65536&slots=160";
         let options = parse(text).unwrap().options();
@@ -348,7 +349,8 @@ mod tests {
             ("proto=udp", "option `proto`: `udp` is not offered, only tcp: NFS is spoken over TCP"),
             (
                 "sec=krb5p",
-                "option `sec`: `krb5p` is not offered, only sys: requests are made with numbers of user and group",
+                "option `sec`: `krb5p` is not offered, only sys: requests are made with numbers of user and \
+                 group",
             ),
             ("rdma", "option `rdma` is not offered: NFS is spoken over TCP"),
             ("lookupcache=some", "option `lookupcache`: `some` is neither all, positive nor none"),

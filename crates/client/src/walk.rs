@@ -102,7 +102,8 @@ impl Shared {
         Ok((self.resolve_directory(start, dir).await?, Bytes::copy_from_slice(name)))
     }
 
-    /// The object that `name` in `dir` stands for, from memory if it is known; `Some(None)` when it is known not to be.
+    /// The object that `name` in `dir` stands for, from memory if it is known; `Some(None)` when it is known
+    /// not to be.
     pub(crate) fn remembered_name(&self, dir: &Node, name: &Bytes) -> Option<Option<Arc<Node>>> {
         match self.remembered(dir, name, true) {
             Remembered::Is(node) => Some(Some(node)),
@@ -111,15 +112,15 @@ impl Shared {
         }
     }
 
-    /// The object that `name` in `dir` stands for as long as its delegation is held, if one was granted to an open by that name:
-    /// then nobody else has renamed or removed it since (RFC 8881 §10.4).
+    /// The object that `name` in `dir` stands for as long as its delegation is held, if one was granted to an
+    /// open by that name: then nobody else has renamed or removed it since (RFC 8881 §10.4).
     pub(crate) fn delegated_name(&self, dir: &Node, name: &Bytes) -> Option<Arc<Node>> {
         let named = self.names.lock().get(&self.name_key(dir, name)).flatten()?;
         named.is_delegated().then(|| named.node.upgrade()).flatten()
     }
 
-    /// Remembers what a request sent at `asked` has found under a name; `None` for nothing. A change of our own that was answered
-    /// meanwhile may have come later.
+    /// Remembers what a request sent at `asked` has found under a name; `None` for nothing. A change of our
+    /// own that was answered meanwhile may have come later.
     pub(crate) fn learn_name(&self, dir: &Node, name: &Bytes, node: Option<&Arc<Node>>, asked: Instant) {
         let is_sure = {
             let mut state = dir.state.lock();
@@ -141,8 +142,8 @@ impl Shared {
         }
     }
 
-    /// An open by this name, sent at `asked`, has found the object, and brought the delegation `new`, if any. The name stands for
-    /// the object for as long as that is held, or one that was there before.
+    /// An open by this name, sent at `asked`, has found the object, and brought the delegation `new`, if any.
+    /// The name stands for the object for as long as that is held, or one that was there before.
     pub(crate) fn learn_delegated_name(
         &self,
         (dir, name): (&Node, &Bytes),
@@ -183,7 +184,8 @@ impl Shared {
             Remembered::IsNot => return Err(Error::server("LOOKUP", nfs4::Status::NoEntry)),
             Remembered::Unknown => {}
         }
-        // Known, but of a directory whose attributes have expired: asking for those may confirm many names at once.
+        // Known, but of a directory whose attributes have expired: asking for those may confirm many names at
+        // once.
         if matches!(self.remembered(dir, name, false), Remembered::Is(_)) {
             self.revalidate(dir).await?;
             if let Remembered::Is(node) = self.remembered(dir, name, true) {

@@ -22,7 +22,8 @@ impl Shared {
         Ok(data)
     }
 
-    /// Makes `data` the whole content of a file, which is made if there is none. They are on stable storage then.
+    /// Makes `data` the whole content of a file, which is made if there is none. They are on stable storage
+    /// then.
     pub(crate) async fn write_file(
         self: &Arc<Self>,
         start: &Arc<Node>,

@@ -1,4 +1,5 @@
-//! Writing files: data are taken at once up to a budget, sent in large pieces, and made stable by sync and close.
+//! Writing files: data are taken at once up to a budget, sent in large pieces, and made stable by sync and
+//! close.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,8 +68,8 @@ impl OpenFile {
         Ok(size.max(unwritten.unwrap_or(0)))
     }
 
-    /// Waits until everything is on stable storage that was written to the file so far, through whichever open file; tells
-    /// what went wrong with what was written through this one.
+    /// Waits until everything is on stable storage that was written to the file so far, through whichever
+    /// open file; tells what went wrong with what was written through this one.
     pub(crate) async fn flush(&self) -> Result<()> {
         let Some(writer) = &self.writer else { return Ok(()) };
         writer.settle().await;
@@ -166,7 +167,8 @@ impl Shared {
         }
     }
 
-    /// What was written before must not arrive after a new length or new times, not even when the server has lost it.
+    /// What was written before must not arrive after a new length or new times, not even when the server has
+    /// lost it.
     pub(crate) async fn settle(&self, node: &Node) {
         if let Some(writer) = node.writer() {
             writer.settle().await;

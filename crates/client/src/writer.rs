@@ -1,5 +1,5 @@
-//! The data of one file on their way to the server, through whichever of its open files they were written: what is to be sent
-//! is decided by [`Writeback`], and sent here.
+//! The data of one file on their way to the server, through whichever of its open files they were written:
+//! what is to be sent is decided by [`Writeback`], and sent here.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -35,7 +35,8 @@ pub(crate) struct Writer {
     settling: AtomicUsize,
     /// Data were taken since the last look at files whose data wait for too long.
     grown: AtomicBool,
-    /// A lock was given up that nobody else knows of, and what was written under it may not be at the server yet.
+    /// A lock was given up that nobody else knows of, and what was written under it may not be at the server
+    /// yet.
     unlocked: AtomicBool,
     /// How often the delegation was lost then: what was on its way is not sent again.
     losses: AtomicU64,
@@ -95,8 +96,8 @@ impl Writer {
         self.unlocked.store(writeback.has_unwritten(), Ordering::SeqCst);
     }
 
-    /// The delegation is lost. Others may have had the locks since that were given up under it, so what was written under them
-    /// must not come after what they wrote.
+    /// The delegation is lost. Others may have had the locks since that were given up under it, so what was
+    /// written under them must not come after what they wrote.
     pub(crate) fn lose_delegation(&self) {
         if self.unlocked.swap(false, Ordering::SeqCst) {
             self.losses.fetch_add(1, Ordering::SeqCst);
@@ -156,7 +157,8 @@ impl Writer {
         }
     }
 
-    /// Waits until everything taken so far is on stable storage; what went wrong is left for those who ask for it.
+    /// Waits until everything taken so far is on stable storage; what went wrong is left for those who ask
+    /// for it.
     pub(crate) async fn settle(self: &Arc<Self>) {
         let Some(mark) = self.mark() else { return };
         let settling = Settling::begin(self, mark);
@@ -170,7 +172,8 @@ impl Writer {
         self.send_waiting();
     }
 
-    /// Waits until everything taken so far is at the server, stable or not. What goes wrong, sync and close tell.
+    /// Waits until everything taken so far is at the server, stable or not. What goes wrong, sync and close
+    /// tell.
     pub(crate) async fn write_out(self: &Arc<Self>) {
         let Some(mark) = self.mark() else { return };
         self.work_until(|writeback| writeback.is_written_to(mark), |_| None).await;
@@ -209,7 +212,8 @@ impl Writer {
         }
     }
 
-    /// Sends what is to be sent now, in tasks; returns the last one for the caller to send if it is the only one.
+    /// Sends what is to be sent now, in tasks; returns the last one for the caller to send if it is the only
+    /// one.
     fn pump(self: &Arc<Self>) -> Option<Write> {
         let mut last: Option<Write> = None;
         loop {
@@ -231,7 +235,8 @@ impl Writer {
             return Urge::All;
         }
         if self.shared.is_starving() {
-            // What is on its way will free the budget: a writer that waits for it goes on with its last WRITE then.
+            // What is on its way will free the budget: a writer that waits for it goes on with its last WRITE
+            // then.
             let is_moving = self.state.lock().writeback.is_moving();
             return if is_moving { Urge::Settled } else { Urge::All };
         }

@@ -1,4 +1,5 @@
-//! Work that goes on when the kernel has its answer, or that it does not wait for. The mount does not end before it.
+//! Work that goes on when the kernel has its answer, or that it does not wait for. The mount does not end
+//! before it.
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;

@@ -1,8 +1,9 @@
 //! Whoever waits for an answer and is killed waits no longer.
 //!
-//! The FUSE library does not pass the kernel's interrupts on, so threads that wait long are looked at in `/proc`. As with the kernel's
-//! own client, nothing but a deadly signal ends a wait: programs do not expect that a file answers EINTR. What only asks is given up. What
-//! changes something goes on, so that what is known of the server stays true; nobody is told what comes of it.
+//! The FUSE library does not pass the kernel's interrupts on, so threads that wait long are looked at in
+//! `/proc`. As with the kernel's own client, nothing but a deadly signal ends a wait: programs do not expect
+//! that a file answers EINTR. What only asks is given up. What changes something goes on, so that what is
+//! known of the server stays true; nobody is told what comes of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,8 +113,8 @@ impl Callers {
         }
     }
 
-    /// Whether that thread has been killed, as far as one can see. The kernel may keep who looks waiting for the very answer that the
-    /// thread waits for, so that no thread which is to give answers may look.
+    /// Whether that thread has been killed, as far as one can see. The kernel may keep who looks waiting for
+    /// the very answer that the thread waits for, so that no thread which is to give answers may look.
     async fn look(&self, thread: u32) -> bool {
         let Ok(looker) = Arc::clone(&self.lookers).try_acquire_owned() else { return false };
         let looking = tokio::task::spawn_blocking(move || {
@@ -125,8 +126,8 @@ impl Callers {
     }
 }
 
-/// Whether a thread is to end by a signal, or is ending by one and closes its files, by what `/proc` says of it (proc_pid_stat(5)). A
-/// process that ends by itself waits until what it has written is on the server.
+/// Whether a thread is to end by a signal, or is ending by one and closes its files, by what `/proc` says of
+/// it (proc_pid_stat(5)). A process that ends by itself waits until what it has written is on the server.
 fn is_killed(stat: &str) -> bool {
     // The second field is a name, in which there may be anything.
     let Some((_, fields)) = stat.rsplit_once(')') else { return false };

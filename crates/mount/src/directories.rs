@@ -1,5 +1,6 @@
-//! Reading directories. The kernel's place in a directory is the number of the entry; which request brings that one is
-//! remembered with the open directory, so that it does not matter what a server's own numbers look like.
+//! Reading directories. The kernel's place in a directory is the number of the entry; which request brings
+//! that one is remembered with the open directory, so that it does not matter what a server's own numbers
+//! look like.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +25,8 @@ const DOTS: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct OpenDirectory {
     inode: Arc<Inode>,
-    /// Where the parts begin that were read up to now: the number of the first entry, and its place on the server.
+    /// Where the parts begin that were read up to now: the number of the first entry, and its place on the
+    /// server.
     parts: Vec<(u64, Position)>,
     trail: ListingTrail,
     /// The part that was read last.

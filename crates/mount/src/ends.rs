@@ -1,10 +1,11 @@
 //! Where the kernel takes the end of a file to be.
 //!
-//! It asks before it reads beyond that, and whenever attributes were told to be void. But it passes over the answer when it was told
-//! anything about the file since it asked, and goes on with the end that it knew: a program that has just opened the file would
-//! not see what another has added, because a third opens it or writes to it, too. So where the kernel may take a file for
-//! shorter than it is, it is given the last byte of it, which it cannot pass over. That a file has become shorter it cannot be told;
-//! it finds out when it reads.
+//! It asks before it reads beyond that, and whenever attributes were told to be void. But it passes over the
+//! answer when it was told anything about the file since it asked, and goes on with the end that it knew: a
+//! program that has just opened the file would not see what another has added, because a third opens it or
+//! writes to it, too. So where the kernel may take a file for shorter than it is, it is given the last byte
+//! of it, which it cannot pass over. That a file has become shorter it cannot be told; it finds out when it
+//! reads.
 //!
 //! Nothing is given while the file is open for reading and writing: a program may have it mapped, and its
 //! stores into that page would be lost. Reads and writes pass the kernel's cache then (`FOPEN_DIRECT_IO`),
@@ -81,8 +82,8 @@ pub(crate) async fn tell_end(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File) 
     tell(tree, inode, file, file.metadata().await?.size).await
 }
 
-/// The kernel is given the last page whole, so that it does not put data of two times into one. It keeps that as if it had read it, so
-/// it must be what a reader would get: no change by this mount may come between.
+/// The kernel is given the last page whole, so that it does not put data of two times into one. It keeps that
+/// as if it had read it, so it must be what a reader would get: no change by this mount may come between.
 async fn tell(tree: &Arc<Tree>, inode: &Arc<Inode>, file: &File, size: u64) -> client::Result<()> {
     if inode.state.lock().pages.may_be_dirty() {
         return Ok(());

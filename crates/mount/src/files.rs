@@ -110,8 +110,8 @@ impl Tree {
         open.file.read_at(offset, size as usize).await.map_err(errno::of)
     }
 
-    /// The turn of a write to the end of the file, which the kernel may be wrong about. Where it keeps what is written, that is to
-    /// be where the kernel says.
+    /// The turn of a write to the end of the file, which the kernel may be wrong about. Where it keeps what
+    /// is written, that is to be where the kernel says.
     pub(crate) fn turn_to_append(
         &self,
         handle: FileHandle,
@@ -180,7 +180,8 @@ impl Tree {
         Ok(())
     }
 
-    /// A program closes a file. Then its data are at the server, as others expect who open it next, and its locks are given up.
+    /// A program closes a file. Then its data are at the server, as others expect who open it next, and its
+    /// locks are given up.
     pub(crate) async fn flush(&self, handle: FileHandle, owner: u64) -> Result<()> {
         let open = self.files.get(handle)?;
         let inode = &open.opening.inode;

@@ -24,7 +24,8 @@ pub(crate) struct OpenFile {
     pub(crate) appends: bool,
     /// The kernel keeps no pages of what is read and written by it.
     pub(crate) direct: bool,
-    /// Held by all who change the file by it, alone by who closes it: what goes on for somebody who was killed is done by then.
+    /// Held by all who change the file by it, alone by who closes it: what goes on for somebody who was
+    /// killed is done by then.
     pub(crate) closing_gate: tokio::sync::RwLock<()>,
     /// Set where programs may map it to store into it.
     pub(crate) _mappable: Option<Mappable>,
@@ -32,7 +33,8 @@ pub(crate) struct OpenFile {
     pub(crate) opening: Opening,
 }
 
-/// A part in a file that is open, or about to be. Whose part is the last removes the name by which the file was kept.
+/// A part in a file that is open, or about to be. Whose part is the last removes the name by which the file
+/// was kept.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) inode: Arc<Inode>,

@@ -1,8 +1,9 @@
-//! Files that are removed or renamed over while they are open: the name `.nfs…` that keeps each until it is closed. The server need not keep
-//! it otherwise: NFSv3 has no opens, and those of NFSv4 need not outlive the last name.
+//! Files that are removed or renamed over while they are open: the name `.nfs…` that keeps each until it is
+//! closed. The server need not keep it otherwise: NFSv3 has no opens, and those of NFSv4 need not outlive the
+//! last name.
 //!
-//! Whoever gives a file such a name counts as one who has it open until that is done. So the name is known when the last of all
-//! these ends, and that one removes it.
+//! Whoever gives a file such a name counts as one who has it open until that is done. So the name is known
+//! when the last of all these ends, and that one removes it.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::tree::Tree;
 
 /// How often another name is tried.
 const HIDING_ATTEMPTS_MAX: usize = 16;
-/// How often a name is removed whose removal nobody knows the outcome of. Each time another session or the whole server is lost.
+/// How often a name is removed whose removal nobody knows the outcome of. Each time another session or the
+/// whole server is lost.
 const REMOVAL_ATTEMPTS_MAX: usize = 16;
 
 impl Tree {
@@ -31,8 +33,8 @@ impl Tree {
         }
     }
 
-    /// A part in a file that is open here and has one name: to remove that would take the file away from who has it open. For who has
-    /// closed the removal gate.
+    /// A part in a file that is open here and has one name: to remove that would take the file away from who
+    /// has it open. For who has closed the removal gate.
     pub(crate) async fn in_use(&self, inode: &Arc<Inode>) -> Result<Option<Opening>> {
         let Some(opening) = Opening::join(&self.background, inode) else { return Ok(None) };
         let attributes = inode.object.attributes().await.map_err(errno::of)?;
@@ -58,8 +60,8 @@ impl Tree {
         Err(Errno::EBUSY)
     }
 
-    /// Renames over a file that is open here. The name stands for the one file or the other at all times, so the file that is open
-    /// gets its second name first.
+    /// Renames over a file that is open here. The name stands for the one file or the other at all times, so
+    /// the file that is open gets its second name first.
     pub(crate) async fn rename_over(
         &self,
         (from, name): (&Object, &[u8]),
@@ -102,7 +104,8 @@ impl Tree {
         Err(Errno::EBUSY)
     }
 
-    /// What came of giving a file a hidden name. Where the answer is lost the name tells, which nobody else gives to anything.
+    /// What came of giving a file a hidden name. Where the answer is lost the name tells, which nobody else
+    /// gives to anything.
     async fn certain(
         &self,
         outcome: client::Result<()>,
@@ -161,6 +164,7 @@ fn are_links_missing(error: Errno) -> bool {
 
 async fn give_back(hidden: &Hidden, directory: &Object, name: &[u8]) {
     if let Err(error) = hidden.directory.rename(&hidden.name, directory, name).await {
-        tracing::warn!(%error, name = %String::from_utf8_lossy(&hidden.name), "a file kept the name that hides it");
+        let name = String::from_utf8_lossy(&hidden.name);
+        tracing::warn!(%error, %name, "a file kept the name that hides it");
     }
 }

@@ -1,5 +1,5 @@
-//! The objects that the kernel knows, by the numbers under which it knows them. Each stays for as long as the kernel counts it:
-//! what the kernel keeps bounds the table.
+//! The objects that the kernel knows, by the numbers under which it knows them. Each stays for as long as the
+//! kernel counts it: what the kernel keeps bounds the table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) struct Inode {
     pub(crate) lock_files_gate: tokio::sync::Mutex<()>,
     /// The kernel divides what is appended, and may ask for all the pieces at once.
     pub(crate) appends: Turns,
-    /// Held by all who ask the server to open it, and alone by who removes its name: what has been opened by then is not to vanish, and
-    /// who comes later finds the name gone.
+    /// Held by all who ask the server to open it, and alone by who removes its name: what has been opened by
+    /// then is not to vanish, and who comes later finds the name gone.
     pub(crate) removal_gate: tokio::sync::RwLock<()>,
     /// Held while data are stored into the kernel's cache, and while a file is opened through which it can
     /// be mapped.

@@ -1,8 +1,9 @@
-//! An NFS tree as a file system of this machine: FUSE over the NFS client, without a module of the kernel and without root.
+//! An NFS tree as a file system of this machine: FUSE over the NFS client, without a module of the kernel and
+//! without root.
 //!
-//! [`Mount::start`] shows the tree of a [`client::Client`] in a directory. It owns the translation between what the kernel
-//! asks and what the client offers, and what of the kernel's caches is dropped when; it knows nothing of either
-//! version of NFS, and keeps no data of its own.
+//! [`Mount::start`] shows the tree of a [`client::Client`] in a directory. It owns the translation between
+//! what the kernel asks and what the client offers, and what of the kernel's caches is dropped when; it knows
+//! nothing of either version of NFS, and keeps no data of its own.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Locks of ranges and of whole files: those of `fcntl` belong to a process, those of `flock` to an open file, and the kernel names
-//! either owner by a number. To the server each owner is an open file of its own.
+//! Locks of ranges and of whole files: those of `fcntl` belong to a process, those of `flock` to an open
+//! file, and the kernel names either owner by a number. To the server each owner is an open file of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(crate) const UNLOCK: i32 = 2;
 
 /// The last byte of a lock to the end of the file, as the kernel has it.
 const END: u64 = i64::MAX as u64;
-/// How often a process that waits for a lock is looked at: the kernel's word that it is to wait no longer does not get
-/// here.
+/// How often a process that waits for a lock is looked at: the kernel's word that it is to wait no longer
+/// does not get here.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What is locked, and how.
@@ -110,8 +110,8 @@ impl Tree {
         unlocked.and(flushed).map_err(errno::of)
     }
 
-    /// Gives up a lock that nobody waited for to the end. The owner may have given up everything before it came, so that its open file
-    /// has nobody to close it.
+    /// Gives up a lock that nobody waited for to the end. The owner may have given up everything before it
+    /// came, so that its open file has nobody to close it.
     pub(crate) fn take_back_soon(self: &Arc<Self>, inode: &Arc<Inode>, lock: Lock) {
         if lock.kind == UNLOCK {
             return;
@@ -131,7 +131,8 @@ impl Tree {
         });
     }
 
-    /// The owner gives up everything: a process that closes any descriptor of a file has no locks on it any more.
+    /// The owner gives up everything: a process that closes any descriptor of a file has no locks on it any
+    /// more.
     pub(crate) async fn unlock_all(&self, inode: &Inode, owner: u64) -> Result<()> {
         if !inode.state.lock().lock_files.contains_key(&owner) {
             return Ok(());
@@ -161,8 +162,8 @@ impl Tree {
         }
     }
 
-    /// The open file that stands for an owner of locks. One that can only be read is made anew for an owner who may write:
-    /// NFSv4 grants exclusive locks to those alone.
+    /// The open file that stands for an owner of locks. One that can only be read is made anew for an owner
+    /// who may write: NFSv4 grants exclusive locks to those alone.
     async fn lock_file(&self, handle: FileHandle, owner: u64) -> Result<Arc<LockFile>> {
         let open = self.files.get(handle)?;
         let inode = &open.opening.inode;
@@ -201,7 +202,8 @@ async fn open_for_locks(open: &OpenFile, handle: FileHandle) -> Result<LockFile>
     }
 }
 
-/// Takes for `next` what `before` holds: it can only be read, so its locks are shared, and nobody comes between.
+/// Takes for `next` what `before` holds: it can only be read, so its locks are shared, and nobody comes
+/// between.
 async fn hand_over(before: &LockFile, next: &LockFile) -> Result<()> {
     for (range, kind) in before.file.held_locks() {
         next.file.try_lock(range, kind).await.map_err(errno::of)?;

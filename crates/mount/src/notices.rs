@@ -13,8 +13,8 @@ use fuser::INodeNo;
 use crate::inodes::Inode;
 use crate::tree::Tree;
 
-/// How long the kernel may take to drop what it keeps before a delegation goes back without its having done so. The
-/// kernel waits for pages that are being read or written, which is requests of ours.
+/// How long the kernel may take to drop what it keeps before a delegation goes back without its having done
+/// so. The kernel waits for pages that are being read or written, which is requests of ours.
 const DROPPING: Duration = Duration::from_secs(2);
 
 /// Tells the kernel of a tree.
@@ -44,8 +44,9 @@ impl Watcher for Notices {
         // The kernel may be waiting for what called this, so it must not be waited for here.
         runtime.spawn_blocking(move || {
             tree.notices.lock().remove(&object);
-            // Whoever opened it may have seen to it. The kernel passes over the answer to a question that it asked before such a
-            // notice, so that one too many costs a reader the length that it has just asked for.
+            // Whoever opened it may have seen to it. The kernel passes over the answer to a question that it
+            // asked before such a notice, so that one too many costs a reader the length that it has just
+            // asked for.
             let content = inode.object.content();
             if inode.state.lock().kept.is_some_and(|kept| kept != content) {
                 drop_pages(&tree, &inode);
@@ -65,7 +66,8 @@ impl Watcher for Notices {
     }
 }
 
-/// The kernel drops what it keeps of an object, unless it is of how the object is now. For who opens or locks a file.
+/// The kernel drops what it keeps of an object, unless it is of how the object is now. For who opens or locks
+/// a file.
 pub(crate) async fn drop_what_is_old(tree: &Arc<Tree>, inode: &Arc<Inode>) -> client::Result<()> {
     let content = inode.object.settled_content().await?;
     if inode.state.lock().kept.is_some_and(|kept| kept != content) {
@@ -93,7 +95,8 @@ fn drop_pages(tree: &Tree, inode: &Inode) {
     }
 }
 
-/// The kernel asks for the name again. It may hold the directory's lock for a request of ours, so nobody waits for it.
+/// The kernel asks for the name again. It may hold the directory's lock for a request of ours, so nobody
+/// waits for it.
 fn drop_name(tree: &Arc<Tree>, inode: &Inode) {
     let Some((parent, name)) = inode.state.lock().place.clone() else { return };
     let tree = Arc::clone(tree);

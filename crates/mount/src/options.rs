@@ -1,4 +1,5 @@
-//! How a tree is mounted, with the names that mount(8) has for it. What is about the server goes to the address.
+//! How a tree is mounted, with the names that mount(8) has for it. What is about the server goes to the
+//! address.
 
 use fuser::{MountOption, SessionACL};
 
@@ -71,7 +72,8 @@ impl MountOptions {
         }
     }
 
-    /// Sets one option, `name` or `name=value`. False when it is none of these: then it is about the server, or wrong.
+    /// Sets one option, `name` or `name=value`. False when it is none of these: then it is about the server,
+    /// or wrong.
     ///
     /// # Errors
     /// When a value is missing or one too many.

@@ -81,8 +81,8 @@ impl Mount {
             let end = std::mem::replace(&mut served.guard, std::thread::spawn(|| Ok(())));
             let outcome = match end.join() {
                 Ok(Ok(())) => {
-                    // It has been unmounted. When it is dropped the library would unmount the directory once more, which may
-                    // be something else's by now.
+                    // It has been unmounted. When it is dropped the library would unmount the directory once
+                    // more, which may be something else's by now.
                     std::mem::forget(served);
                     Ok(())
                 }

@@ -20,8 +20,9 @@ use crate::pruning::Pruning;
 
 /// As long as the kernel believes attributes without asking, under a delegation too.
 const BELIEVED_MAX: Duration = Duration::from_secs(3600);
-/// As long as the kernel believes a name, under a delegation too. Asking again costs no request while the client believes the
-/// name, and the client learns of changes of the directory that the kernel cannot be told of.
+/// As long as the kernel believes a name, under a delegation too. Asking again costs no request while the
+/// client believes the name, and the client learns of changes of the directory that the kernel cannot be told
+/// of.
 const NAME_BELIEVED_MAX: Duration = Duration::from_secs(1);
 
 /// The most directories in one another: as many as the commands enter. Their path is longer than PATH_MAX.
@@ -78,8 +79,9 @@ impl Tree {
         self.entry_of(parent, name, object, (&attributes, content))
     }
 
-    /// As [`Tree::entry`], after a change of ours. What answers a question the kernel passes over when it was told meanwhile that
-    /// something is void; this answer it takes for the latest in any case, so it is not to believe it.
+    /// As [`Tree::entry`], after a change of ours. What answers a question the kernel passes over when it was
+    /// told meanwhile that something is void; this answer it takes for the latest in any case, so it is not
+    /// to believe it.
     pub(crate) async fn changed_entry(&self, parent: &Inode, name: &[u8], object: &Object) -> Result<Entry> {
         Ok(Entry { attributes_for: Duration::ZERO, ..self.entry(parent, name, object).await? })
     }
@@ -151,7 +153,8 @@ fn believed_for(object: &Object) -> Duration {
     object.remembered().map_or(Duration::ZERO, |remembered| remembered.believed_for.min(BELIEVED_MAX))
 }
 
-/// As [`believed_for`], of attributes that were told to whoever asked: another answer may have come meanwhile.
+/// As [`believed_for`], of attributes that were told to whoever asked: another answer may have come
+/// meanwhile.
 fn believed_as(object: &Object, told: &Attributes) -> Duration {
     match object.remembered() {
         Some(remembered) if remembered.attributes == *told => believed_for(object),

@@ -1,4 +1,5 @@
-//! Extended attributes: those of users, which are all that NFS has (RFC 8276), and it has them from NFSv4.2 on.
+//! Extended attributes: those of users, which are all that NFS has (RFC 8276), and it has them from NFSv4.2
+//! on.
 
 use bytes::Bytes;
 use client::XattrMode;

@@ -1,5 +1,5 @@
-//! Emulated networks: a link that delays and paces TCP without privileges, networks of real TCP over links that treat
-//! packets, and guests with a real Linux kernel.
+//! Emulated networks: a link that delays and paces TCP without privileges, networks of real TCP over links
+//! that treat packets, and guests with a real Linux kernel.
 //!
 //! This crate moves bytes and starts machines. It knows nothing of NFS messages, experiments or statistics.
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-/// Why something cannot be had on this machine: one sentence with the cause and, where there is one, the mend.
+/// Why something cannot be had on this machine: one sentence with the cause and, where there is one, the
+/// mend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub(crate) String);

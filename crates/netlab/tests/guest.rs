@@ -130,7 +130,8 @@ fn a_guest_mounts_what_another_machine_of_the_lab_exports_at_given_ports() {
     let server = lab.boot(&server).unwrap();
     let client = GuestOptions {
         name: "client".into(),
-        // The first mount waits for the server. Unlike version 4, version 3 needs no rpcbind only if told both ports.
+        // The first mount waits for the server. Unlike version 4, version 3 needs no rpcbind only if told
+        // both ports.
         script: "set -ex; mkdir /mnt/three /mnt/four
             mount -t nfs -o vers=4.1,proto=tcp,port=2049 \"$SERVER:/\" /mnt/four
             mount -t nfs -o vers=3,proto=tcp,mountproto=tcp,port=2049,mountport=20048,nolock \\

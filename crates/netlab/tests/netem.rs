@@ -1,4 +1,5 @@
-//! Links that the kernel makes: on this machine where its kernel can, and in any case in a guest, whose kernel can.
+//! Links that the kernel makes: on this machine where its kernel can, and in any case in a guest, whose
+//! kernel can.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +38,8 @@ fn the_kernel_of_a_guest_has_netem() {
     // This program again, in the guest: what it is to test takes no other machine.
     let options = GuestOptions {
         script: "cp \"$EXCHANGE/test\" /tmp/test && chmod +x /tmp/test\n\
-                 /tmp/test --exact a_link_of_the_kernel_delays_and_paces_or_it_is_told_why_there_is_none --nocapture 2>&1"
+                 /tmp/test --exact a_link_of_the_kernel_delays_and_paces_or_it_is_told_why_there_is_none \
+                 --nocapture 2>&1"
             .into(),
         files: vec![("test".into(), fs::read(env::current_exe().unwrap()).unwrap())],
         ..GuestOptions::default()

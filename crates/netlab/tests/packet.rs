@@ -1,4 +1,5 @@
-//! Real TCP over links that treat packets. Rates are low, so that a busy machine keeps up and queues decide, not it.
+//! Real TCP over links that treat packets. Rates are low, so that a busy machine keeps up and queues decide,
+//! not it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,8 +28,9 @@ fn network(options: NetworkOptions) -> Option<Network> {
     }
 }
 
-/// 2 MB/s behind the server's card, and windows that keep every queue filled without overfilling it: a tenth of a second
-/// for each flow, however busy the machine is. Reno opens them at once; cubic stops when it sees the queue grow.
+/// 2 MB/s behind the server's card, and windows that keep every queue filled without overfilling it: a tenth
+/// of a second for each flow, however busy the machine is. Reno opens them at once; cubic stops when it sees
+/// the queue grow.
 fn card(clients: u32, discipline: Discipline) -> NetworkOptions {
     let direction =
         DirectionOptions { delay: MS, rate_bytes_per_second: Some(2_000_000), ..Default::default() };
@@ -52,7 +54,8 @@ fn wait_for(network: &Network, bytes: u64) {
     }
 }
 
-/// What each flow is delivered while the server sends so many bytes, after as many that bring all of them to speed.
+/// What each flow is delivered while the server sends so many bytes, after as many that bring all of them to
+/// speed.
 fn shares(network: &Network, flows: &[Vec<Flow>], bytes: u64) -> Vec<f64> {
     let delivered = || {
         let counters = network.counters().to_clients.flows;

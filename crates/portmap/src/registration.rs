@@ -81,7 +81,8 @@ impl Registered {
     pub async fn remove(&self) {
         for binding in &self.bindings {
             if let Err(error) = ask::<bool>(&self.rpcbind, Procedure::Unset, binding).await {
-                tracing::warn!(%error, program = binding.program, "rpcbind still has a program that has ended");
+                tracing::warn!(%error, program = binding.program, "rpcbind still has a program that has \
+                                                                   ended");
             }
         }
     }

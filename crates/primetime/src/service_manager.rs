@@ -1,5 +1,5 @@
-//! What systemd, or another manager of services that speaks its protocol, is told and gives: how the server is, a sign of life
-//! in time, and a socket to listen on. Without a manager nothing of this happens.
+//! What systemd, or another manager of services that speaks its protocol, is told and gives: how the server
+//! is, a sign of life in time, and a socket to listen on. Without a manager nothing of this happens.
 
 use std::net::TcpListener;
 
@@ -33,8 +33,8 @@ pub(crate) fn stopping() {
     tell(&[NotifyState::Stopping, NotifyState::Status("answering the last requests")]);
 }
 
-/// Gives a sign of life twice in the time that the manager waits for one: from a task among those that answer requests, so that
-/// there is none when these do not get their turn.
+/// Gives a sign of life twice in the time that the manager waits for one: from a task among those that answer
+/// requests, so that there is none when these do not get their turn.
 pub(crate) fn show_life() {
     let Some(patience) = sd_notify::watchdog_enabled().filter(|patience| !patience.is_zero()) else { return };
     tokio::spawn(async move {

@@ -1,4 +1,5 @@
-//! The client and a server that is killed: what was open and locked goes on, and nobody else had it in between.
+//! The client and a server that is killed: what was open and locked goes on, and nobody else had it in
+//! between.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

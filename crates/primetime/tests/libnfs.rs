@@ -1,5 +1,5 @@
-//! libnfs's commands (Debian package libnfs-utils) list, read and write over NFSv3. The client is not ours, and not the
-//! kernel's either.
+//! libnfs's commands (Debian package libnfs-utils) list, read and write over NFSv3. The client is not ours,
+//! and not the kernel's either.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! Wire types and constants of the protocols that primetime speaks. Nothing here does I/O, keeps state or decides
-//! anything: it says what the bytes are.
+//! Wire types and constants of the protocols that primetime speaks. Nothing here does I/O, keeps state or
+//! decides anything: it says what the bytes are.
 
 #![forbid(unsafe_code)]
 

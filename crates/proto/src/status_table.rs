@@ -1,7 +1,7 @@
 //! One table gives a protocol's status codes, their names and their encoding.
 
-/// Writes the enum `Status` with its codec from rows of name, code and the standard's name. The first line is the
-/// documentation of the type.
+/// Writes the enum `Status` with its codec from rows of name, code and the standard's name. The first line is
+/// the documentation of the type.
 macro_rules! statuses {
     ($(#[$type_doc:meta])+ ; $($(#[$doc:meta])* $name:ident = $value:literal, $rfc:literal;)*) => {
         $(#[$type_doc])+

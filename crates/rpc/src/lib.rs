@@ -1,8 +1,8 @@
 //! ONC RPC (RFC 5531).
 //!
-//! The messages and record marking know no I/O. [`Service`] is what answers calls; it has no type of a runtime in it.
-//! [`net`] owns the sockets, for both sides: a connection serves the calls that arrive on it and carries calls the other
-//! way, as NFSv4.1's backchannel needs.
+//! The messages and record marking know no I/O. [`Service`] is what answers calls; it has no type of a
+//! runtime in it. [`net`] owns the sockets, for both sides: a connection serves the calls that arrive on it
+//! and carries calls the other way, as NFSv4.1's backchannel needs.
 
 pub mod auth;
 pub mod memory;

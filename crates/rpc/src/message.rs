@@ -83,7 +83,8 @@ pub(crate) enum Message {
     },
 }
 
-/// Reads the head of a message; the decoder then stands at the arguments of a call, or behind a reply's xid and type.
+/// Reads the head of a message; the decoder then stands at the arguments of a call, or behind a reply's xid
+/// and type.
 pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Message> {
     let xid = from.u32()?;
     match from.u32()? {

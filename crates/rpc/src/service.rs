@@ -1,4 +1,5 @@
-//! What answers calls, and what it may know of the connection they came on. No type of a runtime appears here.
+//! What answers calls, and what it may know of the connection they came on. No type of a runtime appears
+//! here.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -59,8 +60,8 @@ pub trait Connection: Send + Sync {
     /// False once the connection is lost.
     fn is_open(&self) -> bool;
 
-    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing can be called back,
-    /// as over datagrams, that is [`CallError::Disconnected`].
+    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing
+    /// can be called back, as over datagrams, that is [`CallError::Disconnected`].
     fn call(
         &self,
         _program: u32,
@@ -85,8 +86,8 @@ pub enum Disposition {
 
 /// Answers calls.
 pub trait Service: Send + Sync + 'static {
-    /// Appends the results of `call` to `reply`, or says why there are none. `reply` already holds the head of the
-    /// message: what was there on entry must stay.
+    /// Appends the results of `call` to `reply`, or says why there are none. `reply` already holds the head
+    /// of the message: what was there on entry must stay.
     fn call(
         &self,
         call: Call<'_>,
@@ -104,8 +105,8 @@ pub trait Service: Send + Sync + 'static {
     /// This thread goes on with the calls of a connection, and with no other's until this is called again.
     fn turn(&self, _connection: u64) {}
 
-    /// The call that is polled next is the only one of its connection, and so were those before it: nobody on the connection is kept
-    /// waiting if the thread waits in it.
+    /// The call that is polled next is the only one of its connection, and so were those before it: nobody on
+    /// the connection is kept waiting if the thread waits in it.
     fn begin_alone(&self) {}
 
     /// That poll has ended. True when the thread has waited, so that other calls may have come meanwhile.

@@ -18,7 +18,8 @@ use xdr::Encoder;
 
 /// Of a reply: its mark and six words.
 const REPLY_BYTES: usize = 28;
-/// After so many a call is alone; of the implementation, which must not need many more, nor take one for alone at once.
+/// After so many a call is alone; of the implementation, which must not need many more, nor take one for
+/// alone at once.
 const LONE_CALLS: usize = 16;
 
 thread_local! {
@@ -89,7 +90,8 @@ impl Scene {
         }
     }
 
-    /// Until the server's socket has got what it has not read: what was sent may be on its way for a while, also on one host.
+    /// Until the server's socket has got what it has not read: what was sent may be on its way for a while,
+    /// also on one host.
     fn wait_for_input(&self) {
         let port = |address: SocketAddr| format!(":{:04X}", address.port());
         let ends = [self.client.peer_addr(), self.client.local_addr()].map(|address| port(address.unwrap()));

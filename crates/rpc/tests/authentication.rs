@@ -1,5 +1,6 @@
 //! Flavors of authentication that nobody here uses yet: one that demands a verifier, one that transforms
-//! arguments and results, calls that are the authenticator's own. Nothing but the authenticator knows of them.
+//! arguments and results, calls that are the authenticator's own. Nothing but the authenticator knows of
+//! them.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

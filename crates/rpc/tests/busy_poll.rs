@@ -1,4 +1,5 @@
-//! A caller who has one call at a time, each soon after the last, is looked for, and nobody else is kept waiting by it.
+//! A caller who has one call at a time, each soon after the last, is looked for, and nobody else is kept
+//! waiting by it.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -34,7 +35,8 @@ struct Looks {
 }
 
 impl Service for Looks {
-    /// Tells whether the call was looked for: what is done while the runtime is at other threads has no budget.
+    /// Tells whether the call was looked for: what is done while the runtime is at other threads has no
+    /// budget.
     async fn call(&self, _call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
         let was_looked_for = (0..BUDGET).all(|_| tokio::task::consume_budget().now_or_never().is_some());
         reply.u32(was_looked_for.into());

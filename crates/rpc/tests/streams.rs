@@ -1,5 +1,5 @@
-//! A connection over a stream that is no socket: two queues in memory, which take few bytes at a time and give
-//! no hints.
+//! A connection over a stream that is no socket: two queues in memory, which take few bytes at a time and
+//! give no hints.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -54,8 +54,8 @@ async fn connections_that_all_have_much_under_way_take_shorter_turns() {
     assert!(place < CALLS_OF_A_TURN + 8 * CALLS_OF_A_TURN / 2, "behind {place}");
 }
 
-/// How many calls are carried out before that of one connection, beside others with many under way. All are answered, those of each
-/// connection in their order.
+/// How many calls are carried out before that of one connection, beside others with many under way. All are
+/// answered, those of each connection in their order.
 async fn place_of_a_lone_call_beside(connections: u32) -> usize {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

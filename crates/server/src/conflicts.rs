@@ -1,5 +1,5 @@
-//! What the stateless protocols ask before they touch an object that somebody may hold a delegation or a share
-//! reservation on. Who holds what is not known here.
+//! What the stateless protocols ask before they touch an object that somebody may hold a delegation or a
+//! share reservation on. Who holds what is not known here.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub enum Conflict {
     Denied,
 }
 
-/// Asked before an operation of NFSv3. An answer of `Ok` means that nothing stands in the way any more; the answer
-/// may wait for a recall, but not for long: [`Conflict::Later`] ends the wait.
+/// Asked before an operation of NFSv3. An answer of `Ok` means that nothing stands in the way any more; the
+/// answer may wait for a recall, but not for long: [`Conflict::Later`] ends the wait.
 pub trait Conflicts: Send + Sync + 'static {
     /// As long as it lives, nobody is given anything that the change under way would take back.
     type Guard<'a>: Send + Sync
@@ -30,7 +30,8 @@ pub trait Conflicts: Send + Sync + 'static {
     /// False when nobody holds anything on any object: the fast path, which must cost next to nothing.
     fn any(&self) -> bool;
 
-    /// True when somebody may know better what the size and the times are: a reply that need not tell them leaves them out.
+    /// True when somebody may know better what the size and the times are: a reply that need not tell them
+    /// leaves them out.
     fn is_known_better(&self, object: ObjectId) -> bool;
 
     /// Before the size or the times are told: write delegations, whose holder may know better.
@@ -60,15 +61,15 @@ pub trait Conflicts: Send + Sync + 'static {
         change: &NameChange<ObjectId>,
     ) -> impl Future<Output = Result<Vec<Self::Guard<'_>>, Conflict>> + Send;
 
-    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives: what was found
-    /// under them stays there.
+    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome
+    /// lives: what was found under them stays there.
     fn take_names(
         &self,
         names: Vec<(ObjectId, Bytes)>,
     ) -> impl Future<Output = Result<TakenNames, Conflict>> + Send;
 
-    /// After a name of the object was removed or replaced, or may have been: who has it open goes on using it. Whoever calls
-    /// has held the node since before.
+    /// After a name of the object was removed or replaced, or may have been: who has it open goes on using
+    /// it. Whoever calls has held the node since before.
     fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) -> impl Future<Output = ()> + Send;
 }
 

@@ -1,9 +1,10 @@
-//! A digest of a request, by which a retry is told from another request under its number (RFC 8881 §2.10.6.1.3.1), or
-//! under its transaction id where there are no sessions.
+//! A digest of a request, by which a retry is told from another request under its number (RFC 8881
+//! §2.10.6.1.3.1), or under its transaction id where there are no sessions.
 //!
-//! Where a reply is kept it covers every byte of the operations and the user, so it must be fast: four lanes of folded multiplications, which a
-//! processor runs side by side, about as fast as it copies. It is keyed by the session's random id, though only a client could
-//! gain from a collision, and only against itself; and by a secret where several clients may share an address.
+//! Where a reply is kept it covers every byte of the operations and the user, so it must be fast: four lanes
+//! of folded multiplications, which a processor runs side by side, about as fast as it copies. It is keyed by
+//! the session's random id, though only a client could gain from a collision, and only against itself; and by
+//! a secret where several clients may share an address.
 
 use rpc::Caller;
 use rpc::auth::Flavor;

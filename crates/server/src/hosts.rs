@@ -1,4 +1,5 @@
-//! Calling client hosts: their lock managers, about locks that they wait for, and their status monitors, about restarts.
+//! Calling client hosts: their lock managers, about locks that they wait for, and their status monitors,
+//! about restarts.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

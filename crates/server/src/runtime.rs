@@ -1,4 +1,5 @@
-//! What the service needs of the world around it: a clock, randomness, and a place for work that outlives a request.
+//! What the service needs of the world around it: a clock, randomness, and a place for work that outlives a
+//! request.
 //!
 //! The shell implements it on tokio; a simulator implements it on its own executor.
 
@@ -49,7 +50,8 @@ impl<F: Future> Begun<F> {
     }
 }
 
-/// Lets others have their turn, tasks of the thread and threads of its core: is ready at the second poll, which it asks for.
+/// Lets others have their turn, tasks of the thread and threads of its core: is ready at the second poll,
+/// which it asks for.
 pub(crate) async fn give_way() {
     let mut given = false;
     poll_fn(|context| {

@@ -1,10 +1,11 @@
-//! What a server has on stable storage: the names of clients that hold state (RFC 8881 §8.4.3), who may reclaim after a
-//! restart, the hosts that hold locks through NLM and must be told of it, and the reply caches of persistent sessions
-//! (§2.10.6.5).
+//! What a server has on stable storage: the names of clients that hold state (RFC 8881 §8.4.3), who may
+//! reclaim after a restart, the hosts that hold locks through NLM and must be told of it, and the reply
+//! caches of persistent sessions (§2.10.6.5).
 //!
-//! The order is what matters: a name is added before its client is given anything, removed before what it held is
-//! given to others, and the grace period is written down as over before anything new is given. Of a request on a persistent
-//! session, what it is about to do is written before it is done, and its reply before what any later request is about to do.
+//! The order is what matters: a name is added before its client is given anything, removed before what it
+//! held is given to others, and the grace period is written down as over before anything new is given. Of a
+//! request on a persistent session, what it is about to do is written before it is done, and its reply before
+//! what any later request is about to do.
 
 use std::io;
 
@@ -37,8 +38,8 @@ pub struct StoredHost {
     pub route: HostRoute,
 }
 
-/// Keeps names and sessions. Every change is on stable storage when its future ends, and changes take effect in the order in
-/// which they were asked for.
+/// Keeps names and sessions. Every change is on stable storage when its future ends, and changes take effect
+/// in the order in which they were asked for.
 ///
 /// A change whose future fails has no effect, and may be asked for again. The exceptions are changes of
 /// facts, [`forget`], [`remove_host`], [`host_told`], [`set_slot_soon`] and [`remove_session`]: where one
@@ -50,9 +51,9 @@ pub struct StoredHost {
 /// [`set_slot_soon`]: StableRecords::set_slot_soon
 /// [`remove_session`]: StableRecords::remove_session
 pub trait StableRecords: Send + Sync + 'static {
-    /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by its name when this
-    /// one is removed. With it is kept what the client has lost: after a restart it may not take that back, for it may not know
-    /// (RFC 8881 §8.4.3).
+    /// Adds a client, in place of an earlier one of the same owner: that is gone, and must not come back by
+    /// its name when this one is removed. With it is kept what the client has lost: after a restart it may
+    /// not take that back, for it may not know (RFC 8881 §8.4.3).
     fn add(&self, client: ClientId, owner: Bytes, lost: Lost) -> BoxFuture<io::Result<()>>;
 
     /// Removes a client, if its owner's record is not that of a later one; one that is not there is no error.
@@ -67,7 +68,8 @@ pub trait StableRecords: Send + Sync + 'static {
     /// Forgets those who could have reclaimed and did not.
     fn end_grace(&self) -> BoxFuture<io::Result<()>>;
 
-    /// True when hosts can be kept. Otherwise none is told of a restart, and the methods about hosts do nothing.
+    /// True when hosts can be kept. Otherwise none is told of a restart, and the methods about hosts do
+    /// nothing.
     fn keeps_hosts(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Negotiating a session's channels (RFC 8881 §18.36.3): what is granted is never more than what was asked for.
+//! Negotiating a session's channels (RFC 8881 §18.36.3): what is granted is never more than what was asked
+//! for.
 
 use proto::nfs4::{ChannelAttributes, Status};
 
@@ -30,8 +31,9 @@ pub struct ChannelLimits {
 /// What is granted for requests and for callbacks.
 ///
 /// # Errors
-/// INVAL for a fore channel without slots or operations. TOOSMALL when nothing could be done within what was asked for; for
-/// callbacks only if they are wanted. A backchannel that is wanted may still be too small for some callbacks.
+/// INVAL for a fore channel without slots or operations. TOOSMALL when nothing could be done within what was
+/// asked for; for callbacks only if they are wanted. A backchannel that is wanted may still be too small for
+/// some callbacks.
 pub fn negotiate_channels(
     fore: &ChannelAttributes,
     back: &ChannelAttributes,

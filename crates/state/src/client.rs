@@ -56,7 +56,8 @@ pub struct Client {
     revoked: Mutex<RevokedStates>,
     /// Files of which a delegation is about to be revoked, and how often: it may be revoked twice.
     losing_files: Mutex<BTreeMap<FileId, usize>>,
-    /// What it has lost was written to its record, or is being written: there is one that may have to be changed.
+    /// What it has lost was written to its record, or is being written: there is one that may have to be
+    /// changed.
     kept: AtomicBool,
     users: Users,
 }
@@ -230,8 +231,8 @@ impl Client {
         self.recorded.store(true, Ordering::SeqCst);
     }
 
-    /// Counts a second without state; true, once, when there were many in a row: then its name is to be removed from stable
-    /// storage, for it has nothing to reclaim.
+    /// Counts a second without state; true, once, when there were many in a row: then its name is to be
+    /// removed from stable storage, for it has nothing to reclaim.
     pub(crate) fn is_long_idle(&self) -> bool {
         let states = self.states.lock();
         let holds = !states.by_other.is_empty() || self.reserved.load(Ordering::SeqCst) > 0;
@@ -365,11 +366,12 @@ impl Client {
     /// Adds to the index.
     ///
     /// # Errors
-    /// DELAY for a client that is gone, for nobody would ever discard the state, and for one that is not recorded, for it could
-    /// not reclaim it.
+    /// DELAY for a client that is gone, for nobody would ever discard the state, and for one that is not
+    /// recorded, for it could not reclaim it.
     pub(crate) fn add_state(&self, other: [u8; 12], file: FileId, kind: StateKind) -> Result<(), Status> {
         let mut states = self.states.lock();
-        // Whoever discards states has first marked the client, and whoever removes its record has looked here.
+        // Whoever discards states has first marked the client, and whoever removes its record has looked
+        // here.
         if self.is_gone() || !self.is_recorded() {
             return Err(Status::Delay);
         }
@@ -435,8 +437,8 @@ impl Client {
         self.losing.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// True while it has not freed something that an administrator has revoked, or is about to. It may not know of its loss,
-    /// so until then nothing is on stable storage by which it could reclaim.
+    /// True while it has not freed something that an administrator has revoked, or is about to. It may not
+    /// know of its loss, so until then nothing is on stable storage by which it could reclaim.
     pub fn has_lost_by_order(&self) -> bool {
         self.losing.load(Ordering::SeqCst) > 0 || self.revoked.lock().has(Status::AdminRevoked)
     }
@@ -464,8 +466,8 @@ impl Client {
     /// Where the state that `id` names is kept.
     ///
     /// # Errors
-    /// DELEG_REVOKED, or BAD_STATEID: also for one of another client or of an earlier incarnation of the server, for which
-    /// NFSv4.1 has no status of its own any more (RFC 8881 §15.1.16).
+    /// DELEG_REVOKED, or BAD_STATEID: also for one of another client or of an earlier incarnation of the
+    /// server, for which NFSv4.1 has no status of its own any more (RFC 8881 §15.1.16).
     pub(crate) fn find(&self, id: &StateId) -> Result<(FileId, StateKind), Status> {
         if let Some(found) = self.states.lock().by_other.get(&id.other) {
             return Ok(*found);
@@ -485,8 +487,9 @@ fn flag_of(status: Status) -> u32 {
     }
 }
 
-/// Who may reclaim what was held under this name: what the client calls itself (`co_ownerid`), and its principal. Without
-/// that, anybody who knows a name could take back, after the server's restart, what another client held.
+/// Who may reclaim what was held under this name: what the client calls itself (`co_ownerid`), and its
+/// principal. Without that, anybody who knows a name could take back, after the server's restart, what
+/// another client held.
 pub fn record_name(owner: &[u8], principal: &Principal) -> Bytes {
     [&(owner.len() as u64).to_be_bytes()[..], owner, &principal.0].concat().into()
 }

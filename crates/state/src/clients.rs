@@ -67,8 +67,8 @@ impl ClientTable {
 }
 
 impl State {
-    /// Forgets a client that has nothing left (RFC 8881 §18.50). Client ids can be guessed: nobody else may end one, not even
-    /// before it is confirmed.
+    /// Forgets a client that has nothing left (RFC 8881 §18.50). Client ids can be guessed: nobody else may
+    /// end one, not even before it is confirmed.
     ///
     /// # Errors
     /// STALE_CLIENTID; WRONG_CRED for another principal; CLIENTID_BUSY while it has a session or state.

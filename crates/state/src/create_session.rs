@@ -50,8 +50,8 @@ pub enum Creation {
     New {
         /// The answer.
         created: SessionCreated,
-        /// The client before its restart. What it held stands until [`State::finish_expel`], which is due when it is
-        /// written down that nobody may reclaim it.
+        /// The client before its restart. What it held stands until [`State::finish_expel`], which is due
+        /// when it is written down that nobody may reclaim it.
         replaced: Option<Arc<Client>>,
     },
     /// Nothing: it is a retry, and this was the answer.
@@ -68,7 +68,8 @@ impl Creation {
 }
 
 impl State {
-    /// Makes a session, or repeats the answer to the request before. The first session of a client confirms it.
+    /// Makes a session, or repeats the answer to the request before. The first session of a client confirms
+    /// it.
     ///
     /// # Errors
     /// STALE_CLIENTID, SEQ_MISORDERED, CLID_INUSE, TOOSMALL, and DELAY when the address has too many

@@ -1,10 +1,11 @@
-//! Persistent sessions of the server's life before: they are *dead*, and only repeat what was kept of them (RFC 8881 §2.10.6.5).
+//! Persistent sessions of the server's life before: they are *dead*, and only repeat what was kept of them
+//! (RFC 8881 §2.10.6.5).
 //!
 //! ```text
 //!   session ──the server restarts──▶ dead ──DESTROY_SESSION, or a lease is over──▶ gone
 //! ```
-//! A retry is answered; a new request, or the retry of one that was not kept, is told that the session is dead, and its client
-//! sends it again on a session of its new client id.
+//! A retry is answered; a new request, or the retry of one that was not kept, is told that the session is
+//! dead, and its client sends it again on a session of its new client id.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub const DEAD_SESSIONS_MAX: usize = 4096;
 pub enum Kept {
     /// Its reply.
     Reply(Bytes),
-    /// It was carried out, as the file system shows, and its reply is lost: what it did, in the service's own form.
+    /// It was carried out, as the file system shows, and its reply is lost: what it did, in the service's own
+    /// form.
     Done(Bytes),
 }
 
@@ -55,7 +57,8 @@ impl DeadSession {
     /// How the request ended that this is a retry of.
     ///
     /// # Errors
-    /// DEADSESSION for everything else: requests that are new, that were not kept, or that only share their number with one.
+    /// DEADSESSION for everything else: requests that are new, that were not kept, or that only share their
+    /// number with one.
     pub fn retry(&self, slot: SlotId, sequence: SequenceId, digest: u64) -> Result<&Kept, Status> {
         let found = self.slots.get(&slot).filter(|kept| kept.sequence == sequence && kept.digest == digest);
         found.map(|slot| &slot.kept).ok_or(Status::DeadSession)
@@ -92,8 +95,8 @@ impl State {
     /// Ends a dead session (RFC 8881 §18.37).
     ///
     /// # Errors
-    /// BADSESSION when there is none; CONN_NOT_BOUND_TO_SESSION for a principal that is not its own, as no connection is
-    /// associated with it any more.
+    /// BADSESSION when there is none; CONN_NOT_BOUND_TO_SESSION for a principal that is not its own, as no
+    /// connection is associated with it any more.
     pub fn destroy_dead_session(&self, id: SessionId, principal: &Principal) -> Result<(), Status> {
         let mut inner = self.dead.inner.lock();
         let dead = inner.by_id.get(&id).ok_or(Status::BadSession)?;

@@ -49,8 +49,8 @@ impl State {
     /// Costs two atomic operations where nothing is delegated.
     ///
     /// # Errors
-    /// GRACE, while a delegation of the file may not have been reclaimed yet; what is in the way, to be tried again when it
-    /// is gone.
+    /// GRACE, while a delegation of the file may not have been reclaimed yet; what is in the way, to be tried
+    /// again when it is gone.
     pub fn begin_change(
         &self,
         file: FileId,
@@ -111,8 +111,8 @@ impl State {
         obstacles
     }
 
-    /// Notes that a delegation is recalled: its holder has so long to return it. True the first time: CB_RECALL
-    /// must be sent.
+    /// Notes that a delegation is recalled: its holder has so long to return it. True the first time:
+    /// CB_RECALL must be sent.
     pub fn begin_recall(&self, recall: &Recall, now: Now) -> bool {
         let after = |times| Now(now.0.saturating_add(self.limits.recall_ms.saturating_mul(times)));
         self.files.with(recall.file, |state, _| {
@@ -123,8 +123,8 @@ impl State {
         })
     }
 
-    /// Grants a delegation if nothing speaks against it: no use by others that it would exclude, no change under way, no
-    /// recent recall, no bound reached.
+    /// Grants a delegation if nothing speaks against it: no use by others that it would exclude, no change
+    /// under way, no recent recall, no bound reached.
     pub(crate) fn delegate(
         &self,
         state: &mut FileState,
@@ -175,8 +175,9 @@ impl State {
             && shard.files.lock().get(&file).is_some_and(|f| f.delegations.get(other).is_some())
     }
 
-    /// Begins a change of a directory's entries by `client`, or by somebody who is none. As [`State::begin_change`], but a grace
-    /// period is no reason to wait: delegations of directories are not reclaimed.
+    /// Begins a change of a directory's entries by `client`, or by somebody who is none. As
+    /// [`State::begin_change`], but a grace period is no reason to wait: delegations of directories are not
+    /// reclaimed.
     ///
     /// # Errors
     /// What is in the way, to be tried again when it is gone.
@@ -199,8 +200,8 @@ impl State {
         if obstacles.is_empty() { Ok(changing) } else { Err(Blocked::By(obstacles)) }
     }
 
-    /// Delegates a directory to a client that reads it (RFC 8881 §10.9): changes by others recall it. `None` when the client has
-    /// it already or something speaks against it.
+    /// Delegates a directory to a client that reads it (RFC 8881 §10.9): changes by others recall it. `None`
+    /// when the client has it already or something speaks against it.
     ///
     /// # Errors
     /// GRACE around a restart.
@@ -220,8 +221,8 @@ impl State {
         Ok(granted)
     }
 
-    /// Delegates a file to a client that need not have it open (RFC 8881 §18.49). `None` when the client has it already or
-    /// something speaks against it.
+    /// Delegates a file to a client that need not have it open (RFC 8881 §18.49). `None` when the client has
+    /// it already or something speaks against it.
     ///
     /// # Errors
     /// GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart.
@@ -258,8 +259,8 @@ impl State {
         })
     }
 
-    /// The write delegation of `file`, unless `client` holds it itself. Few files have one, so that the time is asked for when it is
-    /// needed.
+    /// The write delegation of `file`, unless `client` holds it itself. Few files have one, so that the time
+    /// is asked for when it is needed.
     pub fn write_delegation(
         &self,
         file: FileId,
@@ -280,8 +281,8 @@ impl State {
         })
     }
 
-    /// Moves on whenever a write delegation ends. Who has looked at a file, then finds none of it, and this as it was before
-    /// the look, has seen whatever a holder had written.
+    /// Moves on whenever a write delegation ends. Who has looked at a file, then finds none of it, and this
+    /// as it was before the look, has seen whatever a holder had written.
     pub fn write_delegations_ended(&self) -> u64 {
         self.files.write_delegations_ended.load(Ordering::SeqCst)
     }
@@ -298,8 +299,8 @@ impl State {
         self.files.delegations.load(Ordering::SeqCst)
     }
 
-    /// Checks that `id` is a delegation of `client` for `file`, by which it is about to open the file: as it does before it
-    /// returns a delegation.
+    /// Checks that `id` is a delegation of `client` for `file`, by which it is about to open the file: as it
+    /// does before it returns a delegation.
     ///
     /// # Errors
     /// BAD_STATEID and its kin.
@@ -318,7 +319,8 @@ impl State {
         Ok(())
     }
 
-    /// A client was seen to flush what it has of a file. If its delegation is recalled, it gets the time for that again.
+    /// A client was seen to flush what it has of a file. If its delegation is recalled, it gets the time for
+    /// that again.
     pub(crate) fn give_time(&self, state: &mut FileState, client: ClientId, now: Now) {
         if let Some(held) = state.delegations.of_client_mut(client) {
             held.give_time(now, self.limits.recall_ms);

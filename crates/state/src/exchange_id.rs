@@ -9,8 +9,8 @@ use crate::clients::{ClientTable, Record};
 use crate::kept::own;
 use crate::{Client, ClientAddress, Now, State};
 
-/// Who sends requests: whatever the server tells callers apart by, as bytes. Only its owner may touch a client's record; the
-/// requests inside a session may come from anybody on that client.
+/// Who sends requests: whatever the server tells callers apart by, as bytes. Only its owner may touch a
+/// client's record; the requests inside a session may come from anybody on that client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal(pub Bytes);
 
@@ -27,7 +27,8 @@ pub struct ExchangeId {
     pub address: ClientAddress,
     /// UPDATE_CONFIRMED_RECORD_A is set.
     pub update: bool,
-    /// Of the COMPOUND that asks. A client keeps to one (RFC 8178 §8.1): who comes again with another has begun anew.
+    /// Of the COMPOUND that asks. A client keeps to one (RFC 8178 §8.1): who comes again with another has
+    /// begun anew.
     pub minor_version: u32,
 }
 
@@ -40,8 +41,8 @@ pub struct ExchangedId {
     pub sequence: SequenceId,
     /// The record is confirmed.
     pub confirmed: bool,
-    /// Who had the name before and has lost it. What it held stands until [`State::finish_expel`], which is due when it is
-    /// written down that nobody may reclaim it.
+    /// Who had the name before and has lost it. What it held stands until [`State::finish_expel`], which is
+    /// due when it is written down that nobody may reclaim it.
     pub replaced: Option<Arc<Client>>,
 }
 
@@ -56,8 +57,8 @@ impl State {
     /// Finds or makes the record of a client.
     ///
     /// # Errors
-    /// INVAL for an empty name: it cannot tell two clients apart (RFC 8881 §2.4). CLID_INUSE, NOENT, NOT_SAME, PERM as the
-    /// cases have it; DELAY when there are too many clients, in all or of the address.
+    /// INVAL for an empty name: it cannot tell two clients apart (RFC 8881 §2.4). CLID_INUSE, NOENT,
+    /// NOT_SAME, PERM as the cases have it; DELAY when there are too many clients, in all or of the address.
     pub fn exchange_id(&self, asked: &ExchangeId, now: Now) -> Result<ExchangedId, Status> {
         if asked.owner.is_empty() {
             return Err(Status::Invalid);
@@ -92,8 +93,8 @@ impl State {
         Ok(ExchangedId { replaced, ..exchanged })
     }
 
-    /// True while a client's name is not to be had by another principal: it has state, of which its sessions are a part, and
-    /// a lease.
+    /// True while a client's name is not to be had by another principal: it has state, of which its sessions
+    /// are a part, and a lease.
     fn is_in_use(&self, client: &Client, now: Now) -> bool {
         let has_state = client.has_state() || self.sessions.count_of_client(client.id()) > 0;
         has_state && !self.has_lapsed(client, now)

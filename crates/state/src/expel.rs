@@ -1,7 +1,7 @@
 //! How a client that has been silent for longer than its lease ends (RFC 8881 §8.3, §8.4.3).
 //!
-//! It keeps its state as long as that is in nobody's way. To be expelled takes three steps, since what it held must not be
-//! given away before it is written down that the client may not reclaim it:
+//! It keeps its state as long as that is in nobody's way. To be expelled takes three steps, since what it
+//! held must not be given away before it is written down that the client may not reclaim it:
 //!
 //! ```text
 //!   lapsed ──begin_expel──▶ gone ──(record removed from stable storage)──▶ finish_expel: state discarded
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use crate::{Client, Now, State};
 
 impl State {
-    /// Takes a lapsed client's sessions and number away; its state still stands. False when it has renewed its lease in the
-    /// meantime. May be called again for a client that is gone.
+    /// Takes a lapsed client's sessions and number away; its state still stands. False when it has renewed
+    /// its lease in the meantime. May be called again for a client that is gone.
     pub fn begin_expel(&self, client: &Client, now: Now) -> bool {
         if !client.is_gone() {
             let mut table = self.clients.table.lock();
@@ -33,8 +33,9 @@ impl State {
         self.files.discard_states(client);
     }
 
-    /// Lapsed clients whose time is up altogether: those without state, those silent for too long, and, of more than the
-    /// limit allows, those silent the longest. All of them when the table of state is nearly full.
+    /// Lapsed clients whose time is up altogether: those without state, those silent for too long, and, of
+    /// more than the limit allows, those silent the longest. All of them when the table of state is nearly
+    /// full.
     pub fn overdue_clients(&self, now: Now) -> Vec<Arc<Client>> {
         let table = self.clients.table.lock();
         let mut lapsed: Vec<Arc<Client>> = table

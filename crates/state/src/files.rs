@@ -66,8 +66,8 @@ impl Files {
         other
     }
 
-    /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall. What kept a file that
-    /// nobody has open any more goes after the lock.
+    /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall. What
+    /// kept a file that nobody has open any more goes after the lock.
     pub(crate) fn with<R>(&self, file: FileId, work: impl FnOnce(&mut FileState, &Shard) -> R) -> R {
         let shard = self.shard(file);
         let mut files = shard.files.lock();

@@ -6,8 +6,9 @@
 //! The time is one lease, and goes on while clients reclaim, up to two leases: a client that is slow, or
 //! found the network busy after the restart, still gets all of it back.
 //!
-//! Whoever runs the server writes down that the grace period is over before anything is given that a client might
-//! have reclaimed: a second crash must not let a late client take back what others hold by then (§8.4.3).
+//! Whoever runs the server writes down that the grace period is over before anything is given that a client
+//! might have reclaimed: a second crash must not let a late client take back what others hold by then
+//! (§8.4.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,9 +45,9 @@ struct Inner {
 }
 
 impl State {
-    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]), each with what it may
-    /// not take back, for it was revoked and the client may not know (RFC 8881 §8.4.3); with none there is nothing to wait for, and
-    /// none begins.
+    /// Begins a grace period for the clients that were recorded under these names ([`record_name`]), each
+    /// with what it may not take back, for it was revoked and the client may not know (RFC 8881 §8.4.3); with
+    /// none there is nothing to wait for, and none begins.
     ///
     /// To be called before the first request.
     pub fn begin_grace(&self, names: impl IntoIterator<Item = (Bytes, Lost)>, now: Now) {
@@ -63,8 +64,9 @@ impl State {
         self.grace.active.store(true, Ordering::SeqCst);
     }
 
-    /// Begins a grace period for hosts that held locks through NLM, beside clients that [`State::begin_grace`] was called for
-    /// before: it lasts until its time is up, for such a host has no way to say that it is done.
+    /// Begins a grace period for hosts that held locks through NLM, beside clients that
+    /// [`State::begin_grace`] was called for before: it lasts until its time is up, for such a host has no
+    /// way to say that it is done.
     ///
     /// To be called before the first request.
     pub fn begin_grace_of_hosts(&self, now: Now) {
@@ -146,8 +148,9 @@ impl State {
     /// Checks that a client may take back some of what it held.
     ///
     /// # Errors
-    /// NO_GRACE outside of the grace period, for a client that has said that it is done, and for one that may not know what it
-    /// had lost before; RECLAIM_BAD for one that held nothing (RFC 8881 §8.4.2.1, §8.4.3, §15.1.9).
+    /// NO_GRACE outside of the grace period, for a client that has said that it is done, and for one that may
+    /// not know what it had lost before; RECLAIM_BAD for one that held nothing (RFC 8881 §8.4.2.1, §8.4.3,
+    /// §15.1.9).
     pub fn check_reclaim(&self, client: &Client) -> Result<(), Status> {
         self.check_reclaim_unless(client, Lost::is_everything)
     }

@@ -15,7 +15,8 @@ const PER_ADDRESS_MAX: usize = 1 << 17;
 /// Ranges and shares of all hosts.
 const TOTAL_MAX: usize = 1 << 19;
 
-/// Ranges and shares by host. A host is its address, a space and its name, so that those of one address stand together.
+/// Ranges and shares by host. A host is its address, a space and its name, so that those of one address stand
+/// together.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
     inner: Mutex<Inner>,

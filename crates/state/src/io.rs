@@ -40,13 +40,13 @@ impl State {
         self.begin_io(client, file, id, io, now).map(drop)
     }
 
-    /// Checks a READ, WRITE or SETATTR of the size that is about to be done. For a special stateid only share reservations
-    /// count. What uses a delegation of the client, or writes while it has one, keeps that from being revoked as long as the
-    /// outcome lives.
+    /// Checks a READ, WRITE or SETATTR of the size that is about to be done. For a special stateid only share
+    /// reservations count. What uses a delegation of the client, or writes while it has one, keeps that from
+    /// being revoked as long as the outcome lives.
     ///
     /// # Errors
-    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial, GRACE; clients in the
-    /// way whose lease is over.
+    /// BAD_STATEID and its kin; OPENMODE; LOCKED when a special stateid runs into somebody's denial, GRACE;
+    /// clients in the way whose lease is over.
     pub fn begin_io(
         &self,
         client: &Client,
@@ -118,7 +118,8 @@ impl FileState {
     fn check_open(&self, id: &StateId, io: Io) -> Result<(), Status> {
         let open = self.opens.get(&id.other).ok_or(Status::BadStateId)?;
         check_sequence(id.sequence, open.sequence)?;
-        // RFC 8881 §9.1.2 lets a server allow READ on an open for writing; clients read around partial writes.
+        // RFC 8881 §9.1.2 lets a server allow READ on an open for writing; clients read around partial
+        // writes.
         if io == Io::Write && open.access & share::WRITE == 0 { Err(Status::OpenMode) } else { Ok(()) }
     }
 }

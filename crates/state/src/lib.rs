@@ -1,9 +1,10 @@
-//! What an NFSv4.1 server remembers: clients and their leases, sessions with their reply caches, opens, byte-range locks
-//! and delegations. NFSv3's locks are in the same table.
+//! What an NFSv4.1 server remembers: clients and their leases, sessions with their reply caches, opens,
+//! byte-range locks and delegations. NFSv3's locks are in the same table.
 //!
-//! Pure: `now` and randomness are arguments, nothing here does I/O, waits, or iterates in random order, so a run can be
-//! repeated from its inputs. Methods take `&self`; each lock inside is held for a few instructions, and there is none that
-//! every request takes: a request locks its slot and, where it is about state, its client and the shard of its file.
+//! Pure: `now` and randomness are arguments, nothing here does I/O, waits, or iterates in random order, so a
+//! run can be repeated from its inputs. Methods take `&self`; each lock inside is held for a few
+//! instructions, and there is none that every request takes: a request locks its slot and, where it is about
+//! state, its client and the shard of its file.
 
 #![forbid(unsafe_code)]
 

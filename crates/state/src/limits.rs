@@ -17,9 +17,9 @@ pub struct Limits {
     pub sessions_per_client_max: usize,
     /// Slots of a session: fewer are granted than asked for. They take memory when they are used.
     pub slots_max: u32,
-    /// Memory that all sessions together may need for slots and replies, in bytes. When three quarters are taken, clients are
-    /// asked to use fewer slots; at the end a request in a slot that was not used before gets NFS4ERR_DELAY, and a new session
-    /// NFS4ERR_NOSPC.
+    /// Memory that all sessions together may need for slots and replies, in bytes. When three quarters are
+    /// taken, clients are asked to use fewer slots; at the end a request in a slot that was not used before
+    /// gets NFS4ERR_DELAY, and a new session NFS4ERR_NOSPC.
     pub session_bytes_max: u64,
     /// Longest request and reply in bytes, RPC header included: less is granted than asked for.
     pub message_bytes_max: u32,

@@ -1,7 +1,7 @@
 //! What is remembered, for people to look at.
 //!
-//! In pieces: a lock is held for one piece at a time, however long the whole is. What changes between two pieces may be missed
-//! or seen twice in the whole; a single piece is as it was at one moment.
+//! In pieces: a lock is held for one piece at a time, however long the whole is. What changes between two
+//! pieces may be missed or seen twice in the whole; a single piece is as it was at one moment.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -137,8 +137,8 @@ impl State {
         (clients, self.sessions.len())
     }
 
-    /// At most `most` holdings from `after` on, in the order of the files' shards, ids and kinds; and where to go on, or `None` when
-    /// these are the last.
+    /// At most `most` holdings from `after` on, in the order of the files' shards, ids and kinds; and where
+    /// to go on, or `None` when these are the last.
     pub fn list_holdings(
         &self,
         after: HoldingsAfter,

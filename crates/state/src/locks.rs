@@ -1,4 +1,5 @@
-//! LOCK, LOCKT and LOCKU (RFC 8881 §9.1–9.4, §18.10–18.12). NLM's calls of the same meaning are in `nlm_locks`.
+//! LOCK, LOCKT and LOCKU (RFC 8881 §9.1–9.4, §18.10–18.12). NLM's calls of the same meaning are in
+//! `nlm_locks`.
 
 use std::sync::Arc;
 
@@ -72,8 +73,9 @@ impl State {
     /// Locks a range for an NFSv4 lock-owner.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; BAD_STATEID and its kin; OPENMODE when the open does not allow the kind; GRACE, NO_GRACE,
-    /// RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY at a bound; clients in the way whose lease is over.
+    /// DENIED with the lock in the way; BAD_STATEID and its kin; OPENMODE when the open does not allow the
+    /// kind; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY at a bound; clients in
+    /// the way whose lease is over.
     pub fn lock(&self, client: &Arc<Client>, request: &LockRequest, now: Now) -> Result<StateId, LockError> {
         if request.reclaim {
             self.begin_reclaim(client, request.file, now)?;

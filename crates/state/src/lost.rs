@@ -1,6 +1,6 @@
-//! What a client has lost without knowing it: the files whose delegation was revoked, until the client has freed the stateid
-//! (RFC 8881 §8.4.3). It may have opened such a file under its delegation without telling anybody, and would take that back
-//! after a restart of the server, though it is somebody else's by then.
+//! What a client has lost without knowing it: the files whose delegation was revoked, until the client has
+//! freed the stateid (RFC 8881 §8.4.3). It may have opened such a file under its delegation without telling
+//! anybody, and would take that back after a restart of the server, though it is somebody else's by then.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4): they are kept until nobody has.
+//! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4): they are kept until
+//! nobody has.
 //!
 //! ```text
 //!   open ──name_removed──▶ open and nameless ──keep──▶ kept ──the last open and delegation end──▶ let go
@@ -40,13 +41,14 @@ pub enum Keeping {
 }
 
 impl State {
-    /// Changes whenever a file may have lost its last name, or what kept it. An OPEN that sees the same before it looks for its
-    /// file and when it has opened it need not ask whether the file still has a name.
+    /// Changes whenever a file may have lost its last name, or what kept it. An OPEN that sees the same
+    /// before it looks for its file and when it has opened it need not ask whether the file still has a name.
     pub fn removals(&self) -> u64 {
         self.files.removals.load(Ordering::SeqCst)
     }
 
-    /// Notes that a file has lost a name. True when somebody has it open: if it was the last name, [`State::keep`] is due.
+    /// Notes that a file has lost a name. True when somebody has it open: if it was the last name,
+    /// [`State::keep`] is due.
     pub fn name_removed(&self, file: FileId) -> bool {
         // An OPEN is in the table before it looks at this, so one of the two sees the other.
         self.files.removals.fetch_add(1, Ordering::SeqCst);
@@ -54,7 +56,8 @@ impl State {
         shard.files.lock().get(&file).is_some_and(|state| state.has_holders())
     }
 
-    /// Keeps a file without a name until its last open and delegation end, unless `max` files are kept already.
+    /// Keeps a file without a name until its last open and delegation end, unless `max` files are kept
+    /// already.
     pub fn keep(&self, file: FileId, keeper: Keeper, max: usize) -> Keeping {
         let mut keeper = Some(keeper);
         self.files.with(file, |state, _| {

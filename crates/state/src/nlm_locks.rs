@@ -65,7 +65,8 @@ impl State {
     /// Locks a range for an NLM caller, and says what the caller held of it before.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; DELAY at a bound; delegations in the way, and clients whose lease is over.
+    /// DENIED with the lock in the way; DELAY at a bound; delegations in the way, and clients whose lease is
+    /// over.
     pub fn nlm_lock(
         &self,
         file: FileId,
@@ -88,7 +89,8 @@ impl State {
         })
     }
 
-    /// Undoes a lock that its owner does not want after all, or cannot be told of: what it held before, it has again.
+    /// Undoes a lock that its owner does not want after all, or cannot be told of: what it held before, it
+    /// has again.
     pub fn nlm_undo(&self, file: FileId, owner: &LockOwner, range: Range, before: &HeldBefore) {
         self.nlm_change(file, owner, |state| {
             state.locks.unlock(owner, range);
@@ -140,7 +142,8 @@ impl State {
         self.holdings.holds(host)
     }
 
-    /// The hosts that hold a lock or a share and whose names begin so: with an address and a space, all of that address.
+    /// The hosts that hold a lock or a share and whose names begin so: with an address and a space, all of
+    /// that address.
     pub fn nlm_hosts(&self, prefix: &[u8]) -> Vec<Bytes> {
         self.holdings.beginning_with(prefix)
     }

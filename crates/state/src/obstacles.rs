@@ -76,8 +76,8 @@ impl From<Status> for Blocked {
 }
 
 impl State {
-    /// True when the lease of a client is over, or the client is being expelled: what it holds stands in nobody's way
-    /// any longer than it takes to expel it.
+    /// True when the lease of a client is over, or the client is being expelled: what it holds stands in
+    /// nobody's way any longer than it takes to expel it.
     pub(crate) fn has_lapsed(&self, client: &Client, now: Now) -> bool {
         client.is_gone() || now.since_ms(client.renewed()) > self.limits.lease_ms()
     }

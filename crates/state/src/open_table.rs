@@ -239,7 +239,8 @@ mod tests {
                 let conflicts = |(known, _, a, d): &&(u64, u64, u32, u32)| {
                     *known != 3 && (a & deny != 0 || d & access != 0)
                 };
-                let mut expected: Vec<_> = list.iter().filter(conflicts).map(|(_, of, ..)| ClientId(*of)).collect();
+                let holder = |open: &(_, u64, _, _)| ClientId(open.1);
+                let mut expected: Vec<_> = list.iter().filter(conflicts).map(holder).collect();
                 let found = table.conflicts((access, deny), Some(other(3)), usize::MAX);
                 let mut found: Vec<_> = found.iter().map(|client| client.id()).collect();
                 expected.sort_unstable();
@@ -250,7 +251,8 @@ mod tests {
                 holders.sort_unstable();
                 holders.dedup();
                 prop_assert!(table.clients().map(|client| client.id()).eq(holders.iter().copied()));
-                prop_assert_eq!(table.any_of_other(ClientId(of)), holders.iter().any(|id| *id != ClientId(of)));
+                let others = holders.iter().any(|id| *id != ClientId(of));
+                prop_assert_eq!(table.any_of_other(ClientId(of)), others);
                 prop_assert_eq!(table.of_client(ClientId(of)).is_some(), holders.contains(&ClientId(of)));
                 prop_assert_eq!(table.any_writes(), list.iter().any(|(_, _, a, _)| a & share::WRITE != 0));
                 prop_assert_eq!(table.len(), list.len());

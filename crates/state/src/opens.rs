@@ -52,7 +52,8 @@ pub struct Opened {
     pub timestamps: bool,
 }
 
-/// A place for an open that is about to be made: as long as it lives its client is neither at its bound nor idle.
+/// A place for an open that is about to be made: as long as it lives its client is neither at its bound nor
+/// idle.
 #[derive(Debug)]
 pub struct Reservation(Arc<Client>);
 
@@ -74,8 +75,8 @@ impl State {
     /// Opens a file, or adds to what the owner has opened of it.
     ///
     /// # Errors
-    /// INVAL, SHARE_DENIED; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY when the client has too
-    /// much state; delegations and lapsed clients in the way.
+    /// INVAL, SHARE_DENIED; GRACE, NO_GRACE, RECLAIM_BAD and RECLAIM_CONFLICT around a restart; DELAY when
+    /// the client has too much state; delegations and lapsed clients in the way.
     pub fn open(&self, client: &Arc<Client>, open: &Open, now: Now) -> Result<Opened, Blocked> {
         if !client.has_room(&self.limits) {
             return Err(Status::Delay.into());
@@ -162,7 +163,8 @@ impl State {
     /// Gives up part of an open's access or denial.
     ///
     /// # Errors
-    /// BAD_STATEID and its kin; INVAL for more than is held, or for what was never opened so (RFC 8881 §18.18.3).
+    /// BAD_STATEID and its kin; INVAL for more than is held, or for what was never opened so (RFC 8881
+    /// §18.18.3).
     pub fn open_downgrade(
         &self,
         client: &Client,
@@ -187,7 +189,8 @@ impl State {
     /// Ends an open. Its owner's locks go with it when nobody else relies on them.
     ///
     /// # Errors
-    /// BAD_STATEID and its kin; LOCKS_HELD while ranges are locked under it (RFC 8881 §18.2.3 lets the server choose).
+    /// BAD_STATEID and its kin; LOCKS_HELD while ranges are locked under it (RFC 8881 §18.2.3 lets the server
+    /// choose).
     pub fn close(&self, client: &Client, id: &StateId) -> Result<(), Status> {
         let (file, kind) = client.find(id)?;
         self.close_found(client, (file, kind), id)
@@ -248,8 +251,8 @@ impl State {
     }
 }
 
-/// True when a delegation may take the place of the open. One that denies others something would deny nobody anything, and an
-/// open-owner's stateid that is there already has to be told (RFC 9754).
+/// True when a delegation may take the place of the open. One that denies others something would deny nobody
+/// anything, and an open-owner's stateid that is there already has to be told (RFC 9754).
 fn stands_alone(state: &FileState, client: &Client, open: &Open) -> bool {
     let is_open = state.opens.of_owner(client.id(), &open.owner).is_some();
     open.delegation_alone && open.claim == OpenClaim::New && open.deny == 0 && !is_open

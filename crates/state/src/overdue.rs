@@ -12,7 +12,8 @@ use proto::nfs4::{ClientId, Status};
 
 use crate::{Client, FileId, Now, State};
 
-/// Delegations that a client has not returned in time. As long as it lives they count as lost, see [`Client::lost`].
+/// Delegations that a client has not returned in time. As long as it lives they count as lost, see
+/// [`Client::lost`].
 #[derive(Debug)]
 pub struct Overdue {
     client: Arc<Client>,
@@ -42,8 +43,8 @@ impl Drop for Overdue {
 }
 
 impl State {
-    /// What was not returned in time, by client in the order of their numbers: before it is revoked it must be written down, see
-    /// [`State::revoke_overdue`].
+    /// What was not returned in time, by client in the order of their numbers: before it is revoked it must
+    /// be written down, see [`State::revoke_overdue`].
     pub fn overdue(&self, now: Now) -> Vec<Overdue> {
         let mut found: BTreeMap<ClientId, Overdue> = BTreeMap::new();
         for shard in self.files.shards() {
@@ -66,8 +67,8 @@ impl State {
         found.into_values().collect()
     }
 
-    /// Revokes what is still overdue; returns how many. Before, [`Client::lost`] must be on stable storage, if there is anything
-    /// by which the client might reclaim.
+    /// Revokes what is still overdue; returns how many. Before, [`Client::lost`] must be on stable storage,
+    /// if there is anything by which the client might reclaim.
     pub fn revoke_overdue(&self, overdue: &Overdue, now: Now) -> usize {
         let revoke = |(file, other): &(FileId, [u8; 12])| {
             self.files.with(*file, |state, shard| {

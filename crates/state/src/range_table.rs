@@ -372,11 +372,13 @@ mod tests {
                 let conflicts = |(holder, exclusive): &(u64, bool)| {
                     *holder != of && (action == 2 || *exclusive)
                 };
-                let mut others: Vec<_> = model[bytes.clone()].iter().flatten().filter(|h| conflicts(h)).collect();
+                let held = model[bytes.clone()].iter().flatten();
+                let mut others: Vec<_> = held.filter(|held| conflicts(held)).collect();
                 others.sort_unstable();
                 others.dedup();
                 let found = table.conflicts(&owner(of), &asked, action == 2, usize::MAX);
-                let mut found: Vec<_> = found.iter().map(|held| (held.owner.clone(), held.exclusive)).collect();
+                let mut found: Vec<_> =
+                    found.iter().map(|held| (held.owner.clone(), held.exclusive)).collect();
                 found.sort_unstable();
                 found.dedup();
                 let expected: Vec<_> = others.iter().map(|(number, kind)| (owner(*number), *kind)).collect();
@@ -393,11 +395,14 @@ mod tests {
                 for number in 0..5 {
                     let mine = |byte: usize| model[byte].iter().find(|(holder, _)| *holder == number);
                     let held = table.held_within(&owner(number), &asked);
-                    let at = |byte: u64| held.iter().find(|(range, _)| range.overlaps(&Range::between(byte, byte)));
+                    let at = |byte: u64| {
+                        held.iter().find(|(range, _)| range.overlaps(&Range::between(byte, byte)))
+                    };
                     for byte in bytes.clone() {
                         prop_assert_eq!(at(byte as u64).map(|held| held.1), mine(byte).map(|held| held.1));
                     }
-                    prop_assert_eq!(table.holds(&owner(number)), (0..model.len()).any(|byte| mine(byte).is_some()));
+                    let holds = (0..model.len()).any(|byte| mine(byte).is_some());
+                    prop_assert_eq!(table.holds(&owner(number)), holds);
                 }
             }
             let listed: Vec<_> = table.list((OwnerId(0), 0)).collect();

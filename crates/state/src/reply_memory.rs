@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts bytes that are promised: a slot that is in use is charged its longest reply, so that there is always room for it.
+/// Counts bytes that are promised: a slot that is in use is charged its longest reply, so that there is
+/// always room for it.
 #[derive(Debug)]
 pub(crate) struct ReplyMemory {
     max: u64,

@@ -3,8 +3,8 @@
 //! ```text
 //!   held ──(its client's record removed from stable storage)──▶ revoked ──FREE_STATEID──▶ forgotten
 //! ```
-//! Until they are freed the stateids are worth ADMIN_REVOKED, and SEQUENCE says ADMIN_STATE_REVOKED. What is held by NLM just
-//! ends: its protocol has no words for it.
+//! Until they are freed the stateids are worth ADMIN_REVOKED, and SEQUENCE says ADMIN_STATE_REVOKED. What is
+//! held by NLM just ends: its protocol has no words for it.
 
 use std::sync::Arc;
 
@@ -92,8 +92,9 @@ impl State {
         }
     }
 
-    /// Takes a client's sessions and number away, whatever its lease; what it held stands until [`State::finish_expel`], which
-    /// is due when it is written down that nobody may reclaim it. `None` when there is no such client.
+    /// Takes a client's sessions and number away, whatever its lease; what it held stands until
+    /// [`State::finish_expel`], which is due when it is written down that nobody may reclaim it. `None` when
+    /// there is no such client.
     pub fn evict(&self, id: ClientId) -> Option<Arc<Client>> {
         self.replace(&mut self.clients.table.lock(), id)
     }

@@ -19,8 +19,8 @@ use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 use crate::slots::{Slot, Slots};
 use crate::{ChannelLimits, Client, Now};
 
-/// The most connections that a session knows: of more it forgets the oldest, which may be used as well, but ends the session
-/// only as its principal. There is no need to forget those that are gone.
+/// The most connections that a session knows: of more it forgets the oldest, which may be used as well, but
+/// ends the session only as its principal. There is no need to forget those that are gone.
 const CONNECTIONS_MAX: usize = 64;
 
 /// A connection, by a number that no other has had while the server runs. Later ones have greater numbers.
@@ -98,8 +98,8 @@ impl Session {
         }
     }
 
-    /// True for a connection of the fore channel: it made the session, was bound to it, or has carried a request, which
-    /// without state protection is enough (RFC 8881 §2.10.3.1).
+    /// True for a connection of the fore channel: it made the session, was bound to it, or has carried a
+    /// request, which without state protection is enough (RFC 8881 §2.10.3.1).
     pub fn is_associated(&self, connection: ConnectionId) -> bool {
         self.connections.lock().contains(&connection)
     }
@@ -114,7 +114,8 @@ impl Session {
         &self.client
     }
 
-    /// True when its replies to modifying requests survive a crash of the server (CREATE_SESSION4_FLAG_PERSIST).
+    /// True when its replies to modifying requests survive a crash of the server
+    /// (CREATE_SESSION4_FLAG_PERSIST).
     pub fn is_persistent(&self) -> bool {
         self.persistent
     }
@@ -142,8 +143,8 @@ impl Session {
     /// Begins a request, and renews the lease.
     ///
     /// # Errors
-    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still under way, and
-    /// when there is no memory for a reply that is to be kept.
+    /// BADSLOT, BAD_HIGH_SLOT, SEQ_MISORDERED, SEQ_FALSE_RETRY; DELAY for a retry of a request that is still
+    /// under way, and when there is no memory for a reply that is to be kept.
     pub fn begin(self: &Arc<Self>, request: &SequenceRequest, now: Now) -> Result<Begin, Status> {
         // BADSLOT comes first where both apply: the request has no slot (RFC 8881 §18.46.3).
         if request.slot > self.highest_slot() {
@@ -158,7 +159,8 @@ impl Session {
         }
         self.slots.reserve(request.slot.0, &mut slot, request.cache_this)?;
         self.client.begin_request();
-        // Whoever discards a client's state has first marked it, and then looks for requests: one of the two sees the other.
+        // Whoever discards a client's state has first marked it, and then looks for requests: one of the two
+        // sees the other.
         if self.client.is_gone() {
             self.client.end_request();
             return Err(Status::BadSession);
@@ -206,8 +208,9 @@ impl Session {
         }
     }
 
-    /// True while a request is under way in a slot; whoever ends it is told that somebody waits ([`Completed::is_awaited`]). Both
-    /// happen under the slot's lock: the request has not ended yet, or this says so.
+    /// True while a request is under way in a slot; whoever ends it is told that somebody waits
+    /// ([`Completed::is_awaited`]). Both happen under the slot's lock: the request has not ended yet, or this
+    /// says so.
     pub fn await_end(&self, slot: SlotId) -> bool {
         self.slots.existing(slot.0).is_some_and(|mut slot| {
             slot.awaited = slot.in_progress;

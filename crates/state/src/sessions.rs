@@ -10,14 +10,16 @@ use proto::nfs4::{ClientId, SessionId, Status};
 use crate::reply_memory::ReplyMemory;
 use crate::{Session, State};
 
-/// Every request looks for its session: one lock for all would be written to by every processor. Ids are random.
+/// Every request looks for its session: one lock for all would be written to by every processor. Ids are
+/// random.
 const SHARDS: usize = 64;
 
 /// In the order of their ids, which the first bits of an id decide.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     shards: Box<[Shard]>,
-    /// When thousands of clients come at once, none must search the sessions of all. Whoever changes a shard holds this.
+    /// When thousands of clients come at once, none must search the sessions of all. Whoever changes a shard
+    /// holds this.
     by_client: Mutex<BTreeSet<(ClientId, SessionId)>>,
     pub(crate) memory: Arc<ReplyMemory>,
 }
@@ -86,7 +88,8 @@ impl Sessions {
         self.by_client.lock().len()
     }
 
-    /// At most `most` sessions after `after`, in the order of their ids. What comes and goes meanwhile may be among them or not.
+    /// At most `most` sessions after `after`, in the order of their ids. What comes and goes meanwhile may be
+    /// among them or not.
     pub(crate) fn after(&self, after: Option<SessionId>, most: usize) -> Vec<Arc<Session>> {
         let mut piece = Vec::new();
         for shard in &self.shards[after.map_or(0, shard_of)..] {
@@ -130,7 +133,8 @@ impl State {
         self.sessions.remove(id).map(drop).ok_or(Status::BadSession)
     }
 
-    /// Bytes that the sessions may need for their slots and replies, of [`Limits::session_bytes_max`](crate::Limits).
+    /// Bytes that the sessions may need for their slots and replies, of
+    /// [`Limits::session_bytes_max`](crate::Limits).
     pub fn session_bytes(&self) -> u64 {
         self.sessions.memory.taken()
     }

@@ -98,7 +98,8 @@ impl State {
 }
 
 impl State {
-    /// Checks that nobody who has a file open denies that it is written: then its name stays (RFC 8881 §18.25.4).
+    /// Checks that nobody who has a file open denies that it is written: then its name stays (RFC 8881
+    /// §18.25.4).
     ///
     /// # Errors
     /// FILE_OPEN; clients in the way whose lease is over.
@@ -117,7 +118,8 @@ impl State {
     /// Reserves a file for an NLM caller; its earlier share is replaced.
     ///
     /// # Errors
-    /// SHARE_DENIED, or DELAY when the file has too many; delegations in the way, and clients whose lease is over.
+    /// SHARE_DENIED, or DELAY when the file has too many; delegations in the way, and clients whose lease is
+    /// over.
     pub fn share(
         &self,
         file: FileId,

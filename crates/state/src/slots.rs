@@ -1,16 +1,17 @@
 //! The slots of a session: made as they are used, and given up when memory is short (RFC 8881 §2.10.6.1).
 //!
-//! The client may use every slot that CREATE_SESSION granted. A request whose reply must be kept is charged the longest reply
-//! before it begins, and what its reply really takes when it has ended. When memory is short the *target* goes down, and replies
-//! in slots above it are given up once the client cannot want them any more:
+//! The client may use every slot that CREATE_SESSION granted. A request whose reply must be kept is charged
+//! the longest reply before it begins, and what its reply really takes when it has ended. When memory is
+//! short the *target* goes down, and replies in slots above it are given up once the client cannot want them
+//! any more:
 //!
 //! ```text
 //!                ┌────────────────────────── next request ─────────────────────────┐
 //!                ▼                                                                  │
 //!   idle ──▶ in progress: the longest reply is charged ──▶ idle: its reply is charged ──given up──▶ idle: nothing is
 //! ```
-//! The highest slot that is enforced stays what was granted, so the numbers of a slot that was given up go on: a late duplicate
-//! of a request cannot be taken for a new one.
+//! The highest slot that is enforced stays what was granted, so the numbers of a slot that was given up go
+//! on: a late duplicate of a request cannot be taken for a new one.
 
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -66,7 +67,8 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// With room for a reply in the first slot, so that every session can be used. `None` when there is no memory for that.
+    /// With room for a reply in the first slot, so that every session can be used. `None` when there is no
+    /// memory for that.
     pub(crate) fn new(memory: &Arc<ReplyShare>, count: u32, reply_bytes_max: u32) -> Option<Self> {
         let highest = count.saturating_sub(1);
         let count = highest as usize / BLOCK + 1;
@@ -125,11 +127,12 @@ impl Slots {
         self.blocks.get(index as usize / BLOCK)?.get().map(|block| block.0[index as usize % BLOCK].lock())
     }
 
-    /// Makes sure that there is room for the next reply of `slot`, which is the one with this number, if it is to be kept.
+    /// Makes sure that there is room for the next reply of `slot`, which is the one with this number, if it
+    /// is to be kept.
     ///
     /// # Errors
-    /// DELAY, and nothing has changed but the target: a client may wait for long before it comes again, and should not take
-    /// another slot in the meantime.
+    /// DELAY, and nothing has changed but the target: a client may wait for long before it comes again, and
+    /// should not take another slot in the meantime.
     pub(crate) fn reserve(&self, index: u32, slot: &mut Slot, is_kept: bool) -> Result<(), Status> {
         let needed = if is_kept && index > 0 { u64::from(self.reply_bytes_max) } else { 0 };
         if needed > slot.taken && !self.memory.take(needed - slot.taken) {
@@ -144,7 +147,8 @@ impl Slots {
         Ok(())
     }
 
-    /// Ends the request of `slot`: only what its reply takes stays charged. True when somebody waits for that.
+    /// Ends the request of `slot`: only what its reply takes stays charged. True when somebody waits for
+    /// that.
     pub(crate) fn keep(&self, slot: &mut Slot, reply: Option<&[u8]>) -> bool {
         // A reply that ends with "too big to cache" may be a few bytes longer than the longest.
         let length = reply.map_or(0, |reply| reply.len() as u64).min(slot.taken);
@@ -162,8 +166,9 @@ impl Slots {
             .flat_map(|(first, cell)| cell.get().into_iter().flat_map(move |block| (first..).zip(&block.0)))
     }
 
-    /// Moves the target, for a client that had no request under way in a slot above `in_use` when it sent this one. The request
-    /// before, in the same slot, was begun at `answered`: the client has the reply to it.
+    /// Moves the target, for a client that had no request under way in a slot above `in_use` when it sent
+    /// this one. The request before, in the same slot, was begun at `answered`: the client has the reply to
+    /// it.
     pub(crate) fn adjust(&self, in_use: u32, answered: Option<u64>) {
         let supply = self.memory.supply();
         let target = self.target();
@@ -186,9 +191,10 @@ impl Slots {
         self.target.store(next, Ordering::Relaxed);
     }
 
-    /// Gives up slots above `keep` whose last request was begun before `answered`. The client had sent that request before it
-    /// sent the present one, and it is not under way any more, or `keep` would not be below: so the client has the reply, and
-    /// never asks for it again. A later one may have passed the present request on its way, and its reply is kept.
+    /// Gives up slots above `keep` whose last request was begun before `answered`. The client had sent that
+    /// request before it sent the present one, and it is not under way any more, or `keep` would not be
+    /// below: so the client has the reply, and never asks for it again. A later one may have passed the
+    /// present request on its way, and its reply is kept.
     fn give_up_above(&self, keep: u32, answered: u64) {
         if self.highest_taken.load(Ordering::Relaxed) <= keep {
             return;
@@ -220,7 +226,8 @@ fn session_bytes(blocks: usize, reply_bytes_max: u32) -> u64 {
     let table = size_of::<crate::Session>() + blocks * size_of::<OnceLock<Box<Block>>>();
     table as u64 + u64::from(reply_bytes_max)
 }
-/// A copy of `reply`, in the room of the one before where that is of use: most requests in a slot have replies of like length.
+/// A copy of `reply`, in the room of the one before where that is of use: most requests in a slot have
+/// replies of like length.
 fn in_room_of(before: Option<Vec<u8>>, reply: &[u8]) -> Vec<u8> {
     match before {
         Some(mut room) if room.capacity() >= reply.len() && room.capacity() <= reply.len() * 2 => {

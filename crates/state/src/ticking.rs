@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::{Client, Now, State};
 
 impl State {
-    /// Clients that have held nothing for a while, each once: their names are to be removed from stable storage. To be called
-    /// every second or so.
+    /// Clients that have held nothing for a while, each once: their names are to be removed from stable
+    /// storage. To be called every second or so.
     pub fn idle_clients(&self) -> Vec<Arc<Client>> {
         let table = self.clients.table.lock();
         table.records.values().map(|record| &record.client).filter(|c| c.is_long_idle()).cloned().collect()

@@ -53,7 +53,8 @@ fn client(state: &State, number: u8) -> Arc<Client> {
     client
 }
 
-/// Clients 1 to 5; each has ten files open, has locked the first of them, and is delegated the others. NLM shares one.
+/// Clients 1 to 5; each has ten files open, has locked the first of them, and is delegated the others. NLM
+/// shares one.
 fn state() -> State {
     let state = State::new(Limits::default(), 42);
     for number in 1..=5 {

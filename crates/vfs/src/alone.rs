@@ -1,8 +1,8 @@
 //! Whether a thread works on the only request of its line.
 //!
-//! Handing a wait for the disk to another thread, and being woken by it, costs as much as a fast disk takes. Where nothing else of
-//! its line is kept waiting, the thread may wait itself. Who serves knows when that is so; a file system that has no use for it need
-//! not ask.
+//! Handing a wait for the disk to another thread, and being woken by it, costs as much as a fast disk takes.
+//! Where nothing else of its line is kept waiting, the thread may wait itself. Who serves knows when that is
+//! so; a file system that has no use for it need not ask.
 
 use std::cell::Cell;
 
@@ -17,8 +17,8 @@ enum Alone {
     HasWaited,
 }
 
-/// Says that the request that this thread goes on with is the only one of its line, as those before it were, until
-/// [`end_alone`].
+/// Says that the request that this thread goes on with is the only one of its line, as those before it were,
+/// until [`end_alone`].
 pub fn begin_alone() {
     ALONE.set(Alone::Yes);
 }

@@ -110,7 +110,8 @@ impl SetAttributes {
     }
 }
 
-/// Permissions asked for and granted, as a set of bits with ACCESS's values (RFC 1813 §3.3.4, RFC 8881 §18.1).
+/// Permissions asked for and granted, as a set of bits with ACCESS's values (RFC 1813 §3.3.4, RFC 8881
+/// §18.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access(pub u32);
 

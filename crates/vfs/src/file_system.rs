@@ -99,7 +99,8 @@ pub struct Created<N> {
     pub node: N,
     /// Its attributes now.
     pub attributes: Attributes,
-    /// False when an existing file was opened. The retry of an exclusive create is told that it created the file.
+    /// False when an existing file was opened. The retry of an exclusive create is told that it created the
+    /// file.
     pub created: bool,
 }
 
@@ -169,16 +170,16 @@ pub struct Limits {
     pub change: ChangeKind,
     /// True where objects have extended attributes.
     pub xattrs: bool,
-    /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that ends with the source. Absent
-    /// where nothing can be cloned, or that is not known.
+    /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that
+    /// ends with the source. Absent where nothing can be cloned, or that is not known.
     pub clone_block_bytes: Option<u32>,
 }
 
 /// A file system that a server can export.
 ///
 /// A *node* is an object that has been found: cheap to clone, valid as long as it is held, even when the last
-/// name has been removed through us: its handle is resolved and its data is there until nobody holds it (operations answer
-/// `Stale` where the object is really gone).
+/// name has been removed through us: its handle is resolved and its data is there until nobody holds it
+/// (operations answer `Stale` where the object is really gone).
 ///
 /// Every operation enforces the permissions of `who`. Operations that change a directory or an object's
 /// attributes are durable when they return, unless the back end was set up as asynchronous.
@@ -207,8 +208,8 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Attributes of `node`. Needs no permission.
     fn attributes(&self, node: &Self::Node) -> impl Future<Output = Result<Attributes>> + Send;
 
-    /// As [`attributes`](Self::attributes), for who can do without: `None` where a change of the data is under way and a look into
-    /// the middle of it would cost those who make it.
+    /// As [`attributes`](Self::attributes), for who can do without: `None` where a change of the data is
+    /// under way and a look into the middle of it would cost those who make it.
     fn settled_attributes(
         &self,
         node: &Self::Node,
@@ -299,8 +300,8 @@ pub trait FileSystem: Send + Sync + 'static {
         mode: &CreateMode,
     ) -> impl Future<Output = Result<Created<Self::Node>>> + Send;
 
-    /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only when what it returns
-    /// beside the file was waited for. Everybody sees the file at once.
+    /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only
+    /// when what it returns beside the file was waited for. Everybody sees the file at once.
     ///
     /// # Errors
     /// As [`FileSystem::create`].
@@ -372,8 +373,8 @@ pub trait FileSystem: Send + Sync + 'static {
         to: Name<'_>,
     ) -> impl Future<Output = Result<()>> + Send;
 
-    /// Entries of `dir` after `cookie` (0 from the start): at least one unless the end is reached, and at most
-    /// `entries_max`. With `objects`, entries carry node and attributes.
+    /// Entries of `dir` after `cookie` (0 from the start): at least one unless the end is reached, and at
+    /// most `entries_max`. With `objects`, entries carry node and attributes.
     fn read_dir(
         &self,
         who: &Identity,
@@ -383,8 +384,8 @@ pub trait FileSystem: Send + Sync + 'static {
         objects: bool,
     ) -> impl Future<Output = Result<DirPage<Self::Node>>> + Send;
 
-    /// Where the next data or hole begins, at `offset` or after it; `None` when there is none before the end. Needs permission
-    /// to read, as [`FileSystem::read`] does.
+    /// Where the next data or hole begins, at `offset` or after it; `None` when there is none before the end.
+    /// Needs permission to read, as [`FileSystem::read`] does.
     ///
     /// # Errors
     /// `BeyondEnd` when the file has no byte at `offset`.
@@ -398,8 +399,8 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// Reserves space for a range: no write there fails for want of it any more. A file that ends before the range does is
-    /// made longer. Durable as a change of attributes is. `length` is not 0.
+    /// Reserves space for a range: no write there fails for want of it any more. A file that ends before the
+    /// range does is made longer. Durable as a change of attributes is. `length` is not 0.
     fn allocate(
         &self,
         _who: &Identity,
@@ -410,8 +411,8 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// Gives the space of a range back: it reads as zeros then. The file keeps its length. Durable as a change of attributes
-    /// is. `length` is not 0.
+    /// Gives the space of a range back: it reads as zeros then. The file keeps its length. Durable as a
+    /// change of attributes is. `length` is not 0.
     fn deallocate(
         &self,
         _who: &Identity,
@@ -422,8 +423,8 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// Copies from one file to another of this file system, in order, as reading and unstable writing would. Less than asked
-    /// only where the source ends or the disk fills up.
+    /// Copies from one file to another of this file system, in order, as reading and unstable writing would.
+    /// Less than asked only where the source ends or the disk fills up.
     fn copy(
         &self,
         _who: &Identity,
@@ -434,8 +435,8 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// Makes a range of a file share what a range of another, or of the same, holds, without copying it and for all others at
-    /// once. Durable as a change of attributes is.
+    /// Makes a range of a file share what a range of another, or of the same, holds, without copying it and
+    /// for all others at once. Durable as a change of attributes is.
     ///
     /// # Errors
     /// `Invalid` for a range that overlaps itself, reaches beyond the end of the source, or is not aligned as
@@ -450,7 +451,8 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// The value of an extended attribute of a file or directory; `WrongType` for other objects, as in the three below.
+    /// The value of an extended attribute of a file or directory; `WrongType` for other objects, as in the
+    /// three below.
     fn get_xattr(
         &self,
         _who: &Identity,
@@ -491,9 +493,9 @@ pub trait FileSystem: Send + Sync + 'static {
         std::future::ready(Err(Error::NotSupported))
     }
 
-    /// Tells of what is done to an object by those who do not come through this, until the outcome is dropped: of this much, and
-    /// more. It is told after it was done, in no order; something else that was done may be told as well. `None` where it cannot be
-    /// known, or nobody else can do anything.
+    /// Tells of what is done to an object by those who do not come through this, until the outcome is
+    /// dropped: of this much, and more. It is told after it was done, in no order; something else that was
+    /// done may be told as well. `None` where it cannot be known, or nobody else can do anything.
     ///
     /// # Errors
     /// When no more can be watched.
@@ -507,7 +509,8 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Limits to tell a client.
     fn limits(&self) -> Limits;
 
-    /// How many objects without a name may be held for long at a time, where each takes something that others need too.
+    /// How many objects without a name may be held for long at a time, where each takes something that others
+    /// need too.
     fn nameless_max(&self) -> usize {
         usize::MAX
     }

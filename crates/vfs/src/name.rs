@@ -2,7 +2,8 @@
 
 use crate::{Error, Result};
 
-/// A file name that may be given to a back end: 1 to 255 bytes, without `/` and NUL, and neither `.` nor `..`.
+/// A file name that may be given to a back end: 1 to 255 bytes, without `/` and NUL, and neither `.` nor
+/// `..`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name<'a>(&'a [u8]);
 

@@ -66,7 +66,8 @@ pub(crate) fn granted(kind: FileKind, wanted: Access, has: impl Fn(u32) -> bool)
 /// Checks who may set mode, owner, group and given times of `object`, and that they make sense. Writing its
 /// data, which a size and `SetTime::Now` need, is for the caller to check.
 pub(crate) fn check_set(who: &Identity, object: &Attributes, set: &SetAttributes) -> Result<()> {
-    // The highest id means "leave it" to the kernel, and some impossible nanoseconds have meanings of their own.
+    // The highest id means "leave it" to the kernel, and some impossible nanoseconds have meanings of their
+    // own.
     let impossible = |time| matches!(time, Some(SetTime::To(time)) if time.nanoseconds >= 1_000_000_000);
     if [set.uid, set.gid].contains(&Some(u32::MAX)) || impossible(set.accessed) || impossible(set.modified) {
         return Err(Error::Invalid);
@@ -104,7 +105,8 @@ pub(crate) fn without_set_id(kind: FileKind, mode: u32) -> u32 {
     }
 }
 
-/// The mode that `who` gets when asking for `mode` on an object of group `gid`: set-group-id needs membership.
+/// The mode that `who` gets when asking for `mode` on an object of group `gid`: set-group-id needs
+/// membership.
 pub(crate) fn settable_mode(who: &Identity, gid: u32, mode: u32) -> u32 {
     let mode = mode & 0o7777;
     if who.uid == 0 || who.in_group(gid) { mode } else { mode & !SET_GID }

@@ -6,8 +6,8 @@ use std::pin::Pin;
 
 use crate::Result;
 
-/// A change that was made and may not be on stable storage yet. It gets there whether or not this is waited for: whoever drops it
-/// does without knowing when, and whether it went well.
+/// A change that was made and may not be on stable storage yet. It gets there whether or not this is waited
+/// for: whoever drops it does without knowing when, and whether it went well.
 #[must_use]
 pub struct Settling(Option<Pin<Box<dyn Future<Output = Result<()>> + Send + Sync>>>);
 

@@ -15,7 +15,8 @@ pub enum Seen {
     Changed,
 }
 
-/// Is told what was done to an object: after it was done, on a thread of the file system's own, which it must not keep.
+/// Is told what was done to an object: after it was done, on a thread of the file system's own, which it must
+/// not keep.
 pub type Tell = Arc<dyn Fn(ObjectId, Seen) + Send + Sync>;
 
 /// Keeps an object watched for as long as it is not dropped.

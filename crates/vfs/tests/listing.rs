@@ -1,4 +1,5 @@
-//! Listings of the local back end with objects: nothing stays open for them, and what they say of an entry is of one object.
+//! Listings of the local back end with objects: nothing stays open for them, and what they say of an entry is
+//! of one object.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 

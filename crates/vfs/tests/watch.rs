@@ -1,5 +1,5 @@
-//! What other processes do in an exported directory is told, what comes through the file system is not, and what is watched costs
-//! nothing once nobody wants it.
+//! What other processes do in an exported directory is told, what comes through the file system is not, and
+//! what is watched costs nothing once nobody wants it.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 #![allow(

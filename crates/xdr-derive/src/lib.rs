@@ -4,8 +4,9 @@
 //! - **enum of unit variants with values** (`A = 1`): an enumeration (§4.3); another value is `UnknownValue`.
 //! - **enum whose variants carry `#[xdr(case = VALUE)]`**: a discriminated union (§4.15) with an unsigned
 //!   discriminant. A variant holds nothing or one field. `VALUE` is an expression of type `u32`; several are
-//!   written `case = A | B` and need a variant with a `u32` field in front that keeps which one it was. At most one
-//!   variant is marked `#[xdr(default)]`; its first field must be a `u32` and keeps the discriminant.
+//!   written `case = A | B` and need a variant with a `u32` field in front that keeps which one it was. At
+//!   most one variant is marked `#[xdr(default)]`; its first field must be a `u32` and keeps the
+//!   discriminant.
 //! - Fields of variable length (`Bytes`, `String`, `Vec`, `List`) carry `#[xdr(max = N)]`.
 //!   `#[xdr(optional_max = N)]` is for an `Option` of such a type.
 

@@ -106,7 +106,8 @@ impl Decoder {
         Ok(bytes)
     }
 
-    /// Like [`Decoder::opaque`], with whatever is in the padding: for what well-known peers fill with what was there before.
+    /// Like [`Decoder::opaque`], with whatever is in the padding: for what well-known peers fill with what
+    /// was there before.
     ///
     /// # Errors
     /// `UnexpectedEnd`, `TooLong`.
@@ -133,8 +134,9 @@ impl Decoder {
         Ok(&self.input[start..start + length])
     }
 
-    /// Variable-length opaque data of at most `max` bytes that is one `T` and nothing else, read in its place. What is wrong with the
-    /// `T` alone is the inner error: then as well the decoder stands behind the data.
+    /// Variable-length opaque data of at most `max` bytes that is one `T` and nothing else, read in its
+    /// place. What is wrong with the `T` alone is the inner error: then as well the decoder stands behind the
+    /// data.
     ///
     /// # Errors
     /// As [`Decoder::opaque`].

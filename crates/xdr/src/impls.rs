@@ -4,7 +4,8 @@ use bytes::Bytes;
 
 use crate::{Decode, DecodeBounded, Decoder, Encode, Encoder, ErrorKind, Result};
 
-/// Elements are decoded into memory that grows with the data that is present, from at most this many up front.
+/// Elements are decoded into memory that grows with the data that is present, from at most this many up
+/// front.
 const UP_FRONT_MAX: usize = 64;
 
 impl Decode for () {

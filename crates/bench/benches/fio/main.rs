@@ -1,10 +1,11 @@
-//! The generator of `primetime bench` beside fio, by turns on the same file: `cargo bench -p primetime-bench --bench fio --
-//! [--pairs N] [--seconds S] [--mib N] [--fio OPTION,…] DIR… | --guest`. A directory may be one of a disk, of memory, or of a mount;
-//! with `--guest` they are mounts of a real kernel, in a guest that serves them, too. Both read by one thread, each read when the
-//! one before it is there, with cold caches at the start.
+//! The generator of `primetime bench` beside fio, by turns on the same file: `cargo bench -p primetime-bench
+//! --bench fio -- [--pairs N] [--seconds S] [--mib N] [--fio OPTION,…] DIR… | --guest`. A directory may be
+//! one of a disk, of memory, or of a mount; with `--guest` they are mounts of a real kernel, in a guest that
+//! serves them, too. Both read by one thread, each read when the one before it is there, with cold caches at
+//! the start.
 //!
-//! A rate for each second of processor time is printed beside the rate; on a machine that others use neither is worth much.
-//! Needs fio; nothing is asserted.
+//! A rate for each second of processor time is printed beside the rate; on a machine that others use neither
+//! is worth much. Needs fio; nothing is asserted.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 

@@ -46,7 +46,8 @@ impl Options {
         }
         if options.directories.is_empty() != options.guest {
             return Err(
-                "name a directory to make a file in, or say --guest: cargo bench -p primetime-bench --bench fio -- DIR"
+                "name a directory to make a file in, or say --guest: cargo bench -p primetime-bench --bench \
+                 fio -- DIR"
                     .to_owned(),
             );
         }

@@ -32,7 +32,8 @@ pub async fn serve_stdio(version: &str) -> io::Result<()> {
     converse(version, to, from).await
 }
 
-/// An agent at a port, for whoever knows the secret; one benchmark at a time, the next waits. `told` hears where it listens.
+/// An agent at a port, for whoever knows the secret; one benchmark at a time, the next waits. `told` hears
+/// where it listens.
 ///
 /// # Errors
 /// When it cannot listen there.

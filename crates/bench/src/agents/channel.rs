@@ -31,7 +31,8 @@ pub(super) fn channel(
     (Sender(Box::new(to)), Receiver(Box::new(from)))
 }
 
-/// Both ways over a connection. That the other machine is gone without a word is noticed within half a minute.
+/// Both ways over a connection. That the other machine is gone without a word is noticed within half a
+/// minute.
 pub(super) fn over_tcp(stream: TcpStream) -> io::Result<(Sender, Receiver)> {
     stream.set_nodelay(true)?;
     sockopt::set_socket_keepalive(&stream, true)?;

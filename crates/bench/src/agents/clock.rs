@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// A clock that moves against ours by more than this share of the time is no good one: those that are disciplined are slewed by
-/// half of it at most.
+/// A clock that moves against ours by more than this share of the time is no good one: those that are
+/// disciplined are slewed by half of it at most.
 const DRIFT_SHARE_MAX: f64 = 0.001;
 
 /// Where its clock stood at a moment of ours.
@@ -24,8 +24,8 @@ pub(super) struct Exchange {
 }
 
 impl Clock {
-    /// By the quickest of several questions: the answer was given at some time between, and the middle is wrong by half of the
-    /// way at most. None without any.
+    /// By the quickest of several questions: the answer was given at some time between, and the middle is
+    /// wrong by half of the way at most. None without any.
     pub(super) fn of(exchanges: &[Exchange]) -> Option<Self> {
         let took = |exchange: &Exchange| exchange.answered.saturating_duration_since(exchange.asked);
         let best = exchanges.iter().min_by_key(|exchange| took(exchange))?;
@@ -74,7 +74,8 @@ impl Drift {
     pub(super) fn doubt(&self, host: &str) -> Option<String> {
         (self.moved > self.over.mul_f64(DRIFT_SHARE_MAX)).then(|| {
             format!(
-                "The clock of {host} moved by {:.1} ms against this machine's within {:.1} s, more than 0.1 % of the time: it was \
+                "The clock of {host} moved by {:.1} ms against this machine's within {:.1} s, more than 0.1 \
+                 % of the time: it was \
                  set, or runs badly, and when its clients worked is not known well.",
                 self.moved.as_secs_f64() * 1000.0,
                 self.over.as_secs_f64()

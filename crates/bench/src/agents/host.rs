@@ -71,7 +71,8 @@ impl Host {
     async fn connect(name: &str, access: &Access<'_>) -> Result<Self, String> {
         let failed = |cause: String| {
             format!(
-                "cannot use the agent at {name}: {cause}; `primetime bench agent --listen ADDR:PORT --secret-file FILE` starts one there"
+                "cannot use the agent at {name}: {cause}; `primetime bench agent --listen ADDR:PORT \
+                 --secret-file FILE` starts one there"
             )
         };
         let secret = access.secret.ok_or_else(|| {
@@ -155,8 +156,8 @@ impl Host {
         Ok(())
     }
 
-    /// Compares the clocks after a run; gives why it deserves less trust, if they have not kept pace. What was compared before
-    /// stays what its times are told by.
+    /// Compares the clocks after a run; gives why it deserves less trust, if they have not kept pace. What
+    /// was compared before stays what its times are told by.
     pub(super) async fn compare_clocks_again(&mut self) -> Result<Option<String>, String> {
         let later = self.asked_for_the_time().await?;
         let Some((before, later)) = self.clock.zip(later) else { return Ok(None) };

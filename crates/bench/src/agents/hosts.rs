@@ -79,8 +79,8 @@ impl Hosts {
         Err(Error::Usage(cause))
     }
 
-    /// Lets all agents go, and waits until they have ended what they were doing, for a time: from then on they do nothing to the
-    /// server any more.
+    /// Lets all agents go, and waits until they have ended what they were doing, for a time: from then on
+    /// they do nothing to the server any more.
     pub(crate) async fn dismiss(self) {
         join_all(self.reached.into_inner().into_iter().map(Host::dismiss)).await;
     }
@@ -95,8 +95,8 @@ impl Hosts {
         self.reached.lock().await.iter().map(|host| host.facts.clone()).collect()
     }
 
-    /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each part what was seen
-    /// and done on all of them together, and why all of it deserves less trust.
+    /// Carries out a run of that many parts, client `n` on the host `n` modulo their number. Gives for each
+    /// part what was seen and done on all of them together, and why all of it deserves less trust.
     pub(crate) async fn work(
         &self,
         job: &Job,

@@ -50,7 +50,8 @@ pub(super) struct Line<'a> {
     pub(super) origin: Instant,
 }
 
-/// Carries it out; none when nobody is there any more who would want the result. Clients have taken leave of the server then.
+/// Carries it out; none when nobody is there any more who would want the result. Clients have taken leave of
+/// the server then.
 pub(super) async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<Vec<Portion>>, Failure> {
     let experiment =
         experiment::parse(&job.experiment, "experiment").map_err(|error| Failure::told(&error))?;

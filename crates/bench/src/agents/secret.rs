@@ -1,5 +1,6 @@
-//! Who may give orders to an agent at a port: who knows its secret. Both prove it without telling it, by HMAC-SHA-256 (RFC 2104)
-//! over numbers that both have chosen. What follows is neither encrypted nor signed: a network that is not trusted is for ssh.
+//! Who may give orders to an agent at a port: who knows its secret. Both prove it without telling it, by
+//! HMAC-SHA-256 (RFC 2104) over numbers that both have chosen. What follows is neither encrypted nor signed:
+//! a network that is not trusted is for ssh.
 
 use std::io;
 use std::path::Path;

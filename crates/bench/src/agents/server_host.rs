@@ -66,7 +66,8 @@ impl ServerHost {
     }
 }
 
-/// Looks at the machine of the server before and after each part of a run; at nothing where that is not watched.
+/// Looks at the machine of the server before and after each part of a run; at nothing where that is not
+/// watched.
 pub(crate) struct Watch<'a> {
     host: Option<&'a ServerHost>,
     exports: Vec<String>,

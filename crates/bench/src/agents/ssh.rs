@@ -1,4 +1,5 @@
-//! Agents that ssh(1) starts, and what is to be done when it cannot. Users' own configuration of ssh holds, but for what would hurt.
+//! Agents that ssh(1) starts, and what is to be done when it cannot. Users' own configuration of ssh holds,
+//! but for what would hurt.
 
 use std::io;
 use std::process::Stdio;
@@ -10,9 +11,10 @@ use tokio::task::JoinHandle;
 
 use super::channel::{Receiver, Sender, channel};
 
-/// What ssh is told, whatever its configuration says: to ask nothing; to give a host up before an agent there would be late, and one
-/// that is gone within half a minute; to leave no connection behind for others, which would outlive the benchmark; to forward no
-/// ports, which only the first of several could have; and to run the agent, not another command.
+/// What ssh is told, whatever its configuration says: to ask nothing; to give a host up before an agent there
+/// would be late, and one that is gone within half a minute; to leave no connection behind for others, which
+/// would outlive the benchmark; to forward no ports, which only the first of several could have; and to run
+/// the agent, not another command.
 const OPTIONS: [&str; 6] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -85,7 +87,8 @@ impl Ended {
         let machine = host.rsplit_once('@').map_or(host, |(_, machine)| machine);
         if self.said.contains("IDENTIFICATION HAS CHANGED") {
             return format!(
-                "its key is not the one of before; if that is right, `ssh-keygen -R {machine}` forgets the old one"
+                "its key is not the one of before; if that is right, `ssh-keygen -R {machine}` forgets the \
+                 old one"
             );
         }
         if self.said.contains("Host key verification failed") {

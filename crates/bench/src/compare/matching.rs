@@ -18,7 +18,8 @@ const NEARLY_SHARE_MAX: f64 = 0.1;
 
 /// Puts the cells of two documents side by side, whatever their servers: those with the same setting; then
 /// those of the same name, where each document has exactly one left and both measure in the same unit; and
-/// then those whose delays nearly agree. A name is experiment, levels, version, delegations, client and delay.
+/// then those whose delays nearly agree. A name is experiment, levels, version, delegations, client and
+/// delay.
 pub(crate) fn matched<'a>(first: &'a [Cell], second: &'a [Cell]) -> Matched<'a> {
     let mut partners: Vec<Option<&Cell>> = vec![None; first.len()];
     let mut left: Vec<&Cell> = second.iter().collect();

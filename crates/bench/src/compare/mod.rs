@@ -1,6 +1,7 @@
 //! From cells to comparisons: which cells belong together, how they differ, and why.
 //!
-//! The only place that brings results, statistics and explanation together. It knows nothing of how a result is shown.
+//! The only place that brings results, statistics and explanation together. It knows nothing of how a result
+//! is shown.
 
 use std::collections::BTreeMap;
 
@@ -111,10 +112,11 @@ fn log_ratio(baseline: &Cell, candidate: &Cell) -> Option<LogRatio> {
     if pairs.is_empty() { welch_ratio(&baseline.runs, &candidate.runs) } else { paired_ratio(&pairs) }
 }
 
-/// Blocks that find a difference of 5 % with the spread that was seen, where a family of `members` is corrected for. None
-/// where the spread is not known, or where more would be needed than anybody makes.
+/// Blocks that find a difference of 5 % with the spread that was seen, where a family of `members` is
+/// corrected for. None where the spread is not known, or where more would be needed than anybody makes.
 ///
-/// The correction is that of the least favourable place in Holm's order, so the plan errs on the side of more runs.
+/// The correction is that of the least favourable place in Holm's order, so the plan errs on the side of more
+/// runs.
 fn runs_to_detect(ratio: &LogRatio, members: usize) -> Option<u32> {
     let deviation = ratio.deviation()?;
     let significance = SIGNIFICANCE / members.max(1) as f64;

@@ -4,11 +4,12 @@ use crate::statistics::{LogRatio, SIGNIFICANCE, signed_rank};
 
 /// With fewer pairs no choice of signs is rare enough to say anything.
 const PAIRS_MIN: usize = 6;
-/// The tests disagree when one is below the level and the other above this. Between the two lies what chance alone does.
+/// The tests disagree when one is below the level and the other above this. Between the two lies what chance
+/// alone does.
 const DOUBTFUL: f64 = 0.10;
 
-/// Why the t test's word on these pairs deserves less trust; none when Wilcoxon's signed ranks say the same, or when there
-/// are too few pairs to ask them. Both tests are taken without the correction for the family.
+/// Why the t test's word on these pairs deserves less trust; none when Wilcoxon's signed ranks say the same,
+/// or when there are too few pairs to ask them. Both tests are taken without the correction for the family.
 pub(super) fn doubt(pairs: &[(f64, f64)], by_means: &LogRatio) -> Option<String> {
     let differences: Vec<f64> = pairs
         .iter()
@@ -23,13 +24,15 @@ pub(super) fn doubt(pairs: &[(f64, f64)], by_means: &LogRatio) -> Option<String>
     let times = crate::text::times(by_ranks.location.exp());
     if p < SIGNIFICANCE && (by_ranks.p > DOUBTFUL || by_ranks.location * by_means.mean_log < 0.0) {
         Some(format!(
-            "The mean sees a difference that the ranks of the runs do not (Wilcoxon p = {:.2}, median ratio {times}): single \
+            "The mean sees a difference that the ranks of the runs do not (Wilcoxon p = {:.2}, median ratio \
+             {times}): single \
              runs decide it.",
             by_ranks.p
         ))
     } else if p > DOUBTFUL && by_ranks.p < SIGNIFICANCE {
         Some(format!(
-            "The ranks of the runs see a difference (Wilcoxon p = {:.3}, median ratio {times}) that single wild runs hide \
+            "The ranks of the runs see a difference (Wilcoxon p = {:.3}, median ratio {times}) that single \
+             wild runs hide \
              from the mean.",
             by_ranks.p
         ))

@@ -1,9 +1,10 @@
-//! The whole chain of decisions on runs that are made up, so that the truth is known: how often it tells a difference
-//! where there is none, and how often it misses one that there is.
+//! The whole chain of decisions on runs that are made up, so that the truth is known: how often it tells a
+//! difference where there is none, and how often it misses one that there is.
 //!
-//! A made-up run is as unruly as a real one: a block has an effect of its own, values drift over the blocks, noise
-//! depends on the noise of the run before, and the order within a block is the runner's. All seeds are fixed, so that a
-//! test passes always or never; the bounds are what chance leaves to a chain that keeps its promise.
+//! A made-up run is as unruly as a real one: a block has an effect of its own, values drift over the blocks,
+//! noise depends on the noise of the run before, and the order within a block is the runner's. All seeds are
+//! fixed, so that a test passes always or never; the bounds are what chance leaves to a chain that keeps its
+//! promise.
 
 use super::comparisons;
 use super::forecast::look_of;
@@ -83,8 +84,8 @@ fn is_different(comparison: &&Comparison) -> bool {
     matches!(comparison.verdict, Outcome::Faster | Outcome::Slower)
 }
 
-/// The largest count that `trials` with the chance `p` exceed less than once in a thousand times: the mean and 3.1
-/// standard deviations of the binomial distribution.
+/// The largest count that `trials` with the chance `p` exceed less than once in a thousand times: the mean
+/// and 3.1 standard deviations of the binomial distribution.
 fn bound(trials: u64, p: f64) -> u64 {
     let mean = trials as f64 * p;
     (mean + 3.1 * (mean * (1.0 - p)).sqrt()).ceil() as u64
@@ -117,7 +118,8 @@ fn the_same_version_twice_differs_in_5_percent_of_single_comparisons() {
             alarms += found.iter().filter(is_different).count() as u64;
             below += u64::from(found[0].p_different < SIGNIFICANCE);
         }
-        // 1,000 comparisons: 50 are expected, 72 are the bound, and fewer than 28 would be a test that is too shy.
+        // 1,000 comparisons: 50 are expected, 72 are the bound, and fewer than 28 would be a test that is too
+        // shy.
         let bound = bound(total, SIGNIFICANCE);
         assert!(
             alarms <= bound && below <= bound,
@@ -128,8 +130,8 @@ fn the_same_version_twice_differs_in_5_percent_of_single_comparisons() {
     }
 }
 
-/// Of 100 seeded benchmarks, those in which the first of `members` comparisons finds the planted slowdown of 5 % as
-/// slower; the other members are the same version twice.
+/// Of 100 seeded benchmarks, those in which the first of `members` comparisons finds the planted slowdown of
+/// 5 % as slower; the other members are the same version twice.
 fn found(cv: f64, members: usize) -> (u32, usize) {
     // Two runs of a block have `CARRIED` of their noise in common, so their difference varies by this.
     let deviation = (1.0 + cv * cv).ln().sqrt() * (2.0 * (1.0 - CARRIED)).sqrt();

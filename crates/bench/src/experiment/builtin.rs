@@ -12,11 +12,15 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$((concat!("experiments/", $name, ".toml"), include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
+        [$((
+            concat!("experiments/", $name, ".toml"),
+            include_str!(concat!("../../../../experiments/", $name, ".toml")),
+        )),*]
     };
 }
 
-/// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`] of them.
+/// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`]
+/// of them.
 const SOURCES: [(&str, &str); 21] = embedded![
     "sequential-read",
     "sequential-write",
@@ -60,7 +64,8 @@ fn own((file, source): &(&str, &str)) -> Experiment {
     parse(source, file).expect("the built-in experiments are tested")
 }
 
-/// The experiment called `name`: a built-in one, or else the file of that path (which ends in `.toml` or has a `/`).
+/// The experiment called `name`: a built-in one, or else the file of that path (which ends in `.toml` or has
+/// a `/`).
 ///
 /// # Errors
 /// When there is none of that name, or its file cannot be read or is wrong.

@@ -18,7 +18,8 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// No built-in experiment has that name, and it names no file.
-    #[error("there is no experiment `{name}`{}; `primetime bench list` shows them all", hint(nearest.as_deref()))]
+    #[error("there is no experiment `{name}`{}; `primetime bench list` shows them \
+             all", hint(nearest.as_deref()))]
     Unknown {
         /// The name asked for.
         name: String,
@@ -45,8 +46,8 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
 }
 
-/// The word of `valid` most like `word`, if any is like it at all: at most a third of its letters (two for short
-/// words) added, dropped, changed or swapped with a neighbour, capitals aside.
+/// The word of `valid` most like `word`, if any is like it at all: at most a third of its letters (two for
+/// short words) added, dropped, changed or swapped with a neighbour, capitals aside.
 pub(crate) fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let lower = word.to_lowercase();
     valid

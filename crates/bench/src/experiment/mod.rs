@@ -118,7 +118,8 @@ impl Setup {
         self
     }
 
-    /// How long one run of it takes at most, apart from what is under way then; none where only counts limit it.
+    /// How long one run of it takes at most, apart from what is under way then; none where only counts limit
+    /// it.
     #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         let stagger = self.stagger_seconds * f64::from(self.clients.saturating_sub(1));

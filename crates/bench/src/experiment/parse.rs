@@ -204,7 +204,8 @@ impl Place<'_> {
         }
     }
 
-    /// A complaint about `field` in the table at `span`: its line, or the table's where it does not stand there.
+    /// A complaint about `field` in the table at `span`: its line, or the table's where it does not stand
+    /// there.
     fn invalid(&self, span: Range<usize>, field: &str, message: String) -> Error {
         let line = self.line(span.start);
         let own = self.source.lines().enumerate().skip(line - 1).find(|(_, text)| {

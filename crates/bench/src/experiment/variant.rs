@@ -1,5 +1,5 @@
-//! Other sizes of an experiment, made from its default one, and the levels of its factors: a parameter is named by its
-//! path, such as `clients`, `threads` or `sets.files.entries`, and given another value.
+//! Other sizes of an experiment, made from its default one, and the levels of its factors: a parameter is
+//! named by its path, such as `clients`, `threads` or `sets.files.entries`, and given another value.
 
 use std::collections::BTreeMap;
 

@@ -8,13 +8,14 @@ use super::composed::Composed;
 
 /// A workload, carried out by every client on files of its own unless said otherwise.
 ///
-/// A workload with `seconds` stops then, at the end of the operation under way; one with counts stops when they
-/// are done; one with both at whichever comes first. In a file it is a table named after its kind:
+/// A workload with `seconds` stops then, at the end of the operation under way; one with counts stops when
+/// they are done; one with both at whichever comes first. In a file it is a table named after its kind:
 /// `[default.workload.random-read]`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "snake_case", deny_unknown_fields)]
 pub enum Workload {
-    /// Scans one file from its beginning, again and again, with a cold cache each time. All clients scan the same file.
+    /// Scans one file from its beginning, again and again, with a cold cache each time. All clients scan the
+    /// same file.
     SequentialRead {
         /// Size of the file.
         #[serde(deserialize_with = "byte_size")]
@@ -38,7 +39,8 @@ pub enum Workload {
         /// How long.
         seconds: f64,
     },
-    /// Reads aligned pieces at random places of one file, with a cold cache at the start. All clients read the same file.
+    /// Reads aligned pieces at random places of one file, with a cold cache at the start. All clients read
+    /// the same file.
     RandomRead {
         /// Size of the file.
         #[serde(deserialize_with = "byte_size")]
@@ -66,8 +68,8 @@ pub enum Workload {
         /// How long.
         seconds: f64,
     },
-    /// Creates new files, each thread in a directory of its own: open, write `file_bytes`, close; empty files without keeping
-    /// them open, which takes one request in each version.
+    /// Creates new files, each thread in a directory of its own: open, write `file_bytes`, close; empty files
+    /// without keeping them open, which takes one request in each version.
     Create {
         /// Threads of each client.
         threads: u32,
@@ -94,8 +96,8 @@ pub enum Workload {
         /// How long.
         seconds: f64,
     },
-    /// For each file `rounds` times: lock it, read it, unlock it. One operation is one such round. Threads share the
-    /// files out among themselves, and a file that was begun is finished.
+    /// For each file `rounds` times: lock it, read it, unlock it. One operation is one such round. Threads
+    /// share the files out among themselves, and a file that was begun is finished.
     LockedRead {
         /// Files of each client.
         files: u64,

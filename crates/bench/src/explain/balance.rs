@@ -27,8 +27,8 @@ pub(super) enum Side {
 }
 
 impl Balance {
-    /// Each experiment weighs what the profile says, however many settings it was measured in: its comparisons share that
-    /// weight.
+    /// Each experiment weighs what the profile says, however many settings it was measured in: its
+    /// comparisons share that weight.
     pub(super) fn of<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>, profile: &Profile) -> Self {
         let mut experiments: BTreeMap<&str, (f64, f64, u32)> = BTreeMap::new();
         for comparison in comparisons {

@@ -11,8 +11,8 @@ const NAMED_MAX: usize = 4;
 /// A profile is judged when experiments of this share of its weight were compared.
 const MEASURED_SHARE_MIN: f64 = 0.5;
 
-/// One sentence for each way in which `side`, the answer to `own`, does not hold. `all` has what the profile does not weigh as
-/// well.
+/// One sentence for each way in which `side`, the answer to `own`, does not hold. `all` has what the profile
+/// does not weigh as well.
 pub(super) fn flips(own: &[&Comparison], all: &[Comparison], side: Side, profile: &Profile) -> Vec<String> {
     let Some(first) = own.first() else { return Vec::new() };
     let candidate = first.candidate_id().choice();

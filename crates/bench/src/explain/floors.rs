@@ -1,7 +1,7 @@
 //! The fewest requests with which the operations of a workload can be done in a version.
 //!
-//! Pure; the argument for each formula is in `docs/floors.md`. A workload whose floor depends on what only happens while
-//! it runs has none: a floor is never estimated.
+//! Pure; the argument for each formula is in `docs/floors.md`. A workload whose floor depends on what only
+//! happens while it runs has none: a floor is never estimated.
 
 use crate::experiment::{Setup, Workload};
 use crate::results::Floors;
@@ -128,7 +128,8 @@ fn warm_read(reads: f64, protocol: Protocol) -> Floors {
     }
 }
 
-/// `rounds` times open, lock, read, unlock, close: a cold file takes `reads` in its first round and `again` in each later one.
+/// `rounds` times open, lock, read, unlock, close: a cold file takes `reads` in its first round and `again`
+/// in each later one.
 fn locked_read(rounds: f64, reads: f64, again: f64, protocol: Protocol) -> Floors {
     let later = rounds - 1.0;
     let (posix, compound) = match protocol {
@@ -184,13 +185,15 @@ mod tests {
 
     fn locked(rounds: u32, reopen: bool) -> String {
         format!(
-            "[workload.locked-read]\nfiles = 9\nthreads = 1\nfile_bytes = \"4 KiB\"\nrounds = {rounds}\nreopen = {reopen}\n"
+            "[workload.locked-read]\nfiles = 9\nthreads = 1\nfile_bytes = \"4 KiB\"\nrounds = \
+             {rounds}\nreopen = {reopen}\n"
         )
     }
 
     fn read_at_random(data_cache: bool, io_bytes: &str) -> String {
         format!(
-            "data_cache = {data_cache}\n[workload.random-read]\nfile_bytes = \"32 MiB\"\nio_bytes = \"{io_bytes}\"\n\
+            "data_cache = {data_cache}\n[workload.random-read]\nfile_bytes = \"32 MiB\"\nio_bytes \
+             = \"{io_bytes}\"\n\
              threads = 1\nseconds = 1.0\n"
         )
     }
@@ -198,19 +201,22 @@ mod tests {
     fn write(kind: &str, io_bytes: &str, sync: bool) -> String {
         let threads = if kind == "random-write" { "threads = 2\n" } else { "" };
         format!(
-            "[workload.{kind}]\nfile_bytes = \"6 MiB\"\nio_bytes = \"{io_bytes}\"\nsync = {sync}\nseconds = 1.0\n{threads}"
+            "[workload.{kind}]\nfile_bytes = \"6 MiB\"\nio_bytes = \"{io_bytes}\"\nsync = {sync}\nseconds = \
+             1.0\n{threads}"
         )
     }
 
     fn small(start: &str, warm: bool) -> String {
         format!(
-            "{start}[workload.small-file-read]\nfiles = 9\nthreads = 1\nfile_bytes = \"4 KiB\"\nwarm = {warm}\nseconds = 1.0\n"
+            "{start}[workload.small-file-read]\nfiles = 9\nthreads = 1\nfile_bytes = \"4 KiB\"\nwarm = \
+             {warm}\nseconds = 1.0\n"
         )
     }
 
     fn scan(readahead: bool, file_bytes: &str, io_bytes: &str) -> String {
         format!(
-            "readahead = {readahead}\n[workload.sequential-read]\nfile_bytes = \"{file_bytes}\"\nio_bytes = \"{io_bytes}\"\n\
+            "readahead = {readahead}\n[workload.sequential-read]\nfile_bytes = \"{file_bytes}\"\nio_bytes \
+             = \"{io_bytes}\"\n\
              seconds = 1.0\n"
         )
     }
@@ -253,8 +259,8 @@ mod tests {
     #[test]
     fn ten_locked_reads_of_a_file_add_up_to_what_the_page_says() {
         let total = |[posix, compound]: [f64; 2]| [(posix * 10.0).round(), (compound * 10.0).round()];
-        // v3: ten times LOOKUP, LOCK, READ, UNLOCK; one LOOKUP. v4.1: ten times OPEN, LOCK, LOCKU, CLOSE, and one READ; ten times
-        // all in one. With delegations: OPEN, READ; both in one.
+        // v3: ten times LOOKUP, LOCK, READ, UNLOCK; one LOOKUP. v4.1: ten times OPEN, LOCK, LOCKU, CLOSE, and
+        // one READ; ten times all in one. With delegations: OPEN, READ; both in one.
         let expected = [[40.0, 31.0], [41.0, 10.0], [2.0, 1.0]].map(Some);
         assert_eq!(of(&locked(10, true)).map(|floors| floors.map(total)), expected);
         // v3: one LOOKUP. v4.1: OPEN, READ, CLOSE, and ten times LOCK and LOCKU.

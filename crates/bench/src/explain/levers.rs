@@ -13,7 +13,8 @@ const RATIO_MIN: f64 = 1.1;
 /// Settings that are named.
 const NAMED_MAX: usize = 3;
 
-/// One sentence for each setting that changed something, the most effective first, each with the case in which it did most.
+/// One sentence for each setting that changed something, the most effective first, each with the case in
+/// which it did most.
 pub(super) fn levers<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<String> {
     let cells: Vec<&Cell> = cells.collect();
     let mut largest: BTreeMap<String, (f64, String)> = BTreeMap::new();
@@ -114,7 +115,8 @@ mod tests {
             found,
             [
                 format!(
-                    "v4.1: delegations mattered most in {name} · way calls at 10 ms: with them 10.0× as good as without them."
+                    "v4.1: delegations mattered most in {name} · way calls at 10 ms: with them 10.0× as good \
+                     as without them."
                 ),
                 format!(
                     "v4.1: way mattered most in {name} · way calls at 10 ms: batch 3.500× as good as calls."

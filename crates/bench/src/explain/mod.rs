@@ -1,7 +1,8 @@
 //! Why two cells differ, and what follows from all comparisons.
 //!
-//! Owns the rules that turn counts, bytes and times into a sentence with numbers. It does not measure, does not
-//! decide whether a difference is real (that is [`statistics`](crate::statistics)), and does not lay out text.
+//! Owns the rules that turn counts, bytes and times into a sentence with numbers. It does not measure, does
+//! not decide whether a difference is real (that is [`statistics`](crate::statistics)), and does not lay out
+//! text.
 
 mod balance;
 mod facts;
@@ -26,7 +27,8 @@ use crate::text::{list, per_operation, percent};
 
 /// The reason for `outcome` (of `candidate` against `baseline`) in one to four sentences.
 ///
-/// Findings that speak for the outcome come first; what speaks against it is said to. The floors come last, where both are known.
+/// Findings that speak for the outcome come first; what speaks against it is said to. The floors come last,
+/// where both are known.
 #[must_use]
 pub fn reason(baseline: &Cell, candidate: &Cell, outcome: Outcome) -> String {
     let (baseline, candidate) = (Facts::of(baseline), Facts::of(candidate));
@@ -96,7 +98,8 @@ fn fewest(baseline: &Facts<'_>, candidate: &Facts<'_>) -> Option<String> {
     };
     let sides = [of_side(baseline)?, of_side(candidate)?];
     Some(format!(
-        "The fewest requests per operation, with one call at a time and with the operation known as a whole, are {}.",
+        "The fewest requests per operation, with one call at a time and with the operation known as a whole, \
+         are {}.",
         list(&sides)
     ))
 }

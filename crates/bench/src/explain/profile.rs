@@ -32,7 +32,8 @@ pub enum ProfileError {
     },
     /// A weight is no number that can be used.
     #[error(
-        "{text:?} is no weight of an experiment; write NAME=WEIGHT with a number from 0 to {WEIGHT_MAX}, as in create=2"
+        "{text:?} is no weight of an experiment; write NAME=WEIGHT with a number from 0 to {WEIGHT_MAX}, as \
+         in create=2"
     )]
     Weight {
         /// The part.
@@ -52,8 +53,8 @@ fn suggested(name: &str) -> String {
 
 type Named = (&'static str, &'static [(&'static str, f64)]);
 
-/// The profiles that have a name. Weights say how much of such a user's time goes into what an experiment does; they are
-/// judgement, not measurement, and shown with the verdict.
+/// The profiles that have a name. Weights say how much of such a user's time goes into what an experiment
+/// does; they are judgement, not measurement, and shown with the verdict.
 const NAMED: [Named; 7] = [
     (
         "home-directories",

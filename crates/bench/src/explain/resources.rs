@@ -1,4 +1,5 @@
-//! Rules about what the work took of the machine: processors, disk, and the clients that had to give delegations back.
+//! Rules about what the work took of the machine: processors, disk, and the clients that had to give
+//! delegations back.
 
 use super::facts::Facts;
 use super::rules::{Favours, Finding, finding};
@@ -25,7 +26,8 @@ pub(super) fn processor_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours)
         return None;
     }
     let text = format!(
-        "The processors of this machine are busy for {} of the time: an operation of {} takes {} ms of them, one of {} {} ms{}.",
+        "The processors of this machine are busy for {} of the time: an operation of {} takes {} ms of them, \
+         one of {} {} ms{}.",
         percent(one.busy?.min(other.busy?)),
         one.name,
         number(own),
@@ -54,7 +56,8 @@ pub(super) fn server_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours) ->
         return None;
     }
     let text = format!(
-        "The processors of the server\u{2019}s machine are busy for {} of the time: an operation of {} takes {} ms of all of them \
+        "The processors of the server\u{2019}s machine are busy for {} of the time: an operation of {} takes \
+         {} ms of all of them \
          together, one of {} {} ms.",
         percent(busy),
         one.name,
@@ -111,7 +114,8 @@ pub(super) fn recalled(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Opt
         return None;
     }
     let text = format!(
-        "The server recalls delegations of {} {} times for each operation: its files are wanted by several clients.",
+        "The server recalls delegations of {} {} times for each operation: its files are wanted by several \
+         clients.",
         other.name,
         per_operation(others)
     );
@@ -148,7 +152,8 @@ mod tests {
         let busy = reason(&v3, &v4, Outcome::Slower);
         assert!(
             busy.contains(
-                "busy for 97 % of the time: an operation of v3 takes 0.100 ms of them, one of v4.1 0.200 ms (0.0500 and \
+                "busy for 97 % of the time: an operation of v3 takes 0.100 ms of them, one of v4.1 0.200 ms \
+                 (0.0500 and \
                  0.0500 ms of that in the server)."
             ),
             "{busy}"
@@ -178,7 +183,8 @@ mod tests {
         // A thousand operations in so many seconds are so many milliseconds each.
         let each = |share: f64, seconds: f64| crate::text::number(share * seconds);
         let expected = format!(
-            "The processors of the server\u{2019}s machine are busy for 96 % of the time: an operation of v3 takes {} ms of all of \
+            "The processors of the server\u{2019}s machine are busy for 96 % of the time: an operation of v3 \
+             takes {} ms of all of \
              them together, one of v4.1 {} ms.",
             each(0.96, v3.seconds),
             each(0.99, v4.seconds)
@@ -205,7 +211,8 @@ mod tests {
     #[test]
     fn writes_to_a_busy_disk_are_counted_for_each_operation() {
         let [v3, v4] = cells([with_writes(0.95, 960, true), with_writes(0.99, 2700, true)]);
-        let expected = "The disk has requests for 95 % of the time: 2.70 writes to it for each operation of v4.1, \
+        let expected = "The disk has requests for 95 % of the time: 2.70 writes to it for each operation of \
+                        v4.1, \
                         0.96 for each of v3.";
         let slower = reason(&v3, &v4, Outcome::Slower);
         assert!(slower.starts_with(expected), "{slower}");

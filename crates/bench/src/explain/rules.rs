@@ -41,8 +41,8 @@ pub(super) struct Finding {
     pub(super) text: String,
 }
 
-/// Everything the rules find, the weightiest first. Times to a reply are looked at only for a difference that is
-/// `certain` and that counts do not explain: they are noise otherwise.
+/// Everything the rules find, the weightiest first. Times to a reply are looked at only for a difference that
+/// is `certain` and that counts do not explain: they are noise otherwise.
 pub(super) fn findings(baseline: &Facts<'_>, candidate: &Facts<'_>, certain: bool) -> Vec<Finding> {
     let sides = [(baseline, candidate, Favours::Baseline), (candidate, baseline, Favours::Candidate)];
     let either = |rule: Rule| sides.iter().find_map(|(one, other, side)| rule(one, other, *side));
@@ -186,7 +186,8 @@ fn quicker_replies(one: &Facts<'_>, other: &Facts<'_>, side: Favours) -> Option<
         return None;
     }
     let text = format!(
-        "A request of {} is answered in {} ms, one of {} in {} ms: the time goes into each request, not into more of them.",
+        "A request of {} is answered in {} ms, one of {} in {} ms: the time goes into each request, not into \
+         more of them.",
         one.name,
         number(one.wire_ms),
         other.name,
@@ -381,7 +382,8 @@ mod tests {
             let text = reason(&v3, &v4, outcome);
             assert!(
                 text.ends_with(
-                    "The fewest requests per operation, with one call at a time and with the operation known as a \
+                    "The fewest requests per operation, with one call at a time and with the operation known \
+                     as a \
                      whole, are 2.00 and 2.00 for v3 (sent: 2.00) and 3.00 and 1.00 for v4.1 (sent: 1.52)."
                 ),
                 "{text}"

@@ -15,7 +15,8 @@ pub const UNDECIDED: &str = "undecided";
 /// Losses named before "and N more".
 const NAMED_MAX: usize = 3;
 
-/// What to run, in one to three sentences, with where the answer would be another one and what would change it most.
+/// What to run, in one to three sentences, with where the answer would be another one and what would change
+/// it most.
 ///
 /// With several candidates the one with the best balance of gains and losses is judged. Each weighs as the
 /// logarithm of its ratio, up to a factor of four; the comparisons of one experiment share its weight in the
@@ -216,7 +217,8 @@ pub(super) mod tests {
         assert_eq!(verdict.recommend, "4.1");
         assert_eq!(
             verdict.text,
-            "Run v4.1: against v3, v4.1 is faster in 2 of 3 comparisons (small-file-read at 10 ms: 172×; locked-read \
+            "Run v4.1: against v3, v4.1 is faster in 2 of 3 comparisons (small-file-read at 10 ms: 172×; \
+             locked-read \
              at 10 ms: 19.0×) and slower in 0. They are the same within 3 % in 1."
         );
     }
@@ -321,7 +323,8 @@ pub(super) mod tests {
         assert_eq!(nothing.recommend, UNDECIDED);
         assert_eq!(
             nothing.text,
-            "Nothing that counts for media was compared: measure sequential-read, sequential-write and winner-loser, or \
+            "Nothing that counts for media was compared: measure sequential-read, sequential-write and \
+             winner-loser, or \
              choose another profile."
         );
     }

@@ -1,7 +1,8 @@
 //! Gates on requests for each operation of the application.
 //!
-//! A count that is the same in every run of the baseline follows from the work alone and is held exactly. Where counts vary
-//! with time (caches that expire, files that were finished or not), only their sum is held, as a time is.
+//! A count that is the same in every run of the baseline follows from the work alone and is held exactly.
+//! Where counts vary with time (caches that expire, files that were finished or not), only their sum is held,
+//! as a time is.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,8 @@ use times::Judged;
 pub struct Limits {
     /// The share of its speed that a setting may lose: 0.05 for 5 %.
     pub max_slowdown: f64,
-    /// How many more requests of one kind are allowed, as a share of all requests of the baseline: 0 for none.
+    /// How many more requests of one kind are allowed, as a share of all requests of the baseline: 0 for
+    /// none.
     pub count_tolerance: f64,
     /// Whether only counts are judged, as on a machine that is not the baseline's.
     pub counts_only: bool,

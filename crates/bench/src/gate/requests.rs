@@ -18,7 +18,8 @@ pub struct RequestLimit {
 impl FromStr for RequestLimit {
     type Err = String;
 
-    /// Reads `EXPERIMENT:VERSION=NUMBER`, such as `locked-read:4.1=0.4`. The version is meant with its delegations.
+    /// Reads `EXPERIMENT:VERSION=NUMBER`, such as `locked-read:4.1=0.4`. The version is meant with its
+    /// delegations.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text
             .split_once('=')

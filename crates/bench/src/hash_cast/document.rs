@@ -72,7 +72,8 @@ pub struct CardOutlook {
     pub transmit_queues: u32,
     /// How packets wait in front of it, such as "mq", "fq" or "pfifo_fast"; none when it cannot be found out.
     pub discipline: Option<String>,
-    /// The probability that some flow gets at least twice as much as another, if flows are hashed to these queues.
+    /// The probability that some flow gets at least twice as much as another, if flows are hashed to these
+    /// queues.
     pub at_least_twice: f64,
 }
 

@@ -11,7 +11,8 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// The directory for results cannot be made.
-    #[error("cannot make the directory {} for the results: {source}; name another with --out", path.display())]
+    #[error("cannot make the directory {} for the results: {source}; name another with \
+             --out", path.display())]
     Out {
         /// Which.
         path: PathBuf,
@@ -26,7 +27,8 @@ pub enum Error {
     Network(std::io::Error),
     /// The link does not carry what was asked for.
     #[error(
-        "the link carries {measured_mbit:.1} instead of {asked_mbit:.1} Mbit/s, so that the machine and not the card would be \
+        "the link carries {measured_mbit:.1} instead of {asked_mbit:.1} Mbit/s, so that the machine and not \
+         the card would be \
          measured; ask for less with --rate-mbit, or run it on a machine that does less besides"
     )]
     Link {

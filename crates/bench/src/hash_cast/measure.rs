@@ -1,4 +1,5 @@
-//! The experiment: an emulated card between a server and clients, loaded by each workload, as it is and with each cure.
+//! The experiment: an emulated card between a server and clients, loaded by each workload, as it is and with
+//! each cure.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -28,7 +29,8 @@ const STRETCHES: u32 = 5;
 const RATE_OFF_MAX: f64 = 0.1;
 const CALIBRATIONS_MAX: u32 = 3;
 
-/// The first port of a client's connections; the next run has the next ones, and so another place in the queues.
+/// The first port of a client's connections; the next run has the next ones, and so another place in the
+/// queues.
 const FIRST_PORT: u16 = 40_000;
 
 /// A flow carries the load if it carries this part of what one connection of a client has to.

@@ -1,10 +1,10 @@
 //! Hash-Cast: why some of many equal clients are served several times as fast as others, and what cures it.
 //!
-//! A network card with several transmit queues puts each busy flow into one of them by a hash, and all queues send at
-//! the same rate; flows that share a queue get a fraction. See `docs/hash-cast.md`.
+//! A network card with several transmit queues puts each busy flow into one of them by a hash, and all queues
+//! send at the same rate; flows that share a queue get a fraction. See `docs/hash-cast.md`.
 //!
-//! Owns the probabilities, the experiment on an emulated card, its document and its page. It knows nothing of the other
-//! experiments.
+//! Owns the probabilities, the experiment on an emulated card, its document and its page. It knows nothing of
+//! the other experiments.
 
 mod cures;
 mod document;
@@ -44,12 +44,12 @@ const RATIOS: std::ops::RangeInclusive<u32> = 2..=8;
 /// The most flows of a curve, as in the published figure.
 const CURVE_FLOWS: u32 = 64;
 
-/// Measures, and writes `hash-cast.json` and `hash-cast.html` into [`Options::out`]. Shows progress on standard error. What it
-/// makes is gone afterwards, also after an error, Ctrl-C or SIGTERM.
+/// Measures, and writes `hash-cast.json` and `hash-cast.html` into [`Options::out`]. Shows progress on
+/// standard error. What it makes is gone afterwards, also after an error, Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted (true).
-/// Nothing is written then.
+/// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted
+/// (true). Nothing is written then.
 pub fn run(options: &Options) -> Result<HashCast, Error> {
     options.check()?;
     let made = !options.out.exists();

@@ -1,5 +1,5 @@
-//! Sequential reads of NFS over the emulated network: a server of our own in the server's machine, and in each client's
-//! machine a client that reads one file from its beginning to its end, again and again.
+//! Sequential reads of NFS over the emulated network: a server of our own in the server's machine, and in
+//! each client's machine a client that reads one file from its beginning to its end, again and again.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -110,7 +110,8 @@ pub(super) const CLAMPED_WINDOW: &str = "clamped-window";
 const BUFFER_BYTES_MIN: f64 = 131_072.0;
 const BUFFER_BYTES_MAX: f64 = 16_777_216.0;
 
-/// More packets than all connections together have under way fit into a queue, so that its length decides nothing.
+/// More packets than all connections together have under way fit into a queue, so that its length decides
+/// nothing.
 const QUEUE_PACKETS_MIN: u64 = 2000;
 
 impl Options {
@@ -196,8 +197,8 @@ impl Options {
         if scenario == Scenario::MoreConnections { self.connections } else { 1 }
     }
 
-    /// Enough that one connection alone can keep the card busy over the round trip, twice over, and yet a bound: the studies'
-    /// servers were bounded by what a socket may have waiting in the card.
+    /// Enough that one connection alone can keep the card busy over the round trip, twice over, and yet a
+    /// bound: the studies' servers were bounded by what a socket may have waiting in the card.
     pub(super) fn receive_buffer_bytes(&self) -> u32 {
         (4.0 * self.under_way()).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX) as u32
     }
@@ -231,7 +232,8 @@ impl Options {
         self.rate_bytes_per_second() as f64 * self.rtt_ms / 1000.0
     }
 
-    /// The network of a scenario. Half of the round trip is in each direction; what the clients send is not queued.
+    /// The network of a scenario. Half of the round trip is in each direction; what the clients send is not
+    /// queued.
     pub(super) fn network(&self, scenario: Scenario) -> NetworkOptions {
         let discipline = match scenario {
             Scenario::OneQueue => Discipline::Fifo,

@@ -1,4 +1,5 @@
-//! `hash-cast.html`: one file with everything in it, made from the document alone. It needs no network and no script.
+//! `hash-cast.html`: one file with everything in it, made from the document alone. It needs no network and no
+//! script.
 
 use super::cures;
 use super::document::{HashCast, Measurement, Setup};
@@ -6,7 +7,8 @@ use super::svg;
 use crate::report::{NO_SCRIPT_POLICY, STYLE, escape};
 use crate::text::{delay, number, percent};
 
-const OWN_STYLE: &str = "svg { width: 100%; height: auto; display: block; } svg text { font-size: 12px; fill: var(--soft); }\n\
+const OWN_STYLE: &str = "svg { width: 100%; height: auto; display: block; } svg text \
+                         { font-size: 12px; fill: var(--soft); }\n\
     .rule { stroke: var(--line); } .mark { stroke: var(--soft); stroke-dasharray: 3 3; }\n\
     .curve { fill: none; stroke: var(--v41); stroke-width: 2; } .bar { fill: var(--v41); opacity: 0.75; }\n\
     .tick { stroke: var(--v3); stroke-width: 2.5; }\n";
@@ -20,7 +22,8 @@ pub fn html(document: &HashCast) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{NO_SCRIPT_POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>primetime: Hash-Cast, {title}</title>\n<style>\n{STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <title>primetime: Hash-Cast, \
+         {title}</title>\n<style>\n{STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<main>\n\
          <header><p class=\"brand\">primetime <span>{}</span></p>\n<h1>Hash-Cast: {title}</h1>\n\
          <div class=\"verdict\"><p>{}</p></div></header>\n",
         escape(&document.environment.date),
@@ -35,7 +38,8 @@ pub fn html(document: &HashCast) -> String {
     page.push_str(&cards(document));
     page.push_str(&doubts(document));
     page.push_str(
-        "<footer><p>The numbers are in hash-cast.json beside this file. Jain\u{2019}s index is 1 when all clients get the same and \
+        "<footer><p>The numbers are in hash-cast.json beside this file. Jain\u{2019}s index is 1 when all \
+         clients get the same and \
          1/n when one of n has everything.</p></footer>\n</main>\n</body>\n</html>\n",
     );
     page
@@ -47,8 +51,10 @@ fn section(name: &str, heading: &str, content: &str) -> String {
 
 fn probabilities(document: &HashCast) -> String {
     let figure = format!(
-        "<figure><figcaption>The probability that the best served flow gets at least so many times as much as the worst served one, \
-         for {} queues: exact, from all ways in which flows can fall into queues. The dashed line is at {} flows.</figcaption>\n\
+        "<figure><figcaption>The probability that the best served flow gets at least so many times as much \
+         as the worst served one, \
+         for {} queues: exact, from all ways in which flows can fall into queues. The dashed line is at {} \
+         flows.</figcaption>\n\
          <div class=\"figure\">{}</div></figure>\n",
         document.probabilities.queues,
         document.probabilities.flows,
@@ -84,7 +90,8 @@ fn cures(document: &HashCast) -> String {
         let inside = (!inside.is_empty()).then(|| inside.iter().sum::<f64>() / inside.len() as f64);
         let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
         format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{:.3}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{:.3}</td><td class=\"n\">{}</td><td \
+             class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             escape(&measurement.workload),
             escape(&measurement.scenario),
@@ -142,7 +149,8 @@ fn clients(document: &HashCast, setup: &Setup) -> String {
         .fold(0.0, f64::max);
     let panel = |measurement: &Measurement| {
         format!(
-            "<div class=\"panel\"><h3>{}, {}</h3><p>Mbit/s of each client; round trip {} ms without load.</p>{}</div>\n",
+            "<div class=\"panel\"><h3>{}, {}</h3><p>Mbit/s of each client; round trip {} ms without \
+             load.</p>{}</div>\n",
             escape(&measurement.workload),
             escape(&measurement.scenario),
             number(measurement.link.rtt_ms),
@@ -151,7 +159,8 @@ fn clients(document: &HashCast, setup: &Setup) -> String {
     };
     let panels: String = document.measurements.iter().map(panel).collect();
     let caption = format!(
-        "Bars are what each client got, ticks what follows from the queues that its flows were hashed to; below each run is \
+        "Bars are what each client got, ticks what follows from the queues that its flows were hashed to; \
+         below each run is \
          Jain\u{2019}s index. {} Mbit/s, round trip {}, {} s in each run, {}.",
         number(setup.rate_bytes_per_second as f64 * 8.0 / 1e6),
         delay(setup.rtt_ms),
@@ -170,7 +179,8 @@ fn cards(document: &HashCast) -> String {
         .iter()
         .map(|card| {
             format!(
-                "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td></tr>\n",
+                "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td \
+                 class=\"n\">{}</td></tr>\n",
                 escape(&card.name),
                 card.transmit_queues,
                 escape(card.discipline.as_deref().unwrap_or("–")),

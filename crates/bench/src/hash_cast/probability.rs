@@ -1,8 +1,9 @@
-//! How flows fall into queues when each is hashed to one of them, all alike: exact probabilities, no sampling.
+//! How flows fall into queues when each is hashed to one of them, all alike: exact probabilities, no
+//! sampling.
 //!
-//! Owns pure functions. Flows that share a queue get equal parts of what it sends, and busy queues send at the same
-//! rate; so the best served flow gets as many times as much as the worst served one as the fullest queue holds flows
-//! for each flow of the emptiest busy queue.
+//! Owns pure functions. Flows that share a queue get equal parts of what it sends, and busy queues send at
+//! the same rate; so the best served flow gets as many times as much as the worst served one as the fullest
+//! queue holds flows for each flow of the emptiest busy queue.
 
 /// The most queues that are counted with. Cards have up to a few hundred.
 pub const QUEUES_MAX: u32 = 1024;
@@ -10,8 +11,8 @@ pub const QUEUES_MAX: u32 = 1024;
 /// The most flows that are counted with.
 pub const FLOWS_MAX: u32 = 256;
 
-/// For each number of flows from 0 to `flows_max`: the probability that the best served flow gets at least `ratio`
-/// times as much as the worst served one. With no flow it is 0.
+/// For each number of flows from 0 to `flows_max`: the probability that the best served flow gets at least
+/// `ratio` times as much as the worst served one. With no flow it is 0.
 ///
 /// # Panics
 /// When `queues` is not from 1 to [`QUEUES_MAX`], `flows_max` is above [`FLOWS_MAX`] or `ratio` is 0.
@@ -19,8 +20,8 @@ pub const FLOWS_MAX: u32 = 256;
 pub fn ratio_at_least(queues: u32, flows_max: u32, ratio: u32) -> Vec<f64> {
     assert!(ratio > 0, "every ratio is at least 0");
     let occupancies = Occupancies::new(queues, flows_max);
-    // Cases by how many flows the emptiest busy queue holds: all busy queues hold at least so many and less than
-    // `ratio` times as many, and not all of them hold more.
+    // Cases by how many flows the emptiest busy queue holds: all busy queues hold at least so many and less
+    // than `ratio` times as many, and not all of them hold more.
     let mut below = vec![0.0; flows_max as usize + 1];
     for least in 1..=flows_max {
         let most = ratio.saturating_mul(least) - 1;
@@ -53,7 +54,8 @@ pub fn fullest_holds(queues: u32, flows: u32, fullest: u32) -> f64 {
     }
 }
 
-/// The probability that the queues, in some order, hold exactly these numbers of flows; empty queues count too.
+/// The probability that the queues, in some order, hold exactly these numbers of flows; empty queues count
+/// too.
 ///
 /// # Panics
 /// As [`ratio_at_least`], about the number of queues and the sum of the flows.
@@ -66,16 +68,17 @@ pub fn pattern(occupancies: &[u32]) -> f64 {
     for occupancy in occupancies {
         *alike.entry(occupancy).or_insert(0_u32) += 1;
     }
-    // Ways to deal the flows out to queues in this order, times different orders of the queues, of all ways there are.
-    // Logarithms: the counts themselves fit no number.
+    // Ways to deal the flows out to queues in this order, times different orders of the queues, of all ways
+    // there are. Logarithms: the counts themselves fit no number.
     let ways = ln_factorial(flows) - occupancies.iter().map(|flows| ln_factorial(*flows)).sum::<f64>();
     let orders = ln_factorial(queues) - alike.values().map(|count| ln_factorial(*count)).sum::<f64>();
     (ways + orders - f64::from(flows) * f64::from(queues).ln()).exp()
 }
 
-/// The exponential generating function of one queue, to the power of the number of queues, gives how many ways there are to
-/// deal flows out. Its coefficients are scaled to probabilities: as if each queue were dealt a Poisson number of flows,
-/// given their sum. All terms are positive, so that nothing is lost by cancellation.
+/// The exponential generating function of one queue, to the power of the number of queues, gives how many
+/// ways there are to deal flows out. Its coefficients are scaled to probabilities: as if each queue were
+/// dealt a Poisson number of flows, given their sum. All terms are positive, so that nothing is lost by
+/// cancellation.
 struct Occupancies {
     queues: u32,
     /// The probability of k flows in one queue, not yet given the sum.

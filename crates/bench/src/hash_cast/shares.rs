@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-/// Each client's part of what the card sends, from the queues of its flows: busy queues send equal parts, and flows that wait
-/// in one queue share its part equally. A flow without a queue of its own number (fair queueing) is a queue of its own.
-/// The parts add up to 1; a client without a flow has 0.
+/// Each client's part of what the card sends, from the queues of its flows: busy queues send equal parts, and
+/// flows that wait in one queue share its part equally. A flow without a queue of its own number (fair
+/// queueing) is a queue of its own. The parts add up to 1; a client without a flow has 0.
 #[must_use]
 pub fn predicted(queues: &[Vec<Option<u32>>]) -> Vec<f64> {
     let mut sharers = BTreeMap::new();

@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Clients of which one gets so many times as much as the next one belong to different groups: well below the smallest
-/// ratio that queues make (1.5, of three flows in a queue to two), well above what TCP makes of equal shares.
+/// Clients of which one gets so many times as much as the next one belong to different groups: well below the
+/// smallest ratio that queues make (1.5, of three flows in a queue to two), well above what TCP makes of
+/// equal shares.
 const GAP: f64 = 1.25;
 
 /// A ratio is near a whole number when it is off by at most this share of it.
@@ -45,8 +46,9 @@ pub fn is_near_whole(ratio: f64) -> bool {
     whole >= 2.0 && (ratio / whole - 1.0).abs() <= NEAR
 }
 
-/// How much what one client gets varies over time: the mean over the clients of standard deviation ÷ mean. Each row is one
-/// stretch of time, each column a client. None with fewer than two rows, or when a client got nothing in all of them.
+/// How much what one client gets varies over time: the mean over the clients of standard deviation ÷ mean.
+/// Each row is one stretch of time, each column a client. None with fewer than two rows, or when a client got
+/// nothing in all of them.
 #[must_use]
 pub fn variation(rows: &[Vec<f64>]) -> Option<f64> {
     let clients = rows.iter().map(Vec::len).min().filter(|clients| *clients > 0 && rows.len() > 1)?;

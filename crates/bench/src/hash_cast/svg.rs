@@ -47,7 +47,8 @@ pub(super) fn probability_curves(probabilities: &Probabilities) -> String {
         let opacity = 1.0 - 0.75 * f64::from(place) / count;
         let _ = write!(
             svg,
-            "<polyline class=\"curve\" style=\"opacity:{opacity:.2}\" points=\"{}\"><title>at least {} times as much</title>\
+            "<polyline class=\"curve\" style=\"opacity:{opacity:.2}\" points=\"{}\"><title>at least {} times \
+             as much</title>\
              </polyline>",
             path.join(" "),
             curve.ratio
@@ -66,7 +67,8 @@ pub(super) fn probability_curves(probabilities: &Probabilities) -> String {
     svg
 }
 
-/// What each client got in each run, and what its queues predict. All figures of a page share `most`, the top of their axis.
+/// What each client got in each run, and what its queues predict. All figures of a page share `most`, the top
+/// of their axis.
 pub(super) fn clients(measurement: &Measurement, most: f64) -> String {
     let shown = &measurement.runs[..measurement.runs.len().min(RUNS_SHOWN)];
     let bars: usize = shown.iter().map(|run| run.client_bytes_per_second.len()).sum();
@@ -105,7 +107,8 @@ pub(super) fn clients(measurement: &Measurement, most: f64) -> String {
 fn head(width: f64, height: f64, title: &str) -> String {
     // Titles are made of names of our own, but escaping costs nothing.
     format!(
-        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" role=\"img\"><title>{}</title>",
+        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" \
+         role=\"img\"><title>{}</title>",
         crate::report::escape(title)
     )
 }

@@ -40,7 +40,8 @@ fn chance(document: &HashCast) -> String {
     let probabilities = &document.probabilities;
     let at_least = |ratio| percent(probabilities.of(ratio).unwrap_or_default());
     format!(
-        "With {} busy flows hashed to {} transmit queues, the best served flow gets at least twice as much as the worst served \
+        "With {} busy flows hashed to {} transmit queues, the best served flow gets at least twice as much \
+         as the worst served \
          one with a probability of {}, three times as much with {}, five times with {}.",
         probabilities.flows,
         probabilities.queues,
@@ -84,14 +85,16 @@ pub(super) fn doubts(document: &HashCast) -> Vec<String> {
         let carried = measurement.total() / rate;
         if carried < CARRIED_MIN {
             doubts.push(format!(
-                "In {place} the clients took {} of what the link carries: they, or a machine that is busy otherwise, were the \
+                "In {place} the clients took {} of what the link carries: they, or a machine that is busy \
+                 otherwise, were the \
                  limit, not the card.",
                 percent(carried)
             ));
         }
         if off(measurement) > PREDICTION_OFF_MAX {
             doubts.push(format!(
-                "In {place} clients got {} more or less, on the mean, than the queues of their flows predict.",
+                "In {place} clients got {} more or less, on the mean, than the queues of their flows \
+                 predict.",
                 percent(off(measurement))
             ));
         }
@@ -99,7 +102,8 @@ pub(super) fn doubts(document: &HashCast) -> Vec<String> {
     doubts
 }
 
-/// The mean over clients and runs of the difference between measured and predicted, as a share of the predicted.
+/// The mean over clients and runs of the difference between measured and predicted, as a share of the
+/// predicted.
 fn off(measurement: &Measurement) -> f64 {
     let pairs = || {
         measurement

@@ -1,6 +1,7 @@
 //! Results for Prometheus: told to a Pushgateway, which keeps them until they are scraped.
 //!
-//! Owns the names of the metrics and the one request that carries them. It measures nothing and writes no file.
+//! Owns the names of the metrics and the one request that carries them. It measures nothing and writes no
+//! file.
 
 mod gateway;
 mod text;
@@ -41,7 +42,8 @@ pub enum Error {
     },
     /// It does not speak HTTP, or was gone in the middle.
     #[error(
-        "the results were not pushed: {gateway} does not answer as HTTP asks for: {source}; name a Pushgateway"
+        "the results were not pushed: {gateway} does not answer as HTTP asks for: {source}; name a \
+         Pushgateway"
     )]
     Http {
         /// Which one.
@@ -51,7 +53,8 @@ pub enum Error {
     },
     /// It says nothing.
     #[error(
-        "the results were not pushed: {gateway} has not answered within {} s; push them with `bench report --push`",
+        "the results were not pushed: {gateway} has not answered within {} s; push them with `bench report \
+         --push`",
         PATIENCE.as_secs()
     )]
     Silent {

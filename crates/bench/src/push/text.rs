@@ -1,4 +1,5 @@
-//! Results in the text format of Prometheus: a gauge for each kind of number, with a line for each setting that has it.
+//! Results in the text format of Prometheus: a gauge for each kind of number, with a line for each setting
+//! that has it.
 
 use std::fmt::Write as _;
 
@@ -154,8 +155,9 @@ mod tests {
         assert_eq!(
             lines(&text, "mean")[0],
             format!(
-                "primetime_bench_mean{{experiment=\"sequential-read\",levels=\"\",version=\"3\",delegations=\"false\",\
-                 rtt_ms=\"0\",server=\"builtin\",client=\"builtin\",unit=\"MB/s\",label=\"\"}} {mean}"
+                "primetime_bench_mean{{experiment=\"sequential-read\",levels=\"\",version=\"3\",\
+                 delegations=\"false\",rtt_ms=\"0\",\
+                 server=\"builtin\",client=\"builtin\",unit=\"MB/s\",label=\"\"}} {mean}"
             )
         );
         assert!(lines(&text, "requests_compound_floor")[0].ends_with(" 0.0625"));

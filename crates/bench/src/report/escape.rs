@@ -21,8 +21,8 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// `value` as JSON for the content of a `<script>` element: without `<`, so that nothing in it can end the element or
-/// open a comment.
+/// `value` as JSON for the content of a `<script>` element: without `<`, so that nothing in it can end the
+/// element or open a comment.
 pub(super) fn script_json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value)
         .expect("plain structs of strings and numbers serialise")

@@ -4,7 +4,8 @@ use super::latency_tables::latency_ratios;
 use crate::results::{Cell, Comparison, Results, client_sentences};
 use crate::text::{delay, floors, measured, per_operation, ratio};
 
-/// The summary as Markdown with tables, ending in a newline. Whatever a document from elsewhere holds stays text.
+/// The summary as Markdown with tables, ending in a newline. Whatever a document from elsewhere holds stays
+/// text.
 #[must_use]
 pub fn markdown(results: &Results) -> String {
     let mut text = format!("# NFS versions compared\n\n{}\n\n", escaped(&results.verdict.text));
@@ -22,7 +23,10 @@ pub fn markdown(results: &Results) -> String {
         text.push_str("**Stopped before its end: settings are missing.**\n\n");
     }
     if results.comparisons.is_empty() {
-        text.push_str("| experiment | delay | version | mean | requests for each operation | fewest: POSIX, COMPOUND |\n");
+        text.push_str(
+            "| experiment | delay | version | mean | requests for each operation | fewest: POSIX, \
+                       COMPOUND |\n",
+        );
         text.push_str("|---|---:|---|---:|---:|---:|\n");
         results.cells.iter().for_each(|cell| text.push_str(&cell_row(cell)));
     } else {

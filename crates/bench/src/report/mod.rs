@@ -1,8 +1,9 @@
-//! `report.html`: one file with everything in it, made from the result document alone; and `summary.md`, its table.
+//! `report.html`: one file with everything in it, made from the result document alone; and `summary.md`, its
+//! table.
 //!
-//! Owns the page: its text, tables, figures and looks. The page needs no network: styles, figures' code and data are
-//! inside, and its content security policy forbids it to fetch anything. Whatever comes from the results is data that
-//! may hold anything, so it is escaped wherever it is put.
+//! Owns the page: its text, tables, figures and looks. The page needs no network: styles, figures' code and
+//! data are inside, and its content security policy forbids it to fetch anything. Whatever comes from the
+//! results is data that may hold anything, so it is escaped wherever it is put.
 
 mod escape;
 mod figures;

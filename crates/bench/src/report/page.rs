@@ -33,7 +33,8 @@ const VEGA: [&str; 3] = [
 ];
 const LICENCE: &str = include_str!("../../assets/vendor/LICENSE.vega");
 
-/// Nothing from anywhere: what is inline runs, images are those the page makes itself, and no address is fetched.
+/// Nothing from anywhere: what is inline runs, images are those the page makes itself, and no address is
+/// fetched.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
 
@@ -171,14 +172,16 @@ fn figures(results: &Results, rows: &Figures) -> String {
     text.push_str(&figure(
         "means",
         "What each version reached",
-        "Means of the runs with 95 % intervals (Student\u{2019}s t). Each group of bars starts at zero and has a scale of \
+        "Means of the runs with 95 % intervals (Student\u{2019}s t). Each group of bars starts at zero and \
+         has a scale of \
          its own.",
         &means,
     ));
     text.push_str(&figure(
         "requests",
         "What each version asked of the server",
-        "Requests for each operation of the application, by name; a COMPOUND counts once, under the operation that it was \
+        "Requests for each operation of the application, by name; a COMPOUND counts once, under the \
+         operation that it was \
          sent for.",
         &requests,
     ));
@@ -186,7 +189,8 @@ fn figures(results: &Results, rows: &Figures) -> String {
         text.push_str(&figure(
             "sweep",
             "What delay does",
-            "The same means over the round-trip delay of the network, on logarithmic axes; the band is the 95 % interval.",
+            "The same means over the round-trip delay of the network, on logarithmic axes; the band is the \
+             95 % interval.",
             "",
         ));
     }
@@ -237,7 +241,8 @@ fn studies(results: &Results, rows: &Figures) -> String {
     figure(
         "studies",
         "As the studies drew it",
-        "Experiments in the form in which they were published. A diamond is a published value; what was different in its \
+        "Experiments in the form in which they were published. A diamond is a published value; what was \
+         different in its \
          set-up stands in the table.",
         &published,
     )
@@ -249,7 +254,8 @@ fn numbers(results: &Results) -> String {
         return String::new();
     }
     format!(
-        "<section aria-labelledby=\"numbers\"><h2 id=\"numbers\">What each version reached and asked of the server</h2>\n\
+        "<section aria-labelledby=\"numbers\"><h2 id=\"numbers\">What each version reached and asked of the \
+         server</h2>\n\
          {}{}{}</section>\n",
         details("Means of all settings as a table", &tables::means(&results.cells)),
         machines(results),
@@ -262,7 +268,8 @@ fn figure(name: &str, heading: &str, caption: &str, after: &str) -> String {
     format!(
         "<section aria-labelledby=\"{name}-title\"><h2 id=\"{name}-title\">{heading}</h2>\n<figure>\
          <figcaption>{caption}</figcaption>\n<div class=\"figure\" id=\"{name}\">\
-         <noscript>The figures need JavaScript; the tables do not.</noscript></div></figure>\n{after}</section>\n"
+         <noscript>The figures need JavaScript; the tables do \
+         not.</noscript></div></figure>\n{after}</section>\n"
     )
 }
 
@@ -319,10 +326,13 @@ fn foot(rows: &Figures) -> String {
     let mut text = format!(
         "<footer><p>Ratios are of paired runs, by Student\u{2019}s t on their logarithms, from 24 runs on \
          without the wildest; verdicts are corrected over all comparisons (Holm) and over the looks at \
-         growing numbers of runs, and \u{201c}same\u{201d} is itself a tested claim: within {}. The numbers are in \
+         growing numbers of runs, and \u{201c}same\u{201d} is itself a tested claim: within {}. The numbers \
+         are in \
          results.json beside this file, from which <code>primetime bench report</code> makes it again.</p>\n\
-         <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, Vega-Embed)</summary><pre>{}</pre></details>\
-         </footer>\n</main>\n<i class=\"paper\" hidden></i>\n<script type=\"application/json\" id=\"figures-data\">{}</script>\n",
+         <details><summary>Licence of the figures\u{2019} code (Vega, Vega-Lite, \
+         Vega-Embed)</summary><pre>{}</pre></details>\
+         </footer>\n</main>\n<i class=\"paper\" hidden></i>\n<script type=\"application/json\" \
+         id=\"figures-data\">{}</script>\n",
         percent(rows.same_within),
         escape(LICENCE),
         script_json(rows)

@@ -52,7 +52,8 @@ fn comparison_row(results: &Results, comparison: &Comparison, names: &[String; 2
     let words = escape(&results.verdict_words(comparison));
     format!(
         "<tr><th scope=\"row\" class=\"n name\">{}</th><td class=\"n\" data-name=\"{}\">{left}</td>\
-         <td class=\"n\" data-name=\"{}\">{right}</td><td class=\"n ratio\" data-name=\"Ratio [95 %]\">{}</td>\
+         <td class=\"n\" data-name=\"{}\">{right}</td><td class=\"n ratio\" data-name=\"Ratio [95 \
+         %]\">{}</td>\
          <td class=\"n times\" data-name=\"{TIMES}\">{}</td>\
          <td class=\"verdict-of\"><span class=\"badge {word}\">{words}</span></td>\
          <td class=\"why\">{}</td></tr>\n",
@@ -82,7 +83,8 @@ pub(super) fn column_names(comparisons: &[Comparison]) -> [String; 2] {
 pub(super) fn means(cells: &[Cell]) -> String {
     let row = |cell: &Cell| {
         format!(
-            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td \
+             class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             cell_key(cell),
             escape(&format!("{} {}", measured(cell.mean, cell.ci95), cell.setting.metric.unit)),
             cell.runs.len(),
@@ -115,7 +117,8 @@ fn latency(cell: &Cell) -> String {
     )
 }
 
-/// What was published for the experiments, and ours for the same setting; nothing where nothing was published.
+/// What was published for the experiments, and ours for the same setting; nothing where nothing was
+/// published.
 pub(super) fn published(results: &Results) -> Option<String> {
     let mut rows = String::new();
     for asked in &results.experiments {
@@ -172,7 +175,8 @@ pub(super) fn requests(cells: &[Cell]) -> String {
             .map(|(name, count)| format!("{name} {} ({})", each(*count as f64), share(*count)))
             .collect();
         format!(
-            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+            "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td \
+             class=\"n\">{}</td>\
              <td class=\"n\">{}</td></tr>\n",
             cell_key(cell),
             each(cell.rpcs_total as f64),
@@ -255,7 +259,8 @@ pub(super) fn environment(environment: &Environment) -> String {
 pub(crate) fn table(class: &str, caption: &str, heads: &[&str], rows: &str) -> String {
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escape(head))).collect();
     format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"{class}\"><caption>{0}</caption>\
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table \
+         class=\"{class}\"><caption>{0}</caption>\
          <thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
         escape(caption)
     )

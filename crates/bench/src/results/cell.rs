@@ -51,8 +51,8 @@ pub struct Setting {
     pub delegations: bool,
     /// Which server: "builtin" or its address.
     pub server: String,
-    /// Which client: "builtin" for the protocol client of this tool, "fuse" for a mount of it, "kernel" for a kernel's, "path" for
-    /// a directory without NFS.
+    /// Which client: "builtin" for the protocol client of this tool, "fuse" for a mount of it, "kernel" for a
+    /// kernel's, "path" for a directory without NFS.
     pub client: String,
     /// The round-trip delay asked for, in milliseconds.
     pub rtt_ms: f64,
@@ -200,8 +200,8 @@ impl Run {
     }
 }
 
-/// A setting with what its runs found. The counts are those of the median run, so that they are whole numbers that
-/// belong together.
+/// A setting with what its runs found. The counts are those of the median run, so that they are whole numbers
+/// that belong together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// What was varied.
@@ -330,8 +330,8 @@ impl Cell {
         (self.operations > 0).then(|| self.rpcs_total as f64 / self.operations as f64)
     }
 
-    /// What the applications read ÷ what their clients read from the server; none when either read nothing. More than 1
-    /// is the gain of caches, less the waste of reading ahead.
+    /// What the applications read ÷ what their clients read from the server; none when either read nothing.
+    /// More than 1 is the gain of caches, less the waste of reading ahead.
     #[must_use]
     pub fn read_gain(&self) -> Option<f64> {
         (self.read_bytes > 0 && self.application_read_bytes > 0)
@@ -375,7 +375,8 @@ pub fn version_name(version: &str, delegations: bool) -> String {
     }
 }
 
-/// Says so when the runs became better or worse one after the other: something changed besides what was to be measured.
+/// Says so when the runs became better or worse one after the other: something changed besides what was to be
+/// measured.
 fn drift(values: &[f64]) -> Option<String> {
     let trend = trend(values)?;
     let (change, direction) =

@@ -61,7 +61,8 @@ pub struct Host {
     pub cores: u32,
     /// By how much its clock may have been another than this machine's, at the worst, in milliseconds.
     pub clock_error_ms: f64,
-    /// By how much its clock moved against this machine's within a run at least, at the worst, in milliseconds.
+    /// By how much its clock moved against this machine's within a run at least, at the worst, in
+    /// milliseconds.
     pub clock_drift_ms: f64,
 }
 
@@ -91,7 +92,8 @@ pub struct Link {
 }
 
 impl Environment {
-    /// Describes this machine now. What cannot be found out stays empty or zero; it is no reason not to measure.
+    /// Describes this machine now. What cannot be found out stays empty or zero; it is no reason not to
+    /// measure.
     #[must_use]
     pub fn of_this_machine(tool_version: &str, command_line: Vec<String>, seed: u64) -> Self {
         Self {

@@ -25,7 +25,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Longer than [`RESULTS_BYTES_MAX`].
-    #[error("{} is longer than {} MiB and cannot be a result of this tool", path.display(), RESULTS_BYTES_MAX >> 20)]
+    #[error("{} is longer than {} MiB and cannot be a result of this \
+             tool", path.display(), RESULTS_BYTES_MAX >> 20)]
     TooLong {
         /// Which file.
         path: PathBuf,
@@ -40,7 +41,8 @@ pub enum Error {
     },
     /// Of another schema.
     #[error(
-        "{} has schema {found}, and this version of primetime reads schema {SCHEMA}; use the version that wrote it, or run the benchmark again",
+        "{} has schema {found}, and this version of primetime reads schema {SCHEMA}; use the version that \
+         wrote it, or run the benchmark again",
         path.display()
     )]
     Schema {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 const BUCKETS_EACH_DOUBLING: f64 = 4.0;
 
-/// Times of single operations in milliseconds; a percentile is the time that this share of them did not exceed.
+/// Times of single operations in milliseconds; a percentile is the time that this share of them did not
+/// exceed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// The mean.

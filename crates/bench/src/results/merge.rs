@@ -1,7 +1,9 @@
-//! Several documents as one: the same question asked of several servers, or by several clients, in one report.
+//! Several documents as one: the same question asked of several servers, or by several clients, in one
+//! report.
 //!
-//! Owns what becomes of each part. Nothing is measured again and no number changes; the comparisons stay within their
-//! documents, and only their correction is for one larger family. The verdicts are those of the documents.
+//! Owns what becomes of each part. Nothing is measured again and no number changes; the comparisons stay
+//! within their documents, and only their correction is for one larger family. The verdicts are those of the
+//! documents.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +25,8 @@ pub enum MergeError {
     Label(String),
 }
 
-/// One document of all `parts`, each with the label that tells it from the others. Settings stand in the order of the first
-/// document that has them, each with all labels one after the other.
+/// One document of all `parts`, each with the label that tells it from the others. Settings stand in the
+/// order of the first document that has them, each with all labels one after the other.
 ///
 /// # Errors
 /// When the labels do not tell the parts apart, or their number is out of bounds.
@@ -146,7 +148,8 @@ fn differences(parts: &[(String, Results)]) -> Option<String> {
         values.iter().filter(|(_, value)| differs(*value)).map(|(name, _)| *name).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Not everything is the same in the results that were put together: {} differ, which may be why their values do.",
+            "Not everything is the same in the results that were put together: {} differ, which may be why \
+             their values do.",
             list(&names)
         )
     })

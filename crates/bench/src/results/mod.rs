@@ -1,8 +1,8 @@
 //! The result document: `results.json`, its types, and the CSV files made from it.
 //!
-//! Owns the names and shapes that other programs read; `docs/results.schema.json` publishes them. More fields may
-//! be added under the same schema number, so unknown ones are ignored on reading. It knows nothing of how a
-//! number came about or how it is shown.
+//! Owns the names and shapes that other programs read; `docs/results.schema.json` publishes them. More fields
+//! may be added under the same schema number, so unknown ones are ignored on reading. It knows nothing of how
+//! a number came about or how it is shown.
 
 mod arm_id;
 mod asked;
@@ -155,8 +155,8 @@ pub struct Comparison {
     /// Corrected p of "they differ by more than the margin" (3 % unless another one was asked for).
     #[serde(default = "undecided")]
     pub p_same: f64,
-    /// Runs of each version with which a difference of 5 % is found with a chance of 95 %, from the spread of these runs;
-    /// none when the spread is not known or no number of runs would do.
+    /// Runs of each version with which a difference of 5 % is found with a chance of 95 %, from the spread of
+    /// these runs; none when the spread is not known or no number of runs would do.
     #[serde(default)]
     pub runs_to_detect: Option<u32>,
     /// Why, in one or two sentences with the numbers.

@@ -12,7 +12,8 @@ pub struct Resources {
     /// The same of the benchmark's own server; none of a server that somebody else started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_seconds: Option<f64>,
-    /// Share of the time in which the busiest disk of this machine had requests, from 0 to 1; none where no disk is counted.
+    /// Share of the time in which the busiest disk of this machine had requests, from 0 to 1; none where no
+    /// disk is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_busy: Option<f64>,
     /// Share of the time of all processors that other machines of the same host took; none where the kernel

@@ -1,4 +1,5 @@
-//! Whether the clients' caches were as the workload asks: cold where it is about the network, warm where it is not.
+//! Whether the clients' caches were as the workload asks: cold where it is about the network, warm where it
+//! is not.
 
 use crate::experiment::Workload;
 use crate::results::Run;

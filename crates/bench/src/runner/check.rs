@@ -172,7 +172,8 @@ fn check_client(options: &Options) -> Result<(), Error> {
             wrong(LIBRARY_SETTINGS)
         }
         ClientKind::Kernel if options.without_delegations => wrong(
-            "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime serve \
+            "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime \
+             serve \
              --no-delegations`) and measure it again",
         ),
         ClientKind::Kernel if !rustix::process::geteuid().is_root() => {
@@ -197,7 +198,8 @@ fn check_hosts(options: &Options) -> Result<(), Error> {
     }
     if !names_server(options) || options.plan.delays_ms != [0.0] {
         return wrong(
-            "other hosts do not reach a server or a delay of the benchmark's own; name the server with --server, and leave \
+            "other hosts do not reach a server or a delay of the benchmark's own; name the server with \
+             --server, and leave \
              out --rtt-ms (tc-netem(8) on the hosts makes a delay)",
         );
     }
@@ -222,7 +224,8 @@ fn check_server_host(options: &Options) -> Result<(), Error> {
         }
         Some(host) if !is_host(host) => wrong(HOW_HOSTS_ARE_NAMED),
         Some(host) if options.hosts.contains(host) => wrong(
-            "a machine is in --hosts and is --server-host; how busy the machines of the clients are is told anyway, so leave out \
+            "a machine is in --hosts and is --server-host; how busy the machines of the clients are is told \
+             anyway, so leave out \
              --server-host",
         ),
         _ => Ok(()),
@@ -273,7 +276,8 @@ fn check_namespaces(options: &Options) -> Result<(), Error> {
     if clients as usize > named.len() {
         let named = named.len();
         return wrong(format!(
-            "{clients} clients need as many network namespaces, and {named} are named; name more, or lower --clients"
+            "{clients} clients need as many network namespaces, and {named} are named; name more, or lower \
+             --clients"
         ));
     }
     if named.iter().collect::<BTreeSet<_>>().len() < named.len() {

@@ -1,6 +1,7 @@
 //! The network namespaces that clients are in: those of the user, or those that the benchmark makes.
 //!
-//! Owns those that it makes, which end with it. Those of killed benchmarks are removed by the next that makes some.
+//! Owns those that it makes, which end with it. Those of killed benchmarks are removed by the next that makes
+//! some.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -58,8 +59,8 @@ impl FromStr for ClientNamespaces {
     }
 }
 
-/// The namespaces of a running benchmark. Those that it made are removed when this is dropped, which must be after the
-/// end of the mounts in them.
+/// The namespaces of a running benchmark. Those that it made are removed when this is dropped, which must be
+/// after the end of the mounts in them.
 pub(crate) struct ClientNetwork {
     names: Vec<String>,
     made: Option<BridgedNamespaces>,

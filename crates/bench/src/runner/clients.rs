@@ -1,7 +1,7 @@
 //! How clients come to be: called, or mounted on directories that only this benchmark uses.
 //!
-//! Owns those directories, in one that bears the benchmark's mark, so that the next one can unmount and remove what a
-//! killed one has left.
+//! Owns those directories, in one that bears the benchmark's mark, so that the next one can unmount and
+//! remove what a killed one has left.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,8 @@ pub(crate) struct Clients {
     kind: ClientKind,
     /// For mount.nfs.
     options: Vec<String>,
-    /// Where each client is mounted by a client of its own; none where all mounts are one client of this machine.
+    /// Where each client is mounted by a client of its own; none where all mounts are one client of this
+    /// machine.
     namespaces: Vec<NetworkNamespace>,
     points: Option<Points>,
 }
@@ -123,7 +124,8 @@ impl Clients {
         }
         if several && self.namespaces.is_empty() {
             doubts.push(
-                "All mounts of a kernel are one client of the server, with one connection and one session; several clients \
+                "All mounts of a kernel are one client of the server, with one connection and one session; \
+                 several clients \
                  that wait for each other need --client-namespaces, or several machines."
                     .to_owned(),
             );
@@ -179,7 +181,8 @@ impl Drop for Points {
 fn namespace(name: &str) -> Result<NetworkNamespace, Error> {
     NetworkNamespace::open(name).map_err(|error| {
         Error::Usage(format!(
-            "cannot open the network namespace `{name}`: {error}; make it with `ip netns add {name}`, and give it a way to \
+            "cannot open the network namespace `{name}`: {error}; make it with `ip netns add {name}`, and \
+             give it a way to \
              the server"
         ))
     })

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// Clocks that are disciplined are slewed by at most half a thousandth, which is this much in a quarter of an hour.
+/// Clocks that are disciplined are slewed by at most half a thousandth, which is this much in a quarter of an
+/// hour.
 const STEP_MIN: Duration = Duration::from_millis(500);
 
 /// Both clocks at one moment.
@@ -28,7 +29,8 @@ impl Clock {
         // Long benchmarks may see more of the slewing.
         (off > STEP_MIN.max(steady / 1000)).then(|| {
             format!(
-                "The clock of this machine was off by {:.1} s from the time that passed: it was set, or the machine slept, \
+                "The clock of this machine was off by {:.1} s from the time that passed: it was set, or the \
+                 machine slept, \
                  during the benchmark.",
                 off.as_secs_f64()
             )

@@ -1,4 +1,5 @@
-//! The clients of one run that are on this machine: they connect, begin and end together, and are counted from gate to gate.
+//! The clients of one run that are on this machine: they connect, begin and end together, and are counted
+//! from gate to gate.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -197,9 +198,9 @@ async fn watch(fetched: &mut Option<Fetched<'_>>) -> Infallible {
 /// The curves of each client's threads, by part.
 type Running = JoinSet<(u32, Result<Vec<Vec<Curve>>, workload::Error>)>;
 
-/// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for ever. A client
-/// that the last thread at the gate belongs to may be done with everything before we hear that the gate is open;
-/// what it has goes into `done`.
+/// What `passing` gives, unless a client fails before: then its error, as the others would wait for it for
+/// ever. A client that the last thread at the gate belongs to may be done with everything before we hear that
+/// the gate is open; what it has goes into `done`.
 async fn unless_one_fails<T>(
     clients: &mut Running,
     done: &mut BTreeMap<u32, Vec<Vec<Curve>>>,
@@ -218,7 +219,8 @@ async fn unless_one_fails<T>(
     }
 }
 
-/// Takes leave of the server, whatever the clients did: it waits long for those that hold something and are gone.
+/// Takes leave of the server, whatever the clients did: it waits long for those that hold something and are
+/// gone.
 pub(crate) async fn shut_down(mounts: BTreeMap<u32, Arc<Mount>>, within: Duration) {
     let mut tasks = JoinSet::new();
     for mount in mounts.into_values() {

@@ -21,9 +21,9 @@ const FILES: [&str; 8] = [
     journal::NAME,
 ];
 
-/// Puts aside what `directory` has of a benchmark with another plan, or of one that was interrupted, into `earlier-1`,
-/// `earlier-2` and so on in it. Gives a sentence when there was something. Complete results of the same plan stay: the
-/// same question was asked again.
+/// Puts aside what `directory` has of a benchmark with another plan, or of one that was interrupted, into
+/// `earlier-1`, `earlier-2` and so on in it. Gives a sentence when there was something. Complete results of
+/// the same plan stay: the same question was asked again.
 pub(crate) fn put_aside(directory: &Path, plan: &BTreeMap<String, String>) -> Result<Option<String>, Error> {
     let journal = directory.join(journal::NAME);
     // One that cannot be read is put aside like any other.
@@ -70,7 +70,8 @@ pub(crate) fn to_continue(directory: &Path, plan: &BTreeMap<String, String>) -> 
     if let Some(name) = differs {
         let [before, now] = [begun, plan].map(|plan| plan.get(name).map_or("unknown", String::as_str));
         return Err(Error::Usage(format!(
-            "the interrupted benchmark in {place} was begun with another plan ({}: {before}, now {now}); continue it with the \
+            "the interrupted benchmark in {place} was begun with another plan ({}: {before}, now {now}); \
+             continue it with the \
              options it was begun with, or begin anew without --resume",
             name.replace('_', " ")
         )));

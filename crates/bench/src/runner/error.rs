@@ -15,7 +15,8 @@ pub enum Error {
     Experiment(#[from] experiment::Error),
     /// An experiment measures what no workload counts.
     #[error(
-        "the experiment {experiment} measures in `{unit}`, which no workload counts; use `op/s`, `MB/s`, `ms` or `s`"
+        "the experiment {experiment} measures in `{unit}`, which no workload counts; use `op/s`, `MB/s`, \
+         `ms` or `s`"
     )]
     Unit {
         /// Its name.
@@ -24,7 +25,8 @@ pub enum Error {
         unit: String,
     },
     /// The directory for results cannot be made.
-    #[error("cannot make the directory {} for the results: {source}; name another with --out", path.display())]
+    #[error("cannot make the directory {} for the results: {source}; name another with \
+             --out", path.display())]
     Out {
         /// Which.
         path: PathBuf,
@@ -36,7 +38,8 @@ pub enum Error {
     OwnServer(String),
     /// The server cannot be reached, or refuses.
     #[error(
-        "cannot use {server} over NFS version {version}: {cause}; check that the server runs there, exports that path and offers that version"
+        "cannot use {server} over NFS version {version}: {cause}; check that the server runs there, exports \
+         that path and offers that version"
     )]
     Server {
         /// Its address.
@@ -103,7 +106,8 @@ pub enum Error {
     },
     /// The export has too little room.
     #[error(
-        "{server} has {free} free, and these experiments keep up to {needed} there; make room, name another directory, or \
+        "{server} has {free} free, and these experiments keep up to {needed} there; make room, name another \
+         directory, or \
          leave the large ones out with --experiment"
     )]
     Space {
@@ -116,7 +120,8 @@ pub enum Error {
     },
     /// An agent has ended, or cannot be reached any more.
     #[error(
-        "the agent on {host} is lost: {cause}; without its clients the run is another one, so see to that host and measure again"
+        "the agent on {host} is lost: {cause}; without its clients the run is another one, so see to that \
+         host and measure again"
     )]
     LostHost {
         /// Which.
@@ -136,7 +141,8 @@ pub enum Error {
     },
     /// Somebody stopped it when some of it was measured.
     #[error(
-        "stopped before the end; {cells} settings are complete in {}, and --resume goes on from there", out.display()
+        "stopped before the end; {cells} settings are complete in {}, and --resume goes on from \
+         there", out.display()
     )]
     Stopped {
         /// Where they are.

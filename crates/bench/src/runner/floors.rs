@@ -60,7 +60,8 @@ mod tests {
     use crate::runner::identity::tests::options;
     use crate::samples;
 
-    /// The sample's cells of `experiment` at the first delay, over v3 and v4.1, with the floors that `options` give them.
+    /// The sample's cells of `experiment` at the first delay, over v3 and v4.1, with the floors that
+    /// `options` give them.
     fn floors_of(experiment: &str, options: &Options, environment: &Environment) -> Vec<Option<Floors>> {
         let mut cells = samples::results().cells;
         cells.retain(|cell| cell.setting.experiment == experiment && cell.setting.rtt_ms == 0.0);

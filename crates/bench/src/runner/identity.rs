@@ -7,7 +7,8 @@ use super::target::OWN;
 use crate::seeded::mix;
 use crate::text::list;
 
-/// The plan of `options` by name. It holds all that decides what is measured, and nothing of where results go.
+/// The plan of `options` by name. It holds all that decides what is measured, and nothing of where results
+/// go.
 pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
     let plan = &options.plan;
     let names: Vec<&str> = plan.experiments.iter().map(|experiment| experiment.name.as_str()).collect();
@@ -40,7 +41,8 @@ pub(crate) fn of(options: &Options) -> BTreeMap<String, String> {
     .into()
 }
 
-/// A number that all parameters of all experiments go into: a file of one's own may have changed under the same name.
+/// A number that all parameters of all experiments go into: a file of one's own may have changed under the
+/// same name.
 fn sizes(options: &Options) -> String {
     let plan = &options.plan;
     let text: String = plan.experiments.iter().map(|one| format!("{:?}", one.setup(plan.size))).collect();

@@ -1,7 +1,8 @@
-//! What was measured so far, on disk: one line of JSON for each run, so that an end before the end costs one run.
+//! What was measured so far, on disk: one line of JSON for each run, so that an end before the end costs one
+//! run.
 //!
-//! Owns `runs.jsonl`: the first line says what is measured and where, each other line is a run. It is there only while a
-//! benchmark runs, and after one that did not reach its end.
+//! Owns `runs.jsonl`: the first line says what is measured and where, each other line is a run. It is there
+//! only while a benchmark runs, and after one that did not reach its end.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -44,7 +45,8 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// What `directory` has of a benchmark that was ended; none when there is none. A last line that was cut off is left out.
+    /// What `directory` has of a benchmark that was ended; none when there is none. A last line that was cut
+    /// off is left out.
     pub(crate) fn read(directory: &Path) -> Result<Option<Self>, Error> {
         let path = directory.join(NAME);
         let io = |source| results::Error::Io { verb: "read", path: path.clone(), source };
@@ -68,8 +70,8 @@ impl Unfinished {
         Ok(Some(Self { environment: header.environment, entries }))
     }
 
-    /// The runs of blocks in which all `arms` were measured. Those of a block that was broken off are made again, because
-    /// its runs are compared with each other.
+    /// The runs of blocks in which all `arms` were measured. Those of a block that was broken off are made
+    /// again, because its runs are compared with each other.
     pub(crate) fn whole_blocks(self, arms: usize) -> Vec<Entry> {
         let mut sizes: BTreeMap<(String, u32), usize> = BTreeMap::new();
         let block = |entry: &Entry| (key(&entry.setting.without_arm()), entry.run.block);

@@ -1,4 +1,5 @@
-//! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated before use.
+//! The way to the server for one delay: the network as it is, or a relay that adds the delay. Calibrated
+//! before use.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use crate::results::Link as LinkResult;
 use crate::statistics::percentile;
 use crate::workload::{Address, Habits, Mount};
 
-/// A link may be off by this share of the delay that was asked for, or by [`OFF_MS_MAX`], whichever is larger.
+/// A link may be off by this share of the delay that was asked for, or by [`OFF_MS_MAX`], whichever is
+/// larger.
 const OFF_SHARE_MAX: f64 = 0.02;
 const OFF_MS_MAX: f64 = 0.2;
 /// A link that is off by this share of what is allowed is left as it is.
@@ -194,7 +196,8 @@ pub(crate) fn doubt(measured: &LinkResult, direct: &LinkResult) -> Option<String
         let expected_ms = rtt_ms + direct.measured_ms;
         format!(
             "The link with a delay of {rtt_ms} ms has a median round trip of {measured_ms:.2} ms instead of \
-             {expected_ms:.2} ms, and a shortest of {minimum_ms:.2} ms: the machine was busy with something else."
+             {expected_ms:.2} ms, and a shortest of {minimum_ms:.2} ms: the machine was busy with something \
+             else."
         )
     })
 }

@@ -21,7 +21,8 @@ use crate::results::{Form, Run, named};
 use crate::text::percent;
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
 
-/// How much longer than its own limit a run may take before it is given up: getting ready, the operation under way.
+/// How much longer than its own limit a run may take before it is given up: getting ready, the operation
+/// under way.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Other programs that use more of the processors than this disturb a run.
@@ -95,8 +96,8 @@ impl Trial<'_> {
         &self.placed.places[arm.server]
     }
 
-    /// Measures `arm` once, through `link`; gives a run for each part that is measured. Threads tell `meters` of
-    /// their work, if any.
+    /// Measures `arm` once, through `link`; gives a run for each part that is measured. Threads tell `meters`
+    /// of their work, if any.
     pub(crate) async fn run(
         &self,
         arm: &Arm,

@@ -1,7 +1,7 @@
 //! The measuring: experiments × delays × blocks × versions, on real clients against a real server.
 //!
-//! Owns the order of things, the start and the end of servers and links, and the removal of all that was made. What an
-//! application does is the workloads' matter, what numbers mean that of the statistics.
+//! Owns the order of things, the start and the end of servers and links, and the removal of all that was
+//! made. What an application does is the workloads' matter, what numbers mean that of the statistics.
 
 mod arm;
 mod arm_spec;
@@ -100,7 +100,8 @@ pub struct Options {
     pub path_of_v3: Option<String>,
     /// Whether the others are measured when the server refuses a version.
     pub allow_missing_versions: bool,
-    /// A `primetime` executable, called as `primetime serve DIR --listen 127.0.0.1:0`; needed when no server is named.
+    /// A `primetime` executable, called as `primetime serve DIR --listen 127.0.0.1:0`; needed when no server
+    /// is named.
     pub serve_command: Option<PathBuf>,
     /// Whether each version that has delegations is also measured without them.
     pub without_delegations: bool,
@@ -108,13 +109,14 @@ pub struct Options {
     pub client: ClientKind,
     /// Options of mount(8) for [`ClientKind::Kernel`], after those that the benchmark gives itself.
     pub mount_options: Vec<String>,
-    /// Network namespaces for mounts of [`ClientKind::Kernel`] and [`ClientKind::Fuse`]: the first client is in the first,
-    /// and so on, and each is a client of its own to the server.
+    /// Network namespaces for mounts of [`ClientKind::Kernel`] and [`ClientKind::Fuse`]: the first client is
+    /// in the first, and so on, and each is a client of its own to the server.
     pub client_namespaces: ClientNamespaces,
-    /// Hosts with agents, on which the clients are: `host:port` of one that runs, or a host to start one on by ssh. Without any, the
-    /// clients are on this machine.
+    /// Hosts with agents, on which the clients are: `host:port` of one that runs, or a host to start one on
+    /// by ssh. Without any, the clients are on this machine.
     pub hosts: Vec<String>,
-    /// The machine of the server, named as one of [`Options::hosts`]: an agent there tells how busy its processors and disks are.
+    /// The machine of the server, named as one of [`Options::hosts`]: an agent there tells how busy its
+    /// processors and disks are.
     pub server_host: Option<String>,
     /// The secret of agents that run.
     pub agent_secret: Option<Secret>,
@@ -143,13 +145,14 @@ pub struct Options {
     pub command_line: Vec<String>,
 }
 
-/// Measures, and writes `results.json`, the CSV files and `report.html` into [`Options::out`]. Shows progress on standard
-/// error. Whatever was made on the server is removed, also after an error, Ctrl-C or SIGTERM.
+/// Measures, and writes `results.json`, the CSV files and `report.html` into [`Options::out`]. Shows progress
+/// on standard error. Whatever was made on the server is removed, also after an error, Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted (true).
-/// Nothing is written then, except after Ctrl-C or SIGTERM what is complete ([`Error::Stopped`]). Runs that were made stay in
-/// `runs.jsonl`, from which [`Options::resume`] goes on, unless they cannot be trusted.
+/// When something stands in the way ([`Error::is_invalid_run`] is false) or the measurement cannot be trusted
+/// (true). Nothing is written then, except after Ctrl-C or SIGTERM what is complete ([`Error::Stopped`]).
+/// Runs that were made stay in `runs.jsonl`, from which [`Options::resume`] goes on, unless they cannot be
+/// trusted.
 pub async fn run(options: Options) -> Result<Results, Error> {
     let arms = check(&options)?;
     let unfinished = if options.resume {
@@ -197,7 +200,8 @@ async fn run_into_directory(
     let closed = tokio::select! {
         closed = servers.close(is_host_lost) => closed,
         () = stop.times(2) => {
-            Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was removed".to_owned() })
+            Err(Error::LeftBehind { server: name, directory, cause: "stopped while it was \
+                                                                     removed".to_owned() })
         }
     };
     if let (Err(_), Err(left)) = (&measured, &closed) {
@@ -416,7 +420,8 @@ fn asked(plan: &Plan) -> Vec<Asked> {
     plan.experiments.iter().map(Experiment::asked).collect()
 }
 
-/// Begins the journal, with the runs of the one that is continued. Gives what must be said of what was there before.
+/// Begins the journal, with the runs of the one that is continued. Gives what must be said of what was there
+/// before.
 fn begin_journal(
     environment: &mut Environment,
     arms: &[Arm],
@@ -435,8 +440,8 @@ fn begin_journal(
     Ok(note)
 }
 
-/// Reaches the server over every arm, so that a version it lacks is known before anything is measured. Gives those that
-/// it offers; with `go_on` the others are a doubt, else the end.
+/// Reaches the server over every arm, so that a version it lacks is known before anything is measured. Gives
+/// those that it offers; with `go_on` the others are a doubt, else the end.
 async fn negotiate(
     environment: &mut Environment,
     arms: &[Arm],

@@ -1,7 +1,7 @@
 //! The benchmark's own server: `primetime serve` as a child, on a temporary directory.
 //!
-//! Owns the child and the directory; both are gone when this is dropped. A child of its own keeps its memory and its
-//! scheduling apart from the clients'.
+//! Owns the child and the directory; both are gone when this is dropped. A child of its own keeps its memory
+//! and its scheduling apart from the clients'.
 
 use std::fs::Permissions;
 use std::net::{IpAddr, SocketAddr};
@@ -201,8 +201,8 @@ mod tests {
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    /// A command that answers to `serve DIR --listen …` with a script. Another process writes it: what a process of another test
-    /// inherits while this one has it open for writing could not be started.
+    /// A command that answers to `serve DIR --listen …` with a script. Another process writes it: what a
+    /// process of another test inherits while this one has it open for writing could not be started.
     fn command(directory: &Path, script: &str) -> std::path::PathBuf {
         let path = directory.join("command");
         let mut install = std::process::Command::new("install");

@@ -11,7 +11,8 @@ use crate::terminal::say;
 pub(crate) struct Servers(Vec<Server>);
 
 impl Servers {
-    /// Reaches every server, or starts it at `listen`, else for this machine alone. It makes nothing there yet.
+    /// Reaches every server, or starts it at `listen`, else for this machine alone. It makes nothing there
+    /// yet.
     pub(crate) async fn open(options: &Options, arms: &Arms, listen: Option<IpAddr>) -> Result<Self, Error> {
         let how = Reach {
             serve_command: options.serve_command.as_deref(),

@@ -88,7 +88,8 @@ impl Stop {
         }
     }
 
-    /// As [`Stop::or`] for work that ends by itself when somebody asks to stop; it is dropped only if it takes too long.
+    /// As [`Stop::or`] for work that ends by itself when somebody asks to stop; it is dropped only if it
+    /// takes too long.
     pub(crate) async fn or_soon<T>(
         &self,
         working: impl Future<Output = Result<T, Error>>,

@@ -1,7 +1,7 @@
 //! The server that is measured: the one that was named, or one of our own.
 //!
-//! Owns the directory that the benchmark works in, which is fresh and bears its own name, and its removal. Nothing
-//! outside of it is touched.
+//! Owns the directory that the benchmark works in, which is fresh and bears its own name, and its removal.
+//! Nothing outside of it is touched.
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr};
@@ -27,7 +27,8 @@ use crate::workload::{self, Address, ClientKind, Mount};
 /// What stands in results for the benchmark's own server.
 pub(crate) const OWN: &str = "builtin";
 
-/// A host that is lost notices that it is alone, and ends its work, within this time, unless its network is gone.
+/// A host that is lost notices that it is alone, and ends its work, within this time, unless its network is
+/// gone.
 const OTHERS_END_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
@@ -146,7 +147,8 @@ impl Server {
                 if error.is_read_only() {
                     ", and this one is exported to be read only"
                 } else {
-                    " (most servers take root for nobody: work as another user with ?uid=…&gid=… in the address)"
+                    " (most servers take root for nobody: work as another user with ?uid=…&gid=… in the \
+                     address)"
                 }
             ),
         })?;
@@ -164,8 +166,8 @@ impl Server {
         Err(Error::Space { server: self.name.clone(), free, needed })
     }
 
-    /// Removes what benchmarks that were killed have left on a server that is not our own; with `all` also what others may
-    /// have left. Gives a sentence for each.
+    /// Removes what benchmarks that were killed have left on a server that is not our own; with `all` also
+    /// what others may have left. Gives a sentence for each.
     pub(crate) async fn sweep(&self, all: bool) -> Result<Vec<String>, Error> {
         if self.own.is_some() || self.temporary.is_some() {
             return Ok(Vec::new());
@@ -231,8 +233,8 @@ impl Server {
         self.own.as_mut()?.has_ended().map(Error::OwnServer)
     }
 
-    /// Removes everything that was made, and stops the server when it is our own. With `others_work`, somebody may make files
-    /// there for a while yet.
+    /// Removes everything that was made, and stops the server when it is our own. With `others_work`,
+    /// somebody may make files there for a while yet.
     pub(crate) async fn close(self, others_work: bool) -> Result<(), Error> {
         if let Some(own) = self.own {
             // It may be gone.
@@ -324,7 +326,8 @@ fn own_name(command: Option<&Path>, flags: &[String], query: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A name that no other benchmark has: the process and a number that neither a seed nor a clock alone decides.
+/// A name that no other benchmark has: the process and a number that neither a seed nor a clock alone
+/// decides.
 fn fresh_name(seed: u64) -> String {
     let clock = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -1,4 +1,5 @@
-//! From what the threads did to the numbers of a run: the window in which all worked, and what was done in it.
+//! From what the threads did to the numbers of a run: the window in which all worked, and what was done in
+//! it.
 //!
 //! Owns pure functions over curves.
 
@@ -73,11 +74,11 @@ pub(crate) struct Outcome {
     pub(crate) doubts: Vec<String>,
 }
 
-/// Sums up the curves of all threads of all clients. Threads that found nothing to do are left out; none when nobody
-/// completed anything.
+/// Sums up the curves of all threads of all clients. Threads that found nothing to do are left out; none when
+/// nobody completed anything.
 ///
-/// The value is that of the window from the last start to the first stop; operations and bytes are all that were
-/// completed, because they are set against the requests of the whole run.
+/// The value is that of the window from the last start to the first stop; operations and bytes are all that
+/// were completed, because they are set against the requests of the whole run.
 ///
 /// `stagger` is how much later than the one before it each client was meant to start.
 pub(crate) fn outcome(
@@ -233,8 +234,8 @@ fn all_of_it(clients: &[&Vec<Curve>]) -> Duration {
     }
 }
 
-/// From the first to the last client's start, a client's start being that of its first thread, and what it was meant to
-/// be later taken off.
+/// From the first to the last client's start, a client's start being that of its first thread, and what it
+/// was meant to be later taken off.
 fn start_skew(clients: &[&Vec<Curve>], stagger: Duration) -> Duration {
     let starts = || {
         let first = clients.iter().filter_map(|curves| curves.iter().map(Curve::start).min());
@@ -251,7 +252,8 @@ fn start_skew(clients: &[&Vec<Curve>], stagger: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// A thread that starts `start` ms after `origin` and completes an operation of 1 MB every `each` ms, `count` times.
+    /// A thread that starts `start` ms after `origin` and completes an operation of 1 MB every `each` ms,
+    /// `count` times.
     fn curve(origin: Instant, start: u64, each: u64, count: u64) -> Curve {
         let at = |ms| origin + Duration::from_millis(ms);
         let mut curve = Curve::new(at(start));

@@ -1,7 +1,7 @@
 //! The mathematics of the comparison: intervals, ratios, families of tests, fairness.
 //!
-//! Owns pure functions over plain numbers. It knows nothing of NFS, files, cells or how a number was measured.
-//! The *run* is the unit of every sample here, never a second within a run.
+//! Owns pure functions over plain numbers. It knows nothing of NFS, files, cells or how a number was
+//! measured. The *run* is the unit of every sample here, never a second within a run.
 
 mod decision;
 mod fairness;

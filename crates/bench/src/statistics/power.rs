@@ -48,9 +48,10 @@ impl Design {
     }
 }
 
-/// The chance that a two-sided t test at level `significance` finds a true difference of `effect` with `runs` runs of
-/// each arm. `deviation` is the standard deviation of the differences (paired) or of each arm (unpaired), in the unit of
-/// `effect`: logarithms for ratios. Zero with fewer than two runs, one without any spread.
+/// The chance that a two-sided t test at level `significance` finds a true difference of `effect` with `runs`
+/// runs of each arm. `deviation` is the standard deviation of the differences (paired) or of each arm
+/// (unpaired), in the unit of `effect`: logarithms for ratios. Zero with fewer than two runs, one without any
+/// spread.
 #[must_use]
 pub fn power(design: Design, effect: f64, deviation: f64, runs: u32, significance: f64) -> f64 {
     if runs < 2 || effect == 0.0 {
@@ -68,7 +69,8 @@ pub fn power(design: Design, effect: f64, deviation: f64, runs: u32, significanc
     expect_over_deviation(degrees, found).clamp(0.0, 1.0)
 }
 
-/// The fewest runs of each arm with which [`power`] reaches `wanted`; none when more than [`RUNS_MAX`] would be needed.
+/// The fewest runs of each arm with which [`power`] reaches `wanted`; none when more than [`RUNS_MAX`] would
+/// be needed.
 #[must_use]
 pub fn runs_needed(
     design: Design,
@@ -81,8 +83,8 @@ pub fn runs_needed(
     if effect == 0.0 {
         return None;
     }
-    // What a normal distribution would need is a little too few; from there on in growing steps, and back by halves, as
-    // power grows with the runs.
+    // What a normal distribution would need is a little too few; from there on in growing steps, and back by
+    // halves, as power grows with the runs.
     let quantile = |probability| Normal::standard().inverse_cdf(probability);
     let both = quantile(two_sided(1.0 - significance)) + quantile(wanted);
     let arms = if design == Design::Paired { 1.0 } else { 2.0 };
@@ -109,7 +111,8 @@ pub fn runs_needed(
     Some(enough_at)
 }
 
-/// The mean of `function` over the estimated standard deviation as a share of the true one, which is √(χ²/degrees).
+/// The mean of `function` over the estimated standard deviation as a share of the true one, which is
+/// √(χ²/degrees).
 fn expect_over_deviation(degrees: f64, function: impl Fn(f64) -> f64) -> f64 {
     let half = degrees / 2.0;
     let constant = 2.0_f64.ln() + half * half.ln() - ln_gamma(half);
@@ -180,7 +183,8 @@ mod tests {
 
     #[test]
     fn the_power_of_the_example_in_the_manual_of_r_comes_out() {
-        // power.t.test(n = 20, delta = 1, sd = 1) prints power = 0.8689528, without the tail on the other side.
+        // power.t.test(n = 20, delta = 1, sd = 1) prints power = 0.8689528, without the tail on the other
+        // side.
         let power = power(Design::Unpaired, 1.0, 1.0, 20, 0.05);
         assert!((power - 0.868_952_8).abs() < 1e-6, "{power}");
         // power.t.test(power = .90, delta = 1) prints n = 22.02110.

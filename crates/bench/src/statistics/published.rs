@@ -4,8 +4,8 @@ use super::near;
 use super::sample::{t_above, t_quantile};
 use super::*;
 
-/// Percentage points of Student's t: degrees, then the upper 10 %, 5 %, 2.5 %, 1 % and 0.5 % points (NIST/SEMATECH
-/// e-Handbook of Statistical Methods, section 1.3.6.7.2).
+/// Percentage points of Student's t: degrees, then the upper 10 %, 5 %, 2.5 %, 1 % and 0.5 % points
+/// (NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2).
 const STUDENT: [(f64, [f64; 5]); 16] = [
     (1.0, [3.078, 6.314, 12.706, 31.821, 63.657]),
     (2.0, [1.886, 2.920, 4.303, 6.965, 9.925]),
@@ -37,8 +37,8 @@ fn quantiles_and_tails_agree_with_the_table_of_student() {
     }
 }
 
-/// Hours of sleep gained by ten patients under two drugs: the example of Student, "The probable error of a mean",
-/// Biometrika 6 (1908), and of the manual of R (`sleep`).
+/// Hours of sleep gained by ten patients under two drugs: the example of Student, "The probable error of a
+/// mean", Biometrika 6 (1908), and of the manual of R (`sleep`).
 const FIRST: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
 const SECOND: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
 
@@ -72,8 +72,8 @@ fn welchs_t_of_students_sleep_data_comes_out() {
 
 #[test]
 fn two_one_sided_tests_are_the_interval_of_90_percent_within_the_margin() {
-    // Schuirmann (1987): equivalence at 5 % is the same as the 90 % interval inside the margins. The sleep data's is
-    // 1.58 ± 1.833113 × 0.3889587, that is 0.866995 to 2.293005; its larger end is where p is 5 %.
+    // Schuirmann (1987): equivalence at 5 % is the same as the 90 % interval inside the margins. The sleep
+    // data's is 1.58 ± 1.833113 × 0.3889587, that is 0.866995 to 2.293005; its larger end is where p is 5 %.
     let ratio = paired_ratio(&sleep_pairs()).unwrap();
     let end = 1.58 + 1.833_113 * 0.388_958_7;
     let margin = |log: f64| log.exp_m1();
@@ -85,8 +85,8 @@ fn two_one_sided_tests_are_the_interval_of_90_percent_within_the_margin() {
 
 #[test]
 fn holms_correction_is_the_largest_product_so_far() {
-    // Holm (1979) rejects in the order of size as long as p ≤ α ÷ (members not yet rejected). By hand for five: the
-    // products are 0.005, 0.044, 0.036, 0.08 and 0.05; none is below the one before.
+    // Holm (1979) rejects in the order of size as long as p ≤ α ÷ (members not yet rejected). By hand for
+    // five: the products are 0.005, 0.044, 0.036, 0.08 and 0.05; none is below the one before.
     let adjusted = holm(&[0.001, 0.011, 0.012, 0.04, 0.05], 0.05);
     for (found, expected) in adjusted.iter().zip([0.005, 0.044, 0.044, 0.08, 0.08]) {
         near(found.p, expected, 1e-12);

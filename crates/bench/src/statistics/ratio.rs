@@ -124,13 +124,15 @@ impl LogRatio {
         Some(self.ratio()).filter(|ratio| ratio.is_finite())
     }
 
-    /// The ends of [`LogRatio::interval`], unless they are beyond every number, as those of two runs that differ wildly can be.
+    /// The ends of [`LogRatio::interval`], unless they are beyond every number, as those of two runs that
+    /// differ wildly can be.
     #[must_use]
     pub fn finite_interval(&self) -> Option<[f64; 2]> {
         self.interval()?.finite_ends()
     }
 
-    /// Two-sided p of "the ratio is 1". One run decides nothing (1); a difference without spread is certain (0).
+    /// Two-sided p of "the ratio is 1". One run decides nothing (1); a difference without spread is certain
+    /// (0).
     #[must_use]
     pub fn p_different(&self) -> f64 {
         match self.standard_error {

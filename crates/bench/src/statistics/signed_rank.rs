@@ -2,20 +2,22 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to here the distribution is counted out; above, the normal approximation errs by less than a thousandth.
+/// Up to here the distribution is counted out; above, the normal approximation errs by less than a
+/// thousandth.
 const EXACT_MAX: usize = 50;
 
 /// What the ranks of some differences say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignedRank {
-    /// The Hodges–Lehmann estimate: the median of the means of all pairs of differences, each with itself too.
+    /// The Hodges–Lehmann estimate: the median of the means of all pairs of differences, each with itself
+    /// too.
     pub location: f64,
     /// Two-sided p of "the differences are symmetric about zero".
     pub p: f64,
 }
 
-/// Wilcoxon's signed-rank test of `differences`, which are finite. Zeros are left out of the test, equal sizes share
-/// their mean rank, and p is exact for up to 50 differences. None without a difference.
+/// Wilcoxon's signed-rank test of `differences`, which are finite. Zeros are left out of the test, equal
+/// sizes share their mean rank, and p is exact for up to 50 differences. None without a difference.
 #[must_use]
 pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     let location = hodges_lehmann(differences)?;
@@ -90,7 +92,8 @@ mod tests {
     use super::*;
     use crate::statistics::near;
 
-    /// Hamilton's depression scale before and after a tranquillizer: Hollander and Wolfe, 1973, table 3.1, times a hundred.
+    /// Hamilton's depression scale before and after a tranquillizer: Hollander and Wolfe, 1973, table 3.1,
+    /// times a hundred.
     const BEFORE: [f64; 9] = [183.0, 50.0, 162.0, 248.0, 168.0, 188.0, 155.0, 306.0, 130.0];
     const AFTER: [f64; 9] = [87.8, 64.7, 59.8, 205.0, 106.0, 129.0, 106.0, 314.0, 129.0];
 
@@ -113,7 +116,8 @@ mod tests {
 
     #[test]
     fn equal_sizes_share_a_rank_and_zeros_are_left_out() {
-        // |1|, |1|, |2| have the ranks 1.5, 1.5, 3: sums of positive ranks 0, 1.5 (twice), 3 (twice), 4.5 (twice), 6.
+        // |1|, |1|, |2| have the ranks 1.5, 1.5, 3: sums of positive ranks are 0, 1.5 (twice), 3 (twice), 4.5
+        // (twice) and 6.
         let found = signed_rank(&[0.0, 1.0, -1.0, 2.0]).unwrap();
         near(found.p, 2.0 * 3.0 / 8.0, 1e-12);
         assert_eq!(signed_rank(&[0.0, 0.0]).unwrap(), SignedRank { location: 0.0, p: 1.0 });

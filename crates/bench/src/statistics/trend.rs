@@ -14,7 +14,8 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// The trend of `values`; none with fewer than [`TREND_RUNS_MIN`] of them, or with one that is not positive and finite.
+/// The trend of `values`; none with fewer than [`TREND_RUNS_MIN`] of them, or with one that is not positive
+/// and finite.
 #[must_use]
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let sound = values.iter().all(|value| value.is_finite() && *value > 0.0);
@@ -44,8 +45,8 @@ mod tests {
 
     #[test]
     fn a_line_agrees_with_a_worked_example() {
-        // y = 2, 3, 5, 4, 6 over x = 0 … 4: slope 0.9, residual 1.9, standard error √(1.9 / 3 / 10) = 0.251661,
-        // t = 3.576237 with 3 degrees; its p is between 0.05 (3.182) and 0.02 (4.541).
+        // y = 2, 3, 5, 4, 6 over x = 0 … 4: slope 0.9, residual 1.9, standard error √(1.9 / 3 / 10) =
+        // 0.251661, t = 3.576237 with 3 degrees; its p is between 0.05 (3.182) and 0.02 (4.541).
         let found = trend(&[2.0, 3.0, 5.0, 4.0, 6.0].map(f64::exp)).unwrap();
         assert!((found.change.ln() - 3.6).abs() < 1e-9, "{found:?}");
         assert!((found.p - 0.0374).abs() < 0.0001, "{found:?}");

@@ -8,8 +8,8 @@ use crate::diff::{CellDiff, DOCUMENTS_MIN, Diff, Mean};
 use crate::results::{ArmId, named};
 use crate::text::{delay, measured, ratio};
 
-/// The table of all settings that both have, what only one has, and the warnings, ending in a newline. `names` are what
-/// the two are called; control characters in any of it are left out.
+/// The table of all settings that both have, what only one has, and the warnings, ending in a newline.
+/// `names` are what the two are called; control characters in any of it are left out.
 #[must_use]
 pub fn difference(diff: &Diff, names: [&str; 2], style: Style) -> String {
     let names = names.map(printable);
@@ -22,7 +22,8 @@ pub fn difference(diff: &Diff, names: [&str; 2], style: Style) -> String {
         if !diff.has_repeats() {
             text.push_str(&format!(
                 "Not comparable without repeats: a machine's speed moves between two benchmarks by more than \
-                 one of them can tell. Measure each side {DOCUMENTS_MIN} times or more, in turn, and name all of \
+                 one of them can tell. Measure each side {DOCUMENTS_MIN} times or more, in turn, and name \
+                 all of \
                  them (--before, --after).\n"
             ));
         }

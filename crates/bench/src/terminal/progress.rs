@@ -12,10 +12,11 @@ use crate::workload::Meters;
 
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// Progress on standard error: a bar with the time that is left on a terminal, one line for each step elsewhere, or a view of the
-/// whole terminal.
+/// Progress on standard error: a bar with the time that is left on a terminal, one line for each step
+/// elsewhere, or a view of the whole terminal.
 ///
-/// The bar counts runs; a step is what they belong to, such as an experiment at a delay. Dropping it clears the bar.
+/// The bar counts runs; a step is what they belong to, such as an experiment at a delay. Dropping it clears
+/// the bar.
 #[derive(Debug)]
 pub struct Progress {
     shown: Shown,
@@ -64,8 +65,8 @@ impl Progress {
         Self { shown, runs_total, runs_done: 0, undecided: None }
     }
 
-    /// The same as a view of the whole terminal, in which somebody can ask to `stop`. Where that is not possible it says so, and is
-    /// what [`Progress::new`] gives.
+    /// The same as a view of the whole terminal, in which somebody can ask to `stop`. Where that is not
+    /// possible it says so, and is what [`Progress::new`] gives.
     pub(crate) fn live(watched: Watched, stop: impl Fn() + Send + 'static) -> Self {
         let runs_total = watched.runs_total;
         match Live::open(watched, stop) {

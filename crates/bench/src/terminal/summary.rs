@@ -18,7 +18,8 @@ const INTERVALS: &str = "A verdict follows from the interval of its ratio. All i
 /// Settings named in the hint.
 const HINTS_MAX: usize = 3;
 
-/// The table of all comparisons (of all cells, when nothing was compared) and the verdict, ending in a newline.
+/// The table of all comparisons (of all cells, when nothing was compared) and the verdict, ending in a
+/// newline.
 ///
 /// Control characters that a document from elsewhere may hold are left out: they must not reach a terminal.
 #[must_use]

@@ -1,8 +1,8 @@
 //! How far one thread was at what time.
 //!
-//! Owns counting over time in bounded memory. Between two marks the thread is taken to work evenly, so an operation
-//! that crosses the edge of a window counts with the share of it that lies inside. Without that, a short run of long
-//! operations would be wrong by up to one operation for each thread.
+//! Owns counting over time in bounded memory. Between two marks the thread is taken to work evenly, so an
+//! operation that crosses the edge of a window counts with the share of it that lies inside. Without that, a
+//! short run of long operations would be wrong by up to one operation for each thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -109,8 +109,8 @@ impl Curve {
         }
     }
 
-    /// One call did `operations` operations, and is complete at `now`. What each of them took is not known, so the time
-    /// of the call counts once.
+    /// One call did `operations` operations, and is complete at `now`. What each of them took is not known,
+    /// so the time of the call counts once.
     pub(crate) fn complete_together(&mut self, now: Instant, operations: u64) {
         let Some(others) = operations.checked_sub(1) else { return };
         self.last.operations += others;
@@ -233,8 +233,8 @@ impl Recorded {
     }
 }
 
-/// A histogram of times in microseconds with three significant digits. It grows with the longest time: thousands of threads
-/// have one each.
+/// A histogram of times in microseconds with three significant digits. It grows with the longest time:
+/// thousands of threads have one each.
 pub(crate) fn empty_histogram() -> Histogram<u32> {
     Histogram::new(3).expect("three digits are valid")
 }

@@ -41,7 +41,8 @@ pub(crate) enum Error {
     Version(String),
     /// A file holds something else than what was written to it.
     #[error(
-        "{path} holds other bytes at {offset} than were written there; the server or the client returns wrong data, so \
+        "{path} holds other bytes at {offset} than were written there; the server or the client returns \
+         wrong data, so \
          no number of this run can be trusted"
     )]
     Content {
@@ -52,7 +53,8 @@ pub(crate) enum Error {
     },
     /// A thread found no file to begin with.
     #[error(
-        "`{step}` found no file left before the clock started; give its set more entries than there are threads"
+        "`{step}` found no file left before the clock started; give its set more entries than there are \
+         threads"
     )]
     NothingLeft {
         /// The step that needed one.
@@ -70,8 +72,8 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether another version may be had where this one failed: the server said no, or some program of this version is not
-    /// there. Not where nobody answered.
+    /// Whether another version may be had where this one failed: the server said no, or some program of this
+    /// version is not there. Not where nobody answered.
     pub(crate) fn is_refusal(&self) -> bool {
         use client::Error::{NotOffered, Server, Transport};
         match self {

@@ -1,7 +1,8 @@
 //! The files that experiments work on: where they are, what is in them, and how they come to be.
 //!
-//! Owns names and contents. Sequential and random reads share one large file among all clients, as the studies had it;
-//! every other workload gives each client files of its own, because they are about what one client can keep to itself.
+//! Owns names and contents. Sequential and random reads share one large file among all clients, as the
+//! studies had it; every other workload gives each client files of its own, because they are about what one
+//! client can keep to itself.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The moment when all threads of all clients begin, and the moment when all have done their work.
 //!
-//! Owns the order of a run: every thread gets ready, the runner looks at the counters, all begin, all finish, the
-//! runner looks again. A thread that fails never arrives; the runner then gives up the whole run.
+//! Owns the order of a run: every thread gets ready, the runner looks at the counters, all begin, all finish,
+//! the runner looks again. A thread that fails never arrives; the runner then gives up the whole run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,8 +36,8 @@ impl Gate {
         self.barrier.wait().await;
     }
 
-    /// The runner's side: all threads are ready and stand still while `look` runs and until `ready` is, which is told what was
-    /// seen; then they begin. The same when they have finished.
+    /// The runner's side: all threads are ready and stand still while `look` runs and until `ready` is, which
+    /// is told what was seen; then they begin. The same when they have finished.
     pub(crate) async fn pass_when<T>(&self, look: impl FnOnce() -> T, ready: impl AsyncFnOnce(&T)) -> T {
         self.barrier.wait().await;
         let seen = look();

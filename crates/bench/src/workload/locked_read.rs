@@ -1,5 +1,6 @@
-//! For each small file some rounds of: lock it, read it, unlock it. Each client has its own files; its threads share
-//! them out, and a file that was begun is finished, so that the price of its first round is shared by all of them.
+//! For each small file some rounds of: lock it, read it, unlock it. Each client has its own files; its
+//! threads share them out, and a file that was begun is finished, so that the price of its first round is
+//! shared by all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

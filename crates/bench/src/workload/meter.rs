@@ -1,7 +1,7 @@
 //! What each thread of a run has done so far, for who looks on while it works.
 //!
-//! Owns counters that one thread writes and anybody reads. Nobody waits for anybody, each meter has cache lines of its own, and
-//! threads have them only where somebody looks on.
+//! Owns counters that one thread writes and anybody reads. Nobody waits for anybody, each meter has cache
+//! lines of its own, and threads have them only where somebody looks on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -83,7 +83,8 @@ impl Meters {
         Self { origin, clients: (0..clients).map(of_client).collect() }
     }
 
-    /// The meter of a thread of `client` that begins at `start`. The threads of a later part have those of an earlier one again.
+    /// The meter of a thread of `client` that begins at `start`. The threads of a later part have those of an
+    /// earlier one again.
     pub(super) fn take(&self, client: u32, start: Instant) -> Option<Arc<Meter>> {
         let OfClient { meters, taken } = self.clients.get(client as usize)?;
         let meter = meters[taken.fetch_add(1, Relaxed) % meters.len()].clone();
@@ -109,7 +110,8 @@ impl Meters {
     }
 }
 
-/// What the meters showed at one moment. Threads do not stand still for it: it is about right, and right when all have finished.
+/// What the meters showed at one moment. Threads do not stand still for it: it is about right, and right when
+/// all have finished.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Reading {
     /// From the origin of the meters to the first start of the threads; none before that.
@@ -159,8 +161,8 @@ impl Reading {
         (calls > 0).then(|| call_us as f64 / calls as f64 / 1000.0)
     }
 
-    /// The time within which `share` of the calls since `earlier` were complete, in milliseconds, up to a quarter too long; none without
-    /// calls.
+    /// The time within which `share` of the calls since `earlier` were complete, in milliseconds, up to a
+    /// quarter too long; none without calls.
     pub(crate) fn percentile_ms(&self, earlier: &Self, share: f64) -> Option<f64> {
         let calls: u64 = self.calls_since(earlier).sum();
         let wanted = (calls as f64 * share).ceil() as u64;

@@ -1,7 +1,7 @@
 //! Workloads carried out: each kind prepares its files and then runs on every thread of every client.
 //!
-//! Owns what an application does and what it counts. It knows nothing of versions, delays, blocks or statistics; the
-//! runner gives it a client and a gate.
+//! Owns what an application does and what it counts. It knows nothing of versions, delays, blocks or
+//! statistics; the runner gives it a client and a gate.
 
 mod composed;
 mod create;
@@ -79,8 +79,8 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    /// The random choices of one thread in this run. They do not depend on the version, so that all versions of a
-    /// block do the same.
+    /// The random choices of one thread in this run. They do not depend on the version, so that all versions
+    /// of a block do the same.
     pub(crate) fn random(&self, thread: u32) -> Seeded {
         let stream = u64::from(self.client) << 32 | u64::from(thread);
         Seeded::new(self.place.seed ^ mix(u64::from(self.block)), stream)
@@ -102,7 +102,8 @@ impl Station {
         self.finish_part(0).await;
     }
 
-    /// As [`Station::begin`] for one of several parts. All clients end together: `seconds` after the last one started.
+    /// As [`Station::begin`] for one of several parts. All clients end together: `seconds` after the last one
+    /// started.
     async fn begin_part(&self, part: usize, seconds: Option<f64>) -> (Instant, Limit) {
         let opened = self.gates[part].start().await;
         if self.stagger.is_zero() {
@@ -222,8 +223,8 @@ pub(crate) async fn remove_run(
     }
 }
 
-/// Runs all threads of one client; gives their curves for each part. Each waits at the gate when it is ready and when
-/// it has finished.
+/// Runs all threads of one client; gives their curves for each part. Each waits at the gate when it is ready
+/// and when it has finished.
 pub(crate) async fn run(workload: Workload, station: Station) -> Result<Vec<Vec<Curve>>, Error> {
     time::settle();
     if let Workload::Composed(workload) = workload {

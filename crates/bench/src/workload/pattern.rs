@@ -1,5 +1,5 @@
-//! What stands in the files: bytes that follow from seed, file, generation and offset, so that what is read can be
-//! checked without keeping it.
+//! What stands in the files: bytes that follow from seed, file, generation and offset, so that what is read
+//! can be checked without keeping it.
 //!
 //! Owns the pattern and its check. It knows nothing of files or the network.
 
@@ -35,7 +35,8 @@ impl Pattern {
         buffer.freeze().slice(before..before + length)
     }
 
-    /// Whether `data`, read at `offset`, is of this pattern, at samples that include its first and its last byte.
+    /// Whether `data`, read at `offset`, is of this pattern, at samples that include its first and its last
+    /// byte.
     pub(crate) fn holds(self, offset: u64, data: &[u8]) -> bool {
         let Some(last) = (data.len() as u64).checked_sub(1) else { return true };
         (0..SAMPLES).all(|sample| {

@@ -1,5 +1,5 @@
-//! Reads aligned pieces at random places of one large file, with a cold cache at the start. All clients read the same
-//! one.
+//! Reads aligned pieces at random places of one large file, with a cold cache at the start. All clients read
+//! the same one.
 
 use tokio::task::coop::consume_budget;
 

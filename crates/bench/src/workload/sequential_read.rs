@@ -1,4 +1,5 @@
-//! Scans one large file from its beginning, again and again, with a cold cache each time. All clients scan the same one.
+//! Scans one large file from its beginning, again and again, with a cold cache each time. All clients scan
+//! the same one.
 
 use tokio::task::coop::consume_budget;
 

@@ -1,5 +1,5 @@
-//! A tree of source files: unpacked, listed, removed; each client has its own. Call by call, as tar, find and rm do it,
-//! or with the client's operations on whole trees.
+//! A tree of source files: unpacked, listed, removed; each client has its own. Call by call, as tar, find and
+//! rm do it, or with the client's operations on whole trees.
 
 use std::io::Cursor;
 use std::sync::Arc;

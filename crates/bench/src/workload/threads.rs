@@ -1,5 +1,5 @@
-//! Where a thread of a workload runs: on the runtime when its client's calls do not block, else on a thread of its own, as an
-//! application's would.
+//! Where a thread of a workload runs: on the runtime when its client's calls do not block, else on a thread
+//! of its own, as an application's would.
 
 use std::future::Future;
 

@@ -1,8 +1,9 @@
 //! The time, for loops that ask for it after every operation.
 //!
-//! Where the kernel's clock can be read without a call this saves little. In a guest whose kernel has to be called for it, or on a machine
-//! without a clock that programs may read, a look costs as much as a small read from memory. So the processor's counter is
-//! read, and set by the kernel's clock again and again, so that what is wrong with its rate does not add up.
+//! Where the kernel's clock can be read without a call this saves little. In a guest whose kernel has to be
+//! called for it, or on a machine without a clock that programs may read, a look costs as much as a small
+//! read from memory. So the processor's counter is read, and set by the kernel's clock again and again, so
+//! that what is wrong with its rate does not add up.
 
 use std::cell::Cell;
 use std::sync::LazyLock;

@@ -17,7 +17,8 @@ const WITH_PIPE: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1
 
 /// When the script of the page has drawn its figures.
 const DRAWN: &str = "new Promise((resolve) => { const look = () => \
-                     document.documentElement?.dataset.drawn ? resolve(true) : setTimeout(look, 20); look(); })";
+                     document.documentElement?.dataset.drawn ? resolve(true) : setTimeout(look, 20); look(); \
+                     })";
 
 /// What a page is shown on.
 #[derive(Clone, Copy)]

@@ -43,7 +43,8 @@ fn every_figure_is_drawn_without_a_complaint() {
     let visit = visit(&browser, &report::html(&results));
     assert!(visit.console.is_empty(), "{:#?}", visit.console);
     assert!(visit.dom.contains("data-drawn=\"true\""), "the script did not come to its end");
-    // The ratios, the requests, for each of eight experiments its means and its sweep, and the published ones.
+    // The ratios, the requests, for each of eight experiments its means and its sweep, and the published
+    // ones.
     assert_eq!(visit.dom.matches("class=\"marks\"").count(), 2 + 2 * 8 + PUBLISHED);
     // Bars: for each experiment and delay the means, and for each experiment the requests at one delay.
     assert!(groups(&visit.dom, "rect") >= 8 * 3 + 8, "{}", groups(&visit.dom, "rect"));
@@ -132,8 +133,8 @@ fn an_experiment_with_factors_alone_has_no_empty_section() {
     assert!(visit.dom.contains("Means of all settings as a table"));
 }
 
-/// The page's policy forbids every request, and the browser says so when one is tried: this is what makes the empty
-/// console of the other tests mean that none was.
+/// The page's policy forbids every request, and the browser says so when one is tried: this is what makes the
+/// empty console of the other tests mean that none was.
 #[test]
 fn an_attempt_to_fetch_would_be_seen() {
     let Some(browser) = browser::find() else { return };

@@ -8,7 +8,8 @@ use bench::results::{Cell, Results};
 use crate::browser::{self, DESKTOP, Page};
 use crate::pages;
 
-/// What the tooltip says at every mark of a section's figures, or of those of one experiment in it: name by value.
+/// What the tooltip says at every mark of a section's figures, or of those of one experiment in it: name by
+/// value.
 const TOOLTIPS: &str = r#"((section, experiment) => {
     const isOf = (panel) => panel.querySelector("h3").textContent.split(",")[0] === experiment;
     const places = [...document.querySelectorAll(experiment === "" ? section : `${section} .panel`)];
@@ -207,7 +208,8 @@ fn histograms_say_the_share_of_the_operations() {
 fn lines_bars_and_diamonds_say_their_values() {
     let results = pages::every_form();
     let Some(mut page) = open(&results) else { return };
-    // Lines and bars over the delay, each with a published value, and lines over a factor in a panel for each delay.
+    // Lines and bars over the delay, each with a published value, and lines over a factor in a panel for each
+    // delay.
     for (experiment, published) in
         [("random-read", Some(0.3)), ("random-write", Some(62.0)), ("create", None)]
     {

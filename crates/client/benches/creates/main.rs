@@ -1,9 +1,11 @@
-//! What it costs to create an empty file, NFSv3 beside NFSv4.1, client and server together, in instructions and allocations:
-//! `cargo bench -p primetime-client --bench creates`. Neither depends on how busy the machine is.
+//! What it costs to create an empty file, NFSv3 beside NFSv4.1, client and server together, in instructions
+//! and allocations: `cargo bench -p primetime-client --bench creates`. Neither depends on how busy the
+//! machine is.
 //!
-//! Client and server run in one thread over loopback, with files in memory, under `valgrind --tool=callgrind`, which must be
-//! installed. What the kernel does is not counted. Nothing here is asserted: it prints figures and ratios. To see which
-//! functions they are of: `callgrind_annotate` on the files `creates-*.callgrind` that it leaves in the directory for temporary files.
+//! Client and server run in one thread over loopback, with files in memory, under `valgrind
+//! --tool=callgrind`, which must be installed. What the kernel does is not counted. Nothing here is asserted:
+//! it prints figures and ratios. To see which functions they are of: `callgrind_annotate` on the files
+//! `creates-*.callgrind` that it leaves in the directory for temporary files.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 

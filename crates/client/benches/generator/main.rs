@@ -1,8 +1,9 @@
-//! What a request costs who makes it: GETATTRs that the client's RPC sends to a server that does nothing, for each second of this
-//! process's own processor time: `cargo bench -p primetime-client --bench generator [-- --seconds S] [--rounds N]`.
+//! What a request costs who makes it: GETATTRs that the client's RPC sends to a server that does nothing, for
+//! each second of this process's own processor time: `cargo bench -p primetime-client --bench generator [--
+//! --seconds S] [--rounds N]`.
 //!
-//! The null server is a process of its own, so that its time is not counted. The goal, 300,000 for each second, is what keeps
-//! the generator of load from being the limit of what it measures.
+//! The null server is a process of its own, so that its time is not counted. The goal, 300,000 for each
+//! second, is what keeps the generator of load from being the limit of what it measures.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
 
@@ -30,7 +31,8 @@ fn main() {
     let rounds = number("--rounds", 5.0) as usize;
     let server = NullServer::start();
     println!(
-        "medians of {rounds} rounds of {duration:?}; the goal is 300,000 GETATTR for each second of processor time\n"
+        "medians of {rounds} rounds of {duration:?}; the goal is 300,000 GETATTR for each second of \
+         processor time\n"
     );
     println!("| connections × in flight | version | GETATTR for each second of processor time | GETATTR/s |");
     println!("|---|---|---|---|");

@@ -1,4 +1,5 @@
-//! A server that answers GETATTR of NFSv3, and SEQUENCE, PUTFH and GETATTR of NFSv4.1, always the same, in a process of its own.
+//! A server that answers GETATTR of NFSv3, and SEQUENCE, PUTFH and GETATTR of NFSv4.1, always the same, in a
+//! process of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -113,7 +114,8 @@ impl Answers {
             to.extend_from_slice(&self.v3);
         } else {
             to.extend_from_slice(&self.v4);
-            // Behind the credential, the verifier, the head of the COMPOUND and SEQUENCE's number: session, sequence and slot.
+            // Behind the credential, the verifier, the head of the COMPOUND and SEQUENCE's number: session,
+            // sequence and slot.
             let sequence_at = 32 + word(28).next_multiple_of(4) as usize + 8 + 12 + 4;
             to[start + self.session_at..][..24].copy_from_slice(&call[sequence_at..][..24]);
         }

@@ -1,4 +1,5 @@
-//! Sends items as they become possible, many at a time within bounds, and hands their results out as they come.
+//! Sends items as they become possible, many at a time within bounds, and hands their results out as they
+//! come.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! The directory that a batch starts at, and the directories below it that were found on the way: they are asked for
-//! once, whatever becomes of the cache of names meanwhile.
+//! The directory that a batch starts at, and the directories below it that were found on the way: they are
+//! asked for once, whatever becomes of the cache of names meanwhile.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -17,7 +17,8 @@ pub enum Existing {
     Refuse,
     /// A file keeps its identity and loses its content first.
     Truncate,
-    /// It is removed, unless it is a directory: nobody who has it under another name, or open, sees the new content.
+    /// It is removed, unless it is a directory: nobody who has it under another name, or open, sees the new
+    /// content.
     Replace,
 }
 

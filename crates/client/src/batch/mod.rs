@@ -26,20 +26,22 @@ use crate::shared::Shared;
 /// What a file is believed to have at most until it proves to have more, in bytes.
 const READ_BYTES: u64 = 32 << 10;
 
-/// Operations on many objects, to be carried out in as few round trips as the protocol allows: over NFSv4.1 many go in one
-/// COMPOUND, and many COMPOUNDs are under way at once; over NFSv3 each is a request of its own, many at once.
+/// Operations on many objects, to be carried out in as few round trips as the protocol allows: over NFSv4.1
+/// many go in one COMPOUND, and many COMPOUNDs are under way at once; over NFSv3 each is a request of its
+/// own, many at once.
 ///
-/// Each method adds one item and returns its place among the results. Paths are relative to the root of the client and
-/// have no `..`; symbolic links on the way are followed, one at the end only by reads and writes of data.
+/// Each method adds one item and returns its place among the results. Paths are relative to the root of the
+/// client and have no `..`; symbolic links on the way are followed, one at the end only by reads and writes
+/// of data.
 ///
-/// **Order.** Items that touch the same names are carried out in the order in which they were added: a directory is made
-/// before what is in it, a file is written before it is renamed or read, a list shows what was made before. Others may
-/// be carried out at the same time, in any order. Different names of one object (hard links, symbolic links on the
-/// way) are not seen to be the same.
+/// **Order.** Items that touch the same names are carried out in the order in which they were added: a
+/// directory is made before what is in it, a file is written before it is renamed or read, a list shows what
+/// was made before. Others may be carried out at the same time, in any order. Different names of one object
+/// (hard links, symbolic links on the way) are not seen to be the same.
 ///
-/// **Results.** Every item has its own. One that fails does not keep others from being tried, those that need it
-/// included, unless [`Batch::stop_on_error`] says so. [`Error::UncertainOutcome`] is told for each item whose request may or
-/// may not have been carried out.
+/// **Results.** Every item has its own. One that fails does not keep others from being tried, those that need
+/// it included, unless [`Batch::stop_on_error`] says so. [`Error::UncertainOutcome`] is told for each item
+/// whose request may or may not have been carried out.
 ///
 /// **Durability.** What was written is on the server's stable storage when the batch returns.
 ///
@@ -67,8 +69,8 @@ impl Batch {
         Self::default()
     }
 
-    /// After the first item that fails nothing more is sent: what was not has the result [`Error::Skipped`]. What is
-    /// under way at that moment still is carried out and has its own result.
+    /// After the first item that fails nothing more is sent: what was not has the result [`Error::Skipped`].
+    /// What is under way at that moment still is carried out and has its own result.
     #[must_use]
     pub fn stop_on_error(mut self) -> Self {
         self.stop_on_error = true;

@@ -10,8 +10,8 @@ use crate::name::FileName;
 /// The most bytes of a path.
 const BYTES_MAX: usize = 32 << 10;
 
-/// The names that lead from the start of a batch to an object, each but the first behind a zero byte, which no name
-/// holds: so everything below an object follows right after it in the order of bytes.
+/// The names that lead from the start of a batch to an object, each but the first behind a zero byte, which
+/// no name holds: so everything below an object follows right after it in the order of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Names(Bytes);
 

@@ -1,8 +1,8 @@
 //! Which items of a batch must wait for which: those that touch the same names keep their order. Pure.
 //!
-//! A *change* of a name waits for everything before it at or below that name, and for everything above it that changed;
-//! a *use* waits for changes at the name and above it; a *look* at a directory waits in addition for changes below it, and
-//! a change of a name waits for looks at its directory.
+//! A *change* of a name waits for everything before it at or below that name, and for everything above it
+//! that changed; a *use* waits for changes at the name and above it; a *look* at a directory waits in
+//! addition for changes below it, and a change of a name waits for looks at its directory.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! An item of a batch by calls of its own: all of them over NFSv3; over NFSv4.1 what does not fit into a COMPOUND with
-//! others, or has met a symbolic link.
+//! An item of a batch by calls of its own: all of them over NFSv3; over NFSv4.1 what does not fit into a
+//! COMPOUND with others, or has met a symbolic link.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -134,7 +134,8 @@ impl Ground {
         }
     }
 
-    /// The name was `taken`: removes what has it where that is wanted. True when the name is to be tried again.
+    /// The name was `taken`: removes what has it where that is wanted. True when the name is to be tried
+    /// again.
     async fn frees(&self, at: &Names, existing: Existing, taken: bool, tries: &mut usize) -> Result<bool> {
         if !taken || existing != Existing::Replace || *tries >= REPLACE_TRIES {
             return Ok(false);

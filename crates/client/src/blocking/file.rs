@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::lock::{Conflict, LockKind};
 use crate::xattr::XattrMode;
 
-/// An open file. Dropped, it is closed and everything written is made stable, which is waited for; what goes wrong with that
-/// only [`File::close`] and [`File::sync_all`] tell.
+/// An open file. Dropped, it is closed and everything written is made stable, which is waited for; what goes
+/// wrong with that only [`File::close`] and [`File::sync_all`] tell.
 #[derive(Debug)]
 pub struct File {
     inner: crate::File,

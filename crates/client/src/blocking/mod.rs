@@ -1,8 +1,8 @@
 //! The same client for plain threads: every call waits until it is done.
 //!
-//! A [`Client`] has a runtime of its own, with one thread in the background, which its files and directories share. A file
-//! reads, writes and seeks through the traits of [`std::io`]. Nothing here may be called from async code, where waiting would
-//! stop everything else: use [`crate::Client`] there.
+//! A [`Client`] has a runtime of its own, with one thread in the background, which its files and directories
+//! share. A file reads, writes and seeks through the traits of [`std::io`]. Nothing here may be called from
+//! async code, where waiting would stop everything else: use [`crate::Client`] there.
 //!
 //! ```no_run
 //! use std::io::{Read, Write};

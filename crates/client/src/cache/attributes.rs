@@ -8,18 +8,18 @@ use crate::options::AttributeTimeouts;
 
 /// What is known of an object.
 ///
-/// The *epoch* counts the changes of its content that others made: what was cached in an earlier epoch is void. Changes of our
-/// own, which the server proves to be the only ones, leave it as it is.
+/// The *epoch* counts the changes of its content that others made: what was cached in an earlier epoch is
+/// void. Changes of our own, which the server proves to be the only ones, leave it as it is.
 #[derive(Debug)]
 pub(crate) struct Known {
     attributes: Option<Attributes>,
     /// When the request was sent that the attributes came with.
     asked: Option<Instant>,
-    /// When it was last answered that they are these, and not others, or that we have changed them: a request sent before that
-    /// may have been carried out before or after.
+    /// When it was last answered that they are these, and not others, or that we have changed them: a request
+    /// sent before that may have been carried out before or after.
     settled: Option<Instant>,
-    /// When it was last answered that they are these, whether they were known before or not: who tells something else and
-    /// was sent before that may have been carried out before or after.
+    /// When it was last answered that they are these, whether they were known before or not: who tells
+    /// something else and was sent before that may have been carried out before or after.
     confirmed: Option<Instant>,
     /// Whether not even a delegation makes the attributes certain.
     doubt: Doubt,
@@ -30,7 +30,8 @@ pub(crate) struct Known {
     epoch: u64,
     /// It is by times that the server tells states apart.
     told_by_times: bool,
-    /// Some of what is cached in this epoch was asked for when the next change could still get the same times.
+    /// Some of what is cached in this epoch was asked for when the next change could still get the same
+    /// times.
     uncertain: bool,
 }
 
@@ -82,8 +83,8 @@ impl Known {
         self.believed_until.filter(|until| now < *until).and(self.attributes.as_ref())
     }
 
-    /// True when times and number of links are those from before a change of our own. What the names in the directory stand
-    /// for is known nevertheless.
+    /// True when times and number of links are those from before a change of our own. What the names in the
+    /// directory stand for is known nevertheless.
     pub(crate) fn is_outdated(&self) -> bool {
         self.outdated
     }
@@ -98,9 +99,11 @@ impl Known {
         self.epoch
     }
 
-    /// Attributes came `now` with the reply to a request sent at `asked`. A change since the last ones was made by others.
+    /// Attributes came `now` with the reply to a request sent at `asked`. A change since the last ones was
+    /// made by others.
     ///
-    /// Requests that are under way together are carried out in any order. Of two that tell different things neither is believed.
+    /// Requests that are under way together are carried out in any order. Of two that tell different things
+    /// neither is believed.
     pub(crate) fn learn(
         &mut self,
         new: Attributes,
@@ -122,8 +125,8 @@ impl Known {
         self.accept(new, (asked, now), timeouts, same);
     }
 
-    /// Attributes came with the reply to a request of ours that changed the object, sent at `asked` and answered `now`.
-    /// `before` is the state that the server saw just before, where it says so.
+    /// Attributes came with the reply to a request of ours that changed the object, sent at `asked` and
+    /// answered `now`. `before` is the state that the server saw just before, where it says so.
     pub(crate) fn learn_own_change(
         &mut self,
         (before, after): (Option<Revision>, Option<Attributes>),
@@ -143,7 +146,8 @@ impl Known {
         }
     }
 
-    /// As [`Known::learn_own_change`], while nobody else can change the object: what is cached stays as it is.
+    /// As [`Known::learn_own_change`], while nobody else can change the object: what is cached stays as it
+    /// is.
     pub(crate) fn learn_lone_change(
         &mut self,
         after: Option<Attributes>,
@@ -207,13 +211,15 @@ impl Known {
         self.uncertain |= self.told_by_times && !self.attributes.as_ref().is_some_and(shows);
     }
 
-    /// True when what is cached may be older than the attributes tell: somebody may have changed the object in the same tick.
+    /// True when what is cached may be older than the attributes tell: somebody may have changed the object
+    /// in the same tick.
     pub(crate) fn is_uncertain(&self, clock: &ServerClock) -> bool {
         // That its times are fine may have been seen since.
         self.uncertain && !self.attributes.as_ref().is_some_and(|attributes| clock.is_fine(attributes))
     }
 
-    /// The attributes are not believed any more, nor what comes with the replies to requests sent before `now`.
+    /// The attributes are not believed any more, nor what comes with the replies to requests sent before
+    /// `now`.
     pub(crate) fn doubt(&mut self, now: Instant) {
         self.doubt = Doubt::State;
         self.believed_until = None;

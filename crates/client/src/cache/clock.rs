@@ -1,8 +1,10 @@
-//! When the time of the last change, which NFSv3 and some servers of NFSv4 tell states of an object by, has become certain.
+//! When the time of the last change, which NFSv3 and some servers of NFSv4 tell states of an object by, has
+//! become certain.
 //!
-//! A kernel that takes times from its tick (Linux before 6.13) gives all changes within 1 to 10 ms the same one. What was read
-//! in the tick of the last change may therefore be older than the next change, although the times agree for ever. It is certain once
-//! the server's clock was seen to have moved on before it was asked for.
+//! A kernel that takes times from its tick (Linux before 6.13) gives all changes within 1 to 10 ms the same
+//! one. What was read in the tick of the last change may therefore be older than the next change, although
+//! the times agree for ever. It is certain once the server's clock was seen to have moved on before it was
+//! asked for.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -84,8 +86,8 @@ impl ServerClock {
             && matches!(self.file_systems.get(&attributes.fsid), Some(Times::Fine))
     }
 
-    /// True when whatever changes the object after `asked` is sure to give it another time than these attributes have. `wall` is what
-    /// the client's own clock shows at `asked`.
+    /// True when whatever changes the object after `asked` is sure to give it another time than these
+    /// attributes have. `wall` is what the client's own clock shows at `asked`.
     pub(crate) fn has_passed(&self, attributes: &Attributes, asked: Instant, wall: SystemTime) -> bool {
         if self.is_fine(attributes) {
             return true;

@@ -14,8 +14,8 @@ pub(crate) struct DataKey {
     pub(crate) epoch: u64,
 }
 
-/// A piece that is smaller may be a slice of a record that is much larger; it is copied, so that what is counted is what is
-/// kept, in bytes.
+/// A piece that is smaller may be a slice of a record that is much larger; it is copied, so that what is
+/// counted is what is kept, in bytes.
 const SLICE_BYTES_MIN: usize = 32 << 10;
 /// What an extent costs besides its data, in bytes.
 const EXTENT_OVERHEAD_BYTES: usize = 192;

@@ -1,5 +1,5 @@
-//! What is remembered of objects between requests. Pure: `now` is an argument, nothing here does I/O, and everything has
-//! a bound.
+//! What is remembered of objects between requests. Pure: `now` is an argument, nothing here does I/O, and
+//! everything has a bound.
 
 mod attributes;
 mod clock;

@@ -152,7 +152,8 @@ impl Mount {
     }
 }
 
-/// MOUNT's connection: on its own port when that is given, else wherever the port mapper says; `None` on the NFS port.
+/// MOUNT's connection: on its own port when that is given, else wherever the port mapper says; `None` on the
+/// NFS port.
 pub(super) async fn mount_daemon(
     transport: &Transport,
     server: &Server,
@@ -169,7 +170,8 @@ async fn mount_port(transport: &Transport, server: &Server, options: &Options) -
     port_of(transport, server, options, options.mount_port, (mount3::PROGRAM, mount3::VERSION)).await
 }
 
-/// Where a program is that is not on the NFS port; `None` when it is there. Nobody is asked where the user has `named` a port.
+/// Where a program is that is not on the NFS port; `None` when it is there. Nobody is asked where the user
+/// has `named` a port.
 async fn port_of(
     transport: &Transport,
     server: &Server,

@@ -1,4 +1,5 @@
-//! NFSv3 (RFC 1813): which requests the operations of the client take. Nothing is remembered here but connections.
+//! NFSv3 (RFC 1813): which requests the operations of the client take. Nothing is remembered here but
+//! connections.
 
 mod access;
 mod connect;

@@ -108,7 +108,8 @@ impl Mount {
         Ok(effect(&self.transport.once(&args, Exists).await?.dir))
     }
 
-    /// A longer name than any server takes is not asked for: to the server of Linux such a call makes no sense at all.
+    /// A longer name than any server takes is not asked for: to the server of Linux such a call makes no
+    /// sense at all.
     pub(super) fn place(&self, dir: &Handle, name: &Bytes) -> Result<nfs3::DirOpArgs> {
         if name.len() > NAME_BYTES_MAX {
             return Err(failure(nfs3::Procedure::Lookup, nfs3::Status::NameTooLong));

@@ -1,5 +1,5 @@
-//! Opening in NFSv3, which has no such request: a name is looked up or created, and close-to-open coherence comes from
-//! asking for the name and the attributes anew.
+//! Opening in NFSv3, which has no such request: a name is looked up or created, and close-to-open coherence
+//! comes from asking for the name and the attributes anew.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,8 +73,8 @@ async fn create(
         size: (options.truncate || options.exclusive).then_some(0),
         ..nfs3::SetAttributes::default()
     };
-    // GUARDED takes one request where EXCLUSIVE takes two. What it lacks is knowing a repetition of itself, which is
-    // made good below.
+    // GUARDED takes one request where EXCLUSIVE takes two. What it lacks is knowing a repetition of itself,
+    // which is made good below.
     let how = match options.exclusive {
         true => nfs3::CreateHow::Guarded(set),
         false => nfs3::CreateHow::Unchecked(set),
@@ -110,8 +110,8 @@ async fn create(
     Ok(Some(opened(node)))
 }
 
-/// The object, with attributes that are newer than the call. What is remembered of the name is not believed: LOOKUP costs no
-/// more than the GETATTR that would be needed in any case, and tells both.
+/// The object, with attributes that are newer than the call. What is remembered of the name is not believed:
+/// LOOKUP costs no more than the GETATTR that would be needed in any case, and tells both.
 async fn look_up(
     shared: &Arc<Shared>,
     mount: &Mount,

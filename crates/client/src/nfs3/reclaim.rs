@@ -1,8 +1,9 @@
-//! Locks over a restart of the server (X/Open C702): a connection that ends while locks are held is looked into at once.
+//! Locks over a restart of the server (X/Open C702): a connection that ends while locks are held is looked
+//! into at once.
 //!
-//! Without a status monitor of our own nobody tells us of a restart. But a server that has restarted lets its hosts reclaim
-//! for a while, and refuses that at any other time: so the first lock that is reclaimed tells which of the two it is. Until
-//! that is known nothing is read or written by files that hold locks.
+//! Without a status monitor of our own nobody tells us of a restart. But a server that has restarted lets its
+//! hosts reclaim for a while, and refuses that at any other time: so the first lock that is reclaimed tells
+//! which of the two it is. Until that is known nothing is read or written by files that hold locks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -124,7 +125,8 @@ impl Mount {
         if file.v4.lock().lost_locks { Err(Error::Revoked) } else { Ok(()) }
     }
 
-    /// The same of all that have an object open. The caller does not hold the object's gate, which whoever looks needs.
+    /// The same of all that have an object open. The caller does not hold the object's gate, which whoever
+    /// looks needs.
     pub(crate) async fn before_lock(&self, node: &Node) -> Result<()> {
         let holds_locks = !node.state.lock().locks.is_empty();
         if holds_locks { self.until_looked_into().await } else { Ok(()) }
@@ -186,7 +188,8 @@ impl Mount {
         Ok(self.ask(self.lock_procedure(), &args).await? == Status::Granted)
     }
 
-    /// LOCK, by which a server remembers its hosts over a restart; NM_LOCK where it does not take that from us.
+    /// LOCK, by which a server remembers its hosts over a restart; NM_LOCK where it does not take that from
+    /// us.
     pub(super) fn lock_procedure(&self) -> Procedure {
         match self.lock_watch.unmonitored.load(Ordering::Relaxed) {
             true => Procedure::NmLock,

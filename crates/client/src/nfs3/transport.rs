@@ -74,8 +74,8 @@ impl Transport {
         self.reply(arguments).await?.into_result().map_err(|(status, _)| failure(R::PROCEDURE, status))
     }
 
-    /// As [`Transport::ok`], for what must not be carried out twice. When the call may have been, `repeated` is the answer
-    /// to the second time: then nobody knows what the first did.
+    /// As [`Transport::ok`], for what must not be carried out twice. When the call may have been, `repeated`
+    /// is the answer to the second time: then nobody knows what the first did.
     pub(super) async fn once<R: nfs3::Request>(
         &self,
         arguments: &R,
@@ -96,7 +96,8 @@ impl Transport {
         self.reply_to::<R>(|to| to.put(arguments)).await
     }
 
-    /// As [`Transport::reply`], with arguments that the caller encodes. Asks again when the server is not ready.
+    /// As [`Transport::reply`], with arguments that the caller encodes. Asks again when the server is not
+    /// ready.
     pub(super) async fn reply_to<R: nfs3::Request>(
         &self,
         arguments: impl Fn(&mut Encoder),

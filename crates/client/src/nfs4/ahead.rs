@@ -1,8 +1,9 @@
-//! A lock that is asked for by the very request that opens the file, because it has always followed: LOCK behind OPEN
-//! (RFC 8881 §18.10), with the attributes after it.
+//! A lock that is asked for by the very request that opens the file, because it has always followed: LOCK
+//! behind OPEN (RFC 8881 §18.10), with the attributes after it.
 //!
-//! It is held by the open file, which alone may take it, as if it had locked that moment. What somebody else does instead
-//! of taking it gives it back: anything but a lock of the same range, a lock by another open file of ours, and time.
+//! It is held by the open file, which alone may take it, as if it had locked that moment. What somebody else
+//! does instead of taking it gives it back: anything but a lock of the same range, a lock by another open
+//! file of ours, and time.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,7 +46,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Worth while for a file that exists, and for a lock that this kind of open allows and nobody here is in the way of.
+    /// Worth while for a file that exists, and for a lock that this kind of open allows and nobody here is in
+    /// the way of.
     pub(super) fn make(
         shared: &Shared,
         node: Option<&Arc<Node>>,

@@ -18,7 +18,8 @@ use super::core::Core;
 use super::recovery::notice;
 use crate::node::{Handle, Node};
 
-/// The program number that CREATE_SESSION tells the server: of the range for transient programs (RFC 5531 §8.4).
+/// The program number that CREATE_SESSION tells the server: of the range for transient programs (RFC 5531
+/// §8.4).
 pub(super) const CALLBACK_PROGRAM: u32 = 0x4000_0000;
 /// Callbacks that may be under way.
 pub(super) const CALLBACK_SLOTS: u32 = 16;
@@ -163,7 +164,8 @@ impl Callbacks {
                 let unwritten = state.writer.upgrade().and_then(|writer| writer.unwritten_end());
                 let values = AttributeValues {
                     size: Some(known.size.max(unwritten.unwrap_or(0))),
-                    // Another than the server's tells it that there is something of ours that it does not have.
+                    // Another than the server's tells it that there is something of ours that it does not
+                    // have.
                     change: known.change.map(|change| change.wrapping_add(u64::from(unwritten.is_some()))),
                     ..AttributeValues::default()
                 };

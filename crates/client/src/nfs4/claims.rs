@@ -72,8 +72,8 @@ pub(super) struct LockClaim {
 }
 
 impl LockClaim {
-    /// The locks that the server knew of before; `None` when it knew of none. That it knew of them stays noted until they are
-    /// ours again: an attempt that fails half-way is followed by another.
+    /// The locks that the server knew of before; `None` when it knew of none. That it knew of them stays
+    /// noted until they are ours again: an attempt that fails half-way is followed by another.
     pub(super) fn of(file: Arc<OpenFile>, open: StateId) -> Option<Self> {
         let ranges: VecDeque<Held> = {
             let state = file.node.state.lock();

@@ -1,5 +1,5 @@
-//! CLOSE (RFC 8881 §18.2): kept for later while a delegation lasts, and never waited for. It rides on whatever request comes
-//! next, in front of it, and goes by itself only when none comes for a while.
+//! CLOSE (RFC 8881 §18.2): kept for later while a delegation lasts, and never waited for. It rides on
+//! whatever request comes next, in front of it, and goes by itself only when none comes for a while.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use crate::node::Handle;
 
 /// The most closes that ride on one request.
 const RIDERS_MAX: usize = 2;
-/// A server that takes fewer operations in one COMPOUND gets no riders: requests of ours may fill it by themselves.
+/// A server that takes fewer operations in one COMPOUND gets no riders: requests of ours may fill it by
+/// themselves.
 const RIDDEN_OPERATIONS_MIN: u32 = 32;
 /// The most closes in a request of their own.
 const BATCH_MAX: usize = 7;
@@ -69,7 +70,8 @@ impl Mount {
         }
     }
 
-    /// A request is about to be sent that what is still open of `object` could be in the way of: CLOSE goes with it, in front.
+    /// A request is about to be sent that what is still open of `object` could be in the way of: CLOSE goes
+    /// with it, in front.
     pub(super) async fn close_before(&self, object: &Handle) {
         let promoted = self.core.closes.lock().promote(object);
         if promoted && !self.core.takes_riders() {
@@ -169,8 +171,8 @@ impl Riders<'_> {
         }
     }
 
-    /// Reads their results. False when one of them failed: then the rest of the request was not looked at, and is to be sent
-    /// again, without the one that failed.
+    /// Reads their results. False when one of them failed: then the rest of the request was not looked at,
+    /// and is to be sent again, without the one that failed.
     pub(super) fn alight(&mut self, results: &mut Results) -> Result<bool> {
         if !self.on_board.load(Ordering::Relaxed) {
             self.riding.clear();

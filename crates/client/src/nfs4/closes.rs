@@ -1,4 +1,5 @@
-//! Opens that nobody uses any more, waiting for a request that their CLOSE can ride on. Pure: `now` is an argument.
+//! Opens that nobody uses any more, waiting for a request that their CLOSE can ride on. Pure: `now` is an
+//! argument.
 
 use std::collections::VecDeque;
 use std::time::Instant;

@@ -126,7 +126,8 @@ impl Mount {
         self.core.epoch()
     }
 
-    /// Waits until the server has answered within the lease, and what it may have given away meanwhile is known.
+    /// Waits until the server has answered within the lease, and what it may have given away meanwhile is
+    /// known.
     pub(crate) async fn ensure_lease(&self) -> Result<()> {
         self.core.session().await?;
         self.core.ensure_lease().await
@@ -157,7 +158,8 @@ impl Mount {
         self.core.attention.notify_one();
     }
 
-    /// Gives back delegations and opens, the session and the client; but a server that does not answer is left alone.
+    /// Gives back delegations and opens, the session and the client; but a server that does not answer is
+    /// left alone.
     pub(crate) async fn shutdown(&self) -> Result<()> {
         let core = &self.core;
         let given_back = tokio::time::timeout(core.options.timeout, async {

@@ -38,7 +38,8 @@ pub(super) struct Core {
     pub(super) owner: Mutex<ClientOwner>,
     pub(super) incarnation: Mutex<Incarnation>,
     pub(super) session: Mutex<Option<Arc<Session>>>,
-    /// The server names itself as this project's: long COMPOUNDs with several WRITEs are known to be carried out well there.
+    /// The server names itself as this project's: long COMPOUNDs with several WRITEs are known to be carried
+    /// out well there.
     pub(super) is_known_well: AtomicBool,
     /// The server sends CB_NOTIFY_LOCK.
     pub(super) notifies_locks: AtomicBool,
@@ -47,7 +48,8 @@ pub(super) struct Core {
     pub(super) callbacks: Arc<Callbacks>,
     /// Session and client are being made anew: everybody waits for the same attempt.
     pub(super) making: Mutex<Option<Making>>,
-    /// A session that the server has kept over its restart, in which what it has not kept is to be taken back.
+    /// A session that the server has kept over its restart, in which what it has not kept is to be taken
+    /// back.
     pub(super) kept: Mutex<Option<Arc<Session>>>,
     /// The incarnation whose reclaiming is done, and since when.
     pub(super) reclaimed: Mutex<(u64, Instant)>,

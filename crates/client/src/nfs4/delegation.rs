@@ -1,4 +1,5 @@
-//! Delegations: held within a bound, and given back when they are recalled, in the way, or too many (RFC 8881 §10.2–§10.4).
+//! Delegations: held within a bound, and given back when they are recalled, in the way, or too many (RFC 8881
+//! §10.2–§10.4).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,7 +29,8 @@ enum Returned {
 }
 
 impl Mount {
-    /// An object is about to be changed by other means than a file that is open: nothing of ours is to be in the way.
+    /// An object is about to be changed by other means than a file that is open: nothing of ours is to be in
+    /// the way.
     pub(crate) async fn before_change(&self, node: &Arc<Node>) -> Result<()> {
         self.close_before(&node.handle).await;
         self.return_delegation(node).await
@@ -40,8 +42,8 @@ impl Mount {
         self.return_in_the_way_of_writing(node).await
     }
 
-    /// An object is about to be opened for writing, or changed by a file of ours that is: a delegation for reading is given
-    /// back first. One for writing is not in the way (RFC 8881 §10.4).
+    /// An object is about to be opened for writing, or changed by a file of ours that is: a delegation for
+    /// reading is given back first. One for writing is not in the way (RFC 8881 §10.4).
     pub(crate) async fn return_in_the_way_of_writing(&self, node: &Arc<Node>) -> Result<()> {
         if node.state.lock().is_write_delegated() {
             return Ok(());
@@ -118,7 +120,8 @@ impl Core {
         }
     }
 
-    /// The server recalls a delegation: it goes back as soon as what was decided by it is known to the server.
+    /// The server recalls a delegation: it goes back as soon as what was decided by it is known to the
+    /// server.
     pub(super) fn recall(self: &Arc<Self>, node: Option<Arc<Node>>, state_id: &StateId) -> Status {
         let mut early = self.early_recalls.lock();
         if let Some(node) = node {
@@ -245,7 +248,8 @@ impl Core {
             if file.v4.lock().open.is_none() {
                 match mount.open_delegated(node, &delegation, file.writable).await {
                     Ok(open) => file.v4.lock().open = Some(open),
-                    // The server has ended it already. Who asked for the locks now might get them after somebody else.
+                    // The server has ended it already. Who asked for the locks now might get them after
+                    // somebody else.
                     Err(error) if status_of(&error).is_some_and(is_state_lost) => break,
                     // The file learns it with its next request.
                     Err(error) => tracing::debug!(%error, "opening by a delegation"),

@@ -1,5 +1,5 @@
-//! Becoming known to the server: EXCHANGE_ID, CREATE_SESSION, and the connection of the backchannel (RFC 8881 §2.10,
-//! §18.34–§18.36).
+//! Becoming known to the server: EXCHANGE_ID, CREATE_SESSION, and the connection of the backchannel (RFC 8881
+//! §2.10, §18.34–§18.36).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,8 +35,8 @@ const CALLBACK_BYTES_MAX: u32 = 8192;
 const CALLBACK_OPERATIONS_MAX: u32 = 8;
 
 impl Core {
-    /// Becomes a client of the server: what an earlier incarnation held is to be reclaimed. Returns the session that goes
-    /// with it.
+    /// Becomes a client of the server: what an earlier incarnation held is to be reclaimed. Returns the
+    /// session that goes with it.
     pub(super) async fn establish(self: &Arc<Self>) -> Result<Arc<Session>> {
         let args = ExchangeIdArgs {
             owner: self.owner.lock().clone(),

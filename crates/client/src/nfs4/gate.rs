@@ -29,8 +29,8 @@ struct State {
     closed: bool,
 }
 
-/// A slot in the hands of a request. Dropped without a word from the server, it is found out whether that has taken the
-/// request: see [`HeldSlot::finish`].
+/// A slot in the hands of a request. Dropped without a word from the server, it is found out whether that has
+/// taken the request: see [`HeldSlot::finish`].
 #[derive(Debug)]
 pub(super) struct HeldSlot {
     session: Arc<Session>,
@@ -127,7 +127,8 @@ impl Session {
     }
 
     fn hand_out(self: &Arc<Self>, mut state: parking_lot::MutexGuard<'_, State>) {
-        // Those who gave up waiting give their slot back when it is dropped, which must happen without the lock.
+        // Those who gave up waiting give their slot back when it is dropped, which must happen without the
+        // lock.
         let mut unwanted = Vec::new();
         while !state.waiting.is_empty() {
             let Some(slot) = state.table.acquire() else { break };
@@ -172,7 +173,8 @@ impl HeldSlot {
 }
 
 impl Drop for HeldSlot {
-    /// A slot in doubt stays out of use: whoever drops it has [`HeldSlot::take_over`] called first, or the session is lost.
+    /// A slot in doubt stays out of use: whoever drops it has [`HeldSlot::take_over`] called first, or the
+    /// session is lost.
     fn drop(&mut self) {
         if !self.finished && !self.in_doubt {
             self.session.release(self.slot, false);

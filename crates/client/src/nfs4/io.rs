@@ -70,8 +70,8 @@ impl Mount {
         }
     }
 
-    /// As [`Mount::io_state`], or the delegation for writing: when the server has taken that away, data are not written that
-    /// were to be written under it.
+    /// As [`Mount::io_state`], or the delegation for writing: when the server has taken that away, data are
+    /// not written that were to be written under it.
     async fn write_state(&self, file: &OpenFile) -> Result<(StateId, u64)> {
         let (state_id, epoch) = self.io_state(file).await?;
         let state = file.node.state.lock();
@@ -93,8 +93,8 @@ impl Mount {
         Ok(results.get::<CommitResult>(Operation::Commit)?.verifier.0)
     }
 
-    /// What a file is read and written with, and the incarnation of the client that it is of: its locks, its open, or the
-    /// delegation (RFC 8881 §9.1.2). An open that was lost is made anew.
+    /// What a file is read and written with, and the incarnation of the client that it is of: its locks, its
+    /// open, or the delegation (RFC 8881 §9.1.2). An open that was lost is made anew.
     pub(super) async fn io_state(&self, file: &OpenFile) -> Result<(StateId, u64)> {
         loop {
             let epoch = self.core.session().await?.epoch();
@@ -173,7 +173,8 @@ impl Mount {
             .core
             .compound(Kind::repeatable(Operation::Read).in_epoch(epoch), |operations| {
                 operations.put_fh(&file.node.handle);
-                // In this order: others may change the file between the two, and what is cached as of a state must not be older.
+                // In this order: others may change the file between the two, and what is cached as of a state
+                // must not be older.
                 if describe {
                     operations.get_attr();
                 }

@@ -1,5 +1,5 @@
-//! The lease (RFC 8881 §8.3): how long what the server gave us is ours without asking, by our own clock. And the task that
-//! keeps it while nothing else does, and attends to what the server wants noticed.
+//! The lease (RFC 8881 §8.3): how long what the server gave us is ours without asking, by our own clock. And
+//! the task that keeps it while nothing else does, and attends to what the server wants noticed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,8 +12,8 @@ use super::recovery::notice;
 use super::send::Kind;
 use crate::error::Result;
 
-/// The first pause between two rounds of attention; it doubles up to [`ROUND_PAUSE_MAX`] while the server repeats its wish
-/// with every answer.
+/// The first pause between two rounds of attention; it doubles up to [`ROUND_PAUSE_MAX`] while the server
+/// repeats its wish with every answer.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
 const ROUND_PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -24,11 +24,12 @@ const LEASE_MILLIS: u64 = 30_000;
 #[derive(Debug)]
 pub(crate) struct Lease {
     started: Instant,
-    /// The incarnation of the client at the server: state of an earlier one counts for nothing until it is reclaimed.
+    /// The incarnation of the client at the server: state of an earlier one counts for nothing until it is
+    /// reclaimed.
     epoch: AtomicU64,
     duration_millis: AtomicU64,
-    /// When the last SEQUENCE that was answered had been sent, in milliseconds since `started`: the server counts from its
-    /// arrival, which was later.
+    /// When the last SEQUENCE that was answered had been sent, in milliseconds since `started`: the server
+    /// counts from its arrival, which was later.
     renewed_millis: AtomicU64,
     /// The server says that it has revoked something, and it is not known yet what.
     doubted: AtomicBool,
@@ -52,7 +53,8 @@ impl Lease {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// From here on the server knows nothing of what it gave to the incarnation before. Returns the new one's number.
+    /// From here on the server knows nothing of what it gave to the incarnation before. Returns the new one's
+    /// number.
     pub(super) fn begin_epoch(&self) -> u64 {
         self.epoch.fetch_add(1, Ordering::SeqCst) + 1
     }

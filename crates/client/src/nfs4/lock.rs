@@ -1,4 +1,5 @@
-//! LOCK with the attributes after it, and LOCKU with FREE_STATEID (RFC 8881 §18.10, §18.12, §18.38): one request each.
+//! LOCK with the attributes after it, and LOCKU with FREE_STATEID (RFC 8881 §18.10, §18.12, §18.38): one
+//! request each.
 
 use std::sync::atomic::Ordering;
 
@@ -73,8 +74,8 @@ impl Mount {
         let mut attempts = 0;
         loop {
             let epoch = self.core.session().await?.epoch();
-            // The server forgets it with the last range. Whoever read by it then would be told that the locks are gone, also
-            // those that a delegation has granted since.
+            // The server forgets it with the last range. Whoever read by it then would be told that the locks
+            // are gone, also those that a delegation has granted since.
             let held = {
                 let lock = &mut file.v4.lock().lock;
                 if last { lock.take() } else { *lock }
@@ -123,7 +124,8 @@ impl Mount {
         Ok((unlocked, freed))
     }
 
-    /// The locks of a file were lost, and its user gives them up: true when that was so. From here on it is used again.
+    /// The locks of a file were lost, and its user gives them up: true when that was so. From here on it is
+    /// used again.
     pub(crate) async fn give_up_lost_locks(&self, file: &OpenFile) -> bool {
         if !file.v4.lock().lost_locks {
             return false;

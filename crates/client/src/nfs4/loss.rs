@@ -1,5 +1,6 @@
-//! What the server has taken away: noted where it was held, so that nothing is decided, read or written by it any more. Opens
-//! are made anew when they are next needed; locks cannot be, for others may have had them meanwhile.
+//! What the server has taken away: noted where it was held, so that nothing is decided, read or written by it
+//! any more. Opens are made anew when they are next needed; locks cannot be, for others may have had them
+//! meanwhile.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,7 +65,8 @@ impl Core {
         state.known.doubt(Instant::now());
     }
 
-    /// The server does not know `state_id` of `epoch` any more. Nothing is lost when it was replaced meanwhile.
+    /// The server does not know `state_id` of `epoch` any more. Nothing is lost when it was replaced
+    /// meanwhile.
     fn lose(&self, file: &OpenFile, state_id: StateId, epoch: u64) {
         if epoch != self.epoch() {
             return;
@@ -133,7 +135,8 @@ impl Mount {
         Ok(())
     }
 
-    /// Makes the open of a file anew, by its handle (CLAIM_FH, RFC 8881 §18.16.3), unless it is of `epoch` already.
+    /// Makes the open of a file anew, by its handle (CLAIM_FH, RFC 8881 §18.16.3), unless it is of `epoch`
+    /// already.
     pub(super) async fn reopen(&self, file: &OpenFile, epoch: u64) -> Result<()> {
         let _one_at_a_time = file.reopening.lock().await;
         let lost = file.v4.lock().open;

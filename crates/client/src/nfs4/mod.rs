@@ -1,5 +1,5 @@
-//! NFSv4.1 and NFSv4.2 (RFC 8881, RFC 7862): sessions, opens, locks and delegations, and which COMPOUNDs the operations
-//! of the client take.
+//! NFSv4.1 and NFSv4.2 (RFC 8881, RFC 7862): sessions, opens, locks and delegations, and which COMPOUNDs the
+//! operations of the client take.
 
 mod access;
 mod ahead;

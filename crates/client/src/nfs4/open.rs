@@ -100,8 +100,8 @@ pub(crate) async fn open(
     Ok(Outcome::Opened(Opened { node, v4, gate: None }))
 }
 
-/// Makes an empty file, which must not exist: OPEN and CLOSE in one request. Nothing is remembered of it: what the caller does
-/// not want to have need not be asked for, not even the handle.
+/// Makes an empty file, which must not exist: OPEN and CLOSE in one request. Nothing is remembered of it:
+/// what the caller does not want to have need not be asked for, not even the handle.
 pub(crate) async fn create_file(
     shared: &Arc<Shared>,
     mount: &Mount,
@@ -111,8 +111,8 @@ pub(crate) async fn create_file(
 ) -> Result<()> {
     let options = OpenOptions::new().write(true).mode(mode);
     let owner = mount.core.owners.lock().take();
-    // The slot's reply cache knows a repetition; only a server that has lost the session does not, and then the outcome
-    // is uncertain. A verifier would cost the server a change of the times.
+    // The slot's reply cache knows a repetition; only a server that has lost the session does not, and then
+    // the outcome is uncertain. A verifier would cost the server a change of the times.
     let set = AttributeValues { mode: Some(mode), ..AttributeValues::default() };
     let args = OpenArgs {
         create: Some(Box::new(CreateHow::Guarded(set))),
@@ -144,7 +144,8 @@ pub(crate) async fn create_file(
         Err(_) => {
             let (state_id, epoch) = (newest(opened.state_id), results.epoch);
             let open = ServerOpen { owner, state_id, read: false, write: true, epoch };
-            // CLOSE needs the handle. Where the name stands for another file by now, only the lease ends the open.
+            // CLOSE needs the handle. Where the name stands for another file by now, only the lease ends the
+            // open.
             let made = mount.look_up(&dir.handle, std::slice::from_ref(name)).await.0.pop();
             mount.close_later(made.as_ref().map(|made| &made.handle), open).await;
         }
@@ -301,7 +302,8 @@ pub(super) fn owner_of(number: u64) -> StateOwner {
     StateOwner { client: ClientId(0), owner: Bytes::copy_from_slice(&number.to_be_bytes()) }
 }
 
-/// The delegation that came with an open: its stateid, whether it is for writing, and whether it is recalled already.
+/// The delegation that came with an open: its stateid, whether it is for writing, and whether it is recalled
+/// already.
 pub(super) fn granted_delegation(granted: &OpenDelegation) -> Option<(StateId, bool, bool)> {
     match granted {
         OpenDelegation::Read(read) => Some((read.state_id, false, read.recall)),

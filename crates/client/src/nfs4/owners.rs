@@ -1,5 +1,5 @@
-//! Numbers of open-owners. Each open has its own, and numbers are used again, so that a server sees no more owners than
-//! there ever were opens at once. Pure.
+//! Numbers of open-owners. Each open has its own, and numbers are used again, so that a server sees no more
+//! owners than there ever were opens at once. Pure.
 
 use std::collections::BTreeSet;
 

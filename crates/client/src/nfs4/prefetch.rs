@@ -10,7 +10,8 @@ use crate::open::OpenOptions;
 use crate::protocol::Found;
 use crate::shared::Shared;
 
-/// How much is read along, in bytes: whole small files, and little enough to be of no account with large ones.
+/// How much is read along, in bytes: whole small files, and little enough to be of no account with large
+/// ones.
 const BYTES: u32 = 32 << 10;
 
 /// A READ that may ride along.
@@ -22,7 +23,8 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Worth while for a file that is opened for reading only, unless it is known to be large or its data are here.
+    /// Worth while for a file that is opened for reading only, unless it is known to be large or its data are
+    /// here.
     pub(super) fn plan(shared: &Shared, node: Option<&Arc<Node>>, options: &OpenOptions) -> Option<Self> {
         if options.write || options.create || !shared.options.data_cache {
             return None;

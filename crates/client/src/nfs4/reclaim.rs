@@ -1,5 +1,6 @@
-//! Taking back what we held from a server that has restarted (RFC 8881 §8.4.2, §10.2.1): opens with their delegations, many
-//! in one request and many requests at once, then locks, then RECLAIM_COMPLETE. What cannot be had again is lost, alone.
+//! Taking back what we held from a server that has restarted (RFC 8881 §8.4.2, §10.2.1): opens with their
+//! delegations, many in one request and many requests at once, then locks, then RECLAIM_COMPLETE. What cannot
+//! be had again is lost, alone.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

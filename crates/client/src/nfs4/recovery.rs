@@ -4,8 +4,8 @@
 //!   BADSESSION … ──▶ CREATE_SESSION ──────────────────────────────────────────▶ session: requests go on
 //!                         └─STALE_CLIENTID─▶ EXCHANGE_ID, CREATE_SESSION ──▶ reclaim ──▶ RECLAIM_COMPLETE ──▲
 //! ```
-//! Until the session is there nobody else sends anything. Whoever carries a stateid in a request says of which incarnation it
-//! is: one of an earlier incarnation is not sent but fetched anew.
+//! Until the session is there nobody else sends anything. Whoever carries a stateid in a request says of
+//! which incarnation it is: one of an earlier incarnation is not sent but fetched anew.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,8 @@ impl Core {
         making.await
     }
 
-    /// `dead` is of no use any more: makes another session, and becomes a new client if the server has forgotten us.
+    /// `dead` is of no use any more: makes another session, and becomes a new client if the server has
+    /// forgotten us.
     pub(super) async fn recover_session(self: &Arc<Self>, dead: &Arc<Session>) -> Result<()> {
         {
             let mut present = self.session.lock();
@@ -82,7 +83,8 @@ impl Core {
         making.await.map(drop)
     }
 
-    /// In a task of its own: who gives up waiting does not stop it half-way. The caller has `self.session` locked.
+    /// In a task of its own: who gives up waiting does not stop it half-way. The caller has `self.session`
+    /// locked.
     fn begin_making(self: &Arc<Self>) -> Making {
         let mut making = self.making.lock();
         if let Some(making) = &*making {
@@ -141,14 +143,15 @@ impl Core {
         Ok(session)
     }
 
-    /// True when what was asked then was asked before the last reclaiming was done, or while one is under way.
+    /// True when what was asked then was asked before the last reclaiming was done, or while one is under
+    /// way.
     pub(super) fn is_reclaimed_since(&self, asked: Instant) -> bool {
         let (epoch, done) = *self.reclaimed.lock();
         epoch != self.epoch() || asked <= done
     }
 
-    /// Binds the first connection if it was made anew. False when the server does not want that; other failures are left to
-    /// the requests that follow.
+    /// Binds the first connection if it was made anew. False when the server does not want that; other
+    /// failures are left to the requests that follow.
     pub(super) async fn bind_if_needed(self: &Arc<Self>, session: &Arc<Session>) -> bool {
         if self.connections[0].generation() == self.bound_generation.load(Ordering::SeqCst) {
             return true;

@@ -1,4 +1,5 @@
-//! The server says that it has revoked something (RFC 8881 §8.3, §8.5, §18.48): finds out what, and lets go of it.
+//! The server says that it has revoked something (RFC 8881 §8.3, §8.5, §18.48): finds out what, and lets go
+//! of it.
 
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::file::OpenFile;
 
 impl Mount {
-    /// Where the next data or hole begins, at `offset` or after it; `None` when there is none before the end of the file.
-    /// The end itself counts as a hole.
+    /// Where the next data or hole begins, at `offset` or after it; `None` when there is none before the end
+    /// of the file. The end itself counts as a hole.
     pub(crate) async fn seek(&self, file: &OpenFile, offset: u64, what: DataContent) -> Result<Option<u64>> {
         self.with_state(file, |state_id| async move {
             let args = SeekArgs { state_id, offset, what };

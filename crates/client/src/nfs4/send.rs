@@ -1,5 +1,5 @@
-//! Sending COMPOUNDs: each in a slot, repeated in that slot until it is answered, so that it is carried out once
-//! (RFC 8881 §2.10.6).
+//! Sending COMPOUNDs: each in a slot, repeated in that slot until it is answered, so that it is carried out
+//! once (RFC 8881 §2.10.6).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,8 +48,8 @@ impl Kind {
         Self { principal, repeatable: false, epoch: None }
     }
 
-    /// It carries state of this incarnation of the client. When another has begun before it is carried out, it fails with
-    /// NFS4ERR_STALE_STATEID, as if the server had been asked.
+    /// It carries state of this incarnation of the client. When another has begun before it is carried out,
+    /// it fails with NFS4ERR_STALE_STATEID, as if the server had been asked.
     pub(super) fn in_epoch(self, epoch: u64) -> Self {
         Self { epoch: Some(epoch), ..self }
     }
@@ -83,7 +83,8 @@ enum Outcome {
 }
 
 impl Core {
-    /// Sends SEQUENCE and what `build` adds, and waits for the results. Closes that wait ride along, in front.
+    /// Sends SEQUENCE and what `build` adds, and waits for the results. Closes that wait ride along, in
+    /// front.
     pub(super) async fn compound(
         self: &Arc<Self>,
         kind: Kind,
@@ -380,8 +381,8 @@ impl Core {
         }
     }
 
-    /// A request was given up while it was under way. Whether the server has taken it decides the slot's next number; a
-    /// SEQUENCE with the same number settles that either way.
+    /// A request was given up while it was under way. Whether the server has taken it decides the slot's next
+    /// number; a SEQUENCE with the same number settles that either way.
     async fn settle(self: Arc<Self>, slot: HeldSlot) {
         let kind = Kind::repeatable(Operation::Sequence);
         let mut sending = Sending { core: &self, slot: Some(slot) };

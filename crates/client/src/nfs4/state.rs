@@ -59,7 +59,8 @@ pub(crate) struct Delegation {
     pub(crate) granted: Instant,
 }
 
-/// The newest state of that name, whatever its number (RFC 8881 §8.2.2): requests under way together need not agree on it.
+/// The newest state of that name, whatever its number (RFC 8881 §8.2.2): requests under way together need not
+/// agree on it.
 pub(crate) fn newest(state_id: StateId) -> StateId {
     StateId { sequence: 0, ..state_id }
 }

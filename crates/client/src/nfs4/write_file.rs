@@ -25,7 +25,8 @@ use crate::protocol::Found;
 use crate::shared::Shared;
 use crate::writeback::Chunk;
 
-/// False when it takes an open file after all: the name is a symbolic link, or the server wrote less than was asked.
+/// False when it takes an open file after all: the name is a symbolic link, or the server wrote less than was
+/// asked.
 pub(crate) async fn write_file(
     shared: &Arc<Shared>,
     mount: &Mount,

@@ -1,5 +1,5 @@
-//! Counts every request: how many, how large, how long they waited and how long they took. Knows nothing of what the
-//! requests mean, and nothing of clocks: durations are given to it.
+//! Counts every request: how many, how large, how long they waited and how long they took. Knows nothing of
+//! what the requests mean, and nothing of clocks: durations are given to it.
 
 mod counter;
 mod request;

@@ -10,7 +10,8 @@ use hdrhistogram::Histogram;
 /// What a client had sent and received at a moment, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// Requests: the procedures of NFSv3 and NLM; for NFSv4 the COMPOUNDs, named after the operation they are for.
+    /// Requests: the procedures of NFSv3 and NLM; for NFSv4 the COMPOUNDs, named after the operation they are
+    /// for.
     pub requests: BTreeMap<&'static str, RequestStats>,
     /// How often each operation of NFSv4 was sent inside COMPOUNDs.
     pub operations: BTreeMap<&'static str, u64>,
@@ -18,8 +19,9 @@ pub struct Snapshot {
     pub callbacks: BTreeMap<&'static str, u64>,
     /// Bytes of files in the replies to READ, without what surrounds them.
     pub data_read: u64,
-    /// The length of the longest chain of requests each of which was sent after the one before it was answered: as many
-    /// round trips of the network it took at least. In a sum of clients, as if one had followed on the other.
+    /// The length of the longest chain of requests each of which was sent after the one before it was
+    /// answered: as many round trips of the network it took at least. In a sum of clients, as if one had
+    /// followed on the other.
     pub round_trips: u64,
 }
 

@@ -31,7 +31,8 @@ pub enum Descend {
 }
 
 impl Shared {
-    /// Hands every object below `path` to `visit`: a directory before what is in it, the entries of one directory together.
+    /// Hands every object below `path` to `visit`: a directory before what is in it, the entries of one
+    /// directory together.
     pub(crate) async fn list_tree(
         self: &Arc<Self>,
         path: &[u8],
@@ -41,7 +42,8 @@ impl Shared {
         let (ground, names) = self.tree_ground(path).await?;
         let root = Lineage::root(&ground, &names);
         let mut flow: Flow<(Names, Lineage)> = Flow::new(Arc::clone(&ground), options);
-        // The last one found is listed first: so there are no more than the depth times the width of a directory.
+        // The last one found is listed first: so there are no more than the depth times the width of a
+        // directory.
         let mut todo = vec![(Names::default(), root)];
         loop {
             while flow.has_room()

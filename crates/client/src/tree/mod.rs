@@ -1,4 +1,5 @@
-//! Whole trees: listed, copied, removed and unpacked with many operations in each request and many requests under way.
+//! Whole trees: listed, copied, removed and unpacked with many operations in each request and many requests
+//! under way.
 
 mod arrival;
 mod departure;
@@ -69,8 +70,8 @@ pub struct TreeOptions {
     /// The treatment of files that exist already. Directories are kept and filled; where files are
     /// truncated, links are replaced.
     pub existing: Existing,
-    /// Permission bits are those of the source, set-id and sticky bits included; otherwise without these and the bits of
-    /// `umask`, and what is there keeps its own.
+    /// Permission bits are those of the source, set-id and sticky bits included; otherwise without these and
+    /// the bits of `umask`, and what is there keeps its own.
     pub modes: bool,
     /// Times of modification and access are those of the source, to the nanosecond.
     pub times: bool,
@@ -161,7 +162,8 @@ impl TreeReport {
 }
 
 impl Shared {
-    /// A ground on which the tree at `path` stands: symbolic links are followed up to its root, and not below.
+    /// A ground on which the tree at `path` stands: symbolic links are followed up to its root, and not
+    /// below.
     async fn tree_ground(self: &Arc<Self>, path: &[u8]) -> Result<(Arc<Ground>, Names)> {
         let names = Names::parse(path)?;
         let root = self.resolve_directory(&self.root, &names.to_path()).await?;

@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::chunk::Chunk;
 
-/// A chunk, through which open file it was written, and which of the calls its oldest byte may come from. A byte that has taken
-/// the place of another is as old as that one: who waits for the other waits for what is there now.
+/// A chunk, through which open file it was written, and which of the calls its oldest byte may come from. A
+/// byte that has taken the place of another is as old as that one: who waits for the other waits for what is
+/// there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) since: u64,
@@ -33,7 +34,8 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// Takes data over what is there. What follows on other data of the writer goes into one chunk with it, up to `length_max`.
+    /// Takes data over what is there. What follows on other data of the writer goes into one chunk with it,
+    /// up to `length_max`.
     pub(super) fn write(&mut self, since: u64, writer: u64, offset: u64, mut data: Bytes, length_max: u32) {
         let range = offset..offset + data.len() as u64;
         let since = self.oldest_in(&range).unwrap_or(since);
@@ -60,7 +62,8 @@ impl Extents {
         self.join(at, length_max);
     }
 
-    /// Puts a chunk back, where nothing newer has been written meanwhile. Returns how many bytes of it that leaves out.
+    /// Puts a chunk back, where nothing newer has been written meanwhile. Returns how many bytes of it that
+    /// leaves out.
     pub(super) fn restore(&mut self, taken: &Taken) -> usize {
         let range = taken.chunk.range();
         let mut lost = taken.chunk.length as usize;

@@ -1,5 +1,5 @@
-//! Data of a file that were taken and the server does not have on stable storage yet, through whichever open file they were
-//! written. Pure: it says what to send next and is told what came of it.
+//! Data of a file that were taken and the server does not have on stable storage yet, through whichever open
+//! file they were written. Pure: it says what to send next and is told what came of it.
 
 mod chunk;
 mod extents;
@@ -13,7 +13,8 @@ pub(crate) use self::chunk::Chunk;
 use self::extents::{Extents, Taken};
 use crate::error::Error;
 
-/// How many of the oldest chunks are looked at for one that may be sent: those before it wait for WRITEs of the same bytes.
+/// How many of the oldest chunks are looked at for one that may be sent: those before it wait for WRITEs of
+/// the same bytes.
 const CANDIDATES_MAX: usize = 64;
 /// Held data go out when there are so many times the largest WRITE of them.
 const HELD_WRITES_MAX: usize = 4;
@@ -25,7 +26,8 @@ pub(crate) struct Write {
     /// The open file that it is sent by, and whose error it is when it fails.
     pub(crate) writer: u64,
     pub(crate) chunk: Chunk,
-    /// It must be on stable storage when it is answered: nothing else is pending, and a COMMIT would cost one more request.
+    /// It must be on stable storage when it is answered: nothing else is pending, and a COMMIT would cost one
+    /// more request.
     pub(crate) stable: bool,
 }
 
@@ -55,7 +57,8 @@ pub(crate) type Verifier = [u8; 8];
 #[derive(Debug)]
 struct InFlight {
     taken: Taken,
-    /// As [`Taken::since`], of the bytes that are not stable yet and whose place at the server it takes as well.
+    /// As [`Taken::since`], of the bytes that are not stable yet and whose place at the server it takes as
+    /// well.
     unstable_since: u64,
 }
 
@@ -71,10 +74,11 @@ pub(crate) struct Writeback {
     /// Where the data end that were taken last.
     last_end: u64,
     in_flight: BTreeMap<u64, InFlight>,
-    /// Written unstably, with the verifier that the server gave. It overlaps nothing that is in flight: the server must not be
-    /// sent again what has been written over since.
+    /// Written unstably, with the verifier that the server gave. It overlaps nothing that is in flight: the
+    /// server must not be sent again what has been written over since.
     uncommitted: Extents,
-    /// Somebody waits until what was taken before this is stable: what is taken later must not put that off for ever.
+    /// Somebody waits until what was taken before this is stable: what is taken later must not put that off
+    /// for ever.
     awaited: u64,
     verifier: Option<Verifier>,
     /// The same, each part under a COMMIT that is under way.
@@ -347,7 +351,8 @@ impl Writeback {
         self.next_id
     }
 
-    /// When the verifier is another than before, the server may have lost what it did not commit: it is sent again.
+    /// When the verifier is another than before, the server may have lost what it did not commit: it is sent
+    /// again.
     fn meet(&mut self, verifier: Verifier) {
         if self.verifier.replace(verifier).is_none_or(|known| known == verifier) {
             return;
@@ -367,7 +372,8 @@ impl Writeback {
         self.bytes -= self.committing.remove(&id).unwrap_or_default().bytes();
     }
 
-    /// What was written of `range` before need not be committed any more: it is being written over. Returns how old it was.
+    /// What was written of `range` before need not be committed any more: it is being written over. Returns
+    /// how old it was.
     fn forget_uncommitted(&mut self, range: &Range<u64>) -> Option<u64> {
         let oldest = self.unstable().filter_map(|extents| extents.oldest_in(range)).min();
         for extents in self.committing.values_mut().chain([&mut self.uncommitted]) {

@@ -1,4 +1,5 @@
-//! A scene: a server, clients of it, and programs on each that work through plans of their own at the same time.
+//! A scene: a server, clients of it, and programs on each that work through plans of their own at the same
+//! time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use crate::scene::{Kind, Met, Mode};
 
 const PROGRAMS_PER_CLIENT: usize = 2;
 const STEPS: usize = 50;
-/// A scene takes a second or two. Who does not give a delegation back stops others for the length of a lease, which is longer.
+/// A scene takes a second or two. Who does not give a delegation back stops others for the length of a lease,
+/// which is longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy)]

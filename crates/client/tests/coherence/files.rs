@@ -185,8 +185,8 @@ impl Files {
         changes.iter().for_each(|change| self.history.ended(change));
     }
 
-    /// Changes, or reads a file that stays open. While a delegation of it is held nobody else changes it: everything that
-    /// had ended before must be seen, however long ago the file was opened.
+    /// Changes, or reads a file that stays open. While a delegation of it is held nobody else changes it:
+    /// everything that had ended before must be seen, however long ago the file was opened.
     async fn delegated(&mut self) {
         if self.place.random.one_in(5) {
             let index = self.place.random.below(FILES);

@@ -1,10 +1,11 @@
 //! What was changed when, and so what a reader may see.
 //!
-//! The world is rows of cells: the data of a file, which of its cells there are, or the names of a tree. Each change of a cell has
-//! three times: when it was begun, when its maker was told that it is taken, and when others are promised to see it: the close or
-//! unlock. A reader is promised everything that was so ended since when it may rely on that (it opened or locked the file, or has
-//! a delegation), and everything that a program beside it, on the same client, was told is taken before it reads. It must not see
-//! what one of these changes has replaced.
+//! The world is rows of cells: the data of a file, which of its cells there are, or the names of a tree. Each
+//! change of a cell has three times: when it was begun, when its maker was told that it is taken, and when
+//! others are promised to see it: the close or unlock. A reader is promised everything that was so ended
+//! since when it may rely on that (it opened or locked the file, or has a delegation), and everything that a
+//! program beside it, on the same client, was told is taken before it reads. It must not see what one of
+//! these changes has replaced.
 
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -1,8 +1,9 @@
-//! Several clients hammer the files of one export at once, and everything that is seen is compared with what may be seen.
+//! Several clients hammer the files of one export at once, and everything that is seen is compared with what
+//! may be seen.
 //!
-//! Which request meets which is up to the machine; who does what follows from a seed. `PRIMETIME_SEEDS=50` runs more of them, from
-//! `PRIMETIME_FIRST_SEED` on.
-//! What was allowed is told by [`history`], which knows nothing of caches, and has tests of its own.
+//! Which request meets which is up to the machine; who does what follows from a seed. `PRIMETIME_SEEDS=50`
+//! runs more of them, from `PRIMETIME_FIRST_SEED` on. What was allowed is told by [`history`], which knows
+//! nothing of caches, and has tests of its own.
 
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]
 

@@ -1,7 +1,7 @@
 //! Programs that change what names stand for, and open files by them.
 //!
-//! Each file is empty and then full of its own number for ever, so that whoever opens a name knows what it stood for. Changes of
-//! one name take turns, which is no matter of NFS; opens come at any time.
+//! Each file is empty and then full of its own number for ever, so that whoever opens a name knows what it
+//! stood for. Changes of one name take turns, which is no matter of NFS; opens come at any time.
 
 use std::sync::Arc;
 
@@ -112,7 +112,8 @@ impl Names {
         }
     }
 
-    /// Changes what a name stands for. What a client does is known to it at once, however old what it believes of others is.
+    /// Changes what a name stands for. What a client does is known to it at once, however old what it
+    /// believes of others is.
     async fn change(&mut self, name: usize, mut held: MutexGuard<'_, u64>) {
         *held = match (*held, self.place.random.below(4)) {
             (_, 0) => self.replace(name).await,
@@ -184,7 +185,8 @@ impl Names {
         self.knows(other, **to).await;
     }
 
-    /// Nobody else changes the name now: names and attributes that are remembered must be right after a change of our own.
+    /// Nobody else changes the name now: names and attributes that are remembered must be right after a
+    /// change of our own.
     async fn knows(&self, name: usize, value: u64) {
         let known = match self.place.client.metadata(path(name)).await {
             Ok(known) => Some(known.size),

@@ -58,7 +58,8 @@ impl Sum for Met {
 }
 
 impl Met {
-    /// Complains of what must not have taken place, and, if the scene was played often enough to meet `all`, of what should have.
+    /// Complains of what must not have taken place, and, if the scene was played often enough to meet `all`,
+    /// of what should have.
     pub fn check(&self, mode: Mode, kinds: &[Kind], all: bool) {
         let delegated = kinds.iter().any(|kind| kind.delegations);
         let reading = delegated && mode == Mode::Delegations;

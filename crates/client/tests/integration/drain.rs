@@ -1,4 +1,5 @@
-//! Written data leave steadily: the writer goes on as fast as the server takes them, and is never far ahead of it.
+//! Written data leave steadily: the writer goes on as fast as the server takes them, and is never far ahead
+//! of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,11 +53,13 @@ async fn writes_one_by_one(piece_bytes: u64) {
     });
     for answered in 0..ROUNDS - BUDGET {
         peer.answer_writes(answered);
-        // One more WRITE's bytes and they are made stable: what is answered keeps its part of the budget no longer than that.
+        // One more WRITE's bytes and they are made stable: what is answered keeps its part of the budget no
+        // longer than that.
         until(|| {
             let state = peer.state.lock();
             let (bytes, arrived) = (state.uncovered_bytes(answered), state.written.len() as u64);
-            // Those that come later would be answered all at once, and their COMMITs wait for WRITEs that nobody lets be answered.
+            // Those that come later would be answered all at once, and their COMMITs wait for WRITEs that
+            // nobody lets be answered.
             let is_behind = arrived < answered || bytes >= WRITE_BYTES;
             is_behind.then(|| {
                 format!("{bytes} bytes of {answered} WRITEs, of {arrived} there, are under no COMMIT")
@@ -70,7 +73,8 @@ async fn writes_one_by_one(piece_bytes: u64) {
             assert!(stable + WRITE_BYTES > answered_before, "{stable} bytes stable after {answered} WRITEs");
             stable
         };
-        // The budget is given out by sizes of a WRITE: a piece begins the last one, and the next piece waits for a size more.
+        // The budget is given out by sizes of a WRITE: a piece begins the last one, and the next piece waits
+        // for a size more.
         let wanted = stable + (BUDGET - 1) * WRITE_BYTES + piece_bytes;
         until(|| {
             let taken = taken.load(Ordering::SeqCst);

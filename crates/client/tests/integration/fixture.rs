@@ -103,8 +103,8 @@ impl Fixture {
         connect(self.address(), version, change).await
     }
 
-    /// One that sends by itself nothing that can be put off, and does not ask again because time has passed: its requests can be
-    /// counted however busy the machine is.
+    /// One that sends by itself nothing that can be put off, and does not ask again because time has passed:
+    /// its requests can be counted however busy the machine is.
     pub async fn unhurried(&self, version: Version, change: impl FnOnce(&mut Options)) -> Client {
         let unhurried = |options: &mut Options| {
             options.waits = Waits::all(LONG);
@@ -156,8 +156,8 @@ pub async fn try_to_connect(
 pub const READ: OpenOptions = OpenOptions::new().read(true);
 pub const WRITE: OpenOptions = OpenOptions::new().read(true).write(true);
 
-/// What callers' requests were. Beside them the client keeps its lease and the way back from the server, when time or the
-/// server wants it.
+/// What callers' requests were. Beside them the client keeps its lease and the way back from the server, when
+/// time or the server wants it.
 pub fn asked(counts: &Snapshot) -> Vec<&str> {
     let keeping = ["SEQUENCE", "BIND_CONN_TO_SESSION"];
     counts.requests.keys().copied().filter(|name| !keeping.contains(name)).collect()

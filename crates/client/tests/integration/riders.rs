@@ -1,4 +1,5 @@
-//! Requests that wait for another to ride on, and requests that are made before somebody asks: CLOSE and LOCK.
+//! Requests that wait for another to ride on, and requests that are made before somebody asks: CLOSE and
+//! LOCK.
 
 use std::time::{Duration, Instant};
 

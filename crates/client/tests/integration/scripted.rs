@@ -98,7 +98,8 @@ async fn taking_locks_back_begins_again_where_it_was_interrupted() {
         let locked = std::mem::take(&mut peer.state.lock().locks);
         assert_eq!(locked, [(0, false), (20, false)]);
         peer.fail(Operation::CreateSession, &[Status::StaleClientId]);
-        // What tells of the restart, then OPEN, LOCK, LOCK and RECLAIM_COMPLETE up to one that finds no session.
+        // What tells of the restart, then OPEN, LOCK, LOCK and RECLAIM_COMPLETE up to one that finds no
+        // session.
         peer.fail(Operation::Sequence, &[Status::BadSession]);
         peer.fail(Operation::Sequence, &vec![Status::Ok; requests_before]);
         peer.fail(Operation::Sequence, &[Status::BadSession]);

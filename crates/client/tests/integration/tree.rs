@@ -47,7 +47,8 @@ fn objects(root: &Path) -> BTreeMap<String, Object> {
     all
 }
 
-/// Fifty directories, one in another in places, of ten files each; a large one with a hole, links of both kinds.
+/// Fifty directories, one in another in places, of ten files each; a large one with a hole, links of both
+/// kinds.
 pub fn plant(root: &Path) {
     let time = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
     for index in 0..50 {
@@ -231,7 +232,8 @@ async fn a_list_leaves_out_what_it_is_told_to(version: Version) {
     client.shutdown().await.unwrap();
 }
 
-/// Requests that a tree of 500 files in 50 directories takes over NFSv4.1: a request for each object would be over a thousand.
+/// Requests that a tree of 500 files in 50 directories takes over NFSv4.1: a request for each object would be
+/// over a thousand.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_files_take_a_few_dozen_requests() {
     let fixture = Fixture::new().await;

@@ -12,7 +12,8 @@ fn likely(options: &mut Options) {
     options.write_delegations = WriteDelegations::Likely;
 }
 
-/// A file of 64 KiB that this client has written again and again, the last time by an open that brought a delegation.
+/// A file of 64 KiB that this client has written again and again, the last time by an open that brought a
+/// delegation.
 async fn written_often(client: &Client) {
     for options in [WRITE.create(true), WRITE, WRITE] {
         let file = client.open("/file", options).await.unwrap();

@@ -1,4 +1,5 @@
-//! A scene: a server, mounts of it, and programs on each that work through plans of their own at the same time.
+//! A scene: a server, mounts of it, and programs on each that work through plans of their own at the same
+//! time.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -16,7 +17,8 @@ const PROGRAMS_PER_MOUNT: usize = 2;
 const STEPS: usize = 40;
 /// So many seeds do everything that a scene is about.
 const SEEDS_THAT_MEET_ALL: u64 = 20;
-/// A scene takes a second or two. Who does not give a delegation back stops others for the length of a lease, which is longer.
+/// A scene takes a second or two. Who does not give a delegation back stops others for the length of a lease,
+/// which is longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +125,8 @@ fn play_all<T: Send + 'static>(
         }
     }
     let again = format!(
-        "{scene:?}: to be played again with PRIMETIME_FIRST_SEED={} PRIMETIME_SEEDS=20, since it also depends on the machine",
+        "{scene:?}: to be played again with PRIMETIME_FIRST_SEED={} PRIMETIME_SEEDS=20, since it also \
+         depends on the machine",
         scene.seed
     );
     let mut values = Vec::new();

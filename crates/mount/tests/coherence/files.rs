@@ -209,8 +209,8 @@ impl Files {
         changes.iter().for_each(|change| self.history.ended(change));
     }
 
-    /// Changes, or reads a file that stays open. While a delegation of it is held nobody else changes it: everything that
-    /// had ended before must be seen, however long ago the file was opened.
+    /// Changes, or reads a file that stays open. While a delegation of it is held nobody else changes it:
+    /// everything that had ended before must be seen, however long ago the file was opened.
     fn delegated(&mut self) {
         if self.place.random.one_in(5) {
             let index = self.place.random.below(FILES);
@@ -237,8 +237,8 @@ impl Files {
         }
     }
 
-    /// Whether a delegation is held, and the mount has learned of nobody's having changed the file since it was opened: another
-    /// program's open may have brought the delegation, and with it that news.
+    /// Whether a delegation is held, and the mount has learned of nobody's having changed the file since it
+    /// was opened: another program's open may have brought the delegation, and with it that news.
     fn is_delegated(&self, open: &Open) -> bool {
         let object = &self.place.objects[open.index];
         object.remembered().is_some_and(|known| known.delegated) && object.content() == open.content

@@ -1,4 +1,5 @@
-//! Locks of ranges that belong to an open file, so that the threads of one process lock each other out (fcntl_locking(2)).
+//! Locks of ranges that belong to an open file, so that the threads of one process lock each other out
+//! (fcntl_locking(2)).
 
 use std::fs::File;
 use std::ops::Range;

@@ -1,8 +1,9 @@
-//! Programs on several mounts of one export hammer its files at once, by the system calls of ordinary programs, and everything
-//! that they see is compared with what they may see.
+//! Programs on several mounts of one export hammer its files at once, by the system calls of ordinary
+//! programs, and everything that they see is compared with what they may see.
 //!
-//! Which request meets which is up to the machine; who does what follows from a seed. `PRIMETIME_SEEDS=50` runs more of them,
-//! from `PRIMETIME_FIRST_SEED` on. What was allowed is told by the history that the client's checker has, too.
+//! Which request meets which is up to the machine; who does what follows from a seed. `PRIMETIME_SEEDS=50`
+//! runs more of them, from `PRIMETIME_FIRST_SEED` on. What was allowed is told by the history that the
+//! client's checker has, too.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, unreachable_pub)]

@@ -47,8 +47,8 @@ pub fn can_mount() -> bool {
     true
 }
 
-/// A server, with as many mounts as a test wants. The kernel's requests are served by threads of the runtime, never by those of
-/// the test, which wait in system calls.
+/// A server, with as many mounts as a test wants. The kernel's requests are served by threads of the runtime,
+/// never by those of the test, which wait in system calls.
 pub struct Fixture {
     pub server: Option<Running>,
     pub runtime: Arc<Runtime>,
@@ -173,7 +173,8 @@ impl Mounted {
         }
     }
 
-    /// Waits until the mount has noticed that somebody else has unmounted the tree, and tells what became of what was written last.
+    /// Waits until the mount has noticed that somebody else has unmounted the tree, and tells what became of
+    /// what was written last.
     pub fn ended(mut self) -> Result<(), mount::Error> {
         let mount = self.mount.take().unwrap();
         self.runtime.block_on(mount.ended())

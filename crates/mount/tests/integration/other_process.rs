@@ -1,5 +1,5 @@
-//! Another process, with a file of the mount open: it locks, appends, and has the file as memory. It is this program once more,
-//! with one test that does what it is told.
+//! Another process, with a file of the mount open: it locks, appends, and has the file as memory. It is this
+//! program once more, with one test that does what it is told.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -94,8 +94,8 @@ impl OtherProcess {
         writeln!(self.orders.as_mut().unwrap(), "lock {kind} {first} {length} {}", i32::from(wait)).unwrap();
     }
 
-    /// Has it append that many records of that letter, each under a lock of the whole file if it is to be `locked`;
-    /// [`OtherProcess::end`] tells when they are there.
+    /// Has it append that many records of that letter, each under a lock of the whole file if it is to be
+    /// `locked`; [`OtherProcess::end`] tells when they are there.
     pub fn begin_to_append(&mut self, records: usize, letter: u8, locked: bool) {
         writeln!(self.orders.as_mut().unwrap(), "append {records} {letter} {locked}").unwrap();
     }

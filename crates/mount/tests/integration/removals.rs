@@ -1,5 +1,5 @@
-//! Files that are removed or renamed over while others open and close them: each stays whole for who has it open, and nothing of it is
-//! left when all are done.
+//! Files that are removed or renamed over while others open and close them: each stays whole for who has it
+//! open, and nothing of it is left when all are done.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -43,7 +43,8 @@ fn other(round: usize) -> String {
     format!("other {round}")
 }
 
-/// Does `work` with the name of a file while that is closed; at the end no name but those of the other files is left.
+/// Does `work` with the name of a file while that is closed; at the end no name but those of the other files
+/// is left.
 fn against_a_close(version: Version, work: impl Fn(&Mounted, usize) + Sync) {
     let fixture = Fixture::new();
     let mounted = fixture.mount(version);

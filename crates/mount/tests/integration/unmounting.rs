@@ -38,7 +38,8 @@ fn what_is_not_sent_when_the_tree_is_taken_away_arrives(version: Version) {
     assert_eq!(fs::read_dir(fixture.export()).unwrap().count(), 1, "nothing else is left");
 }
 
-/// What somebody mounts there before the mount has noticed its end is in the same place as what was there before it.
+/// What somebody mounts there before the mount has noticed its end is in the same place as what was there
+/// before it.
 #[test]
 fn only_the_tree_is_unmounted_and_not_what_is_in_its_place_then() {
     if !can_mount() || !rustix::process::geteuid().is_root() {

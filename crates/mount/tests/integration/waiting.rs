@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-/// Until the process waits for an answer, and the mount has read what it asks for: the kernel takes back what nobody has read when who
-/// asks is killed.
+/// Until the process waits for an answer, and the mount has read what it asks for: the kernel takes back what
+/// nobody has read when who asks is killed.
 pub fn await_wait(child: &mut Child, patience: Duration) {
     let begun = Instant::now();
     let id = child.id();

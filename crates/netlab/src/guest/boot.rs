@@ -13,7 +13,8 @@ use super::{GuestOptions, GuestResult, Lab, registers};
 #[derive(Debug)]
 pub struct Guest {
     address: IpAddr,
-    // Dropped in this order: it is killed; the streams end when all of it is gone; then nobody writes to the folder.
+    // Dropped in this order: it is killed; the streams end when all of it is gone; then nobody writes to the
+    // folder.
     process: Process,
     output: Capture,
     console: Capture,
@@ -26,8 +27,8 @@ impl Guest {
         self.address
     }
 
-    /// The folder that is `$EXCHANGE` in the guest. What the guest writes is sure to be there only after its end, or after
-    /// a sync(1) of its own.
+    /// The folder that is `$EXCHANGE` in the guest. What the guest writes is sure to be there only after its
+    /// end, or after a sync(1) of its own.
     pub fn exchange(&self) -> PathBuf {
         self.folder.exchange()
     }
@@ -86,16 +87,16 @@ pub(super) fn start(lab: &Lab, options: &GuestOptions, folder: Folder, link: &Li
     let (console, console_writer) = io::pipe()?;
     let (output, console) = (Capture::start(output)?, Capture::start(console)?);
     let mut command = lab.command("unshare");
-    // The kernel is many processes; in a namespace of their own they all end with its first one, which `unshare` takes
-    // with it. That first one is `timeout`, so the limit holds even when we are gone.
+    // The kernel is many processes; in a namespace of their own they all end with its first one, which
+    // `unshare` takes with it. That first one is `timeout`, so the limit holds even when we are gone.
     command.args(["--pid", "--fork", "--kill-child=KILL"]);
     command.args(["timeout", "--signal=KILL", &format!("{}s", options.time_limit.as_secs_f64())]);
     command.arg("env").arg(registers::preload(lab.tools()));
     command.arg("linux.uml").args(kernel_arguments(options, &folder, link));
     // The guest's memory is a file there.
     command.env("TMPDIR", "/dev/shm");
-    // The kernel writes its first terminal to descriptor 1 and its second one, for the script, to descriptor 0: the only
-    // one that is free, as what its own host side prints goes to 1 and 2.
+    // The kernel writes its first terminal to descriptor 1 and its second one, for the script, to descriptor
+    // 0: the only one that is free, as what its own host side prints goes to 1 and 2.
     command.stdin(Stdio::from(output_writer));
     command.stdout(Stdio::from(console_writer.try_clone()?)).stderr(Stdio::from(console_writer));
     let process = Process(command.spawn()?);

@@ -14,8 +14,8 @@ const SUBNET_BITS: u32 = 24;
 /// A shorter prefix is a default route in parts, as VPNs make them. It gives way to any longer one.
 const DEFAULT_BITS_MAX: u32 = 7;
 
-/// How the names of bridges and cards begin, before the id of the process, a hyphen and a number. A name of a card has at
-/// most 15 bytes.
+/// How the names of bridges and cards begin, before the id of the process, a hyphen and a number. A name of a
+/// card has at most 15 bytes.
 const PREFIX: &str = "pt";
 
 /// Namespaces with one address each. They and their bridge are deleted when dropped.
@@ -36,12 +36,12 @@ impl BridgedNamespaces {
     /// The most namespaces on one bridge: the addresses of a /24 without this machine's.
     pub const COUNT_MAX: u32 = 253;
 
-    /// Makes `count` namespaces, in a subnet that no route of this machine overlaps. Their default route is this
-    /// machine. Removes those of processes that are gone.
+    /// Makes `count` namespaces, in a subnet that no route of this machine overlaps. Their default route is
+    /// this machine. Removes those of processes that are gone.
     ///
     /// # Errors
-    /// `InvalidInput` unless `count` is from 1 to [`Self::COUNT_MAX`]; `AddrInUse` without a free subnet; otherwise the
-    /// words of ip(8).
+    /// `InvalidInput` unless `count` is from 1 to [`Self::COUNT_MAX`]; `AddrInUse` without a free subnet;
+    /// otherwise the words of ip(8).
     pub fn create(count: u32) -> io::Result<Self> {
         if !(1..=Self::COUNT_MAX).contains(&count) {
             let reason = format!("{count} namespaces are not between 1 and {}", Self::COUNT_MAX);
@@ -81,7 +81,8 @@ impl BridgedNamespaces {
 
 impl Drop for BridgedNamespaces {
     fn drop(&mut self) {
-        // The kernel takes a namespace apart later than ip(8) deletes its name. The cards are to be gone at once.
+        // The kernel takes a namespace apart later than ip(8) deletes its name. The cards are to be gone at
+        // once.
         for number in 1..=self.namespaces.len() {
             let _ = ip(&["link", "delete", &format!("{PREFIX}{}-{number}", process::id())]);
         }
@@ -123,8 +124,9 @@ fn is_stale_link(name: &str) -> bool {
     number.is_some_and(|number| number.parse::<u8>().is_ok()) && namespace::is_stale(name, PREFIX)
 }
 
-/// Returns the first address of a subnet that no route in `routes` (`ip -oneline route show`) overlaps. The search
-/// begins at another subnet for each `seed`, so that benchmarks that begin together do not choose the same.
+/// Returns the first address of a subnet that no route in `routes` (`ip -oneline route show`) overlaps. The
+/// search begins at another subnet for each `seed`, so that benchmarks that begin together do not choose the
+/// same.
 fn free_subnet(routes: &str, seed: u32) -> Option<u32> {
     let taken: Vec<(u32, u32)> = routes.lines().filter_map(destination).collect();
     (0..SUBNETS)

@@ -6,8 +6,8 @@ use std::thread::{self, JoinHandle};
 /// Kept of one stream; what comes after it is read and dropped, so that the guest never waits for us.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
 
-/// A stream that is being read by a thread of its own. Dropping it, like [`Capture::finish`], waits until the last writer
-/// is gone.
+/// A stream that is being read by a thread of its own. Dropping it, like [`Capture::finish`], waits until the
+/// last writer is gone.
 #[derive(Debug)]
 pub(super) struct Capture(Option<JoinHandle<Vec<u8>>>);
 

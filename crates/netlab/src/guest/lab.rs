@@ -26,8 +26,8 @@ const GUEST_NUMBER_MAX: u8 = 254;
 /// Labs that this process has made.
 static LABS: AtomicU32 = AtomicU32::new(0);
 
-/// A network namespace with a bridge, on which the host side has one address and each guest one. It is deleted when
-/// dropped; what still runs in it keeps running until its own end.
+/// A network namespace with a bridge, on which the host side has one address and each guest one. It is
+/// deleted when dropped; what still runs in it keeps running until its own end.
 #[derive(Debug)]
 pub struct Lab {
     namespace: Namespace,
@@ -82,8 +82,8 @@ impl Lab {
         self.namespace.name()
     }
 
-    /// The folder that is `$SHARED` in every guest of the lab: the place to meet. A name made by one is seen by all at once;
-    /// contents are sure to be seen only after a sync(1).
+    /// The folder that is `$SHARED` in every guest of the lab: the place to meet. A name made by one is seen
+    /// by all at once; contents are sure to be seen only after a sync(1).
     pub fn shared(&self) -> &Path {
         self.shared.path()
     }
@@ -92,8 +92,8 @@ impl Lab {
         self.tools.path()
     }
 
-    /// Runs `work` in a thread whose network is the host side of the lab. Sockets stay where they were made, and so do the
-    /// threads that `work` starts.
+    /// Runs `work` in a thread whose network is the host side of the lab. Sockets stay where they were made,
+    /// and so do the threads that `work` starts.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -104,8 +104,8 @@ impl Lab {
         inside(&self.namespace.open()?, work)
     }
 
-    /// A command that runs `program` on the host side of the lab, on the lab's core. The process that it starts is the
-    /// program itself, not a wrapper: its id is the program's, and a signal reaches it.
+    /// A command that runs `program` on the host side of the lab, on the lab's core. The process that it
+    /// starts is the program itself, not a wrapper: its id is the program's, and a signal reaches it.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", self.name()]);
@@ -116,7 +116,8 @@ impl Lab {
     /// Boots a guest and returns at once; the script starts about a second and a half later.
     ///
     /// # Errors
-    /// `InvalidInput` for options that cannot be; `QuotaExceeded` after 253 guests; whatever the system refuses.
+    /// `InvalidInput` for options that cannot be; `QuotaExceeded` after 253 guests; whatever the system
+    /// refuses.
     pub fn boot(&self, options: &GuestOptions) -> io::Result<Guest> {
         options.check()?;
         let number = self.next_number()?;
@@ -158,8 +159,8 @@ fn address(subnet: u8, number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 99, subnet, number)
 }
 
-/// One of the cores that this process may use, another one for each lab, from the last down: the first is the one that
-/// the rest of a machine likes best.
+/// One of the cores that this process may use, another one for each lab, from the last down: the first is the
+/// one that the rest of a machine likes best.
 fn pick_core(lab: u32) -> io::Result<usize> {
     let status = fs::read_to_string("/proc/self/status")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

@@ -28,8 +28,8 @@ impl Namespace {
     pub(super) fn create(number: u32, host: Ipv4Addr) -> io::Result<Namespace> {
         let name = format!("{PREFIX}{}-{number}", process::id());
         let namespace = Namespace::add(name)?;
-        // A bridge takes the lowest address of its ports if it is not told its own: one more guest, and the others would send
-        // to an address that is nobody's any more.
+        // A bridge takes the lowest address of its ports if it is not told its own: one more guest, and the
+        // others would send to an address that is nobody's any more.
         let [_, _, subnet, number] = host.octets();
         let ethernet = ethernet(subnet, number);
         namespace.ip(&["link", "add", BRIDGE, "address", &ethernet, "type", "bridge"])?;
@@ -60,8 +60,8 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Gives the namespace a card with `address` of a /24, whose other end is `port` of `bridge` in the network of this
-    /// thread, and a default route by `gateway`.
+    /// Gives the namespace a card with `address` of a /24, whose other end is `port` of `bridge` in the
+    /// network of this thread, and a default route by `gateway`.
     pub(super) fn connect(
         &self,
         port: &str,

@@ -9,21 +9,23 @@ use std::time::Duration;
 /// A guest to boot.
 #[derive(Clone, Debug)]
 pub struct GuestOptions {
-    /// The guest's hostname: letters, digits and hyphens, at most 63 bytes. Distinct among the clients of one server: a
-    /// Linux client makes its NFSv4 owner from it, and clients of the same name take each other's state away.
+    /// The guest's hostname: letters, digits and hyphens, at most 63 bytes. Distinct among the clients of one
+    /// server: a Linux client makes its NFSv4 owner from it, and clients of the same name take each other's
+    /// state away.
     pub name: String,
-    /// What the guest does: a POSIX shell script, run when the network is up and the modules of the NFS client are
-    /// loaded. It finds the host's address in `$HOST`, its own in `$ADDRESS` (with prefix length), and in
-    /// `$EXCHANGE` a folder that the host sees too; `$SHARED` is one that all guests of the lab see
-    /// ([`Lab::shared`](super::Lab::shared)), and `$NAME` is its hostname. Programs are those of the host; the host's /tmp, /run, /mnt,
-    /// /var/tmp, /var/log and /var/lib/nfs are hidden behind empty folders that can be written.
+    /// What the guest does: a POSIX shell script, run when the network is up and the modules of the NFS
+    /// client are loaded. It finds the host's address in `$HOST`, its own in `$ADDRESS` (with prefix length),
+    /// and in `$EXCHANGE` a folder that the host sees too; `$SHARED` is one that all guests of the lab see
+    /// ([`Lab::shared`](super::Lab::shared)), and `$NAME` is its hostname. Programs are those of the host;
+    /// the host's /tmp, /run, /mnt, /var/tmp, /var/log and /var/lib/nfs are hidden behind empty folders that
+    /// can be written.
     pub script: String,
     /// Put into `$EXCHANGE` beforehand: paths relative to it, and contents.
     pub files: Vec<(String, Vec<u8>)>,
     /// Memory of the guest, at least 64.
     pub memory_mb: u32,
-    /// An empty disk of so many MiB, `/dev/ubda` in the guest. It is a file of the host that takes no room before it is written, and
-    /// what the guest flushes is flushed there.
+    /// An empty disk of so many MiB, `/dev/ubda` in the guest. It is a file of the host that takes no room
+    /// before it is written, and what the guest flushes is flushed there.
     pub disk_mb: Option<u32>,
     /// Then the guest is killed, also if the process that booted it is gone.
     pub time_limit: Duration,

@@ -1,8 +1,9 @@
 //! Lets a guest's kernel run on a processor with more registers than it knows of.
 //!
-//! It saves and restores the registers of its processes through ptrace(2), in a buffer of the size that was enough when
-//! it was built. The host gives it the first ones, but takes back all or none, so that on a newer processor (one with AMX)
-//! the kernel would end with its first process. A library that stands before ptrace(2) puts back what it has.
+//! It saves and restores the registers of its processes through ptrace(2), in a buffer of the size that was
+//! enough when it was built. The host gives it the first ones, but takes back all or none, so that on a newer
+//! processor (one with AMX) the kernel would end with its first process. A library that stands before
+//! ptrace(2) puts back what it has.
 
 use std::ffi::OsString;
 use std::fs;

@@ -7,11 +7,11 @@ use super::folder::Folder;
 /// The end of a guest. Its folder is removed when this is dropped.
 #[derive(Debug)]
 pub struct GuestResult {
-    /// The script's exit code. `None` if the script did not come to its end: the time limit, a kernel that crashed, or a
-    /// step before the script that failed; `output` and `console` tell which.
+    /// The script's exit code. `None` if the script did not come to its end: the time limit, a kernel that
+    /// crashed, or a step before the script that failed; `output` and `console` tell which.
     pub exit_code: Option<i32>,
-    /// What the script, and the steps before it, printed to both streams. Bounded: 16 MiB, then a note of how much is
-    /// missing.
+    /// What the script, and the steps before it, printed to both streams. Bounded: 16 MiB, then a note of how
+    /// much is missing.
     pub output: String,
     /// What the guest's kernel printed. Bounded in the same way.
     pub console: String,

@@ -1,4 +1,5 @@
-//! Who may make a network: root, and ordinary users in a user namespace of their own where the system lets them.
+//! Who may make a network: root, and ordinary users in a user namespace of their own where the system lets
+//! them.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -41,13 +42,15 @@ pub fn access() -> Result<Access, Unavailable> {
         return Ok(Access::InUserNamespace);
     }
     Err(Unavailable(
-        "packet-level links need network namespaces, which this user may not make: run it as root, or allow user namespaces \
+        "packet-level links need network namespaces, which this user may not make: run it as root, or allow \
+         user namespaces \
          (sysctl user.max_user_namespaces; with AppArmor kernel.apparmor_restrict_unprivileged_userns=0)"
             .to_owned(),
     ))
 }
 
-/// A command that runs `program` as root of a new user namespace: it may do there what root may, with what is in there only.
+/// A command that runs `program` as root of a new user namespace: it may do there what root may, with what is
+/// in there only.
 pub fn in_user_namespace(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--"]).arg(program);
@@ -59,11 +62,13 @@ fn check_device() -> Result<(), Unavailable> {
     Err(Unavailable(match error.kind() {
         ErrorKind::NotFound => {
             format!(
-                "packet-level links need {DEVICE}, which is not there: load the kernel's module (modprobe tun)"
+                "packet-level links need {DEVICE}, which is not there: load the kernel's module (modprobe \
+                 tun)"
             )
         }
         ErrorKind::PermissionDenied => format!(
-            "packet-level links need {DEVICE}, which this user may not open: run it as root, or let users open it (chmod 0666, \
+            "packet-level links need {DEVICE}, which this user may not open: run it as root, or let users \
+             open it (chmod 0666, \
              as most distributions have it)"
         ),
         _ => format!("packet-level links need {DEVICE}, which cannot be opened: {error}"),

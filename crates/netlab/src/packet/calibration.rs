@@ -1,5 +1,5 @@
-//! What a network really does, measured before it is used: round trips of single datagrams, and trains of datagrams that
-//! queue at the bottleneck and arrive as far apart as its rate puts them.
+//! What a network really does, measured before it is used: round trips of single datagrams, and trains of
+//! datagrams that queue at the bottleneck and arrive as far apart as its rate puts them.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddrV4, UdpSocket};
@@ -159,7 +159,8 @@ fn rate(from: &UdpSocket, to: &UdpSocket, direction: &DirectionOptions) -> io::R
     ))
 }
 
-/// As many as pass in the time for a train, and not more than the queue takes beside the one that is being sent.
+/// As many as pass in the time for a train, and not more than the queue takes beside the one that is being
+/// sent.
 fn train_length(rate: u64, limit: QueueLimit) -> u64 {
     let queued = match limit {
         QueueLimit::Packets(packets) => u64::from(packets),

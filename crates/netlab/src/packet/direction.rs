@@ -1,5 +1,5 @@
-//! One direction of the bottleneck: loss, queues, a transmitter and a way. Pure state: the time is an argument, counted
-//! from the start of the network, and must not go back.
+//! One direction of the bottleneck: loss, queues, a transmitter and a way. Pure state: the time is an
+//! argument, counted from the start of the network, and must not go back.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use super::counters::{DirectionCounters, Fate};
 use super::options::DirectionOptions;
 use super::queues::{Packet, Queues};
 
-/// The most bytes that travel at once: what comes to a way that is full is dropped. At 10 Gbit/s it is 200 ms.
+/// The most bytes that travel at once: what comes to a way that is full is dropped. At 10 Gbit/s it is 200
+/// ms.
 const TRAVELLING_BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Debug)]

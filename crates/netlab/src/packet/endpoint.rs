@@ -17,8 +17,8 @@ use crate::inside::inside;
 
 const DEVICE: &str = "net0";
 
-/// Packets that wait in the device until they are read. More than all that a burst of TCP brings, so that queueing
-/// happens in the link, where it is emulated and counted.
+/// Packets that wait in the device until they are read. More than all that a burst of TCP brings, so that
+/// queueing happens in the link, where it is emulated and counted.
 const DEVICE_PACKETS_MAX: u32 = 10_000;
 
 /// The smallest and the usual first size of a receive buffer, as the kernel has them.

@@ -1,4 +1,5 @@
-//! The thread of a network: it reads what the machines send, asks the switch what becomes of it, and writes what arrives.
+//! The thread of a network: it reads what the machines send, asks the switch what becomes of it, and writes
+//! what arrives.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -103,7 +104,8 @@ impl Engine {
 
 fn read(device: &SyncDevice, port: usize, start: Instant, switch: &mut Switch, buffer: &mut [u8]) {
     for _ in 0..PACKETS_PER_TURN {
-        // An error means that nothing is there any more; a device that is gone has lost its machine, which is the same here.
+        // An error means that nothing is there any more; a device that is gone has lost its machine, which is
+        // the same here.
         let Ok(length) = device.recv(buffer) else { return };
         let now: Duration = start.elapsed();
         switch.enqueue(port, &buffer[..length], now);

@@ -31,7 +31,8 @@ impl Flow {
         Self { protocol: TCP, source, target }
     }
 
-    /// The flow of an IPv4 packet (RFC 791, section 3.1); none for anything else. Fragments after the first have no ports.
+    /// The flow of an IPv4 packet (RFC 791, section 3.1); none for anything else. Fragments after the first
+    /// have no ports.
     pub(super) fn of_packet(packet: &[u8]) -> Option<Self> {
         let header = packet.first_chunk::<HEADER_BYTES_MIN>()?;
         if header[0] >> 4 != 4 {

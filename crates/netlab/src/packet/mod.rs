@@ -1,12 +1,13 @@
-//! Networks in one machine whose links treat packets: delay, jitter, rate, loss, and queues of a bounded length in front
-//! of one bottleneck. What runs over them is the kernel's own TCP, so that slow start, full buffers and a card's transmit
-//! queues show what they do to flows.
+//! Networks in one machine whose links treat packets: delay, jitter, rate, loss, and queues of a bounded
+//! length in front of one bottleneck. What runs over them is the kernel's own TCP, so that slow start, full
+//! buffers and a card's transmit queues show what they do to flows.
 //!
-//! A [`Network`] is one server and some clients, each in a network namespace of its own. Every one of them has a TUN device,
-//! and one thread moves the packets between these. Namespaces and devices vanish with the process, however it ends.
+//! A [`Network`] is one server and some clients, each in a network namespace of its own. Every one of them
+//! has a TUN device, and one thread moves the packets between these. Namespaces and devices vanish with the
+//! process, however it ends.
 //!
-//! What happens to a packet is decided by pure state with a virtual clock (`switch`, `direction`, `queues`); the rest
-//! reads and writes descriptors.
+//! What happens to a packet is decided by pure state with a virtual clock (`switch`, `direction`, `queues`);
+//! the rest reads and writes descriptors.
 
 mod access;
 mod calibration;

@@ -1,4 +1,5 @@
-//! The same link made by the kernel: two machines joined by a pair of virtual cards, each with netem (tc-netem(8)) in front.
+//! The same link made by the kernel: two machines joined by a pair of virtual cards, each with netem
+//! (tc-netem(8)) in front.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +25,8 @@ pub struct NetemLink {
     to_server: DirectionOptions,
 }
 
-/// Says whether this kernel has netem and virtual cards, by making one of each in a network namespace that is gone afterwards.
+/// Says whether this kernel has netem and virtual cards, by making one of each in a network namespace that is
+/// gone afterwards.
 ///
 /// # Errors
 /// When it has not, or this process has no right to try.
@@ -47,10 +49,12 @@ pub fn netem() -> Result<(), Unavailable> {
 }
 
 impl NetemLink {
-    /// Makes the machines and the link. Only [`Discipline::Fifo`] with a limit in packets can be had: netem has one queue.
+    /// Makes the machines and the link. Only [`Discipline::Fifo`] with a limit in packets can be had: netem
+    /// has one queue.
     ///
     /// # Errors
-    /// `InvalidInput` for options outside their bounds or beyond netem; otherwise what the kernel, ip(8) or tc(8) refuses.
+    /// `InvalidInput` for options outside their bounds or beyond netem; otherwise what the kernel, ip(8) or
+    /// tc(8) refuses.
     pub fn start(
         to_client: DirectionOptions,
         to_server: DirectionOptions,

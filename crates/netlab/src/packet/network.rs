@@ -10,8 +10,8 @@ use super::engine::{Engine, Shared};
 use super::options::NetworkOptions;
 use super::switch::{NetworkCounters, SERVER_PORT, Switch};
 
-/// One server, some clients, and one bottleneck between them. When it is dropped no packet moves any more; the machines are
-/// gone when also nothing runs in them.
+/// One server, some clients, and one bottleneck between them. When it is dropped no packet moves any more;
+/// the machines are gone when also nothing runs in them.
 #[derive(Debug)]
 pub struct Network {
     options: NetworkOptions,

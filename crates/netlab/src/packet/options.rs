@@ -43,8 +43,8 @@ impl NetworkOptions {
 pub struct TcpOptions {
     /// The algorithm that controls congestion, such as "cubic"; the machine's own if `None`.
     pub congestion_control: Option<String>,
-    /// The most bytes that a receiver buffers, from 4 KiB to 64 MiB; the machine's own if `None`. Half of them, about, are
-    /// the window that it grants: what a sender may have under way.
+    /// The most bytes that a receiver buffers, from 4 KiB to 64 MiB; the machine's own if `None`. Half of
+    /// them, about, are the window that it grants: what a sender may have under way.
     pub receive_buffer_bytes_max: Option<u32>,
     /// The most bytes that a receiver lets its sender have under way, from 4 KiB to 16 MiB; no such bound if
     /// `None`. With it the receive buffer has a fixed size, and `receive_buffer_bytes_max` is not used.
@@ -77,13 +77,14 @@ fn is_algorithm(name: &str) -> bool {
     (1..16).contains(&name.len()) && name.bytes().all(legal)
 }
 
-/// What one direction does to packets, in this order: loses some, queues them, sends them one after the other, and lets
-/// them travel. The default is as fast as the machine, with one queue.
+/// What one direction does to packets, in this order: loses some, queues them, sends them one after the
+/// other, and lets them travel. The default is as fast as the machine, with one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionOptions {
     /// The way of every packet, at most [`DirectionOptions::DELAY_MAX`].
     pub delay: Duration,
-    /// The way of each packet is longer or shorter by up to this much, all alike, at most the delay. Packets keep their order.
+    /// The way of each packet is longer or shorter by up to this much, all alike, at most the delay. Packets
+    /// keep their order.
     pub jitter: Duration,
     /// Bytes of IP packets in each second; as fast as the machine if `None`.
     pub rate_bytes_per_second: Option<u64>,
@@ -138,16 +139,18 @@ impl Default for DirectionOptions {
 pub enum Discipline {
     /// In one queue, first come, first served. The limit holds for it; what comes to a full queue is dropped.
     Fifo,
-    /// In the transmit queues of a card: each flow is hashed to one of them, and those that hold packets take turns, so that
-    /// each busy queue sends an equal share. The limit holds for each queue; what comes to a full queue is dropped.
+    /// In the transmit queues of a card: each flow is hashed to one of them, and those that hold packets take
+    /// turns, so that each busy queue sends an equal share. The limit holds for each queue; what comes to a
+    /// full queue is dropped.
     MultiQueue {
         /// Queues, from 1 to [`Discipline::QUEUES_MAX`].
         queues: u32,
     },
-    /// In a queue for each flow, and those that hold packets take turns (deficit round robin). The limit holds for all of
-    /// them together; beyond it the longest queue loses its last packet.
+    /// In a queue for each flow, and those that hold packets take turns (deficit round robin). The limit
+    /// holds for all of them together; beyond it the longest queue loses its last packet.
     FairQueue {
-        /// Flows with a queue of their own, from 1 to [`Discipline::QUEUES_MAX`]. More of them at once share queues by hash.
+        /// Flows with a queue of their own, from 1 to [`Discipline::QUEUES_MAX`]. More of them at once share
+        /// queues by hash.
         flows_max: u32,
     },
 }

@@ -1,8 +1,10 @@
-//! The queueing disciplines: queues that take turns by deficit round robin. Pure state: packets in, packets out.
+//! The queueing disciplines: queues that take turns by deficit round robin. Pure state: packets in, packets
+//! out.
 //!
-//! One queue is FIFO; a queue for each value of a hash is a card with several transmit queues; a queue for each flow is
-//! fair queueing. Each queue may send [`QUANTUM_BYTES`] more whenever its turn comes, so that busy queues send equal numbers of
-//! bytes whatever the size of their packets (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", 1996).
+//! One queue is FIFO; a queue for each value of a hash is a card with several transmit queues; a queue for
+//! each flow is fair queueing. Each queue may send [`QUANTUM_BYTES`] more whenever its turn comes, so that
+//! busy queues send equal numbers of bytes whatever the size of their packets (Shreedhar and Varghese,
+//! "Efficient Fair Queuing Using Deficit Round Robin", 1996).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -66,7 +68,8 @@ impl Queues {
         self.busy.is_empty()
     }
 
-    /// The queue that a flow always waits in; none with fair queueing, where it has one to itself for as long as it waits.
+    /// The queue that a flow always waits in; none with fair queueing, where it has one to itself for as long
+    /// as it waits.
     pub(super) fn fixed_queue_of(&self, flow: &Flow) -> Option<u32> {
         match self.discipline {
             Discipline::Fifo => Some(0),
@@ -75,8 +78,8 @@ impl Queues {
         }
     }
 
-    /// Takes a packet. Gives the one that had to be dropped for it: itself or, with fair queueing, the last one of
-    /// the longest queue.
+    /// Takes a packet. Gives the one that had to be dropped for it: itself or, with fair queueing, the last
+    /// one of the longest queue.
     pub(super) fn put(&mut self, packet: Packet) -> Option<Packet> {
         let index = self.queue_for(&packet.flow);
         let length = packet.bytes.len() as u64;

@@ -31,7 +31,8 @@ pub struct StreamOptions {
     pub connections_per_client: u32,
     /// What controls the congestion of each stream; that of the network if `None`.
     pub congestion_control: Option<String>,
-    /// The port of each client's first connection; the others follow. It decides, with the seed, which queues they are hashed to.
+    /// The port of each client's first connection; the others follow. It decides, with the seed, which queues
+    /// they are hashed to.
     pub first_port: u16,
 }
 
@@ -55,8 +56,8 @@ impl Streams {
     /// Connects all streams, then lets them all flow.
     ///
     /// # Errors
-    /// `InvalidInput` for options outside their bounds; `TimedOut` when the network lets no connection through; `NotFound`
-    /// when the kernel has no such congestion control; what else it refuses.
+    /// `InvalidInput` for options outside their bounds; `TimedOut` when the network lets no connection
+    /// through; `NotFound` when the kernel has no such congestion control; what else it refuses.
     pub fn start(network: &Network, options: &StreamOptions) -> io::Result<Self> {
         check(options)?;
         let server = SocketAddrV4::new(network.server().address(), SERVER_PORT);

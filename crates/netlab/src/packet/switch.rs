@@ -1,4 +1,5 @@
-//! Where packets go: from the server to the client that they name, and from clients to the server. Pure state.
+//! Where packets go: from the server to the client that they name, and from clients to the server. Pure
+//! state.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Blocks of bytes that wait in a link, and the pool that lends them. A block is filled at its end and drained
-//! at its front.
+//! Blocks of bytes that wait in a link, and the pool that lends them. A block is filled at its end and
+//! drained at its front.
 
 /// One block takes what a large read returns, so a busy connection needs few system calls.
 pub(super) const BLOCK_BYTES: usize = 256 << 10;

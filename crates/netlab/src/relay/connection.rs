@@ -82,8 +82,8 @@ impl Lane {
 }
 
 impl Connection {
-    /// A connection that a client made `now`. The request reaches the target half a round trip later, the client
-    /// learns of it after a whole one, and its first bytes count as sent then.
+    /// A connection that a client made `now`. The request reaches the target half a round trip later, the
+    /// client learns of it after a whole one, and its first bytes count as sent then.
     pub(super) fn new(stream: TcpStream, link: &Link, now: Instant) -> std::io::Result<Self> {
         Ok(Self {
             sides: [Side::accepted(stream)?, Side::unconnected(link.target)?],
@@ -272,7 +272,8 @@ impl Connection {
         }
     }
 
-    /// A socket is dead: what goes there is lost, and the other side will see a reset half a round trip from now.
+    /// A socket is dead: what goes there is lost, and the other side will see a reset half a round trip from
+    /// now.
     fn fail(&mut self, side: usize, link: &mut Link) {
         self.sides[side].failed = true;
         self.lanes[1 - side].queue.clear(&mut link.pool);

@@ -1,5 +1,5 @@
-//! The bytes of one direction of one connection, each with the time at which it may leave. Knows no sockets and
-//! no clock: reading, writing and the time are handed in.
+//! The bytes of one direction of one connection, each with the time at which it may leave. Knows no sockets
+//! and no clock: reading, writing and the time are handed in.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -1,5 +1,5 @@
-//! The thread of a link: one epoll set, all connections, one clock. Owns the sockets and decides who runs next;
-//! what a connection does with its turn is the connection's business.
+//! The thread of a link: one epoll set, all connections, one clock. Owns the sockets and decides who runs
+//! next; what a connection does with its turn is the connection's business.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -6,7 +6,8 @@
 //! connection is charged one extra round trip before its first byte moves.
 //!
 //! One thread serves all connections of a link and sleeps with nanosecond time-outs: the millisecond timers
-//! of an async runtime are too coarse for the delays of a local network. The link knows nothing of what it carries.
+//! of an async runtime are too coarse for the delays of a local network. The link knows nothing of what it
+//! carries.
 
 mod block;
 mod connection;
@@ -33,7 +34,8 @@ use engine::{Command, Engine};
 /// What a link does to the bytes that cross it. The default is a link without delay and without a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// The round trip that the link adds; half of it in each direction. At most [`LinkOptions::ROUND_TRIP_MAX`].
+    /// The round trip that the link adds; half of it in each direction. At most
+    /// [`LinkOptions::ROUND_TRIP_MAX`].
     pub round_trip: Duration,
     /// The rate of each direction, shared by all connections of the link. `None`: as fast as the host.
     pub rate_bytes_per_second: Option<u64>,
@@ -57,8 +59,9 @@ impl LinkOptions {
         Self { round_trip, ..Self::default() }
     }
 
-    /// The same link with a rate, and with a queue in front of it that holds one round trip and 50 ms of bytes
-    /// (at least 256 KiB), so that a stream can fill the link but not bury every other message under itself.
+    /// The same link with a rate, and with a queue in front of it that holds one round trip and 50 ms of
+    /// bytes (at least 256 KiB), so that a stream can fill the link but not bury every other message under
+    /// itself.
     #[must_use]
     pub fn with_rate(self, bytes_per_second: u64) -> Self {
         let queue_seconds = self.round_trip.as_secs_f64() + 0.05;
@@ -156,8 +159,9 @@ impl Relay {
         self.counters.read()
     }
 
-    /// Resets every present connection at both ends, at once, losing the bytes in flight, and returns how many
-    /// there were. New connections are served as before. Blocks for the time of one pass of the link's thread.
+    /// Resets every present connection at both ends, at once, losing the bytes in flight, and returns how
+    /// many there were. New connections are served as before. Blocks for the time of one pass of the link's
+    /// thread.
     pub fn cut(&self) -> usize {
         let (answer, answered) = mpsc::sync_channel(1);
         self.send(Command::Cut { answer });
@@ -195,7 +199,8 @@ impl Relay {
 
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A panic of the link's thread was printed when it happened; a destructor must not add a second one.
+            // A panic of the link's thread was printed when it happened; a destructor must not add a second
+            // one.
             let _ = thread.join();
         }
     }

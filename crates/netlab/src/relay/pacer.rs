@@ -14,7 +14,8 @@ impl Pacer {
         Self { bytes_per_second, free_at: now }
     }
 
-    /// The longest piece that should leave as one: what the link carries in half a millisecond, and at least a frame.
+    /// The longest piece that should leave as one: what the link carries in half a millisecond, and at least
+    /// a frame.
     pub(super) fn piece_bytes_max(&self) -> usize {
         self.bytes_per_second.map_or(usize::MAX, |rate| (rate / 2_000).max(1_500) as usize)
     }

@@ -1,4 +1,5 @@
-//! What waits as a LOOKUP does, but for a thread that does no more than one stat(2): what is left of its wait is the machine's.
+//! What waits as a LOOKUP does, but for a thread that does no more than one stat(2): what is left of its wait
+//! is the machine's.
 
 use std::fs;
 use std::io::{Read, Write};

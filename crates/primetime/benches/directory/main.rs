@@ -1,13 +1,16 @@
-//! A large directory: `cargo bench -p primetime --bench directory [-- [--entries N] [--rounds N] [--reply-bytes N] [--without-ganesha] [--directory DIR]]`.
+//! A large directory: `cargo bench -p primetime --bench directory [-- [--entries N] [--rounds N]
+//! [--reply-bytes N] [--without-ganesha] [--directory DIR]]`.
 //!
-//! Empty files are made on this machine in a directory that primetime serves, and then listed with their attributes: here, with
-//! getdents64(2) and a statx(2) by name relative to the directory for each entry, and through the server, with READDIRPLUS and
-//! with NFSv4.1's READDIR, by one connection with one request at a time. Each listing is checked to have every name once. In
-//! every round a server has just been started when it is listed first ("cold"), and is listed once more ("warm"); the
-//! kernel's caches are warm always. NFS-Ganesha, where it is installed, serves a second directory with links to the same files.
+//! Empty files are made on this machine in a directory that primetime serves, and then listed with their
+//! attributes: here, with getdents64(2) and a statx(2) by name relative to the directory for each entry, and
+//! through the server, with READDIRPLUS and with NFSv4.1's READDIR, by one connection with one request at a
+//! time. Each listing is checked to have every name once. In every round a server has just been started when
+//! it is listed first ("cold"), and is listed once more ("warm"); the kernel's caches are warm always.
+//! NFS-Ganesha, where it is installed, serves a second directory with links to the same files.
 //!
-//! A LOOKUP of one name after the other, by a connection of its own, is timed alone, beside a listing on this machine, and beside
-//! one through the server, and so is an echo of a thread of the bench, which tells what of that is the machine's. Ratios are of the same round, with 95 % intervals. The generator is raw sockets.
+//! A LOOKUP of one name after the other, by a connection of its own, is timed alone, beside a listing on this
+//! machine, and beside one through the server, and so is an echo of a thread of the bench, which tells what
+//! of that is the machine's. Ratios are of the same round, with 95 % intervals. The generator is raw sockets.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 

@@ -8,8 +8,8 @@ use crate::listing::{Client, Place};
 use crate::session::{Session, compound, destroy, sequence};
 use crate::wire::{NFS, call, connect};
 
-/// type, change, size, fsid, rdattr_error, filehandle, fileid; mode, numlinks, owner, group, rawdev, space_used, the three
-/// times, mounted_on_fileid.
+/// type, change, size, fsid, rdattr_error, filehandle, fileid; mode, numlinks, owner, group, rawdev,
+/// space_used, the three times, mounted_on_fileid.
 const WANTED: [u32; 2] = [
     1 << 1 | 1 << 3 | 1 << 4 | 1 << 8 | 1 << 11 | 1 << 19 | 1 << 20,
     1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 20 | 1 << 21 | 1 << 23,

@@ -18,7 +18,8 @@ fn print_listings(options: &Options, measured: &Measured) {
     let processor = |runs: &[Listed]| runs.iter().map(|run| run.processor_seconds).collect::<Vec<_>>();
     let rate = |runs: &[Listed]| grouped(options.entries as f64 * mean(runs.iter().map(|r| 1.0 / r.seconds)));
     println!(
-        "| listing | version | entries | time ÷ local | processor's time ÷ local | requests | of the time, the reader's own |"
+        "| listing | version | entries | time ÷ local | processor's time ÷ local | requests | of the time, \
+         the reader's own |"
     );
     println!("|---|---|---|---|---|---|---|");
     let local = &measured.local;

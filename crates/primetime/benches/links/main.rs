@@ -1,10 +1,12 @@
-//! Sequential data over links of a given rate and round trip, beside plain TCP streams on equal links:
-//! `cargo bench -p primetime --bench links [-- [--rounds N] [--seconds S] [--rtt-ms 0.2,1,10,40] [--mbit 1000] [--folder DIR]]`.
+//! Sequential data over links of a given rate and round trip, beside plain TCP streams on equal links: `cargo
+//! bench -p primetime --bench links [-- [--rounds N] [--seconds S] [--rtt-ms 0.2,1,10,40] [--mbit 1000]
+//! [--folder DIR]]`.
 //!
-//! A relay with that rate and round trip stands in front of `primetime serve`; the client library reads and writes large files
-//! through it over NFSv3 and NFSv4.1, one client alone, then five at once. TCP streams go the same ways over a relay of the same
-//! options. In every round each of them has its turn on a link of its own; ratios are of runs of the same round, with 95 %
-//! intervals. Nothing here is asserted but that what was read and written has crossed the link.
+//! A relay with that rate and round trip stands in front of `primetime serve`; the client library reads and
+//! writes large files through it over NFSv3 and NFSv4.1, one client alone, then five at once. TCP streams go
+//! the same ways over a relay of the same options. In every round each of them has its turn on a link of its
+//! own; ratios are of runs of the same round, with 95 % intervals. Nothing here is asserted but that what was
+//! read and written has crossed the link.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -39,7 +41,8 @@ fn main() {
     let server = Server::start(&options);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("runtime");
     println!(
-        "{} rounds, {:.1} seconds each, links of {} Mbit/s ({:.1} MB/s); rates are means, ratios have 95 % intervals\n",
+        "{} rounds, {:.1} seconds each, links of {} Mbit/s ({:.1} MB/s); rates are means, ratios have 95 % \
+         intervals\n",
         options.rounds,
         options.duration.as_secs_f64(),
         options.mbit,
@@ -54,7 +57,8 @@ fn main() {
     }
 }
 
-/// What was measured in one direction of one link, round by round: by crowd, the streams and then the versions.
+/// What was measured in one direction of one link, round by round: by crowd, the streams and then the
+/// versions.
 pub type Measured = [[Vec<Run>; 1 + VERSIONS.len()]; CROWDS.len()];
 
 struct Bench<'a> {

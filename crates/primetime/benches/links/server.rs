@@ -36,8 +36,8 @@ impl Server {
     }
 }
 
-/// Makes the files that are read; having been written, they are in the page cache. Each lasts for a run of a client that has
-/// the link alone, or with others twice its share.
+/// Makes the files that are read; having been written, they are in the page cache. Each lasts for a run of a
+/// client that has the link alone, or with others twice its share.
 fn prepare(export: &Path, options: &Options) {
     let seconds = (WARM_UP + options.duration).as_secs_f64() * 1.2;
     let alone_bytes = (options.bytes_per_second() as f64 * seconds) as usize;

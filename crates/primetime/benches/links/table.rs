@@ -12,7 +12,8 @@ impl Table {
     pub fn new() -> Self {
         let [_, many] = CROWDS;
         println!(
-            "| round trip | | version | one client | one TCP stream | client ÷ stream | requests per MB | {many} clients | \
+            "| round trip | | version | one client | one TCP stream | client ÷ stream | requests per MB | \
+             {many} clients | \
              {many} streams | clients ÷ streams | Jain of clients (least) | Jain of streams (least) |"
         );
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
@@ -27,7 +28,8 @@ impl Table {
         let [[stream, alone @ ..], [streams, crowds @ ..]] = measured;
         for ((version, alone), crowd) in VERSIONS.into_iter().zip(alone).zip(crowds) {
             println!(
-                "| {round_trip_ms} ms | {what} | {version} | {} MB/s | {} MB/s | {} | {:.2} | {} MB/s | {} MB/s | {} | {} | {} |",
+                "| {round_trip_ms} ms | {what} | {version} | {} MB/s | {} MB/s | {} | {:.2} | {} MB/s | {} \
+                 MB/s | {} | {} | {} |",
                 mean(&rates(alone)),
                 mean(&rates(stream)),
                 ratio(stream, alone),

@@ -33,7 +33,8 @@ pub struct Run {
     pub requests_per_megabyte: f64,
 }
 
-/// Counts for `duration` after the warm-up. What is written counts up to the end, and so does the time of making it stable.
+/// Counts for `duration` after the warm-up. What is written counts up to the end, and so does the time of
+/// making it stable.
 pub fn measure(flows: &mut impl Flows, link: &Relay, direction: Direction, duration: Duration) -> Run {
     thread::sleep(WARM_UP);
     let (before, start) = (flows.arrived(), Instant::now());

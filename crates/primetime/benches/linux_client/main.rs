@@ -1,7 +1,7 @@
-//! What the Linux client and the client library need for the same work at the same server, in requests and in seconds:
-//! `cargo bench -p primetime --bench linux_client [-- --quick] [--rtt-ms 0,1,10] [--arms v4.1,v3]
-//! [--workloads tree,create]`. Needs root and the packages of a guest with Linux. Everything runs on one core, as the guest must;
-//! nothing is asserted. At 10 ms the trees take Linux half an hour for each arm.
+//! What the Linux client and the client library need for the same work at the same server, in requests and in
+//! seconds: `cargo bench -p primetime --bench linux_client [-- --quick] [--rtt-ms 0,1,10] [--arms v4.1,v3]
+//! [--workloads tree,create]`. Needs root and the packages of a guest with Linux. Everything runs on one
+//! core, as the guest must; nothing is asserted. At 10 ms the trees take Linux half an hour for each arm.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 

@@ -62,7 +62,8 @@ impl Measured {
 /// Prints the times of single GETATTRs, alone and beside the busy one's requests.
 pub fn measure(options: &Options, targets: &[Target], ours: &Ours) {
     println!(
-        "\n| {BUSY_IN_FLIGHT} in flight, over how many connections | version | server | one GETATTR alone: median, 99th percentile | beside them | 99th percentiles, beside ÷ alone |"
+        "\n| {BUSY_IN_FLIGHT} in flight, over how many connections | version | server | one GETATTR alone: \
+         median, 99th percentile | beside them | 99th percentiles, beside ÷ alone |"
     );
     println!("|---|---|---|---|---|---|");
     for busy in Busy::all() {
@@ -84,7 +85,8 @@ pub fn measure(options: &Options, targets: &[Target], ours: &Ours) {
         let busy = Busy { name: "128 bytes", ask: Ask::GetAttr, connections };
         let mut measured = Measured::default();
         for _ in 0..options.rounds {
-            // One connection for each time that somebody is measured, alone and beside, and those of the one beside.
+            // One connection for each time that somebody is measured, alone and beside, and those of the one
+            // beside.
             let all = 2 + connections;
             with_echo(ours.folder(), all, |make| measured.add(|_| make(), &busy, options.duration));
         }

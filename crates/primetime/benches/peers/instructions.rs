@@ -1,9 +1,10 @@
-//! What a request takes of our server's instructions outside the kernel, counted by callgrind: a number that another program on the
-//! machine does not change, to be compared from version to version.
+//! What a request takes of our server's instructions outside the kernel, counted by callgrind: a number that
+//! another program on the machine does not change, to be compared from version to version.
 //!
-//! The server is one thread of a process of its own and has its files in memory: callgrind does not know the calls by which
-//! directories are served. To see which functions the instructions are of: `callgrind_annotate` on the files `instructions-*.callgrind`
-//! that are left in the directory for temporary files.
+//! The server is one thread of a process of its own and has its files in memory: callgrind does not know the
+//! calls by which directories are served. To see which functions the instructions are of:
+//! `callgrind_annotate` on the files `instructions-*.callgrind` that are left in the directory for temporary
+//! files.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -39,7 +40,8 @@ pub fn measure() {
     }
     let server = Counted::start();
     println!(
-        "\n| instructions of a request | in flight | NFSv3 | NFSv4.1 | NFSv4.1 ÷ NFSv3 |\n|---|---|---|---|---|"
+        "\n| instructions of a request | in flight | NFSv3 | NFSv4.1 | NFSv4.1 ÷ NFSv3 \
+         |\n|---|---|---|---|---|"
     );
     for (place, (name, ask)) in ASKS.into_iter().enumerate() {
         for in_flight in IN_FLIGHT {

@@ -136,8 +136,8 @@ impl<R: Requests> Pipeline<R> {
     }
 }
 
-/// How much a read waits for: of the data of a large reply as much as is worth it. Who reads each piece as it comes contends with the
-/// sender for the socket, and would itself be what is measured.
+/// How much a read waits for: of the data of a large reply as much as is worth it. Who reads each piece as it
+/// comes contends with the sender for the socket, and would itself be what is measured.
 struct LowWater(usize);
 
 impl LowWater {
@@ -157,8 +157,8 @@ const INPUT_BYTES: usize = 1 << 20;
 /// Bytes of a record, its mark included, that tell which request it answers and how that ended.
 const HEAD_BYTES: usize = 32;
 
-/// The length of the record that starts here, when it is complete or long and begun. The server sends one fragment a
-/// record.
+/// The length of the record that starts here, when it is complete or long and begun. The server sends one
+/// fragment a record.
 pub fn record_at(bytes: &[u8]) -> Option<usize> {
     let mark = u32::from_be_bytes(*bytes.first_chunk()?);
     let length = (mark & 0x7fff_ffff) as usize;

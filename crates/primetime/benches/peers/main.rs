@@ -1,11 +1,12 @@
 //! The server beside those that a user would take instead, and beside the limits of the machine:
 //! `cargo bench -p primetime --bench peers [-- [--guest] [--rounds N] [--seconds S] [ROW...]]`.
 //!
-//! primetime and NFS-Ganesha serve fresh directories of one file system, on the same cores as the generator of load, and so does,
-//! with `--guest`, the kernel's server in a guest, which has its files in memory and which being a guest costs speed. In every
-//! round each row is run once with each server, version and limit, in turns; ratios are of runs of the same round, with 95 %
-//! intervals. The generator is raw sockets and prepared bytes, the same for all, so that what is measured is the servers.
-//! Nothing here is asserted but that every request succeeds.
+//! primetime and NFS-Ganesha serve fresh directories of one file system, on the same cores as the generator
+//! of load, and so does, with `--guest`, the kernel's server in a guest, which has its files in memory and
+//! which being a guest costs speed. In every round each row is run once with each server, version and limit,
+//! in turns; ratios are of runs of the same round, with 95 % intervals. The generator is raw sockets and
+//! prepared bytes, the same for all, so that what is measured is the servers. Nothing here is asserted but
+//! that every request succeeds.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 

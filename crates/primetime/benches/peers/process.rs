@@ -21,7 +21,8 @@ impl Process {
     /// What it has had of the processor, in the kernel too, in seconds; the kernel tells it in ticks.
     pub fn processor_seconds(self) -> f64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0)).expect("a running process");
-        // Behind the name, which may be anything, in parentheses: utime and stime are the 14th and 15th of all fields.
+        // Behind the name, which may be anything, in parentheses: utime and stime are the 14th and 15th of
+        // all fields.
         let (_, fields) = stat.rsplit_once(')').expect("a name");
         let ticks: u64 = fields
             .split_whitespace()

@@ -27,7 +27,8 @@ pub enum Durability {
     Any,
     /// Nothing is on the disk: our export is asynchronous, as the others' are for metadata.
     None,
-    /// On the disk before the reply, with ours; the others do not have it, and are as in [`Durability::None`].
+    /// On the disk before the reply, with ours; the others do not have it, and are as in
+    /// [`Durability::None`].
     OursSynced,
 }
 

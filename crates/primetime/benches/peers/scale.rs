@@ -1,5 +1,5 @@
-//! What becomes of the rate, and of the slowest of a hundred requests, with more connections, more requests in flight and more
-//! clients.
+//! What becomes of the rate, and of the slowest of a hundred requests, with more connections, more requests
+//! in flight and more clients.
 
 use std::time::Duration;
 

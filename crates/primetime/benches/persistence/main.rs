@@ -1,7 +1,8 @@
-//! What persistent sessions cost: directories made and renamed on a durable export, with them and without, in turns:
-//! `cargo bench -p primetime --bench persistence`.
+//! What persistent sessions cost: directories made and renamed on a durable export, with them and without, in
+//! turns: `cargo bench -p primetime --bench persistence`.
 //!
-//! The load generator is raw sockets, on the same cores. Nothing here is asserted but that every request succeeds.
+//! The load generator is raw sockets, on the same cores. Nothing here is asserted but that every request
+//! succeeds.
 
 #![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used, clippy::print_stdout)]
 

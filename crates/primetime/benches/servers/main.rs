@@ -1,11 +1,12 @@
-//! Every experiment against three servers, in one report, unattended: `cargo bench -p primetime --bench servers -- OUT [options of
-//! primetime bench]`. Without options `--all --quick`; the report of all is in OUT, those of each server below it. A machine that is busy
-//! with something else may make no link with a delay that is exact enough: then it takes `--all --quick --rtt-ms 0`.
+//! Every experiment against three servers, in one report, unattended: `cargo bench -p primetime --bench
+//! servers -- OUT [options of primetime bench]`. Without options `--all --quick`; the report of all is in
+//! OUT, those of each server below it. A machine that is busy with something else may make no link with a
+//! delay that is exact enough: then it takes `--all --quick --rtt-ms 0`.
 //!
-//! primetime and NFS-Ganesha serve fresh directories of one file system, the kernel's server ext4 on a disk of its guest, which is a file of
-//! the host. All of a lab is
-//! on one core, as a guest must be, so a figure is of the server and the clients together. Needs root and the packages of the tests
-//! with guests; what is not installed is left out and said. Nothing is asserted, and it ends with 1 when a server could not be
+//! primetime and NFS-Ganesha serve fresh directories of one file system, the kernel's server ext4 on a disk
+//! of its guest, which is a file of the host. All of a lab is on one core, as a guest must be, so a figure is
+//! of the server and the clients together. Needs root and the packages of the tests with guests; what is not
+//! installed is left out and said. Nothing is asserted, and it ends with 1 when a server could not be
 //! measured.
 
 #![allow(missing_docs, clippy::print_stderr, clippy::unwrap_used)]
@@ -125,7 +126,8 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let Some(out) = arguments.next().filter(|out| !out.starts_with('-')).map(PathBuf::from) else {
         eprintln!(
-            "name a directory for the report: cargo bench -p primetime --bench servers -- OUT [options of primetime bench]"
+            "name a directory for the report: cargo bench -p primetime --bench servers -- OUT [options of \
+             primetime bench]"
         );
         return ExitCode::from(3);
     };

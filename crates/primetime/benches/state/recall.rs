@@ -28,7 +28,8 @@ pub async fn measure() {
         let held = open_all(&writer, 0..FILES).await;
         let recalls = holder.tap().snapshot().callbacks.get("CB_RECALL").copied().unwrap_or(0);
         println!(
-            "  round trip {round_trip_ms:>4} ms: free {:.3} ms, delegated {:.3} ms, {recalls} recalls; the recall adds {:.3} ms",
+            "  round trip {round_trip_ms:>4} ms: free {:.3} ms, delegated {:.3} ms, {recalls} recalls; the \
+             recall adds {:.3} ms",
             median_ms(&free),
             median_ms(&held),
             median_ms(&held) - median_ms(&free)

@@ -148,6 +148,7 @@ async fn restart(server: &mut Server, handles: &[FileHandle]) {
     let seconds = start.elapsed().as_secs_f64();
     let opens = CLIENTS as usize * OPENS_PER_CLIENT;
     println!(
-        "    all {CLIENTS} clients have reclaimed {opens} opens after {seconds:.1} s, one client after the other"
+        "    all {CLIENTS} clients have reclaimed {opens} opens after {seconds:.1} s, one client after the \
+         other"
     );
 }

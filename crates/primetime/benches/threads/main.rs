@@ -1,6 +1,6 @@
 //! Creates and locked reads by the number of threads in each client, NFSv3 beside NFSv4.1, with delays:
-//! `cargo bench -p primetime --bench threads [-- create|locked-read]`. The figures are those of `primetime bench`, with
-//! intervals; nothing here is asserted.
+//! `cargo bench -p primetime --bench threads [-- create|locked-read]`. The figures are those of `primetime
+//! bench`, with intervals; nothing here is asserted.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -36,11 +36,13 @@ fn experiment(kind: &str, threads: u32) -> String {
     let workload = match kind {
         "create" => format!("threads = {threads}\nfile_bytes = 0\nfiles = 8000\nseconds = 0.5\n"),
         _ => format!(
-            "threads = {threads}\nfiles = 1024\nrounds = 10\nfile_bytes = \"4 KiB\"\nreopen = true\nseconds = 0.5\n"
+            "threads = {threads}\nfiles = 1024\nrounds = 10\nfile_bytes = \"4 KiB\"\nreopen = true\nseconds \
+             = 0.5\n"
         ),
     };
     format!(
-        "name = \"{kind}-{threads}\"\nquestion = \"How does it grow with threads?\"\nstudy = \";login: June 2015\"\n\
+        "name = \"{kind}-{threads}\"\nquestion = \"How does it grow with threads?\"\nstudy = \";login: June \
+         2015\"\n\
          [metric]\nname = \"throughput\"\nunit = \"op/s\"\nbetter = \"higher\"\n\
          [default]\nclients = 1\n[default.workload.{kind}]\n{workload}"
     )

@@ -1,4 +1,5 @@
-//! `primetime completions` and `primetime manual`: what a shell and `man` know of the command, from its own arguments.
+//! `primetime completions` and `primetime manual`: what a shell and `man` know of the command, from its own
+//! arguments.
 
 use std::fs;
 use std::io::Write;

@@ -192,7 +192,8 @@ impl Print<'_> {
 
     fn closed(&self) -> Failure {
         Failure::set_up(format_args!(
-            "the server at {} has closed the connection; it takes commands of its own user and of root only, and eight at a time",
+            "the server at {} has closed the connection; it takes commands of its own user and of root only, \
+             and eight at a time",
             self.path.display()
         ))
     }

@@ -22,7 +22,8 @@ Examples:
   fusermount3 -u ~/files                           unmount it, as whoever mounted it
   umount /mnt                                      as root
 
-Exit codes: 0 mounted (in the foreground: and unmounted again), 3 it cannot be mounted, or not everything arrived.";
+Exit codes: 0 mounted (in the foreground: and unmounted again), 3 it cannot be mounted, or not everything \
+arrived.";
 
 /// What the process in the background says when the tree is mounted.
 const MOUNTED: &str = "mounted";
@@ -55,7 +56,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// Options as mount(8) has them, separated by commas, of the mount (ro, allow_other, default_permissions, nosuid, noexec, noatime) and of NFS (vers, nconnect, rsize, actimeo, …); may be given again
+    /// Options as mount(8) has them, separated by commas, of the mount (ro, allow_other, default_permissions,
+    /// nosuid, noexec, noatime) and of NFS (vers, nconnect, rsize, actimeo, …); may be given again
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 
@@ -160,7 +162,8 @@ async fn serve(arguments: &Arguments, url: &Url, options: &MountOptions) -> Resu
     tokio::select! {
         outcome = client.shutdown() => outcome.map_err(|error| Failure::set_up(mount::Error::Flush(error))),
         () = silence(&client) => match client.has_unstable_data() {
-            true => Err(Failure::set_up("the server does not answer: what was written last did not reach it")),
+            true => Err(Failure::set_up("the server does not answer: what was written last did not reach \
+                                         it")),
             // It learns of the end by its lease.
             false => Ok(()),
         },
@@ -189,10 +192,12 @@ async fn silence(client: &Client) {
 fn mend() -> &'static str {
     match std::fs::File::options().read(true).write(true).open("/dev/fuse") {
         Err(_) => {
-            "/dev/fuse is not there or not to be opened: `modprobe fuse` loads it, and a container must be given it"
+            "/dev/fuse is not there or not to be opened: `modprobe fuse` loads it, and a container must be \
+             given it"
         }
         Ok(_) => {
-            "ordinary users need fusermount3 (package fuse3), and user_allow_other in /etc/fuse.conf for allow_other"
+            "ordinary users need fusermount3 (package fuse3), and user_allow_other in /etc/fuse.conf for \
+             allow_other"
         }
     }
 }

@@ -60,7 +60,8 @@ async fn remove(session: &Session, spot: &Spot, arguments: &Arguments) -> client
     }
     if !arguments.no_preserve_root && is_root(spot, found.fsid).await? {
         session.refused(format_args!(
-            "{} is the root of a server, an export or a file system; give --no-preserve-root to remove everything in it",
+            "{} is the root of a server, an export or a file system; give --no-preserve-root to remove \
+             everything in it",
             spot.url
         ));
         return Ok(());

@@ -19,10 +19,13 @@ use crate::service_manager;
 #[command(after_help = "\
 Mount it (NFSv4.2): mount -t nfs -o port=2049 ADDR:/ /mnt
 Mount it (NFSv3):   mount -t nfs -o vers=3,nolock,tcp,mountproto=tcp,port=2049,mountport=2049 ADDR:/ /mnt
-With --portmap builtin or register, clients find the ports, and locks are shared: mount -t nfs -o vers=3 ADDR:/ /mnt
+With --portmap builtin or register, clients find the ports, and locks are shared: mount -t nfs -o vers=3 \
+ADDR:/ /mnt
 
-`primetime serve DIR --check` prints a configuration file with every key and its value. Several directories, each with
-rules for its clients, stand in such a file or in a table like /etc/exports; both are read again at SIGHUP, and applied as a
+`primetime serve DIR --check` prints a configuration file with every key and its value. Several directories, \
+each with
+rules for its clients, stand in such a file or in a table like /etc/exports; both are read again at SIGHUP, \
+and applied as a
 whole or not at all. docs/exports.md has every key and option.")]
 pub(crate) struct Arguments {
     /// The directory that becomes `/`
@@ -54,8 +57,8 @@ pub(crate) struct Arguments {
     /// Acknowledge changes before they are on disk: fast, and a crash of this host loses them
     #[arg(long = "async")]
     asynchronous: bool,
-    /// Keep the keys of file handles and the names of clients here, so that clients survive a restart of the server
-    /// [default: a directory below /var/lib/primetime, or below ~/.local/state without root]
+    /// Keep the keys of file handles and the names of clients here, so that clients survive a restart of the
+    /// server [default: a directory below /var/lib/primetime, or below ~/.local/state without root]
     #[arg(long, value_name = "DIR", conflicts_with = "forget")]
     state_dir: Option<PathBuf>,
     /// Keep nothing over a restart: clients must mount again
@@ -67,7 +70,8 @@ pub(crate) struct Arguments {
     /// Do not recall delegations for what other processes change in the directory
     #[arg(long)]
     ignore_local_changes: bool,
-    /// Let what NFSv4.1 clients change be changed once, whenever this server crashes: slower, see docs/durability.md
+    /// Let what NFSv4.1 clients change be changed once, whenever this server crashes: slower, see
+    /// docs/durability.md
     #[arg(long, conflicts_with = "forget")]
     persistent_sessions: bool,
     /// How long a silent NFSv4.1 client keeps its opens and locks from others, in seconds [default: 90]
@@ -82,16 +86,16 @@ pub(crate) struct Arguments {
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
     #[arg(long, value_name = "DOMAIN")]
     idmap_domain: Option<String>,
-    /// How clients of NFSv3 find the ports: `none`, they are told; `register` with a running rpcbind; `builtin`, this server
-    /// answers at port 111. Without it they cannot share locks [default: none]
+    /// How clients of NFSv3 find the ports: `none`, they are told; `register` with a running rpcbind;
+    /// `builtin`, this server answers at port 111. Without it they cannot share locks [default: none]
     #[arg(long, value_name = "HOW")]
     portmap: Option<PortMapMode>,
     #[command(flatten)]
     log: LogOptions,
 }
 
-/// Turns that connections have on a thread before it looks which sockets have got something: a turn may take a tenth of a
-/// millisecond.
+/// Turns that connections have on a thread before it looks which sockets have got something: a turn may take
+/// a tenth of a millisecond.
 const TURNS_BETWEEN_LOOKS: u32 = 8;
 
 /// Serves until SIGTERM or SIGINT.
@@ -118,7 +122,8 @@ fn take_small_pages() {
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
-/// Starts the server on a free port of its address and without its state, which a running server may have in use.
+/// Starts the server on a free port of its address and without its state, which a running server may have in
+/// use.
 async fn check(config: &Config, options: &ServeOptions) -> Result<(), Failure> {
     // Whoever started us may have closed its end; the check is still worth its exit code.
     let _ = std::io::stdout().write_all(config.to_toml().as_bytes());
@@ -272,7 +277,8 @@ fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failu
     let missing = state_directory.is_none() && !arguments.forget;
     if missing && config.directory.as_ref().is_none_or(|directory| directory.is_dir()) {
         return Err(Failure::set_up(
-            "there is no place to keep state, since no home directory is known; name one with --state-dir, or give --forget",
+            "there is no place to keep state, since no home directory is known; name one with --state-dir, \
+             or give --forget",
         ));
     }
     if config.persistent_sessions && state_directory.is_none() {
@@ -281,7 +287,8 @@ fn options(arguments: &Arguments, config: &Config) -> Result<ServeOptions, Failu
     Ok(config.options(state_directory))
 }
 
-/// The lines that programs wait for; `ready` is the last. Whoever started us may have closed its end; that is no reason to stop.
+/// The lines that programs wait for; `ready` is the last. Whoever started us may have closed its end; that is
+/// no reason to stop.
 fn announce(running: &Running) {
     let mut out = std::io::stdout().lock();
     if let Some(address) = running.metrics_address() {

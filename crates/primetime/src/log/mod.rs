@@ -16,8 +16,8 @@ use once_a_minute::OnceAMinute;
 /// What is reported.
 #[derive(Debug, Args)]
 pub(crate) struct LogOptions {
-    /// What to report on standard error: a level (error, warn, info, debug, trace), or levels by module, such as
-    /// `info,rpc=debug`
+    /// What to report on standard error: a level (error, warn, info, debug, trace), or levels by module, such
+    /// as `info,rpc=debug`
     #[arg(long, value_name = "LEVELS", env = "PRIMETIME_LOG", default_value = "warn")]
     log: String,
     /// The form of a report

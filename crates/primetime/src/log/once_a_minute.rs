@@ -1,7 +1,7 @@
 //! Lets the same report through once in a minute, so that no peer can fill a disk with lines.
 //!
-//! Two reports are the same when they come from the same place in the program with the same values. Peers are reported by their
-//! address without the port, so one that connects again and again is one peer.
+//! Two reports are the same when they come from the same place in the program with the same values. Peers are
+//! reported by their address without the port, so one that connects again and again is one peer.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -18,7 +18,8 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Different reports in that time; more are left out.
 const REPORTS_MAX: usize = 1024;
 
-/// See the module. Reports below [`Level::INFO`] are for those who look for something, and are never held back.
+/// See the module. Reports below [`Level::INFO`] are for those who look for something, and are never held
+/// back.
 #[derive(Debug, Default)]
 pub(super) struct OnceAMinute(Mutex<HashMap<u64, Instant>>);
 

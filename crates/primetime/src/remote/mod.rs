@@ -1,5 +1,5 @@
-//! What the commands on NFS addresses have in common: addresses, connections, progress, and what is said at the end.
-//! Knows nothing of what each command does.
+//! What the commands on NFS addresses have in common: addresses, connections, progress, and what is said at
+//! the end. Knows nothing of what each command does.
 
 pub(crate) mod output;
 pub(crate) mod place;

@@ -1,4 +1,5 @@
-//! What went wrong, in one sentence: what was to be done, to what, the cause, and the mend if there is one. Pure.
+//! What went wrong, in one sentence: what was to be done, to what, the cause, and the mend if there is one.
+//! Pure.
 
 use std::fmt::Display;
 use std::io::ErrorKind;

@@ -138,7 +138,8 @@ fn options() -> Options {
     Options { delegations: false, ..Options::default() }
 }
 
-/// What may be mounted to reach `path`: the export that it is in, the innermost first; then everything above it.
+/// What may be mounted to reach `path`: the export that it is in, the innermost first; then everything above
+/// it.
 fn bases(exports: &[bytes::Bytes], path: &[u8]) -> Vec<Vec<u8>> {
     let mut known: Vec<Vec<u8>> = exports
         .iter()

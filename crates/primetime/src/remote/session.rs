@@ -92,7 +92,8 @@ impl Session {
         self.progress.say(&format!("primetime: {sentence}"));
     }
 
-    /// Something is being made; whoever interrupts it is told that it is not whole. Until the result is dropped.
+    /// Something is being made; whoever interrupts it is told that it is not whole. Until the result is
+    /// dropped.
     pub(crate) fn making(&self, what: impl Display) -> Making<'_> {
         let what = what.to_string();
         self.unfinished().insert(what.clone());
@@ -113,7 +114,8 @@ impl Session {
         for (server, names) in self.servers.refused_names().await {
             self.refused_names.store(true, Ordering::Relaxed);
             self.progress.say(&format!(
-                "primetime: {server} lists {} names that no file can have, the first of them `{}`; they were left out, and \
+                "primetime: {server} lists {} names that no file can have, the first of them `{}`; they were \
+                 left out, and \
                  nothing was done with them: see whether somebody changes what the server sends",
                 names.count,
                 escaped(&names.first)

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A name that a terminal can be shown: control characters, backslashes and bytes that are no UTF-8 are escaped as in C.
+/// A name that a terminal can be shown: control characters, backslashes and bytes that are no UTF-8 are
+/// escaped as in C.
 pub(crate) fn escaped(name: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(name)
         && !text.chars().any(is_escaped)

@@ -1,4 +1,5 @@
-//! Clients on other machines, which here are other processes: an agent at a port, and one that a stand-in for ssh starts.
+//! Clients on other machines, which here are other processes: an agent at a port, and one that a stand-in for
+//! ssh starts.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +13,8 @@ use crate::leftovers::{SCAN, measuring};
 use crate::support::{Place, cell, is_empty, requests};
 
 /// Each client locks, reads and unlocks 20 files of its own five times.
-const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfiles = 20\nrounds = 5\nfile_bytes = 512\n\
+const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfiles = 20\nrounds = \
+                      5\nfile_bytes = 512\n\
                       threads = 2\nreopen = false\n";
 
 /// An agent that ends with its test.
@@ -51,7 +53,8 @@ fn with_ssh(place: &Place, arguments: &[&str]) -> Command {
     let directory = place.path("bin");
     fs::create_dir_all(&directory).unwrap();
     let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift; host=$1; shift\n\
-                  [ \"$host\" = nowhere ] && { echo \"ssh: no route to $host\" >&2; exit 255; }\nexec \"$@\"\n";
+                  [ \"$host\" = nowhere ] && \
+                  { echo \"ssh: no route to $host\" >&2; exit 255; }\nexec \"$@\"\n";
     let ssh = directory.join("ssh");
     write_program(&ssh, script);
     let mut command = place.command(arguments);
@@ -59,7 +62,8 @@ fn with_ssh(place: &Place, arguments: &[&str]) -> Command {
     command
 }
 
-/// Another process writes it: what a process of another test inherits while this one has it open for writing could not be started.
+/// Another process writes it: what a process of another test inherits while this one has it open for writing
+/// could not be started.
 fn write_program(path: &Path, text: &str) {
     let mut install = Command::new("install");
     let mut install =

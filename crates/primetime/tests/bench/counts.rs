@@ -98,7 +98,8 @@ fn synchronous_writes_cross_the_network_each() {
     for kind in ["sequential-write", "random-write"] {
         let threads = if kind == "random-write" { "threads = 2\n" } else { "" };
         let sizes = format!(
-            "[default]\nclients = 2\n[default.workload.{kind}]\nfile_bytes = \"256 KiB\"\nio_bytes = \"16 KiB\"\n\
+            "[default]\nclients = 2\n[default.workload.{kind}]\nfile_bytes = \"256 KiB\"\nio_bytes = \"16 \
+             KiB\"\n\
              {threads}sync = true\nseconds = 0.2\n"
         );
         let results = place.measure(&place.experiment(kind, "MB/s", &sizes), &[]);

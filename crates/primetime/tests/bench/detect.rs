@@ -5,7 +5,8 @@ use crate::support::Place;
 const FEW: &str =
     "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = 0\nfiles = 5\n";
 /// Opens and locks ten times, which a delegation makes a fraction of the requests: many times faster at 5 ms.
-const LOCKED: &str = "[default]\nclients = 1\n[default.workload.locked-read]\nthreads = 1\nfiles = 2\nrounds = 10\n\
+const LOCKED: &str = "[default]\nclients = 1\n[default.workload.locked-read]\nthreads = 1\nfiles = 2\nrounds \
+                      = 10\n\
                       file_bytes = 4096\nreopen = true\n";
 
 #[test]

@@ -7,7 +7,8 @@ use client::{Client, Url};
 
 use crate::support::{Place, cell};
 
-/// Fails where a cell has fewer requests than its operations need at the least; gives how many cells were held to that.
+/// Fails where a cell has fewer requests than its operations need at the least; gives how many cells were
+/// held to that.
 fn none_below(results: &Results) -> usize {
     let known = results.cells.iter().filter_map(|cell| Some((cell, cell.floors?)));
     known
@@ -62,7 +63,8 @@ fn a_new_file_takes_what_calls_one_at_a_time_need() {
     let place = Place::new();
     for (file_bytes, v3, v41) in [("0 B", 1.0, 1.0), ("4 KiB", 2.0, 2.0)] {
         let sizes = format!(
-            "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes = \"{file_bytes}\"\nfiles = 30\n"
+            "[default]\nclients = 1\n[default.workload.create]\nthreads = 1\nfile_bytes \
+             = \"{file_bytes}\"\nfiles = 30\n"
         );
         let results = place.measure(&place.experiment("create", "op/s", &sizes), &[]);
         assert_eq!(none_below(&results), 3);

@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
 
-/// Small enough that a busy machine carries it: six clients, four queues, 20 Mbit/s, and windows that open at once.
+/// Small enough that a busy machine carries it: six clients, four queues, 20 Mbit/s, and windows that open at
+/// once.
 const SMALL: [&str; 12] = [
     "--clients",
     "6",

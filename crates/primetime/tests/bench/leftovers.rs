@@ -8,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
 
-pub(crate) const SCAN: &str = "[default]\nclients = 2\n[default.workload.sequential-read]\nfile_bytes = \"256 KiB\"\n\
+pub(crate) const SCAN: &str = "[default]\nclients = 2\n[default.workload.sequential-read]\nfile_bytes \
+                               = \"256 KiB\"\n\
                     io_bytes = \"64 KiB\"\nseconds = 0.2\n";
 
 #[test]
@@ -192,8 +193,8 @@ fn the_own_server_of_a_killed_benchmark_is_stopped_by_the_next() {
     assert!(has_ended(server));
 }
 
-/// Whether a process is gone, waits for nothing but to be waited for, or is being ended (PF_EXITING of its flags, the ninth
-/// field): whoever serves a mount that it also uses may then wait for itself.
+/// Whether a process is gone, waits for nothing but to be waited for, or is being ended (PF_EXITING of its
+/// flags, the ninth field): whoever serves a mount that it also uses may then wait for itself.
 pub(crate) fn has_ended(pid: Pid) -> bool {
     const PF_EXITING: u32 = 4;
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) else {

@@ -1,4 +1,5 @@
-//! The live view on a terminal: it comes, it goes on every way out, and it changes nothing of what is measured.
+//! The live view on a terminal: it comes, it goes on every way out, and it changes nothing of what is
+//! measured.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -92,7 +93,8 @@ impl Terminal {
         has_more
     }
 
-    /// Waits for the end of what was started here. Gives how it ended, what it printed elsewhere, and all that was written here.
+    /// Waits for the end of what was started here. Gives how it ended, what it printed elsewhere, and all
+    /// that was written here.
     fn end(mut self, child: Child) -> (Output, String) {
         // A terminal that nobody reads would be full some time.
         let ended = std::thread::spawn(|| child.wait_with_output().unwrap());

@@ -1,5 +1,6 @@
-//! Machines on one switch, made of namespaces: each has a network, a name, accounts and temporary files of its own, and hosts
-//! have processes of their own and an sshd. One kernel, its processors and its clock are what they share.
+//! Machines on one switch, made of namespaces: each has a network, a name, accounts and temporary files of
+//! its own, and hosts have processes of their own and an sshd. One kernel, its processors and its clock are
+//! what they share.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -23,12 +24,16 @@ const PROGRAMS: [(&str, &str); 7] = [
 ];
 const HOSTS: [(&str, &str); 2] = [("node1", "10.77.0.11"), ("node2", "10.77.0.12")];
 const SERVER: &str = "10.77.0.2";
-/// Another name of `node2`, which nobody has seen the key of; one where somebody listens and says nothing; and one that is nobody's.
-const NAMES: &str = "10.77.0.11 node1\n10.77.0.12 node2 stranger\n10.77.0.2 silent\n10.77.0.99 nowhere\n127.0.0.1 localhost\n";
+/// Another name of `node2`, which nobody has seen the key of; one where somebody listens and says nothing;
+/// and one that is nobody's.
+const NAMES: &str = "10.77.0.11 node1\n10.77.0.12 node2 stranger\n10.77.0.2 silent\n10.77.0.99 \
+                     nowhere\n127.0.0.1 localhost\n";
 /// Each may do all that root may; on hosts each has its own programs on its way.
 const ACCOUNTS: [&str; 5] = ["root", "bare", "older", "chatty", "closed"];
-/// Of ssh at the desk: good for who works there, but a connection that stays, and a port that is taken twice, are not for a benchmark.
-const CONFIGURATION: &str = "ControlMaster auto\nControlPath ~/.ssh/%r@%h\nControlPersist yes\nLocalForward 9000 localhost:9000\n\
+/// Of ssh at the desk: good for who works there, but a connection that stays, and a port that is taken twice,
+/// are not for a benchmark.
+const CONFIGURATION: &str = "ControlMaster auto\nControlPath ~/.ssh/%r@%h\nControlPersist yes\nLocalForward \
+                             9000 localhost:9000\n\
                              ExitOnForwardFailure yes\nRemoteCommand uptime\n";
 const APPEARS_WITHIN: Duration = Duration::from_secs(20);
 
@@ -46,7 +51,8 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// `None`, with the reason on standard error, where they cannot be had; on a machine of the continuous integration they must be.
+    /// `None`, with the reason on standard error, where they cannot be had; on a machine of the continuous
+    /// integration they must be.
     pub(crate) fn for_test(place: &Place) -> Option<Self> {
         if let Some(reason) = lack() {
             assert_ne!(

@@ -1,4 +1,5 @@
-//! Clients on other machines that are reached by the system's ssh: each machine has a network and an sshd of its own.
+//! Clients on other machines that are reached by the system's ssh: each machine has a network and an sshd of
+//! its own.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,17 @@ use crate::machines::{Machines, await_that};
 use crate::support::{Place, cell, is_empty, requests};
 
 /// Each client locks, reads and unlocks 20 files of its own five times.
-const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfiles = 20\nrounds = 5\nfile_bytes = 512\n\
+const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfiles = 20\nrounds = \
+                      5\nfile_bytes = 512\n\
                       threads = 2\nreopen = false\n";
 
 /// Each client makes files and deletes them until it is told to stop.
-const ENDLESS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = { entries = 100, size = \"3 KiB\", \
-                       preallocated = 0.0 }\n[[default.workload.composed.phases]]\nname = \"save\"\nseconds = 600\n\
-                       loop = [\"create a\", \"write-whole\", \"close\", \"create a\", \"write-whole\", \"close\", \"delete a\"]\n";
+const ENDLESS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = \
+                       { entries = 100, size = \"3 KiB\", \
+                       preallocated = 0.0 \
+                       }\n[[default.workload.composed.phases]]\nname = \"save\"\nseconds = 600\n\
+                       loop = [\"create a\", \"write-whole\", \"close\", \"create \
+                       a\", \"write-whole\", \"close\", \"delete a\"]\n";
 
 /// `primetime bench` at the desk, with results in `out` of the place.
 fn at_desk(machines: &Machines, place: &Place, out: &str, more: &[&str]) -> Command {
@@ -68,8 +73,8 @@ fn clients_on_machines_of_their_own_send_what_they_send_from_here() {
     machines.assert_nothing_is_left();
 }
 
-/// Starts a benchmark on both hosts, does `harm` when the clients of both have made files, and gives the last that it says. None
-/// where there can be no machines.
+/// Starts a benchmark on both hosts, does `harm` when the clients of both have made files, and gives the last
+/// that it says. None where there can be no machines.
 fn harmed(harm: impl FnOnce(&Machines, Pid)) -> Option<String> {
     let place = Place::new();
     let machines = Machines::for_test(&place)?;

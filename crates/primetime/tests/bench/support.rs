@@ -50,7 +50,8 @@ impl Place {
         self.command(&[&["bench"], arguments].concat()).output().unwrap()
     }
 
-    /// Measures one experiment once over both versions, and 4.1 also without delegations, and gives what it found.
+    /// Measures one experiment once over both versions, and 4.1 also without delegations, and gives what it
+    /// found.
     pub(crate) fn measure(&self, experiment: &str, more: &[&str]) -> Results {
         let arguments = [
             &[

@@ -20,7 +20,8 @@ fn a_tree_is_removed_with_everything_in_it(version: &'static str) {
     symlink("../kept", place.exported("tree/a/up")).unwrap();
     let requests = place.requests(&["rm", "-r", &place.url("tree")]);
     assert!(!place.exported("tree").exists() && place.exported("kept").exists());
-    // A REMOVE for each of 337 objects, a READDIR for each of 34 directories, and some for connecting and leaving.
+    // A REMOVE for each of 337 objects, a READDIR for each of 34 directories, and some for connecting and
+    // leaving.
     assert!(requests <= 337 + 34 + 20, "{requests}");
 }
 

@@ -7,8 +7,10 @@ use bench::results::Results;
 use netlab::guest::Lab;
 
 const EXPERIMENT: &str = "name = \"locked-few\"\nquestion = \"How many?\"\nstudy = \"none\"\n[metric]\n\
-                          name = \"throughput\"\nunit = \"op/s\"\nbetter = \"higher\"\n[default]\nclients = 2\n\
-                          [default.workload.locked-read]\nfiles = 20\nrounds = 10\nfile_bytes = 4096\nthreads = 1\n\
+                          name = \"throughput\"\nunit = \"op/s\"\nbetter = \"higher\"\n[default]\nclients = \
+                          2\n\
+                          [default.workload.locked-read]\nfiles = 20\nrounds = 10\nfile_bytes = \
+                          4096\nthreads = 1\n\
                           reopen = true\n";
 
 #[test]

@@ -1,4 +1,5 @@
-//! `primetime bench --client kernel`: what Linux asks of the server for the work of the studies, counted by Linux itself.
+//! `primetime bench --client kernel`: what Linux asks of the server for the work of the studies, counted by
+//! Linux itself.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,8 +23,10 @@ const ONCE: &str = "locked-once";
 /// Files that are locked and read ten times each, opened for each time or once.
 fn experiment(name: &str, files: u64, reopen: bool) -> (String, Vec<u8>) {
     let text = format!(
-        "name = \"{name}\"\nquestion = \"How many?\"\nstudy = \"none\"\n[metric]\nname = \"throughput\"\nunit = \"op/s\"\n\
-         better = \"higher\"\n[default]\nclients = 1\n[default.workload.locked-read]\nfiles = {files}\nrounds = {ROUNDS}\n\
+        "name = \"{name}\"\nquestion = \"How many?\"\nstudy = \"none\"\n[metric]\nname \
+         = \"throughput\"\nunit = \"op/s\"\n\
+         better = \"higher\"\n[default]\nclients = 1\n[default.workload.locked-read]\nfiles = \
+         {files}\nrounds = {ROUNDS}\n\
          file_bytes = 4096\nthreads = 1\nreopen = {reopen}\n"
     );
     (format!("{name}.toml"), text.into_bytes())
@@ -67,8 +70,8 @@ fn costs(cell: &Cell, files: u64, each: u64, names: &[(&str, u64)]) {
     assert_eq!((cell.rpcs_total, cell.operations), (each * files, ROUNDS * files));
 }
 
-/// Of files that nobody delegates: 40,000 requests beside those of NLM and 70,000 for 1000 files that are opened each time, 22,000
-/// and 52,000 for files that are opened once.
+/// Of files that nobody delegates: 40,000 requests beside those of NLM and 70,000 for 1000 files that are
+/// opened each time, 22,000 and 52,000 for files that are opened once.
 fn as_published_without_delegations(results: &Results, files: u64) {
     let names = [("ACCESS", 10), ("GETATTR", 19), ("LOOKUP", 1), ("READ", 10)];
     costs(cell(results, EACH_TIME, "3"), files, 40, &names);
@@ -103,7 +106,8 @@ fn as_published_here(files: u64) {
     assert_eq!(entries(server.directory()), 0, "nothing is left behind");
 }
 
-/// The same column, at the server that it was taken from: it delegates, or not, what was not delegated before.
+/// The same column, at the server that it was taken from: it delegates, or not, what was not delegated
+/// before.
 fn as_published_at_the_kernels_server(files: u64, delegations: bool) {
     let Some(lab) = Lab::for_test() else { return };
     // For as long as that Linux gives nothing back that it does not use.

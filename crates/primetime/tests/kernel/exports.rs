@@ -11,7 +11,8 @@ use netlab::guest::{GuestOptions, Lab};
 
 use crate::server::{PORT, Server};
 
-/// The directories, and what their line in the table says: the options of the guest's network, and of everybody else.
+/// The directories, and what their line in the table says: the options of the guest's network, and of
+/// everybody else.
 const EXPORTS: &[(&str, &str)] = &[
     ("deep/root", "NET(rw,sync)"),
     ("deep/none", "NET(rw,no_root_squash)"),
@@ -92,7 +93,8 @@ fn linux_users_read_only_what_the_rules_let_them() {
     }
 }
 
-/// Serves what a table says, started by a command of its own if one is given. Returns when the server listens.
+/// Serves what a table says, started by a command of its own if one is given. Returns when the server
+/// listens.
 fn serve(lab: &Lab, starter: &[&str], exports: &Path, state: &Path) -> Process {
     let address = Server::address(lab);
     let words = [starter, &[env!("CARGO_BIN_EXE_primetime"), "serve", "--exports"]].concat();

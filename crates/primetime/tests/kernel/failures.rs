@@ -1,5 +1,5 @@
-//! Two guests go on by themselves while the server is killed and connections are cut, and nothing that was acknowledged is
-//! lost.
+//! Two guests go on by themselves while the server is killed and connections are cut, and nothing that was
+//! acknowledged is lost.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -46,7 +46,8 @@ fn wait_for_progress(lab: &Lab, directory: &Path, files: usize) {
     wait_until(lab, "more files", || entries(directory) >= before + files);
 }
 
-/// Waits until the guest of that name has written so many files that enough are acknowledged: its two writers are at one each.
+/// Waits until the guest of that name has written so many files that enough are acknowledged: its two writers
+/// are at one each.
 fn wait_for_share(lab: &Lab, directory: &Path, name: &str) {
     let prefix = format!("{name}-");
     let is_its = |entry: std::io::Result<fs::DirEntry>| {
@@ -106,7 +107,8 @@ fn kill_under_load(lab: &Lab, mut server: Server, once: &str) {
         if kill % 5 != 4 {
             wait_for_progress(lab, &directory, PROGRESS);
         }
-        // Once it is away for longer than the lease: leases begin anew with the server. What is kept of sessions does not.
+        // Once it is away for longer than the lease: leases begin anew with the server. What is kept of
+        // sessions does not.
         let is_long = kill == KILLS / 2 && once.is_empty();
         let away = if is_long { LEASE + Duration::from_secs(2) } else { Duration::ZERO };
         server.kill_and_restart(lab, away);
@@ -121,14 +123,16 @@ fn kill_under_load(lab: &Lab, mut server: Server, once: &str) {
 fn cut_under_load(lab: &Lab, relay: &Relay) {
     let mut cut = 0;
     while cut < CUTS && !have_failed(lab) {
-        // Another number of bytes each time, so that a connection is cut at any place of a request and of a reply.
+        // Another number of bytes each time, so that a connection is cut at any place of a request and of a
+        // reply.
         let enough = relay.stats().bytes_to_target + 50_000 + 3_001 * cut as u64;
         wait_until(lab, "more bytes", || relay.stats().bytes_to_target >= enough);
         cut += relay.cut();
     }
 }
 
-/// Without sessions: what a lost answer was about is not done again, and nobody hears that it was there, or gone, already.
+/// Without sessions: what a lost answer was about is not done again, and nobody hears that it was there, or
+/// gone, already.
 #[test]
 fn linux_does_everything_once_over_nfsv3_connections_that_are_cut() {
     let Some(lab) = Lab::for_test() else { return };

@@ -8,8 +8,9 @@ use netlab::guest::{Guest, GuestOptions, GuestResult, Lab, mountstats};
 
 use crate::server::PORT;
 
-/// A guest that has the export at `/mnt/n`, mounted with NFSv4.1 or as `MOUNT_OPTIONS` in its environment says, and runs `script` with the functions of `prelude.sh`. Every
-/// guest has a hostname, and so an NFSv4 identity, of its own.
+/// A guest that has the export at `/mnt/n`, mounted with NFSv4.1 or as `MOUNT_OPTIONS` in its environment
+/// says, and runs `script` with the functions of `prelude.sh`. Every guest has a hostname, and so an NFSv4
+/// identity, of its own.
 pub(crate) struct Member<'a> {
     pub(crate) name: &'a str,
     pub(crate) script: &'a str,
@@ -63,7 +64,8 @@ pub(crate) fn counts(result: &GuestResult) -> mountstats::Mount {
     mountstats::parse(&result.read("mountstats").unwrap()).unwrap().remove(0)
 }
 
-/// Waits until `event` has happened; no longer than two minutes, and not once a guest has failed: then [`finish`] tells why.
+/// Waits until `event` has happened; no longer than two minutes, and not once a guest has failed: then
+/// [`finish`] tells why.
 pub(crate) fn wait_until(lab: &Lab, what: &str, mut event: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !event() && !have_failed(lab) {

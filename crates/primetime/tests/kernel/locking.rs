@@ -1,5 +1,5 @@
-//! Locks over NFSv3: two guests find the server through its port mapper, wait for each other's locks, also for those of NFSv4.1,
-//! and get theirs back when the server is killed.
+//! Locks over NFSv3: two guests find the server through its port mapper, wait for each other's locks, also
+//! for those of NFSv4.1, and get theirs back when the server is killed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use netlab::guest::{Guest, Lab};
 use crate::guests::{Member, boot, finish, wait_until};
 use crate::server::Server;
 
-/// Ports are found through the port mapper. The times of directories are not believed for a while, as they are by default:
-/// the guests look at what the other one does in the same moment.
+/// Ports are found through the port mapper. The times of directories are not believed for a while, as they
+/// are by default: the guests look at what the other one does in the same moment.
 const V3: &str = "vers=3,acdirmin=0,acdirmax=0";
 /// The same with NFS and MOUNT at a given port; Linux asks the port mapper for the lock manager all the same.
 const V3_AT_PORT: &str = "vers=3,port=PORT,mountport=PORT,acdirmin=0,acdirmax=0";
@@ -32,8 +32,8 @@ fn boot_pair(
     })
 }
 
-/// What two guests do in `contention`. A lock that is waited for is granted by a call: Linux only asks again after 30 s, and
-/// there is no time for that in any of the 40 turns.
+/// What two guests do in `contention`. A lock that is waited for is granted by a call: Linux only asks again
+/// after 30 s, and there is no time for that in any of the 40 turns.
 fn take_turns(options: [&str; 2]) {
     let Some(lab) = Lab::for_test() else { return };
     let _server = Server::with_options(&lab, &["--async", "--portmap", "builtin"]);
@@ -41,8 +41,9 @@ fn take_turns(options: [&str; 2]) {
         [("contention.sh", include_str!("contention.sh")), ("contention.pl", include_str!("contention.pl"))];
     let env =
         [("INCREMENTS", "50"), ("NAMES", "300"), ("LINES", "30"), ("DELEGATED", "20"), ("QUEUED", "20")];
-    // Linux makes the verifier of an exclusive create of its clock and the number of the process: guests that have booted in the
-    // same moment and do the same would have the same, and take each other's files for their own.
+    // Linux makes the verifier of an exclusive create of its clock and the number of the process: guests that
+    // have booted in the same moment and do the same would have the same, and take each other's files for
+    // their own.
     let script = "[ $NAME = ann ] || for process in $(seq 500); do (:); done\n. $EXCHANGE/contention.sh";
     finish(boot_pair(&lab, script, &files, &env, options));
 }
@@ -88,7 +89,8 @@ fn linux_takes_back_its_locks_over_nfsv3_when_the_server_was_killed() {
     let number = |path: &Path| -> u32 {
         std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     };
-    // The server knows, and tells of its restart, those who have had a lock since it started: both must get on.
+    // The server knows, and tells of its restart, those who have had a lock since it started: both must get
+    // on.
     let wait_for_both = || {
         let counts = || ["ann", "bob"].map(|name| number(&lab.shared().join(format!("counted.{name}"))));
         let before = counts();

@@ -1,5 +1,5 @@
-//! The witness: real Linux kernels mount what `primetime serve` exports and work on it, alone, against each other, and while
-//! the server and the network fail.
+//! The witness: real Linux kernels mount what `primetime serve` exports and work on it, alone, against each
+//! other, and while the server and the network fail.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

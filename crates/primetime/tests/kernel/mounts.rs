@@ -6,7 +6,8 @@ use crate::guests::{Member, boot, finish, wait_until};
 use crate::peer::Peer;
 use crate::server::{PORT, Server};
 
-/// `umount` tells it in the version that `mount` used; older ones of the service, which know no handle of NFSv3, are not there.
+/// `umount` tells it in the version that `mount` used; older ones of the service, which know no handle of
+/// NFSv3, are not there.
 #[test]
 fn linux_tells_of_its_mount_and_of_its_end() {
     let Some(lab) = Lab::for_test() else { return };

@@ -1,5 +1,5 @@
-//! One guest opens for writing what another one has delegations for: each open is sent once, held until the delegation is
-//! back, and answered. With `--nocapture` the tests say how long that took.
+//! One guest opens for writing what another one has delegations for: each open is sent once, held until the
+//! delegation is back, and answered. With `--nocapture` the tests say how long that took.
 
 use std::fs;
 

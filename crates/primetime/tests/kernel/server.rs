@@ -55,7 +55,8 @@ impl Server {
         Self { process, export, state, options }
     }
 
-    /// Kills the server in the middle of whatever it does, and starts it again when it has been away for so long.
+    /// Kills the server in the middle of whatever it does, and starts it again when it has been away for so
+    /// long.
     pub(crate) fn kill_and_restart(&mut self, lab: &Lab, away: Duration) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

@@ -1,5 +1,6 @@
-//! One kernel as several clients, each in a network namespace: what one of them holds is recalled for another, by this server
-//! and by Linux's own. With `--nocapture` the tests say how long an open took that waited for that.
+//! One kernel as several clients, each in a network namespace: what one of them holds is recalled for
+//! another, by this server and by Linux's own. With `--nocapture` the tests say how long an open took that
+//! waited for that.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use crate::foreign::knfsd::{Knfsd, KnfsdOptions};
 use crate::server::{PORT, Server};
 
 const TIME_LIMIT: Duration = Duration::from_secs(240);
-/// Linux sends an OPEN again that was answered with NFS4ERR_DELAY when a tenth of a second has passed, less a tick of its clock.
+/// Linux sends an OPEN again that was answered with NFS4ERR_DELAY when a tenth of a second has passed, less a
+/// tick of its clock.
 const PAUSE_MS: f64 = 90.0;
 
 /// A size of the experiment `delegation-recall`, and its files.
@@ -63,7 +65,8 @@ fn held(size: &Size) {
 fn sent_away(size: &Size) {
     let Some(lab) = Lab::for_test() else { return };
     let server = Knfsd::start(&lab, TIME_LIMIT, &KnfsdOptions { lease_seconds: 90, ..Default::default() });
-    // It keeps in mind for a minute, and roughly, which files were recalled: a second run would have fewer delegations.
+    // It keeps in mind for a minute, and roughly, which files were recalled: a second run would have fewer
+    // delegations.
     let pair = measured(&lab, &format!("nfs://{}/", server.place().host), size, 1);
     let run = &pair.run_details[0];
     // It delegates nothing before its first callback was answered: the first files may be early.

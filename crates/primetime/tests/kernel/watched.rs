@@ -1,4 +1,5 @@
-//! What the server tells of a guest: what it counts of its requests, and what it shows of what the guest holds.
+//! What the server tells of a guest: what it counts of its requests, and what it shows of what the guest
+//! holds.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

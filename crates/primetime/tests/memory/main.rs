@@ -1,7 +1,8 @@
 //! A server that clients come to and leave again, thousands of times, holds no more memory than before.
 //!
-//! What it holds is the process's anonymous memory, which has no part in caches of files. It is taken when thousands have come
-//! and left, and again after as many more: a connection, or what a mount or a session has, takes more than is allowed here.
+//! What it holds is the process's anonymous memory, which has no part in caches of files. It is taken when
+//! thousands have come and left, and again after as many more: a connection, or what a mount or a session
+//! has, takes more than is allowed here.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -24,10 +25,12 @@ use server::Server;
 /// Clients that are there at one time.
 const TOGETHER: usize = 50;
 
-/// How often memory is looked at while `clients` come. What an allocator keeps for later comes and goes; the least counts.
+/// How often memory is looked at while `clients` come. What an allocator keeps for later comes and goes; the
+/// least counts.
 const LOOKS: usize = 4;
 
-/// Lets `clients` come and leave, and again as many; yields by how many bytes the server grew for each of the latter.
+/// Lets `clients` come and leave, and again as many; yields by how many bytes the server grew for each of the
+/// latter.
 fn growth_bytes(server: &Server, clients: usize, mut round: impl FnMut()) -> i64 {
     let mut least_bytes = || {
         let looks = (0..LOOKS).map(|_| {
@@ -160,7 +163,8 @@ fn a_large_directory_is_listed_in_little_memory() {
         }
         most
     });
-    // Threads that look at entries take some, once; all entries of the three listings would take about twice the bound.
+    // Threads that look at entries take some, once; all entries of the three listings would take about twice
+    // the bound.
     let bytes = most - before;
     assert!(bytes < 40 << 20, "{bytes} bytes were needed");
     // What is in the largest reply is in memory once or twice, with what is kept of such sizes for later.

@@ -49,7 +49,8 @@ impl Server {
         self.place.path().join("export")
     }
 
-    /// Anonymous memory in bytes, when it does not change any more: what clients have left is cleared away a little later.
+    /// Anonymous memory in bytes, when it does not change any more: what clients have left is cleared away a
+    /// little later.
     pub fn settled_bytes(&self) -> i64 {
         let mut bytes = self.anonymous_bytes();
         loop {

@@ -1,5 +1,6 @@
-//! A server that can be killed and started again, a process of its own. Nobody who starts processes has a file of the mount open: a
-//! process that is on its way to become the server would close its copy, and wait for the server for that.
+//! A server that can be killed and started again, a process of its own. Nobody who starts processes has a
+//! file of the mount open: a process that is on its way to become the server would close its copy, and wait
+//! for the server for that.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -54,7 +55,8 @@ impl Drop for Server {
     }
 }
 
-/// An address that servers of other tests do not listen at: a port is free for a moment when its server was killed.
+/// An address that servers of other tests do not listen at: a port is free for a moment when its server was
+/// killed.
 fn own_address() -> IpAddr {
     let [.., high, low] = std::process::id().to_be_bytes();
     IpAddr::from([127, 77, high, low.clamp(1, 254)])

@@ -1,5 +1,5 @@
-//! Random steps through a mount while its server is killed and started again. `PRIMETIME_SEEDS=50` takes more of them,
-//! `PRIMETIME_FIRST_SEED=7` others, and `PRIMETIME_TELL_STEPS=1` tells of each step as it begins.
+//! Random steps through a mount while its server is killed and started again. `PRIMETIME_SEEDS=50` takes more
+//! of them, `PRIMETIME_FIRST_SEED=7` others, and `PRIMETIME_TELL_STEPS=1` tells of each step as it begins.
 
 use std::time::Duration;
 

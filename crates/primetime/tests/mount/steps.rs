@@ -1,5 +1,5 @@
-//! The process that takes random steps in a mount, in several threads with files of their own. It starts no processes, and
-//! knows nothing of the server but its directory.
+//! The process that takes random steps in a mount, in several threads with files of their own. It starts no
+//! processes, and knows nothing of the server but its directory.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -60,8 +60,8 @@ impl Orders {
 fn takes_the_steps_it_is_told_to_take() {
     let Ok(words) = std::env::var(ORDERS) else { return };
     let orders = Orders::parse(&words);
-    // All files are made before the first step is told, and the server killed: what became of a CREATE of NFSv3 that was
-    // under way then, nobody knows.
+    // All files are made before the first step is told, and the server killed: what became of a CREATE of
+    // NFSv3 that was under way then, nobody knows.
     let walkers: Vec<_> = (0..THREADS).map(|number| Walker::new(&orders, number)).collect();
     std::thread::scope(|scope| {
         for walker in walkers {

@@ -74,7 +74,8 @@ impl Subject {
         let place = differs.unwrap_or(found.len().min(expected.len()));
         let wrong = found.iter().zip(expected).filter(|(one, other)| one != other).count();
         panic!(
-            "{what} of {}: from byte {} on {:?} and not {:?}, {wrong} wrong bytes, {} of {} bytes from {offset} on; {}",
+            "{what} of {}: from byte {} on {:?} and not {:?}, {wrong} wrong bytes, {} of {} bytes from \
+             {offset} on; {}",
             self.path.display(),
             offset + place,
             &found[place..found.len().min(place + 16)],

@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::mounted::{Mounted, wait};
 use crate::steps::{MARK, ORDERS, Orders};
 
-/// A step that takes longer waits for what does not come. Grace ends when all clients are back, which takes far less.
+/// A step that takes longer waits for what does not come. Grace ends when all clients are back, which takes
+/// far less.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The process that takes the steps; killed when it is dropped.

@@ -55,7 +55,8 @@ fn a_thousand_cuts_and_everything_is_done_once() {
     assert_eq!(found, expected);
 }
 
-/// Cuts all connections a thousand times, each time after another number of bytes. Ends early when a worker has failed.
+/// Cuts all connections a thousand times, each time after another number of bytes. Ends early when a worker
+/// has failed.
 fn cut_often(relay: &Relay, mut have_failed: impl FnMut() -> bool) {
     let mut random = Random(1);
     let mut cuts = 0;

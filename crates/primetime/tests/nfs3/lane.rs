@@ -1,5 +1,6 @@
-//! One user's work in a directory of its own, and what must be there after it. Nobody else changes anything there, so every
-//! status is known before the call: a call that ran twice, or not at all, shows at once or in the end.
+//! One user's work in a directory of its own, and what must be there after it. Nobody else changes anything
+//! there, so every status is known before the call: a call that ran twice, or not at all, shows at once or in
+//! the end.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A client as a kernel is one: it connects again when its connection is lost, and sends what had no answer again, under the
-//! same transaction id.
+//! A client as a kernel is one: it connects again when its connection is lost, and sends what had no answer
+//! again, under the same transaction id.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -10,7 +10,8 @@ use proto::nfs3::*;
 use crate::peer::{Peer, place};
 use crate::process::Place;
 
-/// The verifier is in the file, so whenever the server is killed a retry finds out whose file it is (RFC 1813 §3.3.8).
+/// The verifier is in the file, so whenever the server is killed a retry finds out whose file it is (RFC 1813
+/// §3.3.8).
 #[test]
 fn an_exclusive_create_that_is_sent_again_after_a_kill_is_known_again() {
     let dir = Place::new();

@@ -1,5 +1,5 @@
-//! The everyday commands, each as a process of its own, at a server of others: what goes up by one version comes down by another as it
-//! was.
+//! The everyday commands, each as a process of its own, at a server of others: what goes up by one version
+//! comes down by another as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -168,7 +168,8 @@ fn lists(desk: &Desk) {
 
 fn archives(desk: &Desk) {
     fs::hard_link(desk.here("tree/large"), desk.here("tree/large too")).unwrap();
-    // Where a name has an end of line, the extended records of an archive are not understood (docs/commands.md).
+    // Where a name has an end of line, the extended records of an archive are not understood
+    // (docs/commands.md).
     fs::remove_file(desk.here("tree").join(OsStr::from_bytes(b"odd\n\xff%41"))).unwrap();
     let tree = desk.objects(&desk.here("tree"));
     // The format of POSIX has all of a time.

@@ -1,4 +1,5 @@
-//! The client library, the mount and the commands against servers that nobody here wrote: the kernel's, in a guest, and NFS-Ganesha.
+//! The client library, the mount and the commands against servers that nobody here wrote: the kernel's, in a
+//! guest, and NFS-Ganesha.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -48,7 +49,8 @@ use foreign::knfsd::{Knfsd, KnfsdOptions};
 use mounted::can_mount;
 use netlab::guest::Lab;
 
-/// A server of others has mounts of its own, with copies of all that there are when it starts: those would not end before it does.
+/// A server of others has mounts of its own, with copies of all that there are when it starts: those would
+/// not end before it does.
 static ONE_SERVER_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const TIME_LIMIT: Duration = Duration::from_secs(400);

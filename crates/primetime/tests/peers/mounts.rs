@@ -1,4 +1,5 @@
-//! `primetime mount` of a server of others: the same calls as on a local directory, and two mounts that see each other.
+//! `primetime mount` of a server of others: the same calls as on a local directory, and two mounts that see
+//! each other.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -148,7 +149,8 @@ fn two_mounts(room: &Room) {
     processes::append(&room.one("log"), &room.two("log"), &room.one("log"), true);
 }
 
-/// What one mount has written the other finds whenever it was closed or synchronised. `PRIMETIME_SEEDS=50` takes more of them.
+/// What one mount has written the other finds whenever it was closed or synchronised. `PRIMETIME_SEEDS=50`
+/// takes more of them.
 fn random_steps(sides: &Sides, version: Version) {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let first: u64 = number("PRIMETIME_FIRST_SEED").unwrap_or(1);

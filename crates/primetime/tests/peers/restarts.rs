@@ -1,4 +1,5 @@
-//! A server of others is killed and started again under mounts whose files are open, read, written and locked.
+//! A server of others is killed and started again under mounts whose files are open, read, written and
+//! locked.
 
 use std::fs;
 
@@ -54,7 +55,8 @@ impl Scene {
     fn end(mut self) {
         self.walk.until(&self.mounted, STEPS - 1);
         self.walk.end(&self.mounted);
-        // A lock of NFSv3 is taken back when the host's lock service has heard of the restart, which nobody tells it here.
+        // A lock of NFSv3 is taken back when the host's lock service has heard of the restart, which nobody
+        // tells it here.
         if self.version != Version::V3 {
             assert_eq!(self.rival.lock(LOCK), Err(Errno::EAGAIN), "it was taken back, {}", self.version);
         }
@@ -67,7 +69,8 @@ impl Scene {
     }
 }
 
-/// All versions at once. `PRIMETIME_FIRST_SEED=7` takes other steps, and `PRIMETIME_TELL_STEPS=1` tells of each.
+/// All versions at once. `PRIMETIME_FIRST_SEED=7` takes other steps, and `PRIMETIME_TELL_STEPS=1` tells of
+/// each.
 pub(crate) fn every_byte_is_right(server: Foreign, kill_and_restart: impl Fn()) {
     let seed = std::env::var("PRIMETIME_FIRST_SEED").map_or(1, |text| text.parse().unwrap());
     let mut scenes = Version::ALL.map(|version| Scene::start(server, version, seed));

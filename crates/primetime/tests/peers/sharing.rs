@@ -44,7 +44,8 @@ async fn closed_then_opened(ann: &Client, bob: &Client, path: &str) {
     }
 }
 
-/// Neither the length nor, on a kernel with coarse times, the time of the last change tells the states of the file apart.
+/// Neither the length nor, on a kernel with coarse times, the time of the last change tells the states of the
+/// file apart.
 async fn rewritten_within_a_tick(ann: &Client, bob: &Client, path: &str) {
     for round in 0..REWRITES {
         let text = Bytes::from(format!("rewrite {round:04}"));

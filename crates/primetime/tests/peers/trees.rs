@@ -1,4 +1,5 @@
-//! Whole trees, which the client carries out in long COMPOUNDs as far as a server of others can be trusted with them.
+//! Whole trees, which the client carries out in long COMPOUNDs as far as a server of others can be trusted
+//! with them.
 
 use std::io::Cursor;
 

@@ -1,5 +1,5 @@
-//! The load: every slot of a session works on names in a directory of its own, so that a request that ran twice, or not at all,
-//! fails or leaves another tree.
+//! The load: every slot of a session works on names in a directory of its own, so that a request that ran
+//! twice, or not at all, fails or leaves another tree.
 
 use std::fs::{self, Permissions};
 use std::net::SocketAddr;
@@ -80,7 +80,8 @@ impl Load {
         }
     }
 
-    /// The server was killed: sends what was under way again on the old session. What that does not answer is sent on the new.
+    /// The server was killed: sends what was under way again on the old session. What that does not answer is
+    /// sent on the new.
     pub fn resume(&mut self, address: SocketAddr) {
         self.line = Some(Line::new(address));
         for slot in 0..SLOTS {

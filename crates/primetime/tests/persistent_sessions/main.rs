@@ -1,5 +1,5 @@
-//! Persistent sessions from outside: a server is killed under load, and every request that had no answer is sent again on the
-//! old session. Whatever the moment, each has run once (RFC 8881 §2.10.6.5).
+//! Persistent sessions from outside: a server is killed under load, and every request that had no answer is
+//! sent again on the old session. Whatever the moment, each has run once (RFC 8881 §2.10.6.5).
 
 #![allow(
     missing_docs,

@@ -180,8 +180,8 @@ fn what_is_no_command_is_refused_in_one_line() {
     assert_eq!(rows(&socket, &["clients"]).len(), 0, "and the next is answered");
 }
 
-/// The program where another user may start it. Another process copies it: what a process of another test inherits while this one
-/// has the copy open for writing could not be started.
+/// The program where another user may start it. Another process copies it: what a process of another test
+/// inherits while this one has the copy open for writing could not be started.
 fn copied_program(place: &Place) -> PathBuf {
     let program = place.path("primetime");
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_primetime")).arg(&program).status().unwrap();

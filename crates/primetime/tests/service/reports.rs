@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::process::{Place, Process};
 
-/// Everything that is reported of a peer that connects five times, and each time sends a record that is too long.
+/// Everything that is reported of a peer that connects five times, and each time sends a record that is too
+/// long.
 fn reports(arguments: &[&str]) -> String {
     let place = Place::new();
     let mut server = Process::start(place.command(arguments).stderr(Stdio::piped()));

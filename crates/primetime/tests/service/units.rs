@@ -72,7 +72,8 @@ fn what_the_units_start_is_understood() {
     }
 }
 
-/// As root, with nothing but the capabilities that the unit leaves: callers' ids are taken on, and files found by handles.
+/// As root, with nothing but the capabilities that the unit leaves: callers' ids are taken on, and files
+/// found by handles.
 #[test]
 fn the_capabilities_of_the_unit_are_enough_to_act_as_others() {
     if !rustix::process::geteuid().is_root() {

@@ -31,7 +31,8 @@ impl Server {
         let group = Group::make();
         if group.is_none() {
             println!(
-                "no control group can be made: the limit of memory is not set, and the server is told its budget"
+                "no control group can be made: the limit of memory is not set, and the server is told its \
+                 budget"
             );
         }
         let limits = if group.is_some() { "" } else { "[limits]\nmemory_bytes_max = 67108864\n" };

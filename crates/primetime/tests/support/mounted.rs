@@ -73,8 +73,8 @@ impl Mounted {
 
     /// Unmounts it. True when the mount process says that everything arrived.
     pub fn unmount(mut self) -> bool {
-        // For good when nobody holds it any more: a command that another thread has just started holds all that was open here until it
-        // is another program.
+        // For good when nobody holds it any more: a command that another thread has just started holds all
+        // that was open here until it is another program.
         unmount(self.directory.path(), UnmountFlags::DETACH).unwrap();
         wait(&mut self.child, PATIENCE).expect("the mount process ends").success()
     }

@@ -11,8 +11,8 @@ pub const VERSION: u32 = 3;
 pub const PATH_BYTES_MAX: u32 = 1024;
 /// The longest host or group name in bytes (`MNTNAMLEN`).
 pub const NAME_BYTES_MAX: u32 = 255;
-/// The longest path that is decoded, in bytes: a longer one than [`PATH_BYTES_MAX`] is MNT3ERR_NAMETOOLONG and not
-/// a decoding error.
+/// The longest path that is decoded, in bytes: a longer one than [`PATH_BYTES_MAX`] is MNT3ERR_NAMETOOLONG
+/// and not a decoding error.
 pub const PATH_BYTES_DECODED_MAX: u32 = 4096;
 
 /// A path on the server, the argument of MNT and UMNT (`dirpath`).

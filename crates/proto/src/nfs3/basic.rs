@@ -11,12 +11,13 @@ pub const PROGRAM: u32 = 100_003;
 pub const VERSION: u32 = 3;
 /// The longest file handle in bytes (`NFS3_FHSIZE`).
 pub const HANDLE_BYTES_MAX: u32 = 64;
-/// The longest name of a directory entry that is decoded, in bytes. The file system's own limit is lower; a longer
-/// name than that is NFS3ERR_NAMETOOLONG and not a decoding error.
+/// The longest name of a directory entry that is decoded, in bytes. The file system's own limit is lower; a
+/// longer name than that is NFS3ERR_NAMETOOLONG and not a decoding error.
 pub const NAME_BYTES_MAX: u32 = 4096;
 /// The longest target of a symbolic link that is decoded, in bytes.
 pub const PATH_BYTES_MAX: u32 = 8192;
-/// The most data of one READ or WRITE that is decoded, in bytes. What a server transfers at most is in FSINFO.
+/// The most data of one READ or WRITE that is decoded, in bytes. What a server transfers at most is in
+/// FSINFO.
 pub const DATA_BYTES_MAX: u32 = 16 << 20;
 
 /// What a server calls an object (`nfs_fh3`), held in place: handles come and go without allocation.
@@ -63,7 +64,8 @@ impl fmt::Debug for FileHandle {
     }
 }
 
-/// Tells whether the entries that READDIR cookies stand for are still those of the earlier call (`cookieverf3`).
+/// Tells whether the entries that READDIR cookies stand for are still those of the earlier call
+/// (`cookieverf3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Xdr)]
 pub struct CookieVerifier(pub [u8; 8]);
 

@@ -9,9 +9,9 @@ const TRAILER_BYTES: usize = 8;
 
 /// Appends entries to a success body until one does not fit.
 ///
-/// `count` of READDIR and `maxcount` of READDIRPLUS bound the whole body with its XDR overhead, from the directory's
-/// attributes to the end-of-directory flag; `dircount` bounds what an entry says apart from attributes and handle
-/// (RFC 1813 §3.3.16, §3.3.17).
+/// `count` of READDIR and `maxcount` of READDIRPLUS bound the whole body with its XDR overhead, from the
+/// directory's attributes to the end-of-directory flag; `dircount` bounds what an entry says apart from
+/// attributes and handle (RFC 1813 §3.3.16, §3.3.17).
 #[derive(Debug)]
 pub struct EntryListWriter<'a> {
     to: &'a mut Encoder,
@@ -28,8 +28,8 @@ impl<'a> EntryListWriter<'a> {
         Self { to, end_max, directory_bytes_left: usize::MAX, entries: 0 }
     }
 
-    /// Bounds names, file ids and cookies by `bytes_max` (`dircount`). The first entry is exempt: one that alone
-    /// is larger could never be read otherwise.
+    /// Bounds names, file ids and cookies by `bytes_max` (`dircount`). The first entry is exempt: one that
+    /// alone is larger could never be read otherwise.
     #[must_use]
     pub fn with_directory_bytes_max(mut self, bytes_max: u32) -> Self {
         self.directory_bytes_left = bytes_max as usize;

@@ -1,4 +1,5 @@
-//! NFS version 3 (RFC 1813): one file per procedure, with its arguments and the bodies of its success and failure.
+//! NFS version 3 (RFC 1813): one file per procedure, with its arguments and the bodies of its success and
+//! failure.
 
 mod access;
 mod basic;

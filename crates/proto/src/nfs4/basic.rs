@@ -9,8 +9,8 @@ use xdr::Xdr;
 pub const HANDLE_BYTES_MAX: u32 = 128;
 /// The longest opaque owner or client identifier in bytes (`NFS4_OPAQUE_LIMIT`).
 pub const OPAQUE_BYTES_MAX: u32 = 1024;
-/// The longest name of a directory entry that is decoded, in bytes. The file system's own limit is lower; a longer
-/// name than that is NFS4ERR_NAMETOOLONG and not a decoding error.
+/// The longest name of a directory entry that is decoded, in bytes. The file system's own limit is lower; a
+/// longer name than that is NFS4ERR_NAMETOOLONG and not a decoding error.
 pub const COMPONENT_BYTES_MAX: u32 = 4096;
 /// The program number of NFS.
 pub const PROGRAM: u32 = 100_003;

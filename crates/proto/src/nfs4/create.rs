@@ -35,8 +35,8 @@ pub enum CreateType {
     Other(u32),
 }
 
-/// `CREATE4args` up to the attributes, which follow as a `fattr4` and are decoded apart, because an attribute of unknown type has
-/// a status of its own.
+/// `CREATE4args` up to the attributes, which follow as a `fattr4` and are decoded apart, because an attribute
+/// of unknown type has a status of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Xdr)]
 pub struct CreateArgs {
     /// What to make.

@@ -12,7 +12,8 @@ pub mod exchange_flags {
     pub const SUPP_MOVED_REFER: u32 = 1;
     /// The client understands migration.
     pub const SUPP_MOVED_MIGR: u32 = 2;
-    /// The client would like the server to finish what is under way before it ends a session or a client (RFC 7862 §14.1).
+    /// The client would like the server to finish what is under way before it ends a session or a client (RFC
+    /// 7862 §14.1).
     pub const SUPP_FENCE_OPS: u32 = 4;
     /// Stateids are bound to principals.
     pub const BIND_PRINC_STATEID: u32 = 0x100;

@@ -5,7 +5,8 @@ use xdr::{Decode, Decoder, Encode, Encoder, Xdr};
 
 use super::COMPONENT_BYTES_MAX;
 
-/// The longest value that is decoded, in bytes: what Linux can keep. A longer one cannot be one of its values.
+/// The longest value that is decoded, in bytes: what Linux can keep. A longer one cannot be one of its
+/// values.
 pub const XATTR_BYTES_MAX: u32 = 1 << 16;
 
 /// `GETXATTR4args`.

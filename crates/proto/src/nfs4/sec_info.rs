@@ -1,4 +1,5 @@
-//! SECINFO and SECINFO_NO_NAME (RFC 8881 §18.29, §18.45): which security flavours an object can be reached with.
+//! SECINFO and SECINFO_NO_NAME (RFC 8881 §18.29, §18.45): which security flavours an object can be reached
+//! with.
 
 use bytes::Bytes;
 use xdr::Xdr;

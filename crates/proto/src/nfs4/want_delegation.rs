@@ -1,4 +1,5 @@
-//! WANT_DELEGATION (RFC 8881 §18.49). Its result is that of OPEN: an [`OpenDelegation`](super::OpenDelegation).
+//! WANT_DELEGATION (RFC 8881 §18.49). Its result is that of OPEN: an
+//! [`OpenDelegation`](super::OpenDelegation).
 
 use xdr::Xdr;
 

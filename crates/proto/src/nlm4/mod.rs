@@ -1,5 +1,5 @@
-//! The network lock manager, version 4 (X/Open C702 chapter 14, RFC 1813 appendix II): byte-range locks and DOS
-//! shares of NFSv3 files. One file per procedure, or per pair where two carry the same messages.
+//! The network lock manager, version 4 (X/Open C702 chapter 14, RFC 1813 appendix II): byte-range locks and
+//! DOS shares of NFSv3 files. One file per procedure, or per pair where two carry the same messages.
 
 mod basic;
 mod cancel;

@@ -1,7 +1,7 @@
 //! Numbers of the procedures of NLM version 4 (RFC 1813 §6.2).
 
-/// A procedure of the lock manager. `…Msg` and `…Res` are one-way messages: a request, and later its result as a
-/// call in the other direction; neither has a reply of its own.
+/// A procedure of the lock manager. `…Msg` and `…Res` are one-way messages: a request, and later its result
+/// as a call in the other direction; neither has a reply of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are those of the standard")]
 pub enum Procedure {

@@ -1,4 +1,5 @@
-//! The network status monitor, version 1 (X/Open C702 chapter 13): tells the hosts that share locks of each other's restarts.
+//! The network status monitor, version 1 (X/Open C702 chapter 13): tells the hosts that share locks of each
+//! other's restarts.
 
 mod change;
 mod monitor;

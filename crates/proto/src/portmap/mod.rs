@@ -1,4 +1,5 @@
-//! The port mapper, version 2 (RFC 1833 §3): which port a program listens on. Versions 3 and 4 are [`rpcbind`].
+//! The port mapper, version 2 (RFC 1833 §3): which port a program listens on. Versions 3 and 4 are
+//! [`rpcbind`].
 
 pub mod rpcbind;
 mod universal_address;

@@ -1,4 +1,5 @@
-//! rpcbind, versions 3 and 4 of the port mapper (RFC 1833 §2): which universal address a program has on a transport.
+//! rpcbind, versions 3 and 4 of the port mapper (RFC 1833 §2): which universal address a program has on a
+//! transport.
 
 use bytes::Bytes;
 use xdr::{List, Xdr};
@@ -12,8 +13,8 @@ pub const TEXT_BYTES_MAX: u32 = 256;
 /// The most bindings of one reply that are decoded.
 pub const BINDINGS_MAX: u32 = 1 << 12;
 
-/// A procedure of rpcbind. What calls other programs for the caller (CALLIT, BCAST, INDIRECT) is left out: it serves
-/// amplification attacks, and callers who want to be taken for this host.
+/// A procedure of rpcbind. What calls other programs for the caller (CALLIT, BCAST, INDIRECT) is left out: it
+/// serves amplification attacks, and callers who want to be taken for this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Procedure {
     /// Does nothing.

@@ -48,8 +48,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns the caller that a flavor of its own kind has authenticated under the name `principal`. The user
-    /// is that of this system where there is one.
+    /// Returns the caller that a flavor of its own kind has authenticated under the name `principal`. The
+    /// user is that of this system where there is one.
     #[must_use]
     pub fn named(flavor: u32, principal: &[u8], user: Option<UnixUser>) -> Self {
         let principal = [&[2][..], &flavor.to_be_bytes(), principal].concat().into();
@@ -62,8 +62,8 @@ impl Caller {
         self.flavor
     }
 
-    /// Opaque bytes that are the same for the same caller and differ between callers: what state, reply caches
-    /// and audits know it by. Groups, which may change, are left out.
+    /// Opaque bytes that are the same for the same caller and differ between callers: what state, reply
+    /// caches and audits know it by. Groups, which may change, are left out.
     #[must_use]
     pub fn principal(&self) -> &Bytes {
         &self.principal

@@ -1,9 +1,9 @@
 //! Looking for the next call instead of sleeping until it comes.
 //!
-//! Who has one call at a time waits for two threads to be woken in each: the server's, and its own. On idle cores either takes longer than most
-//! calls do. Where calls come soon after the replies to those before, the thread that serves the connection therefore goes on looking
-//! for a while, out of the runtime's way: another thread takes over everything else. It gives up when nothing comes, and when somebody
-//! else wants its core.
+//! Who has one call at a time waits for two threads to be woken in each: the server's, and its own. On idle
+//! cores either takes longer than most calls do. Where calls come soon after the replies to those before, the
+//! thread that serves the connection therefore goes on looking for a while, out of the runtime's way: another
+//! thread takes over everything else. It gives up when nothing comes, and when somebody else wants its core.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,8 +18,8 @@ const QUICK_CALLS_MIN: u32 = 16;
 const CALLS_WORTH_A_TRY: u32 = 16;
 /// After tries that were not, no more than so many are asked for.
 const QUICK_CALLS_MAX: u32 = 1024;
-/// A try with so many calls was worth it, if it ended since somebody else took the core: where several want it, who sleeps gets it sooner
-/// than who looks.
+/// A try with so many calls was worth it, if it ended since somebody else took the core: where several want
+/// it, who sleeps gets it sooner than who looks.
 const CALLS_WORTH_A_CORE: u32 = 4096;
 /// After tries that were not, no more than so many are asked for.
 const QUICK_CALLS_MAX_DISPLACED: u32 = 16 << 10;
@@ -35,7 +35,8 @@ pub(super) struct BusyPolls {
 }
 
 impl BusyPolls {
-    /// For connections on this runtime. Half the cores may look at the same time, each for up to `limit`; zero is never.
+    /// For connections on this runtime. Half the cores may look at the same time, each for up to `limit`;
+    /// zero is never.
     pub(super) fn new(limit: Duration) -> Self {
         // Elsewhere there is no other thread to take over.
         let has_threads =

@@ -39,11 +39,11 @@ pub struct ClientOptions {
     pub record_bytes_max: usize,
     /// What gives calls their credentials.
     pub credentials: Arc<dyn Credentials>,
-    /// After the loss of a connection, send the calls under way again with the same xid on the next one, as NFSv3 does.
-    /// Otherwise they end with [`CallError::Disconnected`].
+    /// After the loss of a connection, send the calls under way again with the same xid on the next one, as
+    /// NFSv3 does. Otherwise they end with [`CallError::Disconnected`].
     pub retransmit: bool,
-    /// With `retransmit`, how long an answer is waited for before the connection is given up and what is under way is sent
-    /// again on the next one; `None` for as long as the call may take.
+    /// With `retransmit`, how long an answer is waited for before the connection is given up and what is
+    /// under way is sent again on the next one; `None` for as long as the call may take.
     pub attempt_timeout: Option<Duration>,
     /// Asked where the server is, when it was not to be reached for a while.
     pub resolver: Option<Arc<dyn Resolve>>,
@@ -317,7 +317,8 @@ impl Inner {
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 
-    /// Tries the other addresses that the server has, at the same port, and stays with the first that answers.
+    /// Tries the other addresses that the server has, at the same port, and stays with the first that
+    /// answers.
     async fn reach_elsewhere(&self, since: Instant) -> Option<TcpStream> {
         let resolver = self.options.resolver.as_ref().filter(|_| since.elapsed() >= RESOLVE_AFTER)?;
         let before = *self.address.lock();
@@ -398,7 +399,8 @@ impl Inner {
         }
     }
 
-    /// Sends the frame over `link` and waits for the answer. The link keeps the time, for all calls with one timer.
+    /// Sends the frame over `link` and waits for the answer. The link keeps the time, for all calls with one
+    /// timer.
     async fn attempt(
         &self,
         link: &Arc<Link>,
@@ -418,7 +420,8 @@ impl Inner {
         }
     }
 
-    /// Sends the frame until it is answered, once unless calls are retransmitted, over connections that may have to be made.
+    /// Sends the frame until it is answered, once unless calls are retransmitted, over connections that may
+    /// have to be made.
     fn transmit(
         &self,
         xid: u32,
@@ -457,7 +460,8 @@ impl Inner {
     }
 }
 
-/// Xids of successive clients differ, so that a server's cache of duplicates does not mistake one for another.
+/// Xids of successive clients differ, so that a server's cache of duplicates does not mistake one for
+/// another.
 fn first_xid() -> u32 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id()) as u32

@@ -1,4 +1,5 @@
-//! Serving calls that come in single datagrams (RFC 5531 §10): small ones, from senders whose address nothing proves.
+//! Serving calls that come in single datagrams (RFC 5531 §10): small ones, from senders whose address nothing
+//! proves.
 
 use std::future::Future;
 use std::io;
@@ -27,8 +28,8 @@ pub struct DatagramOptions {
     pub call_bytes_max: usize,
     /// The most calls under way; more are dropped.
     pub in_flight_max: usize,
-    /// How many times as long as its call a reply may be; instead of a longer one the caller gets SYSTEM_ERR. The sender's
-    /// address may be a lie: whoever it names must not be flooded with what others ask for.
+    /// How many times as long as its call a reply may be; instead of a longer one the caller gets SYSTEM_ERR.
+    /// The sender's address may be a lie: whoever it names must not be flooded with what others ask for.
     pub amplification_max: usize,
 }
 

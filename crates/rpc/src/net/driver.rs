@@ -71,11 +71,12 @@ pub(super) enum Ended {
 
 /// Passes over the socket before other tasks get their turn.
 const PASSES_MAX: usize = 16;
-/// So many calls that were alone on their connection make it likely that the next is as well: a client that has several under way has that
-/// seldom. One that begins to waits for the disk once, together with the calls behind it.
+/// So many calls that were alone on their connection make it likely that the next is as well: a client that
+/// has several under way has that seldom. One that begins to waits for the disk once, together with the calls
+/// behind it.
 const LONE_CALLS_MIN: usize = 16;
-/// A thread that looks for the next call of a caller with one at a time goes back to the runtime after so long, if only to be told whether it is to
-/// stop.
+/// A thread that looks for the next call of a caller with one at a time goes back to the runtime after so
+/// long, if only to be told whether it is to stop.
 const BUSY_POLL_TURN: Duration = Duration::from_millis(10);
 /// Bytes of a call or a reply that cost as much as a small call does.
 const BYTES_PER_COST: usize = 16 << 10;
@@ -200,7 +201,8 @@ async fn run<S: Service>(
     ended
 }
 
-/// Closes the connection when its task ends, be it that the task is dropped: nobody else would tell who waits on it.
+/// Closes the connection when its task ends, be it that the task is dropped: nobody else would tell who waits
+/// on it.
 struct End<S: Service> {
     link: Arc<Link>,
     service: Arc<S>,
@@ -213,7 +215,8 @@ impl<S: Service> Drop for End<S> {
     }
 }
 
-/// Who answers a call, and what it came over. Each call under way holds both by one count that no other connection writes to.
+/// Who answers a call, and what it came over. Each call under way holds both by one count that no other
+/// connection writes to.
 pub(super) struct Parties<S> {
     pub(super) service: Arc<S>,
     pub(super) connection: Arc<dyn Connection>,
@@ -522,8 +525,8 @@ where
         Ok(true)
     }
 
-    /// Has the system wake this task for as much of a large record as is worth it: who is woken for each segment contends with its sender
-    /// for the socket. An end of the connection wakes it at once.
+    /// Has the system wake this task for as much of a large record as is worth it: who is woken for each
+    /// segment contends with its sender for the socket. An end of the connection wakes it at once.
     fn set_low_water(&mut self) -> io::Result<()> {
         let missing = self.reader.missing();
         self.want(if missing < LOW_WATER_BYTES_MIN { 1 } else { missing.min(LOW_WATER_BYTES_MAX) })
@@ -732,7 +735,8 @@ where
         if frame.len() > KEPT_BUFFER_BYTES {
             self.queue_buffer();
             self.link.outgoing.push(frame.into());
-            // A large reply leaves at once: the other end works on it while the next is read, into memory that is warm.
+            // A large reply leaves at once: the other end works on it while the next is read, into memory
+            // that is warm.
             if !self.link.outgoing.is_blocked() {
                 self.link.outgoing.flush(&*self.link.stream)?;
             }
@@ -787,8 +791,8 @@ where
     }
 }
 
-/// Has the task polled again when all others of this thread have been that can go on, those included that a look at the sockets finds: a
-/// task that wakes itself goes before them.
+/// Has the task polled again when all others of this thread have been that can go on, those included that a
+/// look at the sockets finds: a task that wakes itself goes before them.
 fn give_way(context: &mut Context<'_>) {
     let again = std::pin::pin!(tokio::task::yield_now()).poll(context);
     debug_assert!(again.is_pending(), "it is woken later");

@@ -95,8 +95,8 @@ impl Link {
         self.next_xid.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Sends a framed call whose answer is expected until `deadline`: then, the receiver is told [`CallError::Timeout`]. It fails
-    /// when the connection is lost.
+    /// Sends a framed call whose answer is expected until `deadline`: then, the receiver is told
+    /// [`CallError::Timeout`]. It fails when the connection is lost.
     pub(super) fn send<L: Deref<Target = Self>>(
         link: L,
         xid: u32,
@@ -152,8 +152,9 @@ impl Link {
         self.calls.lock().alarm
     }
 
-    /// Tells the callers whose time is over, and sets the alarm for the first of the others. Calls come in the order of their
-    /// deadlines or nearly so, so that the alarm goes off about once in the time that a call may take.
+    /// Tells the callers whose time is over, and sets the alarm for the first of the others. Calls come in
+    /// the order of their deadlines or nearly so, so that the alarm goes off about once in the time that a
+    /// call may take.
     pub(super) fn expire(&self, now: Instant) {
         let mut calls = self.calls.lock();
         let expired: Vec<_> = calls.waiting.extract_if(.., |_, waiting| waiting.deadline <= now).collect();

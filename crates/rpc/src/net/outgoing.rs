@@ -29,7 +29,8 @@ struct Queue {
     writing: bool,
     /// The socket took no more; the driver waits for it to.
     blocked: bool,
-    /// The driver has answered several callers at once, and writes for all of them when they have had their turn.
+    /// The driver has answered several callers at once, and writes for all of them when they have had their
+    /// turn.
     corked: bool,
     closed: bool,
     driver: Option<Waker>,
@@ -102,8 +103,8 @@ impl Outgoing {
         self.queue.lock().closed
     }
 
-    /// Callers leave their frames here until [`Outgoing::uncork`]: the driver, which calls this, will have its turn behind
-    /// them and write all at once.
+    /// Callers leave their frames here until [`Outgoing::uncork`]: the driver, which calls this, will have
+    /// its turn behind them and write all at once.
     pub(super) fn cork(&self) {
         self.queue.lock().corked = true;
     }
@@ -113,8 +114,8 @@ impl Outgoing {
         self.queue.lock().corked = false;
     }
 
-    /// Writes what is queued, from the calling task, unless another task is at it or will be, or the socket is known to be
-    /// full.
+    /// Writes what is queued, from the calling task, unless another task is at it or will be, or the socket
+    /// is known to be full.
     pub(super) fn flush_from_caller(&self, stream: &dyn Stream) {
         {
             let queue = self.queue.lock();

@@ -1,5 +1,6 @@
-//! Connections that never leave the machine are not paced: where the system's congestion control spreads its segments over time, as BBR does, that
-//! is of no use to anybody without a network between, and costs a timer for each of them.
+//! Connections that never leave the machine are not paced: where the system's congestion control spreads its
+//! segments over time, as BBR does, that is of no use to anybody without a network between, and costs a timer
+//! for each of them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,6 @@
-//! The last replies to calls by datagram. A datagram that the network delivers twice, or a client sends again, must not be
-//! carried out again: a LOCK that comes a second time, after its UNLOCK, would never be given back.
+//! The last replies to calls by datagram. A datagram that the network delivers twice, or a client sends
+//! again, must not be carried out again: a LOCK that comes a second time, after its UNLOCK, would never be
+//! given back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

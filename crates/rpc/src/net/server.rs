@@ -42,8 +42,8 @@ pub struct ServerOptions {
     pub partial_record_timeout: Duration,
     /// How long a peer may take nothing of the replies that wait for it; then its connection is closed.
     pub unread_timeout: Duration,
-    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
-    /// comes. At most half the cores look at the same time. Zero is never.
+    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon,
+    /// before it sleeps until one comes. At most half the cores look at the same time. Zero is never.
     pub busy_poll_limit: Duration,
     /// How many threads of the runtime serve; all of them when `None`.
     pub threads: Option<usize>,

@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tokio::runtime::Handle;
 
-/// What a connection may do before others have their turn, however much of it is under way: so many small calls, about a tenth of a
-/// millisecond, or one large one.
+/// What a connection may do before others have their turn, however much of it is under way: so many small
+/// calls, about a tenth of a millisecond, or one large one.
 const TURN_COST_MAX: usize = 64;
-/// Where every thread has a connection with more than this at once, each gives way after so much of it. Its replies wait for those to the
-/// rest of a turn: a system call for so few would cost more than they do.
+/// Where every thread has a connection with more than this at once, each gives way after so much of it. Its
+/// replies wait for those to the rest of a turn: a system call for so few would cost more than they do.
 const SHARE_COST_MAX: usize = 24;
 
-/// How many of a server's connections have much to do. As long as there is a thread without one, who has little to do gets that.
+/// How many of a server's connections have much to do. As long as there is a thread without one, who has
+/// little to do gets that.
 #[derive(Debug)]
 pub(super) struct Crowd {
     busy: AtomicUsize,

@@ -30,7 +30,8 @@ pub enum BackEndNode<N> {
 use BackEndNode as Node;
 
 impl<F> BackEnd<F> {
-    /// The tree and a directory in it, for what changes nothing. Nodes come from the back end that they are given to.
+    /// The tree and a directory in it, for what changes nothing. Nodes come from the back end that they are
+    /// given to.
     fn way<N>(&self, node: &Node<N>) -> Result<(&PseudoTree, PseudoNode)> {
         match (self, node) {
             (Self::Way(tree), Node::Way(node)) => Ok((tree, *node)),

@@ -84,8 +84,8 @@ pub enum Clients {
 pub enum NamePattern {
     /// The host whose addresses this name has.
     Host(String),
-    /// Hosts whose name, by their address, matches this pattern, and has that address: `*` stands for any letters, dots too,
-    /// and `?` for any one.
+    /// Hosts whose name, by their address, matches this pattern, and has that address: `*` stands for any
+    /// letters, dots too, and `?` for any one.
     Wildcard(String),
     /// Hosts of this netgroup of the name service.
     Netgroup(String),
@@ -103,7 +103,8 @@ impl NamePattern {
     }
 }
 
-/// Compares letter by letter. At a mismatch the last `*` takes one more: the time is the product of the lengths at most.
+/// Compares letter by letter. At a mismatch the last `*` takes one more: the time is the product of the
+/// lengths at most.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
@@ -150,7 +151,8 @@ impl Clients {
         }
     }
 
-    /// True when everybody whom `other` holds is one of them, as far as that can be told without asking for names.
+    /// True when everybody whom `other` holds is one of them, as far as that can be told without asking for
+    /// names.
     pub fn cover(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, _) => true,

@@ -11,7 +11,8 @@ use crate::runtime::BoxFuture;
 
 /// Answers from what it has learnt.
 pub trait HostDirectory: fmt::Debug + Send + Sync {
-    /// Whether the host at an address has such a name; `None` while that is not known. Asks for it then, and waits for nothing.
+    /// Whether the host at an address has such a name; `None` while that is not known. Asks for it then, and
+    /// waits for nothing.
     fn is_named(&self, address: IpAddr, pattern: &NamePattern) -> Option<bool>;
 
     /// The groups that a user is in; none for somebody who is no user. `None` while that is not known.

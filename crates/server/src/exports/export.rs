@@ -7,18 +7,21 @@ use vfs::{FileSystem, Identity};
 use super::directory::Needs;
 use super::{Caller, Clients, Denied, ExportPath, HostDirectory, NamePattern, Rule, Versions};
 
-/// Tells exports apart. The same for as long as the export lives, over restarts too: locks and handles are bound to it.
+/// Tells exports apart. The same for as long as the export lives, over restarts too: locks and handles are
+/// bound to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExportId(pub u32);
 
 /// How an export may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// Tried in this order: the first that is for a client decides. A client that none is for may not use the export.
+    /// Tried in this order: the first that is for a client decides. A client that none is for may not use the
+    /// export.
     pub rules: Vec<Rule>,
     /// In other versions it is not there.
     pub versions: Versions,
-    /// The supplementary groups of a user are those that this host knows, and not those that the client claims.
+    /// The supplementary groups of a user are those that this host knows, and not those that the client
+    /// claims.
     pub manage_gids: bool,
     /// NFSv4 clients are granted delegations, where the server grants any.
     pub delegations: bool,
@@ -70,8 +73,8 @@ impl<F: FileSystem> Export<F> {
         Export { id, path, file_system: to(file_system), options, directory, mount_path, mounted_on }
     }
 
-    /// Knows names of hosts and groups of users from `directory`. Without one no host has a name, and nobody is in a group that
-    /// this host would have to know.
+    /// Knows names of hosts and groups of users from `directory`. Without one no host has a name, and nobody
+    /// is in a group that this host would have to know.
     #[must_use]
     pub fn with_directory(self, directory: Arc<dyn HostDirectory>) -> Self {
         Self { directory: Some(directory), ..self }
@@ -130,8 +133,8 @@ impl<F: FileSystem> Export<F> {
     /// The rule for a caller, whatever its flavour of authentication is.
     ///
     /// # Errors
-    /// `Client` when there is none or the version is not served, `Port` when the rule does not accept that, `Later` when it
-    /// depends on what is not known yet.
+    /// `Client` when there is none or the version is not served, `Port` when the rule does not accept that,
+    /// `Later` when it depends on what is not known yet.
     pub fn rule(&self, caller: &Caller<'_>) -> Result<&Rule, Denied> {
         if !self.options.versions.contains(caller.version) {
             return Err(Denied::Client);

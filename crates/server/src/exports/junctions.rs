@@ -163,7 +163,8 @@ impl<F: FileSystem> Junctions<F> {
     }
 }
 
-/// The file id of an entry, as its directory lists it: what is mounted on it does not count (RFC 8881 §5.8.2.23).
+/// The file id of an entry, as its directory lists it: what is mounted on it does not count (RFC 8881
+/// §5.8.2.23).
 async fn find_entry<F: FileSystem>(fs: &F, dir: &F::Node, name: Name<'_>) -> Result<Option<u64>, Error> {
     let mut cookie = 0;
     loop {

@@ -30,7 +30,8 @@ impl<F: FileSystem> Exports<F> {
         ExportSet::single(export).into()
     }
 
-    /// The exports now: to be asked once for a request. Takes no lock and writes nothing that other threads read.
+    /// The exports now: to be asked once for a request. Takes no lock and writes nothing that other threads
+    /// read.
     pub fn load(&self) -> ExportsInUse<F> {
         self.now.load()
     }

@@ -1,8 +1,8 @@
 //! The directories that lead to exports where no export has them: NFSv4 clients see one tree from the root
 //! (RFC 7530 §7.3, RFC 8881 §7.3).
 //!
-//! Only names, made from the paths of the exports. A directory's handle and numbers follow from its path alone, so they are
-//! the same after a restart and whatever else is exported.
+//! Only names, made from the paths of the exports. A directory's handle and numbers follow from its path
+//! alone, so they are the same after a restart and whatever else is exported.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -47,7 +47,8 @@ struct Directory {
 }
 
 impl PseudoTree {
-    /// The directories on the way to `paths`, and those themselves. `now` is when clients are told that they changed.
+    /// The directories on the way to `paths`, and those themselves. `now` is when clients are told that they
+    /// changed.
     pub fn new<'p>(paths: impl Iterator<Item = &'p ExportPath>, now: Timestamp) -> Self {
         let root = Directory { fileid: fileid(b"/"), parent: 0, children: BTreeMap::new() };
         let mut tree = Self { directories: vec![root], changed: now };

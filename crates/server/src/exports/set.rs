@@ -14,7 +14,8 @@ use super::{
     Version, Versions,
 };
 
-/// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set from beginning to end.
+/// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set
+/// from beginning to end.
 #[derive(Debug)]
 pub struct ExportSet<F> {
     /// The deepest path first.
@@ -119,8 +120,8 @@ impl<F: FileSystem> ExportSet<F> {
         }
     }
 
-    /// Waits, but not for long, until what the rules look at is known of a caller. To be called once for a request; where the
-    /// rules look at nothing but the call, this is nothing.
+    /// Waits, but not for long, until what the rules look at is known of a caller. To be called once for a
+    /// request; where the rules look at nothing but the call, this is nothing.
     pub async fn prepare(&self, caller: &Caller<'_>) {
         if !self.needs.of_a_caller() {
             return;
@@ -130,7 +131,8 @@ impl<F: FileSystem> ExportSet<F> {
         }
     }
 
-    /// Waits, but not for long, until the addresses of the hosts and the members of the netgroups that the rules name are known.
+    /// Waits, but not for long, until the addresses of the hosts and the members of the netgroups that the
+    /// rules name are known.
     pub async fn learn_hosts(&self) {
         let Needs { hosts, netgroups, .. } = &self.needs;
         if hosts.is_empty() && netgroups.is_empty() {
@@ -145,8 +147,8 @@ impl<F: FileSystem> ExportSet<F> {
         self.list.iter().find_map(|export| export.directory())
     }
 
-    /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of theirs, and is
-    /// stale: what was a handle once must not be called none (RFC 8881 §15.1.2.1).
+    /// Says whether there were exports before that are gone. A handle that nobody knows may then be one of
+    /// theirs, and is stale: what was a handle once must not be called none (RFC 8881 §15.1.2.1).
     #[must_use]
     pub fn with_former(self, has_former: bool) -> Self {
         Self { has_former, ..self }
@@ -178,8 +180,8 @@ impl<F: FileSystem> ExportSet<F> {
         self.versions
     }
 
-    /// Refuses a caller before anything is looked at: one whose flavour of authentication no export accepts, and one whose port
-    /// is not accepted by any that is for it.
+    /// Refuses a caller before anything is looked at: one whose flavour of authentication no export accepts,
+    /// and one whose port is not accepted by any that is for it.
     ///
     /// # Errors
     /// `AUTH_TOOWEAK` (RFC 5531 §9).
@@ -205,7 +207,8 @@ impl<F: FileSystem> ExportSet<F> {
         (&self.root, self.root.file_system().root())
     }
 
-    /// The root for an NFSv4 client: that of the root export, or of the tree that leads to what else it may use.
+    /// The root for an NFSv4 client: that of the root export, or of the tree that leads to what else it may
+    /// use.
     ///
     /// # Errors
     /// When there is neither for the caller.
@@ -275,9 +278,9 @@ impl<F: FileSystem> ExportSet<F> {
     }
 }
 impl<F: FileSystem> ExportSet<BackEnd<F>> {
-    /// The given exports in one tree. NFSv4 clients find each where its path says: in a directory of the export that the path
-    /// leads through, or by directories that are made up for the purpose and show everybody only what leads on for him
-    /// (RFC 8881 §7.3). `now` is when the latter changed.
+    /// The given exports in one tree. NFSv4 clients find each where its path says: in a directory of the
+    /// export that the path leads through, or by directories that are made up for the purpose and show
+    /// everybody only what leads on for him (RFC 8881 §7.3). `now` is when the latter changed.
     ///
     /// # Errors
     /// When two are at the same place, or the export that a path leads through has no directory there.

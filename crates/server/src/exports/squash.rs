@@ -38,8 +38,8 @@ impl Squash {
         Identity { uid: anonymous.0, gid: anonymous.1, groups: Arc::default() }
     }
 
-    /// What a caller sets, with the ids that it would act under instead of those that it names: a squashed superuser who gives
-    /// a file to root, as `cp -p` does, gives it to nobody.
+    /// What a caller sets, with the ids that it would act under instead of those that it names: a squashed
+    /// superuser who gives a file to root, as `cp -p` does, gives it to nobody.
     pub fn owners(&self, set: SetAttributes) -> SetAttributes {
         let replaced = |id: Option<u32>, nobody: u32| match self {
             Self::None { .. } => id,

@@ -1,7 +1,9 @@
-//! What the server counts: each operation by export, how it ended and, of one request in eight, how long it took.
+//! What the server counts: each operation by export, how it ended and, of one request in eight, how long it
+//! took.
 //!
-//! Every thread counts for itself, with plain loads and stores that no other thread writes: a GETATTR costs a few nanoseconds, and
-//! threads do not slow each other down. Whoever reads adds the threads up. Knows no clock and no socket.
+//! Every thread counts for itself, with plain loads and stores that no other thread writes: a GETATTR costs a
+//! few nanoseconds, and threads do not slow each other down. Whoever reads adds the threads up. Knows no
+//! clock and no socket.
 
 mod events;
 mod operations;

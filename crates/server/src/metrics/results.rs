@@ -1,4 +1,5 @@
-//! What the counters are told of an operation, read from its result on the wire: handlers need not know that they are counted.
+//! What the counters are told of an operation, read from its result on the wire: handlers need not know that
+//! they are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,7 +69,8 @@ pub(crate) fn of_nlm4(procedure: nlm4::Procedure, results: &[u8]) -> Ended {
     Ended { status: status.unwrap_or(0), bytes: 0 }
 }
 
-/// Of an operation of NFSv4, whose result begins with its number and the status. The number is the first value.
+/// Of an operation of NFSv4, whose result begins with its number and the status. The number is the first
+/// value.
 pub(crate) fn of_nfs4(result: &[u8]) -> (u32, Ended) {
     let (number, status) = (word(result, 0).unwrap_or(0), word(result, 4).unwrap_or(0));
     let bytes = match Operation::from_number(number) {

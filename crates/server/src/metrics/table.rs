@@ -8,7 +8,8 @@ use crate::exports::ExportId;
 
 /// Exports that are counted apart; what is done in more of them counts as done in an unknown one.
 const EXPORTS_MAX: usize = 64;
-/// The upper end of the first bucket is 2 to this power in nanoseconds, that of each further one twice as long.
+/// The upper end of the first bucket is 2 to this power in nanoseconds, that of each further one twice as
+/// long.
 const FIRST_BUCKET_POWER: u32 = 13;
 /// Buckets; the last has no end.
 pub(super) const BUCKETS: usize = 22;

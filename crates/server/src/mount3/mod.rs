@@ -1,5 +1,5 @@
-//! MOUNT version 3 (RFC 1813 appendix I): turns a path into the first file handle. Answers on the port of NFS, so that no
-//! port mapper is needed.
+//! MOUNT version 3 (RFC 1813 appendix I): turns a path into the first file handle. Answers on the port of
+//! NFS, so that no port mapper is needed.
 
 mod export;
 mod mnt;

@@ -63,8 +63,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         }
     }
 
-    /// The attributes of what was found by its name, unless somebody may know better: a client that needs them asks for them,
-    /// and then it is waited for (RFC 1813 §2.6: attributes are optional).
+    /// The attributes of what was found by its name, unless somebody may know better: a client that needs
+    /// them asks for them, and then it is waited for (RFC 1813 §2.6: attributes are optional).
     pub(super) fn found(
         &self,
         dir: &Object<'_, F>,
@@ -91,8 +91,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.before_read(object.id()).await.map_err(conflict)
     }
 
-    /// Waits until nobody's delegation stands in the way of changing data or attributes, and keeps it so while the guard
-    /// lives.
+    /// Waits until nobody's delegation stands in the way of changing data or attributes, and keeps it so
+    /// while the guard lives.
     pub(super) async fn before_write(&self, object: &Object<'_, F>) -> Changing<'a, C> {
         self.before_write_id(object.id()).await
     }
@@ -123,7 +123,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.conflicts.before_name_change(names, &change).await.map_err(conflict)
     }
 
-    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
+    /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome
+    /// lives.
     pub(super) async fn take_names<const N: usize>(
         &self,
         names: [(&Object<'_, F>, vfs::Name<'_>); N],
@@ -157,7 +158,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         self.find(dir, name).await
     }
 
-    /// After the name was removed or replaced, or may have been: an error may be one of putting the change on the disk.
+    /// After the name was removed or replaced, or may have been: an error may be one of putting the change on
+    /// the disk.
     pub(super) async fn after_remove(&self, dir: &Object<'_, F>, removed: Option<F::Node>) {
         if let Some(node) = &removed {
             self.conflicts.after_remove(dir.fs(), node).await;
@@ -176,7 +178,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         }
     }
 
-    /// The object called `name`, where somebody may hold something; what is wrong with it the operation itself finds.
+    /// The object called `name`, where somebody may hold something; what is wrong with it the operation
+    /// itself finds.
     async fn find(&self, dir: &Object<'_, F>, name: vfs::Name<'_>) -> Option<F::Node> {
         if !self.conflicts.any() {
             return None;
@@ -193,8 +196,8 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
     }
 }
 
-/// What a handle is called in an export that the caller may not use: access to it was revoked (RFC 1813 §2.6), or it is there
-/// for others.
+/// What a handle is called in an export that the caller may not use: access to it was revoked (RFC 1813
+/// §2.6), or it is there for others.
 fn refused(denied: Denied) -> Status {
     match denied {
         Denied::Client => Status::Stale,
@@ -206,8 +209,8 @@ fn refused(denied: Denied) -> Status {
 /// A guard over the change under way, where one is needed.
 pub(super) type Changing<'a, C> = Result<Option<<C as Conflicts>::Guard<'a>>, Status>;
 
-/// NFS3ERR_JUKEBOX tells the client to come back (RFC 1813 §2.6); NFSv3 has no word for a share reservation, and
-/// NFS3ERR_ACCES is what mandatory locks get elsewhere in the standard (§4.4).
+/// NFS3ERR_JUKEBOX tells the client to come back (RFC 1813 §2.6); NFSv3 has no word for a share reservation,
+/// and NFS3ERR_ACCES is what mandatory locks get elsewhere in the standard (§4.4).
 fn conflict(conflict: Conflict) -> Status {
     match conflict {
         Conflict::Later => Status::Jukebox,

@@ -24,7 +24,8 @@ pub(super) struct Plan {
     pub(super) cookie: u64,
     /// Ask for nodes and attributes.
     pub(super) objects: bool,
-    /// What an entry usually takes of the reply, in bytes: a guess, so that little more is asked for than fits.
+    /// What an entry usually takes of the reply, in bytes: a guess, so that little more is asked for than
+    /// fits.
     pub(super) entry_bytes: usize,
 }
 

@@ -1,7 +1,8 @@
 //! NFS version 3 (RFC 1813): one file per procedure.
 //!
-//! A handler takes decoded arguments and returns the body of a success or a failure; the shared files turn back-end errors
-//! into statuses, attributes into their wire form, and names into checked names. Nothing is kept between calls.
+//! A handler takes decoded arguments and returns the body of a success or a failure; the shared files turn
+//! back-end errors into statuses, attributes into their wire form, and names into checked names. Nothing is
+//! kept between calls.
 
 mod access;
 mod attributes;

@@ -56,7 +56,8 @@ impl<'a, F: FileSystem> Object<'a, F> {
         self.fs().attributes(&self.node).await.ok().map(|now| attributes::to_wire(&now))
     }
 
-    /// The attributes now, without them where data are being changed: others that write would pay for a look between their data.
+    /// The attributes now, without them where data are being changed: others that write would pay for a look
+    /// between their data.
     pub(super) async fn settled(&self) -> Result<PostOpAttributes, Status> {
         let now = self.fs().settled_attributes(&self.node).await.map_err(status::of)?;
         Ok(now.map(|now| attributes::to_wire(&now)))

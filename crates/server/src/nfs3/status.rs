@@ -40,7 +40,8 @@ pub(super) fn of(error: Error) -> Status {
 }
 
 /// The status for an error of READ, WRITE and COMMIT, which know no NFS3ERR_ISDIR: what is no regular file is
-/// NFS3ERR_INVAL (RFC 1813 §3.3.6, §3.3.7). A file that nobody may write, such as an append-only one, is NFS3ERR_ACCES.
+/// NFS3ERR_INVAL (RFC 1813 §3.3.6, §3.3.7). A file that nobody may write, such as an append-only one, is
+/// NFS3ERR_ACCES.
 pub(super) fn of_data(error: Error) -> Status {
     match error {
         Error::IsDirectory => Status::Invalid,
@@ -58,7 +59,8 @@ pub(super) fn of_finding(error: Error) -> Status {
     }
 }
 
-/// The status for an error with a name: one that the file system cannot have is NFS3ERR_ACCES (RFC 1813 §3.2, item 5).
+/// The status for an error with a name: one that the file system cannot have is NFS3ERR_ACCES (RFC 1813 §3.2,
+/// item 5).
 pub(super) fn of_name(error: Error) -> Status {
     match error {
         Error::Invalid => Status::AccessDenied,
@@ -66,7 +68,8 @@ pub(super) fn of_name(error: Error) -> Status {
     }
 }
 
-/// The status for an error of what makes a name: where something is missing it is the directory, which is gone.
+/// The status for an error of what makes a name: where something is missing it is the directory, which is
+/// gone.
 pub(super) fn of_making(error: Error) -> Status {
     match error {
         Error::NotFound => Status::Stale,

@@ -14,8 +14,8 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: WriteArgs,
 ) -> Outcome<WriteArgs> {
     let file = context.object(&arguments.file).await.map_err(bare)?;
-    // Nothing keeps others from writing between a look at the attributes and the data, and a client that is told them believes
-    // that it was alone (RFC 1813 §2.5, wcc_data): so it is told none.
+    // Nothing keeps others from writing between a look at the attributes and the data, and a client that is
+    // told them believes that it was alone (RFC 1813 §2.5, wcc_data): so it is told none.
     let before = None;
     // Taken before the data is written: were it newer, the loss of what was written would go unseen.
     let verifier = WriteVerifier(file.fs().write_verifier());

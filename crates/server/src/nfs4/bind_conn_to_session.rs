@@ -1,6 +1,7 @@
 //! BIND_CONN_TO_SESSION (RFC 8881 §18.34): what a connection is used for.
 //!
-//! Without state protection a SEQUENCE is enough for requests (§2.10.3.1); callbacks need this operation. Anybody may ask.
+//! Without state protection a SEQUENCE is enough for requests (§2.10.3.1); callbacks need this operation.
+//! Anybody may ask.
 
 use proto::nfs4::{
     BindConnToSessionArgs, BindConnToSessionResult, DirectionFromClient, DirectionFromServer, SessionId,
@@ -39,8 +40,8 @@ pub(crate) fn run<F: FileSystem>(
     Ok(BindConnToSessionResult { session: id, direction, rdma: false })
 }
 
-/// A connection keeps the channels that it has: they may become more, but a client that demands that there be fewer gets
-/// NFS4ERR_INVAL (§18.34.3).
+/// A connection keeps the channels that it has: they may become more, but a client that demands that there be
+/// fewer gets NFS4ERR_INVAL (§18.34.3).
 fn check_change(asked: DirectionFromClient, is_fore: bool, is_back: bool) -> Result<(), Status> {
     match asked {
         DirectionFromClient::Fore if is_back => Err(Status::Invalid),
@@ -49,8 +50,8 @@ fn check_change(asked: DirectionFromClient, is_fore: bool, is_back: bool) -> Res
     }
 }
 
-/// Lets the connection of the request carry the session's callbacks. False when the session has no backchannel, or too many
-/// connections for it.
+/// Lets the connection of the request carry the session's callbacks. False when the session has no
+/// backchannel, or too many connections for it.
 pub(crate) fn carry_callbacks<F: FileSystem>(context: &Context<'_, F>, session: SessionId) -> bool {
     let recaller = context.server.recaller();
     let Some(channel) = recaller.backchannels().bind(session, context.call.connection) else {

@@ -23,8 +23,9 @@ struct Read {
 }
 
 impl<F: FileSystem> Nfs4<F> {
-    /// Takes over the persistent sessions of the servers before: they are dead, and answer retries. What was under way when
-    /// the server ended is looked up in the file systems, and logged where it cannot be told whether it was done.
+    /// Takes over the persistent sessions of the servers before: they are dead, and answer retries. What was
+    /// under way when the server ended is looked up in the file systems, and logged where it cannot be told
+    /// whether it was done.
     ///
     /// To be called before the first request.
     pub async fn bring_back(&self, mut stored: Vec<StoredSession>) {
@@ -37,7 +38,8 @@ impl<F: FileSystem> Nfs4<F> {
         let mut sessions: Vec<Read> = stored.into_iter().filter_map(read).collect();
         self.settle_all(&mut sessions).await;
         let now = self.recaller.now();
-        // New opens wait until the grace period is over, which takes a lease at most; then there is one more to come.
+        // New opens wait until the grace period is over, which takes a lease at most; then there is one more
+        // to come.
         let until = Now(now.0.saturating_add(2000 * u64::from(self.lease_seconds())));
         self.repetitions.expect(sessions.iter().flat_map(repetitions), until);
         tracing::info!(sessions = sessions.len(), "persistent sessions of before the restart answer retries");
@@ -77,7 +79,8 @@ impl<F: FileSystem> Nfs4<F> {
             (Resolved::Done(made), _) => return SlotKept::Done(xdr::to_bytes(&Repeat::of(intents, made))),
             (Resolved::NotDone, _) if intents.len() == 1 => {}
             (Resolved::NotDone, change) => {
-                tracing::warn!(operation = %change, "a request was carried out in part when the server ended");
+                tracing::warn!(operation = %change, "a request was carried out in part when the server \
+                                                     ended");
             }
             (Resolved::Ambiguous, change) => {
                 tracing::warn!(

@@ -13,7 +13,8 @@ pub(crate) async fn run<F: FileSystem>(
     let object = context.object()?;
     let identity = context.identity(object)?;
     regular::check(object).await?;
-    // Beyond the largest offset there is nothing, and NFS4ERR_INVAL is not listed (RFC 8881 §15.2): 0 is to the end.
+    // Beyond the largest offset there is nothing, and NFS4ERR_INVAL is not listed (RFC 8881 §15.2): 0 is to
+    // the end.
     let count = u64::from(arguments.count);
     let count = if arguments.offset.checked_add(count).is_some() { count } else { 0 };
     let done =

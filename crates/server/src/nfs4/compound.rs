@@ -1,5 +1,5 @@
-//! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand (§2.10.3,
-//! §18.46.3) and of how large a reply may grow (§2.10.6.4).
+//! COMPOUND: the loop over its operations (RFC 8881 §16.2), with the rules of where an operation may stand
+//! (§2.10.3, §18.46.3) and of how large a reply may grow (§2.10.6.4).
 
 use std::ops::RangeInclusive;
 
@@ -71,7 +71,8 @@ impl<F: FileSystem> Nfs4<F> {
             context.result_start = before;
             let step = self.step(&mut context, &mut arguments, start, reply).await;
             match step {
-                // The operation names a client of another minor version: it is as if this one were not served.
+                // The operation names a client of another minor version: it is as if this one were not
+                // served.
                 Step::Done(Status::MinorVersionMismatch) => {
                     reply.truncate(before);
                     status = Status::MinorVersionMismatch;
@@ -208,7 +209,8 @@ impl Turn {
     }
 }
 
-/// Waits for the disk, where anything was made. The OPEN that has failed after all: its result, and all behind it, must go.
+/// Waits for the disk, where anything was made. The OPEN that has failed after all: its result, and all
+/// behind it, must go.
 async fn settled<F: FileSystem>(context: &mut Context<'_, F>) -> Option<Failed> {
     if !context.unsettled.is_empty() {
         // What has failed is noted.
@@ -247,8 +249,8 @@ pub(crate) fn refuse(reply: &mut Encoder, operation: Operation, status: Status) 
     status
 }
 
-/// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost, if it is one
-/// that could have said something else (RFC 8881 §2.10.6.1.3).
+/// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost,
+/// if it is one that could have said something else (RFC 8881 §2.10.6.1.3).
 fn answer_not_cached(arguments: &mut Decoder, header: &CompoundHeader, reply: &mut Encoder) -> Status {
     if header.operations == 1 {
         return Status::Ok;
@@ -286,7 +288,8 @@ fn check_place<F: FileSystem>(
         Place::InSession if in_session => Ok(()),
         Place::InSession => Err(Status::OperationNotInSession),
         Place::InSessionOrAlone if in_session => Ok(()),
-        // EXCHANGE_ID may be sent inside a session (RFC 8881 §18.35.3); BIND_CONN_TO_SESSION may not (§18.34.3).
+        // EXCHANGE_ID may be sent inside a session (RFC 8881 §18.35.3); BIND_CONN_TO_SESSION may not
+        // (§18.34.3).
         Place::Alone if in_session && operation == Operation::ExchangeId => Ok(()),
         Place::InSessionOrAlone | Place::Alone if context.index == 0 && context.operations == 1 => Ok(()),
         Place::InSessionOrAlone | Place::Alone => Err(Status::NotOnlyOperation),

@@ -1,4 +1,5 @@
-//! What may stand in the way of an operation on data, attributes or names: share reservations and delegations.
+//! What may stand in the way of an operation on data, attributes or names: share reservations and
+//! delegations.
 
 use proto::nfs4::{StateId, Status};
 use state::{Changing, FileId, Io, NameChange, Using};
@@ -7,7 +8,8 @@ use vfs::{FileSystem, Name};
 use super::context::{Context, Object};
 use crate::recall::TakenNames;
 
-/// Checks a READ, and waits for write delegations of others where its stateid does not say that there are none.
+/// Checks a READ, and waits for write delegations of others where its stateid does not say that there are
+/// none.
 pub(crate) async fn before_read<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
@@ -22,7 +24,8 @@ pub(crate) async fn before_read<F: FileSystem>(
     Ok(using)
 }
 
-/// What must not happen as long as a WRITE is under way: that a delegation is granted, or that the writer's is revoked.
+/// What must not happen as long as a WRITE is under way: that a delegation is granted, or that the writer's
+/// is revoked.
 pub(crate) struct Writing<'a> {
     _changing: Option<Changing<'a>>,
     _using: Option<Using>,
@@ -45,7 +48,8 @@ pub(crate) async fn before_write<'a, F: FileSystem>(
     Ok(Writing { _changing: changing, _using: using })
 }
 
-/// Waits for the delegations of others before attributes or names change. None is granted while the guard lives.
+/// Waits for the delegations of others before attributes or names change. None is granted while the guard
+/// lives.
 pub(crate) async fn before_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
     object: &Object<'_, F>,
@@ -54,7 +58,8 @@ pub(crate) async fn before_change<'a, F: FileSystem>(
     context.server.recaller().begin_change(object.file(), Some(client)).await
 }
 
-/// Waits for the delegations of a directory that others hold before its entries change. None is granted while the guard lives.
+/// Waits for the delegations of a directory that others hold before its entries change. None is granted while
+/// the guard lives.
 pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
     directory: &Object<'_, F>,

@@ -1,5 +1,5 @@
-//! What the operations of one COMPOUND share: the caller, the session, the current and saved file handles and stateids
-//! (RFC 8881 §16.2.3.1).
+//! What the operations of one COMPOUND share: the caller, the session, the current and saved file handles and
+//! stateids (RFC 8881 §16.2.3.1).
 
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ impl<F: FileSystem> Object<'_, F> {
 /// Attributes that an operation has learnt on its way.
 pub(crate) struct Fresh {
     pub(crate) attributes: Attributes,
-    /// [`state::State::write_delegations_ended`] before the look; none of an object that was made, which nobody held.
+    /// [`state::State::write_delegations_ended`] before the look; none of an object that was made, which
+    /// nobody held.
     pub(crate) ended_before: Option<u64>,
 }
 
@@ -90,7 +91,8 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) request_bytes: usize,
     /// Which of them runs.
     pub(crate) index: u32,
-    /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is no session then.
+    /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is
+    /// no session then.
     pub(crate) repeat: Option<Repeat>,
     /// The bytes that the reply may still grow by, as the session's limit has it.
     pub(crate) reply_room: usize,
@@ -182,7 +184,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
         self.session.as_ref().is_some_and(InSession::is_persistent)
     }
 
-    /// Writes down what an operation is about to do, where [`Context::is_persistent`] says so: to be called right before it is done.
+    /// Writes down what an operation is about to do, where [`Context::is_persistent`] says so: to be called
+    /// right before it is done.
     ///
     /// # Errors
     /// DELAY when it cannot be written: nothing is to be done.
@@ -204,9 +207,9 @@ impl<'a, F: FileSystem> Context<'a, F> {
         channel.is_some_and(|channel| channel.works() && channel.fits_recalls())
     }
 
-    /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the file, where it may
-    /// change it. With `timestamps` it keeps the times. False when it cannot be heard of any more what is done to the file behind the
-    /// server's back: then the delegation is back already.
+    /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the
+    /// file, where it may change it. With `timestamps` it keeps the times. False when it cannot be heard of
+    /// any more what is done to the file behind the server's back: then the delegation is back already.
     pub(crate) fn note_delegation(
         &self,
         object: &Object<'_, F>,
@@ -216,7 +219,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
     ) -> Result<bool, Status> {
         let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
         let handle = object.fs().handle(&object.node);
-        // Where the attributes cannot be had, the holder is never found unmodified, and its times are not taken: that is safe.
+        // Where the attributes cannot be had, the holder is never found unmodified, and its times are not
+        // taken: that is safe.
         let change = told.map_or(0, |told| told.change);
         let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
         let recaller = self.server.recaller();
@@ -259,7 +263,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
         }
     }
 
-    /// As [`Context::resolve_state`] for the saved file handle, with which the current stateid of then was saved.
+    /// As [`Context::resolve_state`] for the saved file handle, with which the current stateid of then was
+    /// saved.
     pub(crate) fn resolve_saved_state(&self, state_id: StateId) -> Result<StateId, Status> {
         match &self.saved {
             Some((_, saved)) if state_id == StateId::CURRENT && *saved != StateId::ANONYMOUS => Ok(*saved),

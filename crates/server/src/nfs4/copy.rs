@@ -1,5 +1,6 @@
-//! COPY (RFC 7862 §15.2): from the saved file to the current one, of this server. It is always synchronous and in order, and
-//! copies so much at a time as keeps nobody waiting for long; a client comes again for the rest.
+//! COPY (RFC 7862 §15.2): from the saved file to the current one, of this server. It is always synchronous
+//! and in order, and copies so much at a time as keeps nobody waiting for long; a client comes again for the
+//! rest.
 
 use bytes::Bytes;
 use proto::nfs4::{CopyArgs, CopyRequirements, CopyResult, StableHow, Status, Verifier, WriteResponse};

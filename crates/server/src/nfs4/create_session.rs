@@ -28,7 +28,8 @@ pub(crate) async fn run<F: FileSystem>(
         sequence: arguments.sequence,
         principal: principal(context),
         channels,
-        // What is not granted is cleared: RDMA, and a reply cache that survives a restart where none can (RFC 8881 §18.36.3).
+        // What is not granted is cleared: RDMA, and a reply cache that survives a restart where none can (RFC
+        // 8881 §18.36.3).
         flags: if wants_callbacks { session_flags::CONN_BACK_CHAN } else { 0 }
             | if persistent { session_flags::PERSIST } else { 0 },
         id,
@@ -62,8 +63,8 @@ pub(crate) async fn run<F: FileSystem>(
     })
 }
 
-/// Writes the session down that is about to be made, where a persistent one is asked for and can be had. If none is made after
-/// all, the record goes with the next tick.
+/// Writes the session down that is about to be made, where a persistent one is asked for and can be had. If
+/// none is made after all, the record goes with the next tick.
 async fn persist<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArgs,

@@ -13,13 +13,14 @@ pub(crate) async fn run<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: ExchangeIdArgs,
 ) -> Result<ExchangeIdResult, Status> {
-    // To be fenced may be wished for in minor version 2, and is not promised: what is under way is told to come again instead.
+    // To be fenced may be wished for in minor version 2, and is not promised: what is under way is told to
+    // come again instead.
     let since_2 = if context.minor_version < 2 { 0 } else { exchange_flags::SUPP_FENCE_OPS };
     if arguments.flags & !(exchange_flags::REQUEST_MASK | since_2) != 0 {
         return Err(Status::Invalid);
     }
-    // A client that wants protection by its machine's credential or by a shared secret must ask with RPCSEC_GSS and
-    // integrity (RFC 8881 §18.35.3), and no request comes here with that.
+    // A client that wants protection by its machine's credential or by a shared secret must ask with
+    // RPCSEC_GSS and integrity (RFC 8881 §18.35.3), and no request comes here with that.
     if arguments.state_protect != StateProtect::None {
         return Err(Status::Invalid);
     }
@@ -62,10 +63,11 @@ fn address<F: FileSystem>(context: &Context<'_, F>) -> ClientAddress {
     ClientAddress(bytes.into())
 }
 
-/// What tells clients apart: the flavour, the user, and the name of the machine. The network address is left out, for a client
-/// may have several, and so are the user's groups, which may change while a client lives.
+/// What tells clients apart: the flavour, the user, and the name of the machine. The network address is left
+/// out, for a client may have several, and so are the user's groups, which may change while a client lives.
 ///
-/// Whoever makes a client must also make its sessions and end it. The operations inside a session are those of any user.
+/// Whoever makes a client must also make its sessions and end it. The operations inside a session are those
+/// of any user.
 pub(crate) fn principal<F: FileSystem>(context: &Context<'_, F>) -> Principal {
     Principal(context.call.caller.principal().clone())
 }

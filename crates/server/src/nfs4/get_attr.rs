@@ -39,9 +39,10 @@ pub(crate) async fn run<F: FileSystem>(
     if gives_back_what_is_lost(context, object, rest) { Err(Status::AccessDenied) } else { Ok(()) }
 }
 
-/// True when the next operation returns a delegation that the client has lost. Linux takes the attributes that come along with its DELEGRETURN
-/// for what its own changes have left, whatever becomes of that: it would keep what it has cached of a file that others have changed since.
-/// Refused them (RFC 8881 §15.2 lists ACCESS), it returns the delegation without asking, learns of the loss, and looks at the file anew.
+/// True when the next operation returns a delegation that the client has lost. Linux takes the attributes
+/// that come along with its DELEGRETURN for what its own changes have left, whatever becomes of that: it
+/// would keep what it has cached of a file that others have changed since. Refused them (RFC 8881 §15.2 lists
+/// ACCESS), it returns the delegation without asking, learns of the loss, and looks at the file anew.
 fn gives_back_what_is_lost<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
@@ -63,7 +64,8 @@ fn gives_back_what_is_lost<F: FileSystem>(
     check().is_err()
 }
 
-/// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881 §10.4.3).
+/// The attributes as if what the holder of a write delegation has changed were written already (RFC 8881
+/// §10.4.3).
 pub(crate) async fn newest<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
@@ -75,7 +77,8 @@ pub(crate) async fn newest<F: FileSystem>(
     if is_held { newer(context, object, found, wanted).await } else { Ok(found) }
 }
 
-/// True when nobody has known the file better than the file system since an operation before has looked at it.
+/// True when nobody has known the file better than the file system since an operation before has looked at
+/// it.
 fn is_newest<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
@@ -87,7 +90,8 @@ fn is_newest<F: FileSystem>(
         && fresh.ended_before.is_none_or(|before| before == context.server.state().write_delegations_ended())
 }
 
-/// True when somebody else holds a write delegation and may know some of the `wanted` attributes better than the file system.
+/// True when somebody else holds a write delegation and may know some of the `wanted` attributes better than
+/// the file system.
 fn is_known_better<F: FileSystem>(context: &Context<'_, F>, object: &Object<'_, F>, wanted: Bitmap) -> bool {
     let recaller = context.server.recaller();
     let held = || recaller.state().write_delegation(object.file(), context.client_id(), || recaller.now());

@@ -1,4 +1,5 @@
-//! GET_DIR_DELEGATION (RFC 8881 §18.39): delegations of directories, without notifications: every change by others recalls.
+//! GET_DIR_DELEGATION (RFC 8881 §18.39): delegations of directories, without notifications: every change by
+//! others recalls.
 
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{DirDelegation, GetDirDelegationArgs, GetDirDelegationResult, Status};

@@ -1,5 +1,5 @@
-//! The operations that only move file handles: PUTFH, PUTROOTFH, PUTPUBFH, GETFH, SAVEFH, RESTOREFH (RFC 8881 §18.8, §18.19 –
-//! §18.21, §18.27, §18.28). Together in one file because each is a line or two.
+//! The operations that only move file handles: PUTFH, PUTROOTFH, PUTPUBFH, GETFH, SAVEFH, RESTOREFH (RFC 8881
+//! §18.8, §18.19 – §18.21, §18.27, §18.28). Together in one file because each is a line or two.
 
 use proto::nfs4::{HANDLE_BYTES_MAX, Operation, Status};
 use vfs::FileSystem;
@@ -60,8 +60,9 @@ pub(crate) fn restore<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decode
     Ok(())
 }
 
-/// Whether an object may become current under the caller's flavour of authentication depends on what comes next
-/// (RFC 8881 §2.6.3.1.1): operations that lead elsewhere, or tell the right flavour, must get their turn.
+/// Whether an object may become current under the caller's flavour of authentication depends on what comes
+/// next (RFC 8881 §2.6.3.1.1): operations that lead elsewhere, or tell the right flavour, must get their
+/// turn.
 fn check_flavor<F: FileSystem>(context: &Context<'_, F>, rule: &Rule, rest: &Decoder) -> Result<(), Status> {
     use Operation as O;
     if rule.accepts(context.caller.rpc) {

@@ -1,4 +1,5 @@
-//! IO_ADVISE (RFC 7862 §15.5). Advice is taken and not followed: the host's kernel sees from the requests how a file is read.
+//! IO_ADVISE (RFC 7862 §15.5). Advice is taken and not followed: the host's kernel sees from the requests how
+//! a file is read.
 
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{IoAdviseArgs, IoAdviseResult, Status, io_hint};

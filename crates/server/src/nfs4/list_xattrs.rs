@@ -1,7 +1,7 @@
 //! LISTXATTRS (RFC 8276 §8.4.3).
 //!
-//! Names are told in the order of a digest of them, which is also the cookie: so a list goes on after the last name told,
-//! whatever others come and go meanwhile. Names with one digest are told together.
+//! Names are told in the order of a digest of them, which is also the cookie: so a list goes on after the
+//! last name told, whatever others come and go meanwhile. Names with one digest are told together.
 
 use bytes::Bytes;
 use proto::nfs4::{ListXattrsArgs, Status};
@@ -66,8 +66,8 @@ fn page(names: Vec<Bytes>, after: u64, bytes_max: usize) -> Option<Page> {
     Some(Page { names: left.into_iter().map(|(_, name)| name).collect(), cookie, eof })
 }
 
-/// FNV-1a of a name, never 0: that is where a list begins. Only who sets the names of an object could gain from two that have
-/// the same, and nothing.
+/// FNV-1a of a name, never 0: that is where a list begins. Only who sets the names of an object could gain
+/// from two that have the same, and nothing.
 fn digest(name: &[u8]) -> u64 {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     name.iter().fold(0xcbf2_9ce4_8422_2325, step).max(1)

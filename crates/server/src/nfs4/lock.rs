@@ -101,7 +101,8 @@ pub(crate) fn outcome<T>(locked: Result<T, LockError>) -> Result<Result<T, Denie
     }
 }
 
-/// The lock in the way as the protocol describes it. An NLM owner appears without a client (RFC 8881 §18.10.4).
+/// The lock in the way as the protocol describes it. An NLM owner appears without a client (RFC 8881
+/// §18.10.4).
 pub(crate) fn describe(denied: Denied) -> LockDenied {
     let owner = match denied.owner {
         LockOwner::Nfs4 { client, owner } => StateOwner { client, owner },

@@ -67,8 +67,8 @@ pub(crate) async fn find<'e, F: FileSystem>(
     Ok((Object { export, node }, attributes))
 }
 
-/// What leads out of a directory is only for those who may search it. Where their flavour of authentication is not the
-/// directory's they count as nobody.
+/// What leads out of a directory is only for those who may search it. Where their flavour of authentication
+/// is not the directory's they count as nobody.
 async fn may_search<F: FileSystem>(
     context: &Context<'_, F>,
     directory: &Object<'_, F>,

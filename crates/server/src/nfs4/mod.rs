@@ -1,7 +1,7 @@
 //! NFS version 4, minor versions 1 and 2 (RFC 8881, RFC 7862, with RFC 8276): one file per operation.
 //!
-//! [`Nfs4`] runs COMPOUNDs over the exports and [`state`]. It knows no sockets, clock or runtime: those come through
-//! [`crate::runtime::Runtime`].
+//! [`Nfs4`] runs COMPOUNDs over the exports and [`state`]. It knows no sockets, clock or runtime: those come
+//! through [`crate::runtime::Runtime`].
 
 mod access;
 mod allocate;
@@ -162,7 +162,8 @@ impl<F: FileSystem> Nfs4<F> {
         }
     }
 
-    /// Told when a request in a session has ended, if somebody has asked for that ([`state::Session::await_end`]).
+    /// Told when a request in a session has ended, if somebody has asked for that
+    /// ([`state::Session::await_end`]).
     fn answered(&self) -> &Event {
         &self.answered
     }

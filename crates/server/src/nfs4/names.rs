@@ -1,7 +1,8 @@
 //! The rules for a component (RFC 8881 §14): which status a bad one gets.
 //!
-//! Names are bytes, as they are to Linux and its clients: one that is no UTF-8 is taken, kept and listed as it is, and
-//! `fs_charset_cap` says so (§14.4). Nothing is normalised and case counts, so two names are one only when their bytes are.
+//! Names are bytes, as they are to Linux and its clients: one that is no UTF-8 is taken, kept and listed as
+//! it is, and `fs_charset_cap` says so (§14.4). Nothing is normalised and case counts, so two names are one
+//! only when their bytes are.
 
 use proto::nfs4::Status;
 use vfs::Name;

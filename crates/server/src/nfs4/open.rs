@@ -143,8 +143,8 @@ fn is_of_2(claim: &OpenClaim) -> bool {
     matches!(claim, OpenClaim::Previous(kind) if kinds.contains(kind))
 }
 
-/// What keeps the client from being given state is found out before a file is made: a guarded create that has to be tried
-/// again would run into its own file.
+/// What keeps the client from being given state is found out before a file is made: a guarded create that has
+/// to be tried again would run into its own file.
 async fn prepare_client<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &OpenArgs,
@@ -291,8 +291,9 @@ async fn open<F: FileSystem>(
     recaller.hold(|| attempt(&asked)).await
 }
 
-/// True when the name that was opened leads to the object now that its delegation is granted. The holder opens by that name without
-/// asking from here on (RFC 8881 §10.4), and who renamed or removed it after it was found and before the grant had nothing to recall.
+/// True when the name that was opened leads to the object now that its delegation is granted. The holder
+/// opens by that name without asking from here on (RFC 8881 §10.4), and who renamed or removed it after it
+/// was found and before the grant had nothing to recall.
 async fn is_still_named<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
@@ -361,8 +362,8 @@ fn wanted_delegation<F: FileSystem>(
     }
 }
 
-/// True for a client that would keep the times under a write delegation, where those may change, or has kept them before the
-/// server restarted (RFC 9754).
+/// True for a client that would keep the times under a write delegation, where those may change, or has kept
+/// them before the server restarted (RFC 9754).
 fn keeps_times<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,

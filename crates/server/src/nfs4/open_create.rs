@@ -106,7 +106,8 @@ async fn make<'e, F: FileSystem>(
     Ok((Object { export: directory.export, node: made.node }, made.attributes, settling))
 }
 
-/// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is taken for it later.
+/// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is
+/// taken for it later.
 async fn is_repetition<F: FileSystem>(
     context: &Context<'_, F>,
     directory: &Object<'_, F>,

@@ -2,8 +2,9 @@
 
 use proto::nfs4::Operation;
 
-/// The operation with this number, if it is one of this minor version: another is NFS4ERR_OP_ILLEGAL, whether or not a later
-/// minor version has it (RFC 8178 §8.2). What an earlier one had stays known (§2.7 of RFC 8881, rules 5 and 8).
+/// The operation with this number, if it is one of this minor version: another is NFS4ERR_OP_ILLEGAL, whether
+/// or not a later minor version has it (RFC 8178 §8.2). What an earlier one had stays known (§2.7 of RFC
+/// 8881, rules 5 and 8).
 pub(crate) fn known(number: u32, minor_version: u32) -> Option<Operation> {
     Operation::from_number(number).filter(|operation| operation.since_minor_version() <= minor_version)
 }
@@ -25,8 +26,8 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) place: Place,
-    /// Room that there must be before it runs, in bytes: for one that changes something, its longest result, since it cannot be
-    /// undone. Of others the result is dropped when it turns out to be too long.
+    /// Room that there must be before it runs, in bytes: for one that changes something, its longest result,
+    /// since it cannot be undone. Of others the result is dropped when it turns out to be too long.
     pub(crate) room_bytes: usize,
 }
 
@@ -47,8 +48,8 @@ const COPIED: usize = 4 + 8 + 4 + 8 + 8;
 /// READ and READDIR are cut to the room that there is; with less than this they would bring nothing.
 const SOME_DATA: usize = 1024;
 
-/// The row of `operation`, or `None` when this server does not implement it: it then answers NOTSUPP (RFC 8881 §2.7,
-/// §15.1.1.5). It is for every minor version that [`known`] says has the operation.
+/// The row of `operation`, or `None` when this server does not implement it: it then answers NOTSUPP (RFC
+/// 8881 §2.7, §15.1.1.5). It is for every minor version that [`known`] says has the operation.
 pub(crate) fn row(operation: Operation) -> Option<Row> {
     use Operation as O;
     use Place::{Alone, First, InSession, InSessionOrAlone};

@@ -1,10 +1,11 @@
 //! READDIR (RFC 8881 §18.23).
 //!
-//! The back end is read a page at a time, so a directory of any size takes no more memory than one page, and other requests
-//! of the connection get their turn in between.
+//! The back end is read a page at a time, so a directory of any size takes no more memory than one page, and
+//! other requests of the connection get their turn in between.
 //!
-//! What an entry says of its file's data is what GETATTR says: where another client has a write delegation, that client is asked
-//! (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many, the reply ends early.
+//! What an entry says of its file's data is what GETATTR says: where another client has a write delegation,
+//! that client is asked (RFC 8881 §10.4.3). All holders of a page are asked at a time; where they are many,
+//! the reply ends early.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,8 @@ use crate::runtime::{Begun, begin, give_way};
 
 /// The most holders of write delegations that are asked for one reply.
 const ASKED_MAX: usize = 32;
-/// What an entry is expected to take of the reply, in bytes, before one was written: without and with its object.
+/// What an entry is expected to take of the reply, in bytes, before one was written: without and with its
+/// object.
 const ENTRY_BYTES: [usize; 2] = [48, 160];
 /// Bytes that follow the last entry: the end of the list and `eof`.
 const TAIL_BYTES: usize = 8;
@@ -106,7 +108,8 @@ struct Room {
 }
 
 impl Room {
-    /// For a result whose body begins at `start`. The session's room counts from the result's head, its number and status.
+    /// For a result whose body begins at `start`. The session's room counts from the result's head, its
+    /// number and status.
     fn new(reply_room: usize, arguments: &ReadDirArgs, start: usize) -> Result<Self, Status> {
         let in_session = start.saturating_add(reply_room.saturating_sub(8));
         let by_client = start.saturating_add(arguments.count_max as usize);
@@ -177,7 +180,8 @@ enum Known {
 }
 
 impl<F: FileSystem> Listing<'_, '_, F> {
-    /// Writes entries after `cookie` until the directory or the room ends, and tells whether the directory did.
+    /// Writes entries after `cookie` until the directory or the room ends, and tells whether the directory
+    /// did.
     async fn fill(&mut self, mut cookie: u64, reply: &mut Encoder) -> Result<bool, Status> {
         let with_objects = !self.wanted.without(OF_ENTRY).is_empty();
         let mut turn_end = TURN_ENTRIES;
@@ -250,15 +254,16 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
-    /// What is known of the files of these entries, by their places, where other clients know anything, or have known it since the
-    /// entries were read: so many write delegations had ended before.
+    /// What is known of the files of these entries, by their places, where other clients know anything, or
+    /// have known it since the entries were read: so many write delegations had ended before.
     async fn ask_holders(
         &mut self,
         entries: &[DirEntry<F::Node>],
         ended_before: u64,
     ) -> HashMap<usize, Known> {
         let state = self.context.server.state();
-        // In this order: who is not seen to hold a delegation that it held when the entries were read is seen to have ended it.
+        // In this order: who is not seen to hold a delegation that it held when the entries were read is seen
+        // to have ended it.
         let is_any_held = state.delegation_count() > 0;
         let may_differ = is_any_held || state.write_delegations_ended() != ended_before;
         if !self.wanted.intersects(get_attr::OF_DATA) || !may_differ {
@@ -334,7 +339,8 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         }
     }
 
-    /// Appends the attributes of the root of another export (RFC 8881 §18.23.3); false when the caller may not use it.
+    /// Appends the attributes of the root of another export (RFC 8881 §18.23.3); false when the caller may
+    /// not use it.
     async fn write_across(
         &self,
         crossing: Result<Leads<'_, F>, Denied>,

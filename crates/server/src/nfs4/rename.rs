@@ -57,8 +57,8 @@ pub(crate) async fn run<F: FileSystem>(
     })
 }
 
-/// An existing target of another kind than the source is NFS4ERR_EXIST (RFC 8881 §18.26.3): what the back end says of the two
-/// objects must not be taken for a word on the directories.
+/// An existing target of another kind than the source is NFS4ERR_EXIST (RFC 8881 §18.26.3): what the back end
+/// says of the two objects must not be taken for a word on the directories.
 async fn refusal<F: FileSystem>(source: &Object<'_, F>, target: &Object<'_, F>, error: vfs::Error) -> Status {
     match error {
         vfs::Error::IsDirectory => Status::Exists,

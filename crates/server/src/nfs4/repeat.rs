@@ -1,5 +1,5 @@
-//! The reply of a COMPOUND that was carried out before the server restarted, made again: what changed something is answered
-//! with its success, what only looks is run, and anything else makes the reply lost.
+//! The reply of a COMPOUND that was carried out before the server restarted, made again: what changed
+//! something is answered with its success, what only looks is run, and anything else makes the reply lost.
 
 use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;

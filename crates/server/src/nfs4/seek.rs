@@ -28,8 +28,8 @@ pub(crate) async fn run<F: FileSystem>(
     Ok(SeekResult { eof: offset >= size, offset })
 }
 
-/// Where the next data or hole begins in a file of `size` bytes, at `offset` or after it. Where the back end knows nothing of holes
-/// there is one, at the end.
+/// Where the next data or hole begins in a file of `size` bytes, at `offset` or after it. Where the back end
+/// knows nothing of holes there is one, at the end.
 pub(super) async fn find<F: FileSystem>(
     object: &Object<'_, F>,
     identity: &Identity,

@@ -136,11 +136,12 @@ impl InSession {
         completed.is_awaited
     }
 
-    /// Ends the request; the reply is kept for a retry where that was asked for, and goes to stable storage where it must
-    /// survive.
+    /// Ends the request; the reply is kept for a retry where that was asked for, and goes to stable storage
+    /// where it must survive.
     ///
-    /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells what was done. Whoever
-    /// changes the same names on a persistent session writes that down first, and so has this reply written before.
+    /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells
+    /// what was done. Whoever changes the same names on a persistent session writes that down first, and so
+    /// has this reply written before.
     ///
     /// True when a retry is held until now.
     pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) -> bool {
@@ -214,7 +215,8 @@ pub(crate) async fn begin<F: FileSystem>(
     outcome
 }
 
-/// Begins a request on a session that died with the server before: only what is kept of it is repeated (RFC 8881 §2.10.6.5).
+/// Begins a request on a session that died with the server before: only what is kept of it is repeated (RFC
+/// 8881 §2.10.6.5).
 fn begin_dead<F: FileSystem>(
     context: &mut Context<'_, F>,
     asked: &SequenceArgs,
@@ -245,9 +247,10 @@ fn begin_dead<F: FileSystem>(
     Begun::New(Status::Ok)
 }
 
-/// Begins a request; the retry of one that is still under way is held until that one has ended. DELAY at once would do
-/// (RFC 8881 §2.10.6.2), but Linux comes again only 15 seconds later, with the directory locked. A retry may want its reply kept where
-/// the request did not, or the other way round: then it has the other digest.
+/// Begins a request; the retry of one that is still under way is held until that one has ended. DELAY at once
+/// would do (RFC 8881 §2.10.6.2), but Linux comes again only 15 seconds later, with the directory locked. A
+/// retry may want its reply kept where the request did not, or the other way round: then it has the other
+/// digest.
 async fn begin_or_wait<F: FileSystem>(
     context: &Context<'_, F>,
     session: &Arc<Session>,
@@ -277,8 +280,8 @@ async fn begin_or_wait<F: FileSystem>(
     }
 }
 
-/// The session, and its limits of the reply, if the request is within its limits, and the result of SEQUENCE after `used` bytes
-/// (RFC 8881 §2.10.6.4).
+/// The session, and its limits of the reply, if the request is within its limits, and the result of SEQUENCE
+/// after `used` bytes (RFC 8881 §2.10.6.4).
 fn find<F: FileSystem>(
     context: &Context<'_, F>,
     asked: &SequenceArgs,
@@ -298,9 +301,9 @@ fn find<F: FileSystem>(
     Ok((session, limits))
 }
 
-/// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change. Where the reply is not kept no
-/// retry gets it, and nothing depends on what was asked for: a pass over all data of a WRITE is left out (RFC 8881
-/// §2.10.6.1.3). Who asks must be told even so (§2.10.6.1.3.1).
+/// Of who asks and for what, without SEQUENCE's own arguments, some of which a retry may change. Where the
+/// reply is not kept no retry gets it, and nothing depends on what was asked for: a pass over all data of a
+/// WRITE is left out (RFC 8881 §2.10.6.1.3). Who asks must be told even so (§2.10.6.1.3.1).
 fn digest<F: FileSystem>(
     context: &Context<'_, F>,
     asked: &SequenceArgs,

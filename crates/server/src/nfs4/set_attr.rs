@@ -53,8 +53,9 @@ pub(crate) async fn run<F: FileSystem>(
     Ok(attributes_set)
 }
 
-/// Sets the time of modification that the holder of a delegation has kept (RFC 9754). Its own writes have moved it since, to when
-/// they came here. That it was read is not written down: no host lets a server set that time without a change of the object.
+/// Sets the time of modification that the holder of a delegation has kept (RFC 9754). Its own writes have
+/// moved it since, to when they came here. That it was read is not written down: no host lets a server set
+/// that time without a change of the object.
 async fn set_delegated_times<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,

@@ -41,9 +41,9 @@ pub(crate) fn of(error: vfs::Error) -> Status {
     }
 }
 
-/// What `status` is called where the standard does not list it for `operation` (RFC 8881 §15.2): the nearest that it lists.
-/// A failing disk is a fault of the server then, what only the owner may do is denied, and a type that does not fit is just a
-/// wrong one.
+/// What `status` is called where the standard does not list it for `operation` (RFC 8881 §15.2): the nearest
+/// that it lists. A failing disk is a fault of the server then, what only the owner may do is denied, and a
+/// type that does not fit is just a wrong one.
 pub(crate) fn listed(operation: Operation, status: Status) -> Status {
     use Operation as O;
     match (operation, status) {

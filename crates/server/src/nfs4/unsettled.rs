@@ -1,6 +1,7 @@
-//! Files that a COMPOUND has made and that may not be on stable storage yet. The reply must not leave before they are; what stands
-//! behind them in the COMPOUND need not wait, as long as it is as if it had never run when one of them turns out to be
-//! lost: results end with the first failure, and nothing behind it has happened (RFC 8881 §16.2.3).
+//! Files that a COMPOUND has made and that may not be on stable storage yet. The reply must not leave before
+//! they are; what stands behind them in the COMPOUND need not wait, as long as it is as if it had never run
+//! when one of them turns out to be lost: results end with the first failure, and nothing behind it has
+//! happened (RFC 8881 §16.2.3).
 
 use bytes::Bytes;
 use proto::nfs4::{Operation, Status};
@@ -57,7 +58,8 @@ pub(crate) fn may_run(operation: Operation) -> bool {
 /// Waits until all that was made is on stable storage.
 ///
 /// # Errors
-/// What the first that failed is answered with; [`Context::failed`] then says where. What was made after it is gone again.
+/// What the first that failed is answered with; [`Context::failed`] then says where. What was made after it
+/// is gone again.
 pub(crate) async fn settle<F: FileSystem>(context: &mut Context<'_, F>) -> Result<(), Status> {
     let mut outcome = Ok(());
     for file in std::mem::take(&mut context.unsettled) {

@@ -52,8 +52,8 @@ async fn as_told(owners: &Owners, kind: PrincipalKind, given: &mut Option<Princi
     Ok(())
 }
 
-/// Decodes attributes as a server of this minor version does: of those that it does not know it cannot tell where they end
-/// (RFC 8178 §8.2).
+/// Decodes attributes as a server of this minor version does: of those that it does not know it cannot tell
+/// where they end (RFC 8178 §8.2).
 pub(crate) fn decode(arguments: &mut Decoder, minor_version: u32) -> Result<AttributeValues, Status> {
     if let Ok(given) = arguments.clone().get::<Bitmap>()
         && let Some(number) = given.numbers().last()

@@ -1,4 +1,5 @@
-//! WANT_DELEGATION (RFC 8881 §18.49): a delegation without an open. Wishes are not kept: what cannot be had now is refused.
+//! WANT_DELEGATION (RFC 8881 §18.49): a delegation without an open. Wishes are not kept: what cannot be had
+//! now is refused.
 
 use proto::nfs4::{
     DelegationClaim, DelegationType, OpenDelegation, Status, WantDelegationArgs, WhyNoDelegation, share,
@@ -71,8 +72,8 @@ pub(crate) async fn run<F: FileSystem>(
     Ok(open::granted(id, kind, false))
 }
 
-/// The status for who may not use it is not in the operation's list, and a delegation opens nothing that ACCESS forbids; but to
-/// hold one is to keep others from the file.
+/// The status for who may not use it is not in the operation's list, and a delegation opens nothing that
+/// ACCESS forbids; but to hold one is to keep others from the file.
 async fn may_use<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,

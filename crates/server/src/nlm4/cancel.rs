@@ -6,8 +6,8 @@ use vfs::{Access, FileSystem};
 use super::context::Context;
 use super::lock_table::LockTable;
 
-/// What does not wait cannot be given up: NLM4_DENIED, and a lock that was granted stays. One that is just being granted is given
-/// up: its host does not know of it, or will say the same in its answer.
+/// What does not wait cannot be given up: NLM4_DENIED, and a lock that was granted stays. One that is just
+/// being granted is given up: its host does not know of it, or will say the same in its answer.
 pub(super) async fn run<F: FileSystem, L: LockTable>(
     context: &Context<'_, F, L>,
     arguments: CancelArgs,

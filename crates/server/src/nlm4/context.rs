@@ -1,4 +1,5 @@
-//! What a handler is given: the exports, the locks, the caller, and the way from a request's lock to the file and owner.
+//! What a handler is given: the exports, the locks, the caller, and the way from a request's lock to the file
+//! and owner.
 
 use std::net::IpAddr;
 
@@ -92,7 +93,8 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
     }
 }
 
-/// True for a regular file that the caller may use so; the owner always may, as with its data (RFC 1813 §4.4).
+/// True for a regular file that the caller may use so; the owner always may, as with its data (RFC 1813
+/// §4.4).
 async fn may_lock<F: FileSystem>(export: &Export<F>, node: &F::Node, who: &Identity, wanted: Access) -> bool {
     let fs = export.file_system();
     let Ok(Attributes { kind: FileKind::Regular, uid, .. }) = fs.attributes(node).await else { return false };

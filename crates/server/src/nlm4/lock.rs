@@ -29,7 +29,8 @@ async fn take<F: FileSystem, L: LockTable>(
     arguments: &LockArgs,
     monitored: Monitored,
 ) -> Result<(), Status> {
-    // In the grace period only what was held may be had; outside of it, what was lost may be held by others by now.
+    // In the grace period only what was held may be had; outside of it, what was lost may be held by others
+    // by now.
     if arguments.reclaim != context.locks.in_grace() {
         return Err(Status::DeniedGracePeriod);
     }

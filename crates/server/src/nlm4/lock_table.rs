@@ -19,8 +19,8 @@ pub struct FileKey {
     pub object: ObjectId,
 }
 
-/// Who holds a lock. The client's address is part of it, so that no host can give back the locks of another by
-/// taking its name.
+/// Who holds a lock. The client's address is part of it, so that no host can give back the locks of another
+/// by taking its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner {
     /// Where the request came from.
@@ -33,7 +33,8 @@ pub struct Owner {
     pub process: i32,
 }
 
-/// Bytes of a file from `start` to `end`, both included; `end` is `u64::MAX` for a lock to the end of the file.
+/// Bytes of a file from `start` to `end`, both included; `end` is `u64::MAX` for a lock to the end of the
+/// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ByteRange {
     /// The first byte.
@@ -43,8 +44,8 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range of `length` bytes from `offset`, where a length of 0 means to the end. `None` when it would go
-    /// beyond the last offset there is.
+    /// The range of `length` bytes from `offset`, where a length of 0 means to the end. `None` when it would
+    /// go beyond the last offset there is.
     pub fn new(offset: u64, length: u64) -> Option<Self> {
         let end = if length == 0 { u64::MAX } else { offset.checked_add(length - 1)? };
         Some(Self { start: offset, end })
@@ -61,8 +62,8 @@ impl ByteRange {
     }
 }
 
-/// A lock that somebody holds. Where it is held by a client of another protocol, `owner` only serves to tell who is asked
-/// about it.
+/// A lock that somebody holds. Where it is held by a client of another protocol, `owner` only serves to tell
+/// who is asked about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// Who holds it.
@@ -131,8 +132,8 @@ pub trait LockTable: Send + Sync + 'static {
         exclusive: bool,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
-    /// Takes a lock, when nobody's delegation, under which locks may be held unseen, stands in the way. What `owner` already
-    /// holds of the range changes to the new kind, as POSIX has it.
+    /// Takes a lock, when nobody's delegation, under which locks may be held unseen, stands in the way. What
+    /// `owner` already holds of the range changes to the new kind, as POSIX has it.
     ///
     /// # Errors
     /// When it cannot be had now; `Full` when a delegation does not come back in time.

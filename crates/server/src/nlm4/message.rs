@@ -1,5 +1,6 @@
-//! The one-way messages: each is carried out as the procedure of its name, and its result is sent by a call in the other
-//! direction (X/Open C702 §14.4). The message itself is answered with nothing, which says that it has arrived.
+//! The one-way messages: each is carried out as the procedure of its name, and its result is sent by a call
+//! in the other direction (X/Open C702 §14.4). The message itself is answered with nothing, which says that
+//! it has arrived.
 
 use proto::nlm4::{CancelArgs, LockArgs, Procedure, Response, TestArgs, UnlockArgs};
 use vfs::FileSystem;

@@ -1,7 +1,9 @@
-//! NLM version 4 (X/Open C702, RFC 1813 appendix II): byte-range locks and share reservations of NFSv3 clients.
+//! NLM version 4 (X/Open C702, RFC 1813 appendix II): byte-range locks and share reservations of NFSv3
+//! clients.
 //!
-//! Which locks exist is the [`LockTable`]'s to know. A request that waits for a lock is answered NLM4_BLOCKED, and the host is
-//! called when it has the lock. The one-way messages are answered by calls to the host, too.
+//! Which locks exist is the [`LockTable`]'s to know. A request that waits for a lock is answered
+//! NLM4_BLOCKED, and the host is called when it has the lock. The one-way messages are answered by calls to
+//! the host, too.
 
 mod cancel;
 mod context;

@@ -1,5 +1,5 @@
-//! SHARE and UNSHARE: reserve whole files. Only reservations are compared with each other; NFSv3 has no open to check
-//! them at.
+//! SHARE and UNSHARE: reserve whole files. Only reservations are compared with each other; NFSv3 has no open
+//! to check them at.
 
 use proto::nlm4::{Share, ShareAccess, ShareArgs, ShareMode, ShareResponse, Status};
 use vfs::{Access, FileSystem};

@@ -216,7 +216,8 @@ impl LockTable for Recaller {
         hosts.dedup();
         let is_named = |host: &&Bytes| is_same_name(&host[prefix.len()..], name);
         let restarted: Vec<_> = match hosts.iter().filter(is_named).cloned().collect::<Vec<_>>() {
-            // A status monitor may know its host by another name than a lock manager: there is only one that it can be.
+            // A status monitor may know its host by another name than a lock manager: there is only one that
+            // it can be.
             none if none.is_empty() && hosts.len() == 1 => hosts,
             named => named,
         };

@@ -1,11 +1,12 @@
 //! NSM version 1 (X/Open C702 chapter 13): hosts say that they have restarted, and their locks are free.
 //!
-//! The lock manager is in this process, and keeps for itself whom it tells of a restart of this server. So nobody is monitored
-//! for anybody else: MON, which would make this server call any program of this host, is answered with STAT_FAIL, and
-//! SIMU_CRASH, which would take everybody's locks, is not offered.
+//! The lock manager is in this process, and keeps for itself whom it tells of a restart of this server. So
+//! nobody is monitored for anybody else: MON, which would make this server call any program of this host, is
+//! answered with STAT_FAIL, and SIMU_CRASH, which would take everybody's locks, is not offered.
 //!
-//! NSM knows no authentication. A notification is only believed from the host that it speaks of, by its address, and from a
-//! port that on most hosts only the superuser has. Who can forge datagrams in the network can still free a host's locks.
+//! NSM knows no authentication. A notification is only believed from the host that it speaks of, by its
+//! address, and from a port that on most hosts only the superuser has. Who can forge datagrams in the network
+//! can still free a host's locks.
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +28,8 @@ pub struct Nsm1<L> {
 }
 
 impl<L: LockTable> Nsm1<L> {
-    /// Frees the locks of hosts that restart in `locks`; the server's own state number is odd, and larger than at its last
-    /// start.
+    /// Frees the locks of hosts that restart in `locks`; the server's own state number is odd, and larger
+    /// than at its last start.
     pub fn new(locks: L, state_number: i32) -> Self {
         Self { locks, state_number }
     }

@@ -1,4 +1,5 @@
-//! The status monitor, through the whole path of a call. What a notification does is tested with the lock manager.
+//! The status monitor, through the whole path of a call. What a notification does is tested with the lock
+//! manager.
 
 use bytes::Bytes;
 use proto::nsm1::*;

@@ -1,5 +1,5 @@
-//! Files that were made by an OPEN whose reply is lost with its stateid. Its client sends it again on another session, and must
-//! not be told that the file exists already.
+//! Files that were made by an OPEN whose reply is lost with its stateid. Its client sends it again on another
+//! session, and must not be told that the file exists already.
 
 use std::collections::BTreeMap;
 

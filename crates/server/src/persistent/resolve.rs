@@ -90,7 +90,8 @@ fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {
     found.is_some_and(|handle| handle.as_bytes() == object)
 }
 
-/// The handle of the object at a name, if there is one. Of a directory that is gone, or cannot be found, nothing is told.
+/// The handle of the object at a name, if there is one. Of a directory that is gone, or cannot be found,
+/// nothing is told.
 async fn lookup<F: FileSystem>(exports: &ExportSet<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
     let (export, directory) = exports.find(&entry.directory).await?;
     let fs = export.file_system();

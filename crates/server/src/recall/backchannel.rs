@@ -157,7 +157,8 @@ impl Backchannel {
         self.note_path(&connections);
     }
 
-    /// Tells the session whether callbacks have a path. With the connections locked: whoever comes last has seen all changes.
+    /// Tells the session whether callbacks have a path. With the connections locked: whoever comes last has
+    /// seen all changes.
     fn note_path(&self, connections: &[Arc<dyn Connection>]) {
         self.tell_session(sequence_flags::CB_PATH_DOWN_SESSION, self.is_lost_without(connections));
     }
@@ -298,7 +299,8 @@ impl Backchannel {
             slot.advance();
         } else if matches!(answered.status, Status::SequenceMisordered | Status::BadSlot | Status::BadSession)
         {
-            // Client and server do not agree on the sequence of the slot: the session is of no more use for callbacks.
+            // Client and server do not agree on the sequence of the slot: the session is of no more use for
+            // callbacks.
             self.tell_session(sequence_flags::BACKCHANNEL_FAULT, true);
         }
         Ok(answered)

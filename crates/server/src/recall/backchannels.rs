@@ -14,7 +14,8 @@ use super::{Backchannel, CallbackTarget};
 pub(crate) struct Backchannels {
     // Every SEQUENCE looks here; only sessions that come and go change it.
     by_session: RwLock<BTreeMap<SessionId, Arc<Backchannel>>>,
-    /// The connections that were bound, so that one that is lost need not be looked for in the channels of all.
+    /// The connections that were bound, so that one that is lost need not be looked for in the channels of
+    /// all.
     bound: Mutex<BTreeSet<(u64, SessionId)>>,
     /// Held while it is found out whether a client has any path: whoever looks last has seen all changes.
     looking: Mutex<()>,
@@ -36,7 +37,8 @@ impl Backchannels {
         self.by_session.read().get(&session).cloned()
     }
 
-    /// Lets a connection carry the callbacks of a session; the channel, if it has one and room for the connection.
+    /// Lets a connection carry the callbacks of a session; the channel, if it has one and room for the
+    /// connection.
     pub(crate) fn bind(&self, id: SessionId, connection: &Arc<dyn Connection>) -> Option<Arc<Backchannel>> {
         let channel = self.get(id)?;
         // First, so that a connection that is lost from now on is found here.
@@ -104,8 +106,8 @@ impl Backchannels {
         sessions
     }
 
-    /// Notes for SEQUENCE whether a client that wants callbacks has no path for them any more, in any session. To be called
-    /// after a path has come or gone.
+    /// Notes for SEQUENCE whether a client that wants callbacks has no path for them any more, in any
+    /// session. To be called after a path has come or gone.
     pub(crate) fn look_for_paths(&self, state: &State, client: &Client) {
         let _looking = self.looking.lock();
         let sessions = state.sessions_of(client.id());

@@ -1,5 +1,5 @@
-//! What is done on the server's own machine, behind the server's back, recalls delegations as what clients do. It is done already
-//! when it is heard of, so nobody is held.
+//! What is done on the server's own machine, behind the server's back, recalls delegations as what clients
+//! do. It is done already when it is heard of, so nobody is held.
 
 use std::sync::Arc;
 

@@ -44,7 +44,8 @@ impl Conflicts for Recaller {
         if !self.is_known_better(object) {
             return Ok(());
         }
-        // NFSv3 has no words for what a client has not written yet (RFC 8881 §10.4.3 allows to recall instead).
+        // NFSv3 has no words for what a client has not written yet (RFC 8881 §10.4.3 allows to recall
+        // instead).
         Recaller::before_read(self, key(object), None).await.map_err(conflict)
     }
 

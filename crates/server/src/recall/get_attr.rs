@@ -30,15 +30,17 @@ fn timestamp(time: Time) -> Timestamp {
 }
 
 impl Recaller {
-    /// The time of modification that the holder of a delegation sets, as it may be taken: between the grant and now.
+    /// The time of modification that the holder of a delegation sets, as it may be taken: between the grant
+    /// and now.
     pub(crate) fn modified_by_holder(&self, id: &StateId, told: Timestamp) -> Option<Timestamp> {
         let granted = self.granted(id);
         granted?.modified(told, self.world().wall_clock())
     }
 
-    /// Asks the holder of a write delegation, if it is somebody else, for the size and for whether it has changed the file. Nothing when
-    /// the file system knows best, since just now perhaps: when the holder does not answer, the delegation is recalled. `times_only` is
-    /// for one who wants no more than the time of access: only a holder that keeps it is asked.
+    /// Asks the holder of a write delegation, if it is somebody else, for the size and for whether it has
+    /// changed the file. Nothing when the file system knows best, since just now perhaps: when the holder
+    /// does not answer, the delegation is recalled. `times_only` is for one who wants no more than the time
+    /// of access: only a holder that keeps it is asked.
     ///
     /// # Errors
     /// DELAY when the delegation does not come back in time.

@@ -12,8 +12,8 @@ pub(crate) struct Granted {
     pub(crate) file: FileId,
     /// How the client knows it.
     pub(crate) handle: Handle,
-    /// The change attribute then, for a write delegation: another one in CB_GETATTR's answer means that the client has
-    /// modified the file (RFC 8881 §10.4.3).
+    /// The change attribute then, for a write delegation: another one in CB_GETATTR's answer means that the
+    /// client has modified the file (RFC 8881 §10.4.3).
     pub(crate) change: u64,
     /// The times of access and modification then, for a delegation whose holder keeps them (RFC 9754).
     pub(crate) times: Option<(Timestamp, Timestamp)>,
@@ -26,8 +26,8 @@ impl Granted {
         FileHandle(Bytes::copy_from_slice(self.handle.as_bytes()))
     }
 
-    /// The time of modification that a holder tells, as it may be taken: not one before the delegation was granted, and not one in
-    /// the future (RFC 9754).
+    /// The time of modification that a holder tells, as it may be taken: not one before the delegation was
+    /// granted, and not one in the future (RFC 9754).
     pub(crate) fn modified(&self, told: Timestamp, now: Timestamp) -> Option<Timestamp> {
         self.times.and_then(|(_, granted)| take(told, granted, now))
     }
@@ -37,8 +37,8 @@ impl Granted {
         self.times.and_then(|(granted, _)| take(told, granted, now))
     }
 
-    /// The callback may overtake the reply that tells of the delegation: so the client knows which reply to wait for
-    /// (RFC 8881 §2.10.6.3).
+    /// The callback may overtake the reply that tells of the delegation: so the client knows which reply to
+    /// wait for (RFC 8881 §2.10.6.3).
     pub(crate) fn referring_calls(&self) -> Vec<ReferringCallList> {
         let (session, slot, sequence) = self.call;
         vec![ReferringCallList { session, calls: vec![(sequence, slot)] }]

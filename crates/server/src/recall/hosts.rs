@@ -1,5 +1,5 @@
-//! The hosts that lock through NLM and are to be told when this server restarts: each is on stable storage before it is given
-//! its first lock, and removed some time after it has given back its last.
+//! The hosts that lock through NLM and are to be told when this server restarts: each is on stable storage
+//! before it is given its first lock, and removed some time after it has given back its last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -139,8 +139,8 @@ impl Recaller {
         !self.inner.stable.keeps_hosts() || self.inner.hosts.is_recorded(host)
     }
 
-    /// Makes sure that a host is on stable storage, so that it is told of a restart and may take back what it is about to be
-    /// given.
+    /// Makes sure that a host is on stable storage, so that it is told of a restart and may take back what it
+    /// is about to be given.
     ///
     /// # Errors
     /// DELAY when there are too many, or when it cannot be written.

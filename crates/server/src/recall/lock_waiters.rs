@@ -1,5 +1,6 @@
-//! Who waits for byte-range locks, of both protocols in one order. An NFSv4 client polls, and is told when its lock may be free:
-//! CB_NOTIFY_LOCK (RFC 8881 §9.6, §20.11). A host that locks through NLM is given the lock and told so: see [`super::nlm_grants`].
+//! Who waits for byte-range locks, of both protocols in one order. An NFSv4 client polls, and is told when
+//! its lock may be free: CB_NOTIFY_LOCK (RFC 8881 §9.6, §20.11). A host that locks through NLM is given the
+//! lock and told so: see [`super::nlm_grants`].
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -281,7 +282,8 @@ impl Recaller {
         }
     }
 
-    /// Forgets who has given up, and tells all others whose lock is free by now: those told before may not want it.
+    /// Forgets who has given up, and tells all others whose lock is free by now: those told before may not
+    /// want it.
     pub(super) fn notify_lock_waiters(&self, now: Now) {
         if !self.has_lock_waiters() {
             return;

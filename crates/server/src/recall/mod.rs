@@ -1,7 +1,7 @@
 //! Recalling delegations: what stands between an operation and somebody's delegation.
 //!
-//! An operation in conflict is *held* while the recall runs and goes on the moment the delegation is back; only when that
-//! takes longer than a short deadline is the client told to come again.
+//! An operation in conflict is *held* while the recall runs and goes on the moment the delegation is back;
+//! only when that takes longer than a short deadline is the client told to come again.
 
 mod backchannel;
 mod backchannels;
@@ -68,7 +68,8 @@ struct Inner {
     state: Arc<State>,
     world: Arc<dyn Runtime>,
     stable: Arc<dyn StableRecords>,
-    /// Held while a client's record is asked for or its removal is: what it says must not be older than what is asked for before.
+    /// Held while a client's record is asked for or its removal is: what it says must not be older than what
+    /// is asked for before.
     recording: Mutex<()>,
     /// Sessions of which there are records, alive or dead.
     kept_sessions: Mutex<BTreeSet<SessionId>>,
@@ -304,8 +305,8 @@ impl Recaller {
                 let referring = granted.referring_calls();
                 let answer =
                     self.callback(recall.client, CallbackOperation::Recall, &arguments, referring).await;
-                // BAD_STATEID and BADHANDLE: the client gave it back, or does not know it yet (RFC 8881 §20.2.4); the
-                // deadline of the recall decides.
+                // BAD_STATEID and BADHANDLE: the client gave it back, or does not know it yet (RFC 8881
+                // §20.2.4); the deadline of the recall decides.
                 match answer.map(|answer| answer.status) {
                     Some(Status::Ok) => return,
                     Some(status) => tracing::debug!(%status, "CB_RECALL was refused"),

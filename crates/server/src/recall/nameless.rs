@@ -1,5 +1,5 @@
-//! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4): they stay until nobody has, as on a
-//! local file system. A restart of the server does not keep them.
+//! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4): they stay until nobody
+//! has, as on a local file system. A restart of the server does not keep them.
 
 use state::{FileId, Keeper, Keeping};
 use vfs::{FileKind, FileSystem};
@@ -7,7 +7,8 @@ use vfs::{FileKind, FileSystem};
 use super::Recaller;
 
 impl Recaller {
-    /// To be called when a name of `node` was removed or replaced, or may have been. Whoever calls has held the node since before.
+    /// To be called when a name of `node` was removed or replaced, or may have been. Whoever calls has held
+    /// the node since before.
     pub(crate) async fn name_removed<F: FileSystem>(&self, fs: &F, node: &F::Node) {
         if self.state().name_removed(key(fs, node)) {
             self.keep_if_nameless(fs, node).await;
@@ -16,7 +17,8 @@ impl Recaller {
 
     /// Keeps a file until its last open and delegation end, if it has no name.
     pub(crate) async fn keep_if_nameless<F: FileSystem>(&self, fs: &F, node: &F::Node) {
-        // Where the attributes cannot be had it may be without a name; to keep one that has a name does no harm.
+        // Where the attributes cannot be had it may be without a name; to keep one that has a name does no
+        // harm.
         if let Ok(found) = fs.attributes(node).await
             && (found.links > 0 || found.kind != FileKind::Regular)
         {

@@ -1,8 +1,8 @@
 //! Names that somebody is about to take away.
 //!
-//! Whoever removes or renames looks first at what the name is of, for others may hold something of that object. Between that and
-//! the change nobody else may take the name away: there could be another object under it by then, and nobody would have been
-//! asked about that.
+//! Whoever removes or renames looks first at what the name is of, for others may hold something of that
+//! object. Between that and the change nobody else may take the name away: there could be another object
+//! under it by then, and nobody would have been asked about that.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

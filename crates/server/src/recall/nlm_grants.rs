@@ -280,7 +280,8 @@ impl Recaller {
                     self.world().sleep(MESSAGE).await;
                 }
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, address = %route.address, "an answer to GRANTED cannot be decoded");
+                    let address = route.address;
+                    tracing::debug!(%error, %address, "an answer to GRANTED cannot be decoded");
                 }
                 Err(error) => {
                     if error.was_not_sent() {
@@ -328,7 +329,8 @@ impl Recaller {
         self.inner.hosts.caller().call(route, number, arguments, CALL).await
     }
 
-    /// Sends the result of a message as a call (`NLM4_LOCK_RES` and its like). One that is lost is asked for again.
+    /// Sends the result of a message as a call (`NLM4_LOCK_RES` and its like). One that is lost is asked for
+    /// again.
     pub(crate) fn send_result(&self, route: HostRoute, procedure: Procedure, arguments: Vec<u8>) {
         let recaller = self.clone();
         self.world().spawn(Box::pin(async move {
@@ -390,7 +392,8 @@ impl Recaller {
         if self.inner.hosts.does_not_answer(address) {
             tracing::warn!(
                 %address,
-                "a host waits for locks and does not answer when it is given one; let its port mapper and lock manager be reached \
+                "a host waits for locks and does not answer when it is given one; let its port mapper and \
+                 lock manager be reached \
                  through its firewall"
             );
         }

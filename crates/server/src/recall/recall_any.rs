@@ -12,7 +12,8 @@ const PAUSE_MS: u64 = 5000;
 const ALL_DELEGATIONS: Bitmap = Bitmap::from_word(0b111);
 
 impl Recaller {
-    /// When the table of delegations is nearly full, asks those clients that hold more than their share to keep half.
+    /// When the table of delegations is nearly full, asks those clients that hold more than their share to
+    /// keep half.
     pub(super) fn recall_any_if_many(&self, now: Now) {
         let (held, max) = (self.state().delegation_count(), self.state().limits().delegations_max);
         // Nine tenths; a table of no delegations is never too full.

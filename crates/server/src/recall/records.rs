@@ -10,7 +10,8 @@ use super::Recaller;
 use crate::runtime::BoxFuture;
 
 impl Recaller {
-    /// Makes sure that the client's name is on stable storage, so that it may reclaim what it is about to be given.
+    /// Makes sure that the client's name is on stable storage, so that it may reclaim what it is about to be
+    /// given.
     ///
     /// # Errors
     /// DELAY when it cannot be written: the client comes again, and may find the disk in order.
@@ -23,8 +24,9 @@ impl Recaller {
             return Err(Status::Delay);
         }
         if self.state().check_reclaim(client).is_ok() {
-            // It is among those who may reclaim, and joins the others when it is done: if the grace period ends before, what it
-            // has not reclaimed is given away, and after another crash it must not come back for it (RFC 8881 §8.4.3).
+            // It is among those who may reclaim, and joins the others when it is done: if the grace period
+            // ends before, what it has not reclaimed is given away, and after another crash it must not come
+            // back for it (RFC 8881 §8.4.3).
             client.set_recorded();
             return Ok(());
         }
@@ -74,8 +76,8 @@ impl Recaller {
         }
     }
 
-    /// Expels clients whose lease is over: what they hold is given away only when it is written down that they may not
-    /// reclaim it.
+    /// Expels clients whose lease is over: what they hold is given away only when it is written down that
+    /// they may not reclaim it.
     pub(crate) async fn expel(&self, clients: &[Arc<Client>]) {
         for client in clients {
             if !self.state().begin_expel(client, self.now()) {
@@ -91,8 +93,9 @@ impl Recaller {
         }
     }
 
-    /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it, and when nothing that
-    /// it was let do before is still under way. False when that is not so yet: it is tried again later.
+    /// Gives away what a client held that is gone, when it is written down that nobody may reclaim it, and
+    /// when nothing that it was let do before is still under way. False when that is not so yet: it is tried
+    /// again later.
     pub(crate) async fn discard(&self, client: &Arc<Client>) -> bool {
         let mut discarding = Discarding { recaller: self, client, is_done: false };
         discarding.is_done = self.try_discard(client).await;
@@ -120,8 +123,8 @@ impl Recaller {
         true
     }
 
-    /// Revokes delegations that were not returned in time, once it is written down that their holders may not take back what
-    /// they had of these files (RFC 8881 §8.4.3).
+    /// Revokes delegations that were not returned in time, once it is written down that their holders may not
+    /// take back what they had of these files (RFC 8881 §8.4.3).
     pub(crate) async fn revoke_overdue(&self) {
         let now = self.now();
         let mut revoked = 0;
@@ -156,8 +159,8 @@ impl Recaller {
         revoked
     }
 
-    /// False for a client that takes back what it held: in what is written down of that, nothing can be changed. Later it has a
-    /// record of its own, or can take back nothing any more.
+    /// False for a client that takes back what it held: in what is written down of that, nothing can be
+    /// changed. Later it has a record of its own, or can take back nothing any more.
     fn may_lose(&self, client: &Client) -> bool {
         let _order = self.inner.recording.lock();
         client.is_kept() || client.has_lost_by_order() || !self.state().in_grace()
@@ -174,8 +177,8 @@ impl Recaller {
         }
     }
 
-    /// Asks for a record of the client with all that it has lost by now, unless it must have none. What is asked for later never
-    /// knows less.
+    /// Asks for a record of the client with all that it has lost by now, unless it must have none. What is
+    /// asked for later never knows less.
     fn write_record(&self, client: &Client) -> BoxFuture<io::Result<()>> {
         let _order = self.inner.recording.lock();
         if client.is_gone() || client.has_lost_by_order() {
@@ -185,7 +188,8 @@ impl Recaller {
         self.inner.stable.add(client.id(), client.record_name(), client.lost())
     }
 
-    /// Asks for the removal of a client's record, after which none is asked for of who is gone or has lost something by order.
+    /// Asks for the removal of a client's record, after which none is asked for of who is gone or has lost
+    /// something by order.
     pub(super) fn remove_record(&self, client: &Client) -> BoxFuture<io::Result<()>> {
         let _order = self.inner.recording.lock();
         self.inner.stable.remove(client.id(), client.record_name())

@@ -1,9 +1,10 @@
-//! What an administrator takes away: all that is held of a file, all that a client holds, or the client itself
-//! (RFC 8881 §8.5).
+//! What an administrator takes away: all that is held of a file, all that a client holds, or the client
+//! itself (RFC 8881 §8.5).
 //!
-//! What is revoked may be given to others, so before that the client's record is removed from stable storage: it may not know
-//! of its loss, and must not take back after a restart what is somebody else's by then (RFC 8881 §8.4.3). When it has freed all
-//! that was revoked, it knows, and is recorded again; what it was given meanwhile it cannot reclaim.
+//! What is revoked may be given to others, so before that the client's record is removed from stable storage:
+//! it may not know of its loss, and must not take back after a restart what is somebody else's by then (RFC
+//! 8881 §8.4.3). When it has freed all that was revoked, it knows, and is recorded again; what it was given
+//! meanwhile it cannot reclaim.
 
 use std::io;
 
@@ -13,8 +14,8 @@ use state::{Client, FileId, Revoked};
 use super::Recaller;
 
 impl Recaller {
-    /// Revokes the opens, locks and delegations of a file, and the locks and shares that were taken through NLM. Requests
-    /// that were let begin under them still end.
+    /// Revokes the opens, locks and delegations of a file, and the locks and shares that were taken through
+    /// NLM. Requests that were let begin under them still end.
     ///
     /// # Errors
     /// A client's record could not be removed: it keeps what it holds, and so do those after it.
@@ -30,7 +31,8 @@ impl Recaller {
         Ok(revoked)
     }
 
-    /// Revokes all that a client holds. Its sessions stay, and it is told. `None` when there is no such client.
+    /// Revokes all that a client holds. Its sessions stay, and it is told. `None` when there is no such
+    /// client.
     ///
     /// # Errors
     /// Its record could not be removed: it keeps what it holds.
@@ -46,8 +48,9 @@ impl Recaller {
         Ok(Some(revoked))
     }
 
-    /// Expels a client, whatever its lease: its sessions end at once, and what it held when no request of it is under way and
-    /// its record is removed, which is tried until it succeeds. It may come back as a new client. False when there is none.
+    /// Expels a client, whatever its lease: its sessions end at once, and what it held when no request of it
+    /// is under way and its record is removed, which is tried until it succeeds. It may come back as a new
+    /// client. False when there is none.
     pub async fn expel_client(&self, id: ClientId) -> bool {
         let Some(client) = self.state().evict(id) else { return false };
         tracing::info!(client = id.0, "a client was expelled");
@@ -56,7 +59,8 @@ impl Recaller {
     }
 
     async fn revoke(&self, client: &Client, files: impl IntoIterator<Item = FileId>) -> io::Result<Revoked> {
-        // From here on nobody writes the record again: what was asked for before is done before it is removed.
+        // From here on nobody writes the record again: what was asked for before is done before it is
+        // removed.
         client.begin_loss();
         let removed = self.remove_record(client).await;
         let mut revoked = Revoked::default();

@@ -43,7 +43,8 @@ impl Recaller {
         })
     }
 
-    /// As [`Recaller::keep_slot`], without waiting: it is on stable storage before anything that is written down after it.
+    /// As [`Recaller::keep_slot`], without waiting: it is on stable storage before anything that is written
+    /// down after it.
     pub(crate) fn keep_slot_soon(&self, session: SessionId, slot: SlotId, record: &SlotRecord) {
         let written = self.inner.stable.set_slot_soon(session, slot, xdr::to_bytes(record));
         self.inner.world.spawn(Box::pin(async move {
@@ -53,8 +54,8 @@ impl Recaller {
         }));
     }
 
-    /// Removes the records of sessions that have ended, however they did. Where that fails it is tried again with the next
-    /// tick; until then a restart would find them dead, which does no harm.
+    /// Removes the records of sessions that have ended, however they did. Where that fails it is tried again
+    /// with the next tick; until then a restart would find them dead, which does no harm.
     pub(super) async fn forget_ended_sessions(&self) {
         let kept: Vec<_> = self.inner.kept_sessions.lock().iter().copied().collect();
         for id in kept

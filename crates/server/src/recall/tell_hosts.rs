@@ -1,5 +1,5 @@
-//! After a restart: SM_NOTIFY to every host that held locks, so that it takes them back (X/Open C702 §13, as status monitors do
-//! it: for a quarter of an hour, with pauses that grow).
+//! After a restart: SM_NOTIFY to every host that held locks, so that it takes them back (X/Open C702 §13, as
+//! status monitors do it: for a quarter of an hour, with pauses that grow).
 
 use std::time::Duration;
 
@@ -85,7 +85,8 @@ impl Recaller {
             match self.inner.hosts.caller().call(route, number, arguments, CALL).await {
                 Ok(_) => told = true,
                 Err(error) => {
-                    tracing::debug!(%error, address = %route.address, "a host could not be told of the restart");
+                    let address = route.address;
+                    tracing::debug!(%error, %address, "a host could not be told of the restart");
                     return false;
                 }
             }

@@ -9,9 +9,10 @@ use rpc::{Call, CallHeader};
 
 use crate::digest::Digest;
 
-/// What a retry has in common with the first call. The port is not part of it: a client that connects again has another. A
-/// client that is behind the same address as another, and so unlucky as to use the same transaction id, asks for
-/// something else or is somebody else: the digest tells, of everything that was asked, and of who asked.
+/// What a retry has in common with the first call. The port is not part of it: a client that connects again
+/// has another. A client that is behind the same address as another, and so unlucky as to use the same
+/// transaction id, asks for something else or is somebody else: the digest tells, of everything that was
+/// asked, and of who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) client: IpAddr,
@@ -47,14 +48,14 @@ impl Keys {
 
 /// True for a call that must not run twice.
 ///
-/// - Names: the second CREATE, MKDIR, SYMLINK, MKNOD and LINK would find the name taken, the second REMOVE, RMDIR and
-///   RENAME would not find it, or would find another object under it.
-/// - SETATTR: the second of a guarded one fails with NFS3ERR_NOT_SYNC; a late second one cuts off, or sets back, what was
-///   written since.
-/// - WRITE is the same whenever it runs, but a late copy, from a connection that the client had given up, overwrites what
-///   was written since.
-/// - Locks and shares: a late LOCK would take what nobody will give back, a late UNLOCK would give back what was taken
-///   again.
+/// - Names: the second CREATE, MKDIR, SYMLINK, MKNOD and LINK would find the name taken, the second REMOVE,
+///   RMDIR and RENAME would not find it, or would find another object under it.
+/// - SETATTR: the second of a guarded one fails with NFS3ERR_NOT_SYNC; a late second one cuts off, or sets
+///   back, what was written since.
+/// - WRITE is the same whenever it runs, but a late copy, from a connection that the client had given up,
+///   overwrites what was written since.
+/// - Locks and shares: a late LOCK would take what nobody will give back, a late UNLOCK would give back what
+///   was taken again.
 ///
 /// COMMIT and all that only read may run as often as they come.
 pub(crate) fn runs_once(call: &CallHeader) -> bool {

@@ -1,9 +1,11 @@
-//! Requests that are sent again: what a call did whose reply was lost is not done again, its reply is (RFC 1813 §4.5).
+//! Requests that are sent again: what a call did whose reply was lost is not done again, its reply is (RFC
+//! 1813 §4.5).
 //!
-//! NFSv3 and the lock manager have no sessions: a client whose connection is lost sends its requests again, under the same
-//! transaction ids, on another connection and perhaps from another port. A REMOVE that was carried out would then fail, and
-//! a late copy of a WRITE or of an UNLOCK would undo what came after it. [`Retries`] knows the last of the calls for which
-//! that matters, see `runs_once`; the others never come here.
+//! NFSv3 and the lock manager have no sessions: a client whose connection is lost sends its requests again,
+//! under the same transaction ids, on another connection and perhaps from another port. A REMOVE that was
+//! carried out would then fail, and a late copy of a WRITE or of an UNLOCK would undo what came after it.
+//! [`Retries`] knows the last of the calls for which that matters, see `runs_once`; the others never come
+//! here.
 
 mod key;
 mod table;
@@ -26,13 +28,13 @@ use table::{Begun, Table};
 /// How much is kept for retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryLimits {
-    /// Calls that are known, those under way included. Beyond, the oldest reply of the client with the most is forgotten; when
-    /// all are under way, one more waits.
+    /// Calls that are known, those under way included. Beyond, the oldest reply of the client with the most
+    /// is forgotten; when all are under way, one more waits.
     pub replies_max: usize,
     /// Bytes that replies take, with what it takes to find them. At the bound as with `replies_max`.
     pub bytes_max: usize,
-    /// How long a reply is kept, in seconds. A client that begins its transaction ids anew, after it was started again, must
-    /// not get the replies of its earlier life.
+    /// How long a reply is kept, in seconds. A client that begins its transaction ids anew, after it was
+    /// started again, must not get the replies of its earlier life.
     pub seconds: u32,
 }
 
@@ -166,7 +168,8 @@ pub(crate) struct Ticket<'a> {
 }
 
 impl Ticket<'_> {
-    /// The call has run, and its retries get `results`; `None` says that it has done nothing and may run again.
+    /// The call has run, and its retries get `results`; `None` says that it has done nothing and may run
+    /// again.
     pub(crate) fn finish(mut self, results: Option<&[u8]>) {
         self.end(results.map(Arc::from));
     }

@@ -1,7 +1,7 @@
 //! The table of calls: pure, bounded, and the same for the same calls at the same times.
 //!
-//! A full table forgets the oldest reply of the client that has the most, so that a busy client does not take the place of
-//! one whose connection is lost just then. A call under way is never forgotten.
+//! A full table forgets the oldest reply of the client that has the most, so that a busy client does not take
+//! the place of one whose connection is lost just then. A call under way is never forgotten.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -99,8 +99,8 @@ impl<W: Clone + Default> Table<W> {
         Begun::New
     }
 
-    /// A call that was new has ended, with results that may be repeated or without; yields who is to be told. What alone is
-    /// too large is not kept.
+    /// A call that was new has ended, with results that may be repeated or without; yields who is to be told.
+    /// What alone is too large is not kept.
     pub(super) fn finish(&mut self, key: Key, results: Option<Results>, now_ms: u64) -> Option<W> {
         let Some(Known::Running(waiting)) = self.calls.remove(&key) else { return None };
         let fits = |results: &Results| results.len() + CALL_BYTES <= self.limits.bytes_max;

@@ -43,7 +43,8 @@ pub struct Config {
     /// Acknowledge changes before they are on disk.
     #[serde(rename = "async")]
     pub asynchronous: bool,
-    /// Where keys and the names of clients are kept over a restart; without it a place is chosen for the directory.
+    /// Where keys and the names of clients are kept over a restart; without it a place is chosen for the
+    /// directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<PathBuf>,
     /// Grant delegations to NFSv4.1 clients.
@@ -63,7 +64,8 @@ pub struct Config {
     pub idmap_domain: Option<String>,
     /// How clients of NFSv3 find the programs: `none`, `register` with a running rpcbind, or `builtin`.
     pub portmap: PortMapMode,
-    /// What clients that lock over NFSv3 call this server, besides by its address; without it the host's name.
+    /// What clients that lock over NFSv3 call this server, besides by its address; without it the host's
+    /// name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_name: Option<String>,
     /// Tell nobody of exports that he may not use, and of others' mounts.
@@ -105,8 +107,9 @@ pub struct ConfigLimits {
     /// How long a peer may read nothing of the replies that wait for it, in seconds; then its connection is
     /// closed.
     pub unread_reply_seconds: u32,
-    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon, before it sleeps until one
-    /// comes, in microseconds; at 0 it sleeps at once. At most half the cores look.
+    /// How long a thread looks for the next call of a connection whose calls come one at a time and soon,
+    /// before it sleeps until one comes, in microseconds; at 0 it sleeps at once. At most half the cores
+    /// look.
     pub busy_poll_us: u32,
     /// Longest request and reply of a session, in bytes: less is granted than asked for.
     pub message_bytes_max: u32,
@@ -119,8 +122,8 @@ pub struct ConfigLimits {
     pub sessions_per_client_max: usize,
     /// Slots of a session: fewer are granted than asked for.
     pub slots_max: u32,
-    /// Memory for slots and the replies in them, of all sessions together, in bytes; near the bound clients are asked to use
-    /// fewer slots, and at it a new session gets NFS4ERR_NOSPC.
+    /// Memory for slots and the replies in them, of all sessions together, in bytes; near the bound clients
+    /// are asked to use fewer slots, and at it a new session gets NFS4ERR_NOSPC.
     pub session_bytes_max: u64,
     /// Longest reply that is kept in a slot, in bytes: less is granted than asked for.
     pub cached_reply_bytes_max: u32,
@@ -143,8 +146,8 @@ pub struct ConfigLimits {
     pub recall_seconds: u32,
     /// How long after a recall a file is not delegated again, in seconds.
     pub recall_pause_seconds: u32,
-    /// Replies to NFSv3 and NLM calls that are kept for retries, and calls under way; beyond, the client with the most loses its
-    /// oldest.
+    /// Replies to NFSv3 and NLM calls that are kept for retries, and calls under way; beyond, the client with
+    /// the most loses its oldest.
     pub v3_replies_max: usize,
     /// Memory for these, in bytes; as with `v3_replies_max`.
     pub v3_replies_bytes_max: usize,
@@ -277,7 +280,8 @@ impl Default for ConfigLimits {
     }
 }
 
-/// What serde says of a word that is none, with the word that was probably meant instead of all that there are.
+/// What serde says of a word that is none, with the word that was probably meant instead of all that there
+/// are.
 fn with_nearest(message: &str) -> String {
     let Some((start, list)) = message.split_once(", expected") else { return message.to_owned() };
     let words: Vec<_> = list.split('`').skip(1).step_by(2).collect();
@@ -591,9 +595,11 @@ mod tests {
 
     #[test]
     fn what_is_said_is_used() {
-        let config =
-            parsed("async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = 99\nbusy_poll_us = 0\n")
-                .unwrap();
+        let config = parsed(
+            "async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = \
+                    99\nbusy_poll_us = 0\n",
+        )
+        .unwrap();
         let options = Config { directory: Some("/srv".into()), ..config }.options(None);
         assert!(options.exports[0].asynchronous);
         assert_eq!((options.limits.lease_seconds, options.net.connections_max), (15, 7));

@@ -123,7 +123,8 @@ mod tests {
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:    4194304 kB\n");
     const MOUNTS: (&str, &str) = (
         "proc/self/mountinfo",
-        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n31 1 0:27 / /memory rw,relatime shared:3 - cgroup cgroup rw,memory\n",
+        "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n31 1 0:27 / /memory rw,relatime \
+         shared:3 - cgroup cgroup rw,memory\n",
     );
 
     #[test]

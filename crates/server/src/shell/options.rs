@@ -24,8 +24,8 @@ pub struct ServeOptions {
     pub delegations: bool,
     /// What other processes change in the directories recalls delegations, where the kernel tells of it.
     pub local_changes: bool,
-    /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever the server
-    /// crashes. Without a state directory none is.
+    /// Sessions of NFSv4.1 clients that ask for it are persistent: what they change is changed once, whenever
+    /// the server crashes. Without a state directory none is.
     pub persistent_sessions: bool,
     /// The memory that clients can make the server hold, in bytes. The bounds of the reply caches count
     /// towards it.
@@ -38,16 +38,19 @@ pub struct ServeOptions {
     pub retries: RetryLimits,
     /// Where counters are told over HTTP; port 0 takes a free one, and without an address nothing is counted.
     pub metrics: Option<SocketAddr>,
-    /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881 §5.9).
+    /// NFSv4.1 clients see owners and groups as `name@domain` with this domain, and not as numbers (RFC 8881
+    /// §5.9).
     pub idmap_domain: Option<String>,
     /// How clients of NFSv3 find the programs.
     pub portmap: PortMapMode,
-    /// What hosts that lock through NLM call this server, besides by its address; the host's name when `None`.
+    /// What hosts that lock through NLM call this server, besides by its address; the host's name when
+    /// `None`.
     pub host_name: Option<String>,
 }
 
 impl ServeOptions {
-    /// The defaults for one directory, which becomes `/`: loopback, a free port, durable, writable, with delegations and a lease of 90 seconds.
+    /// The defaults for one directory, which becomes `/`: loopback, a free port, durable, writable, with
+    /// delegations and a lease of 90 seconds.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             exports: vec![ExportSpec::new(directory)],

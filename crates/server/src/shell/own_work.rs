@@ -4,8 +4,9 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use vfs::local::restore_thread_identity;
 
-/// Runs `job` where it stops nobody, as the server itself: one of these threads may have waited for a caller's request before, or
-/// been started by one that acted for a caller, and would open files with the rights of that one.
+/// Runs `job` where it stops nobody, as the server itself: one of these threads may have waited for a
+/// caller's request before, or been started by one that acted for a caller, and would open files with the
+/// rights of that one.
 pub(super) fn spawn_blocking<T: Send + 'static>(
     runtime: &Handle,
     job: impl FnOnce() -> T + Send + 'static,

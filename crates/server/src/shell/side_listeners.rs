@@ -1,4 +1,5 @@
-//! What listens beside the main port for clients of NFSv3: datagrams for the small programs, and a port mapper.
+//! What listens beside the main port for clients of NFSv3: datagrams for the small programs, and a port
+//! mapper.
 
 use std::future::Future;
 use std::io;
@@ -27,7 +28,8 @@ const PORT_MAPPER_BYTES_MAX: usize = 8 << 10;
 pub enum SideError {
     /// Datagrams cannot be received at the port.
     #[error(
-        "cannot receive datagrams at {address}: {source}; choose another port with --listen, or leave out --portmap"
+        "cannot receive datagrams at {address}: {source}; choose another port with --listen, or leave out \
+         --portmap"
     )]
     Datagrams {
         /// Where.
@@ -37,7 +39,8 @@ pub enum SideError {
     },
     /// The port of the port mapper cannot be had.
     #[error(
-        "cannot be the port mapper at {address}: {source}; stop the rpcbind that is there, register with it by --portmap register, \
+        "cannot be the port mapper at {address}: {source}; stop the rpcbind that is there, register with it \
+         by --portmap register, \
          or run as a user that may listen there"
     )]
     PortMapper {
@@ -51,7 +54,8 @@ pub enum SideError {
     NoRpcbind(io::Error),
     /// rpcbind did not take the programs.
     #[error(
-        "cannot register with rpcbind: {0}; see what it has with rpcinfo -p, and remove with rpcinfo -d what has ended"
+        "cannot register with rpcbind: {0}; see what it has with rpcinfo -p, and remove with rpcinfo -d what \
+         has ended"
     )]
     Register(io::Error),
 }

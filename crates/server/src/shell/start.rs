@@ -154,8 +154,9 @@ impl Running {
         }
     }
 
-    /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory stays keep their
-    /// handles, open files and locks. The other options wait for the next start; which of them differ is told.
+    /// Replaces the exports by those of `options`: all or none, while requests go on. Those whose directory
+    /// stays keep their handles, open files and locks. The other options wait for the next start; which of
+    /// them differ is told.
     ///
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
@@ -195,7 +196,8 @@ impl Running {
 /// What gives the socket to listen on.
 type Listen<'a> = Box<dyn FnOnce() -> io::Result<TcpListener> + Send + 'a>;
 
-/// In a box, as what is generic or a future is compiled again in every crate that uses it: with this one, the whole server.
+/// In a box, as what is generic or a future is compiled again in every crate that uses it: with this one, the
+/// whole server.
 fn start_with<'a>(
     options: &'a ServeOptions,
     listen: Listen<'a>,

@@ -7,9 +7,9 @@ use rustix::process::geteuid;
 /// The longest name of a directory.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The place for the state of a server that exports `directory`: below `/var/lib/primetime` for the superuser, else below
-/// `$XDG_STATE_HOME` or `~/.local/state`. The same directory always has the same place. `None` where there is none: no home is
-/// known, or the path is too long to be a name.
+/// The place for the state of a server that exports `directory`: below `/var/lib/primetime` for the
+/// superuser, else below `$XDG_STATE_HOME` or `~/.local/state`. The same directory always has the same place.
+/// `None` where there is none: no home is known, or the path is too long to be a name.
 pub fn default_state_directory(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
     let name = name_of(&directory)?;

@@ -1,4 +1,5 @@
-//! Attributes: which there are, which can be set, and what a wrong request is told (RFC 8881 §5, §18.7, §18.30).
+//! Attributes: which there are, which can be set, and what a wrong request is told (RFC 8881 §5, §18.7,
+//! §18.30).
 
 use proto::nfs3;
 use proto::nfs4::attributes::{
@@ -180,7 +181,8 @@ fn the_mode_of_a_symlink_is_left_and_not_among_those_that_were_set() {
     }
 }
 
-/// What it is to set or compare an attribute that is not there: one of a later minor version is not even known (RFC 8178 §8.2).
+/// What it is to set or compare an attribute that is not there: one of a later minor version is not even
+/// known (RFC 8178 §8.2).
 fn not_there(number: u32) -> Status {
     if number >= 77 { Status::Invalid } else { Status::AttributeNotSupported }
 }

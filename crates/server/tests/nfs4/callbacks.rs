@@ -1,5 +1,5 @@
-//! What the server asks of clients besides the return of a delegation: CB_GETATTR, CB_NOTIFY_LOCK, CB_RECALL_ANY
-//! (RFC 8881 §20.1, §20.11, §20.6).
+//! What the server asks of clients besides the return of a delegation: CB_GETATTR, CB_NOTIFY_LOCK,
+//! CB_RECALL_ANY (RFC 8881 §20.1, §20.11, §20.6).
 
 use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
@@ -87,7 +87,8 @@ fn who_finds_a_file_by_its_name_is_told_what_its_holder_knows() {
     assert_eq!(a.callbacks.called.lock().len(), asked, "the holder is not asked");
 }
 
-/// Has `a` write to a file and give its write delegation back while `b`, whom that call of the file system holds up, asks for the size.
+/// Has `a` write to a file and give its write delegation back while `b`, whom that call of the file system
+/// holds up, asks for the size.
 fn size_told_meanwhile(
     (a, b): (&mut Peer, &mut Peer),
     (trigger, call, name): (&Trigger, &'static str, &str),

@@ -1,5 +1,5 @@
-//! Sessions over several connections, and what becomes of callbacks when one is lost (RFC 8881 §2.10.3.1, §18.33, §18.34,
-//! §18.46.3).
+//! Sessions over several connections, and what becomes of callbacks when one is lost (RFC 8881 §2.10.3.1,
+//! §18.33, §18.34, §18.46.3).
 
 use proto::nfs4::*;
 use rpc::Credential;

@@ -1,4 +1,5 @@
-//! CREATE_SESSION's arguments and results (RFC 8881 §18.36.3); its own slot is tested where it is kept, in `state`.
+//! CREATE_SESSION's arguments and results (RFC 8881 §18.36.3); its own slot is tested where it is kept, in
+//! `state`.
 
 use proto::nfs4::*;
 

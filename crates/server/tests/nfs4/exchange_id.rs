@@ -1,4 +1,5 @@
-//! EXCHANGE_ID's arguments and results (RFC 8881 §18.35.3); its cases are tested where they are decided, in `state`.
+//! EXCHANGE_ID's arguments and results (RFC 8881 §18.35.3); its cases are tested where they are decided, in
+//! `state`.
 
 use bytes::Bytes;
 use proto::nfs4::attributes::Bitmap;

@@ -1,4 +1,5 @@
-//! What other processes do in the served directory recalls delegations; what comes through the server does not, beyond the rules.
+//! What other processes do in the served directory recalls delegations; what comes through the server does
+//! not, beyond the rules.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -188,7 +188,8 @@ fn attributes_of_two_are_not_there_in_one() {
             assert!(supported.contains(AttributeId::ChangeAttrType));
             assert_eq!(values.change_attr_type, Some(ChangeAttrType::Increasing));
         }
-        // What the minor version does not know is no attribute; what it does, and the server has not, is not supported.
+        // What the minor version does not know is no attribute; what it does, and the server has not, is not
+        // supported.
         let (file, state_id) = peer.create(&format!("f{}", peer.minor_version));
         assert_eq!(peer.close(&file, state_id), Status::Ok);
         let (unknown, known) = if peer.minor_version == 1 {

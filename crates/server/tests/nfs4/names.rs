@@ -105,7 +105,8 @@ fn what_is_no_directory_gets_its_status_from_every_operation() {
     for which in NAMED {
         let saved = if *which == "link" { &file } else { &root };
         assert_eq!(run(&mut peer, which, &file, saved, &"x".into()), Status::NotDirectory, "{which}");
-        // Only LOOKUP tells a symbolic link (§18.13.4); the tables of CREATE, REMOVE, RENAME and SECINFO have no such status.
+        // Only LOOKUP tells a symbolic link (§18.13.4); the tables of CREATE, REMOVE, RENAME and SECINFO have
+        // no such status.
         let of_symlink = if *which == "lookup" { Status::Symlink } else { Status::NotDirectory };
         assert_eq!(run(&mut peer, which, &symlink, saved, &"x".into()), of_symlink, "{which}");
     }

@@ -27,7 +27,8 @@ use xdr::{Decoder, Encode, Encoder};
 
 use crate::errors::fault::{Faulty, Trigger};
 
-/// Turns that a request takes at most which nobody keeps waiting: more than the longest listing of these tests has.
+/// Turns that a request takes at most which nobody keeps waiting: more than the longest listing of these
+/// tests has.
 const TURNS_MAX: usize = 128;
 
 /// A clock that is set by hand; tasks run when they are polled by [`World::run`].
@@ -303,7 +304,8 @@ impl TestServer {
         Arc::new(Self { waits: true, ..Self::over(local, setup) })
     }
 
-    /// Over a directory, in which so many files are watched for changes by others. `None` where the kernel tells of none.
+    /// Over a directory, in which so many files are watched for changes by others. `None` where the kernel
+    /// tells of none.
     pub fn watching(directory: &std::path::Path, watches_max: usize, setup: Setup) -> Option<Arc<Self>> {
         let options = LocalOptions { durability: Durability::Async, watches_max, ..LocalOptions::default() };
         let local = Local::open(directory, &options).unwrap();

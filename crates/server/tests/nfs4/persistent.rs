@@ -1,5 +1,5 @@
-//! Persistent sessions: a server is killed at every moment of a modifying request, and its client sends the request again
-//! (RFC 8881 §2.10.6.5).
+//! Persistent sessions: a server is killed at every moment of a modifying request, and its client sends the
+//! request again (RFC 8881 §2.10.6.5).
 
 use std::sync::Arc;
 
@@ -64,7 +64,8 @@ fn client(server: &Arc<TestServer>) -> Peer {
     peer
 }
 
-/// Sends the request, and lets the server die at one of its writes. If there is an answer by then, the client misses it.
+/// Sends the request, and lets the server die at one of its writes. If there is an answer by then, the client
+/// misses it.
 fn killed_at(machine: &mut Machine, peer: &Peer, request: &str, fates: &[Fate]) -> Peer {
     machine.store.expect(fates);
     let answer = peer.begin_with_sequence(SEQUENCE, |c| build(request, c)).now_or_never();

@@ -1,5 +1,5 @@
-//! Who may do what to a client and its sessions (RFC 8881 §18.34 – §18.37, §18.50). A principal of AUTH_SYS is a user of a
-//! machine.
+//! Who may do what to a client and its sessions (RFC 8881 §18.34 – §18.37, §18.50). A principal of AUTH_SYS
+//! is a user of a machine.
 
 use std::sync::Arc;
 

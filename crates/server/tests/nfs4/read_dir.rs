@@ -1,4 +1,5 @@
-//! READDIR (RFC 8881 §18.23): every entry once, in parts that fit, whatever happens to the directory meanwhile.
+//! READDIR (RFC 8881 §18.23): every entry once, in parts that fit, whatever happens to the directory
+//! meanwhile.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -10,7 +10,8 @@ use crate::peer::{Peer, Setup, TestServer, open};
 /// Of the file system in memory.
 const PAGE: u64 = 4096;
 
-/// A client and a file with a page of data, a hole of three, five bytes of data, and a hole to the end of the eighth page.
+/// A client and a file with a page of data, a hole of three, five bytes of data, and a hole to the end of the
+/// eighth page.
 fn sparse() -> (Peer, FileHandle, StateId) {
     let mut peer = Peer::new(&TestServer::of_minor_version_2(), 1);
     let (file, state_id) = peer.create("f");

@@ -1,5 +1,5 @@
-//! Files that an OPEN has made and that are not on stable storage yet: the reply waits for them, what stands behind in the
-//! COMPOUND does not, and nothing behind a failure has happened (RFC 8881 §16.2.3).
+//! Files that an OPEN has made and that are not on stable storage yet: the reply waits for them, what stands
+//! behind in the COMPOUND does not, and nothing behind a failure has happened (RFC 8881 §16.2.3).
 
 use std::sync::Arc;
 

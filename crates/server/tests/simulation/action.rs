@@ -22,7 +22,8 @@ pub struct Cell {
 /// Bytes of a [`Cell`].
 pub const CELL_BYTES: u64 = 8;
 
-/// The session of clients that speak NFSv3 and NLM: their slot is the machine's, and no request is sent twice.
+/// The session of clients that speak NFSv3 and NLM: their slot is the machine's, and no request is sent
+/// twice.
 pub const STATELESS: SessionId = SessionId([0xff; 16]);
 
 /// The way of a request into a session.

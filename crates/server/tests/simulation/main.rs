@@ -1,7 +1,9 @@
-//! The server among clients, networks, clocks and disks that fail: everything that happens in a run follows from one seed.
+//! The server among clients, networks, clocks and disks that fail: everything that happens in a run follows
+//! from one seed.
 //!
 //! `PRIMETIME_SEEDS=5000 cargo test -p primetime-server --test simulation` runs more seeds,
-//! `PRIMETIME_SEED=42 cargo test -p primetime-server --test simulation the_rules -- --nocapture` shows what happens in one.
+//! `PRIMETIME_SEED=42 cargo test -p primetime-server --test simulation the_rules -- --nocapture` shows what
+//! happens in one.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -68,7 +70,8 @@ fn a_seed_means_the_same_run_every_time() {
     }
 }
 
-/// What a client that is cut off loses, it must not take back after a crash, whatever it loses and however it comes about.
+/// What a client that is cut off loses, it must not take back after a crash, whatever it loses and however it
+/// comes about.
 #[test]
 fn a_client_that_missed_its_loss_does_not_take_it_back() {
     for seed in 0..60 {

@@ -91,9 +91,9 @@ impl Plan {
         }
     }
 
-    /// RFC 8881 §8.4.3: a client is cut off for longer than its lease, and what it held is given to others; then the server
-    /// crashes, and the client comes back and knows of nothing. In the second case it is the end of a grace period, after
-    /// another crash, that it misses.
+    /// RFC 8881 §8.4.3: a client is cut off for longer than its lease, and what it held is given to others;
+    /// then the server crashes, and the client comes back and knows of nothing. In the second case it is the
+    /// end of a grace period, after another crash, that it misses.
     fn edge_condition(machines: usize, random: &mut Random) -> Vec<(u64, Fault)> {
         // Long enough to lose everything, or a delegation.
         let lease_ms = u64::from(LIMITS.lease_seconds) * 1000;

@@ -1,7 +1,8 @@
-//! A client that speaks NFSv3 and NLM: one request at a time over a connection that loses nothing, until the server goes.
+//! A client that speaks NFSv3 and NLM: one request at a time over a connection that loses nothing, until the
+//! server goes.
 //!
-//! It keeps to the same rules as the others. What it had locked it gives up when its connection breaks, for it does not reclaim:
-//! so it begins anew with a server that knows nothing of it.
+//! It keeps to the same rules as the others. What it had locked it gives up when its connection breaks, for
+//! it does not reclaim: so it begins anew with a server that knows nothing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,8 @@ use crate::history::{Holding, What};
 use crate::machine::{Effect, Out, TOKEN, Wake};
 use crate::wire;
 
-/// How long it waits for a reply before it connects again: longer than anything takes that the server has begun.
+/// How long it waits for a reply before it connects again: longer than anything takes that the server has
+/// begun.
 const PATIENCE_MS: u64 = 40_000;
 /// The connection of who is away.
 const NONE: u64 = 0;

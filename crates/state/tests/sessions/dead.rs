@@ -40,7 +40,8 @@ fn everything_else_on_a_dead_session_is_told_so() {
     let state = with_dead(&[9]);
     assert_eq!(state.session(SessionId([9; 16])).unwrap_err(), Status::DeadSession);
     let session = state.dead_session(SessionId([9; 16])).unwrap();
-    // The next request, the one before, another one under the number, an unused slot, and one that there is not.
+    // The next request, the one before, another one under the number, an unused slot, and one that there is
+    // not.
     for (slot, sequence, digest) in [(0, 8, 5), (0, 6, 5), (0, 7, 6), (1, 1, 5), (2, 0, 6), (99, 7, 5)] {
         let answer = session.retry(SlotId(slot), SequenceId(sequence), digest);
         assert_eq!(answer, Err(Status::DeadSession), "{slot} {sequence} {digest}");

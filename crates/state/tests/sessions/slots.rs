@@ -216,7 +216,8 @@ fn a_request_that_is_late_gives_up_no_slot_that_was_used_since() {
     }
     run(&session, 7, 2, 199).unwrap();
     run(&session, 150, 2, 199).unwrap();
-    // The client sent this before it began the second request in slot 150; it arrives after, and the reply may be lost.
+    // The client sent this before it began the second request in slot 150; it arrives after, and the reply
+    // may be lost.
     run(&session, 7, 3, 15).unwrap();
     assert!(matches!(begin_using(&session, 150, 2, 199), Ok(Begin::Replay(_))));
     assert!(matches!(begin_using(&session, 149, 1, 199), Ok(Begin::NotCached)));
@@ -260,7 +261,8 @@ fn without_memory_new_slots_wait_used_ones_work_and_no_session_is_made() {
         connection: ConnectionId(1),
     };
     complete(session.begin(&unkept, T0).unwrap(), None);
-    // The first slot of a session always has room. Another is as it was, and works when there is memory again.
+    // The first slot of a session always has room. Another is as it was, and works when there is memory
+    // again.
     run(&other, 0, 1, 0).unwrap();
     assert_eq!(run(&other, 1, 1, 1), Err(Status::Delay));
     assert_eq!(target(&other), 0);

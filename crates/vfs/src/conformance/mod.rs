@@ -28,8 +28,8 @@ use fixture::Fixture;
 /// What the back end under test can do in its surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// It enforces the ids of the caller. Otherwise it acts as one user, and the rules of permissions are left
-    /// out.
+    /// It enforces the ids of the caller. Otherwise it acts as one user, and the rules of permissions are
+    /// left out.
     pub identities: bool,
     /// The superuser can make devices.
     pub devices: bool,
@@ -81,8 +81,8 @@ struct Check<F: FileSystem> {
     run: for<'a> fn(&'a Fixture<F>) -> Running<'a>,
 }
 
-/// Runs every check that `options` allow, each on a new and empty file system from `make`, whose root must be a
-/// directory that belongs to the superuser (or to the user it acts as) with mode 0755.
+/// Runs every check that `options` allow, each on a new and empty file system from `make`, whose root must be
+/// a directory that belongs to the superuser (or to the user it acts as) with mode 0755.
 pub async fn run<F: FileSystem>(make: impl Fn() -> F, options: Options) -> Report {
     let mut report = Report::default();
     for check in checks::<F>() {

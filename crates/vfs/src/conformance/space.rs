@@ -1,4 +1,5 @@
-//! Holes, reserved space, copies and clones. A back end that has none of an operation says so, and the check ends there.
+//! Holes, reserved space, copies and clones. A back end that has none of an operation says so, and the check
+//! ends there.
 
 use super::fixture::{Fixture, size};
 use super::{Outcome, ensure, refused, same};

@@ -108,8 +108,8 @@ impl Export {
         })
     }
 
-    /// `set` without ids that are so already, where they are not the caller's to set: a client that runs as root
-    /// sets the owner of what it copies, and the user of the process may not even set its own.
+    /// `set` without ids that are so already, where they are not the caller's to set: a client that runs as
+    /// root sets the owner of what it copies, and the user of the process may not even set its own.
     pub(super) fn without_idle_ids(&self, object: &Attributes, set: &SetAttributes) -> SetAttributes {
         match &self.acting {
             super::Acting::Callers(_) => *set,
@@ -168,7 +168,8 @@ impl Export {
         if set.accessed.is_some() || set.modified.is_some() {
             let given = |time| matches!(time, Some(SetTime::To(_)));
             if !given(set.accessed) && !given(set.modified) {
-                // A writer may set them to now, which we have checked; the kernel wants the owner for only one.
+                // A writer may set them to now, which we have checked; the kernel wants the owner for only
+                // one.
                 self.acting.become_self()?;
             }
             set_times(fd, set)?;

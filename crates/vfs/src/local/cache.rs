@@ -1,8 +1,8 @@
 //! The objects that are known, by file id, and a bound on their descriptors.
 //!
-//! Sharded; a hit takes a shared lock. When too many descriptors are open, objects that nobody holds are let go,
-//! those first that were not used since the last look (the clock algorithm). Objects that somebody holds lose
-//! their descriptors only where `reopens` says that they can be opened again.
+//! Sharded; a hit takes a shared lock. When too many descriptors are open, objects that nobody holds are let
+//! go, those first that were not used since the last look (the clock algorithm). Objects that somebody holds
+//! lose their descriptors only where `reopens` says that they can be opened again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -63,7 +63,8 @@ pub(super) struct Cache {
 
 #[derive(Default)]
 struct Shard {
-    /// By a hash that is quick, as each request asks here: file ids are the file system's choice, not the callers'.
+    /// By a hash that is quick, as each request asks here: file ids are the file system's choice, not the
+    /// callers'.
     objects: HashMap<u64, Slot, RandomState>,
     /// File ids of the kept objects in the order of their last look, and some dead ones.
     ring: VecDeque<u64>,
@@ -102,8 +103,9 @@ impl Cache {
         self.counts.made.load(SeqCst)
     }
 
-    /// As [`Cache::get`], of an object that was made before that moment: a file id that was seen after it, while the object has
-    /// a descriptor open, is no other inode's. One that was made since may have got the number after it was seen.
+    /// As [`Cache::get`], of an object that was made before that moment: a file id that was seen after it,
+    /// while the object has a descriptor open, is no other inode's. One that was made since may have got the
+    /// number after it was seen.
     pub(super) fn get_older(&self, fileid: u64, moment: u64) -> Option<Arc<Object>> {
         self.get(fileid).filter(|object| object.made < moment)
     }
@@ -123,7 +125,8 @@ impl Cache {
         self.shard(object.id.fileid).write().objects.insert(object.id.fileid, slot);
     }
 
-    /// Keeps an object again that got its descriptors back; not where others know the inode by another object.
+    /// Keeps an object again that got its descriptors back; not where others know the inode by another
+    /// object.
     pub(super) fn revive(&self, object: &Arc<Object>) {
         let mut shard = self.shard(object.id.fileid).write();
         let known = shard.known(object.id.fileid);
@@ -148,7 +151,8 @@ impl Cache {
         }
     }
 
-    /// Objects without a name cannot be opened again, so their descriptors stay: three at most of each, and a quarter of all.
+    /// Objects without a name cannot be opened again, so their descriptors stay: three at most of each, and a
+    /// quarter of all.
     pub(super) fn nameless_max(&self) -> usize {
         self.open_max.load(Relaxed) / 4 / 3
     }

@@ -1,18 +1,19 @@
-//! The change attribute (RFC 8881 §5.8.1.4): different after every change that somebody may have missed, and never going
-//! back.
+//! The change attribute (RFC 8881 §5.8.1.4): different after every change that somebody may have missed, and
+//! never going back.
 //!
-//! Where the kernel gives every change of an inode that was looked at a time of its own (multigrain timestamps), the
-//! time of the last change in nanoseconds is all it takes. Elsewhere a time is good for a whole tick of some
-//! milliseconds, and the value is that time and a count:
+//! Where the kernel gives every change of an inode that was looked at a time of its own (multigrain
+//! timestamps), the time of the last change in nanoseconds is all it takes. Elsewhere a time is good for a
+//! whole tick of some milliseconds, and the value is that time and a count:
 //!
-//! - Of files that were changed through us lately a bounded table keeps the value last given. When one was changed
-//!   since, or its time moved, the next value is the larger of its time and the last value plus one.
-//! - A file that is not in the table, because it was changed before the start or had to make room, may once have had
-//!   a value above its time. Up to the latest time of such a file, times count [`SETTLED`] nanoseconds more: above
-//!   any count, and below the next tick. So a value of before is never given for a later state.
+//! - Of files that were changed through us lately a bounded table keeps the value last given. When one was
+//!   changed since, or its time moved, the next value is the larger of its time and the last value plus one.
+//! - A file that is not in the table, because it was changed before the start or had to make room, may once
+//!   have had a value above its time. Up to the latest time of such a file, times count [`SETTLED`]
+//!   nanoseconds more: above any count, and below the next tick. So a value of before is never given for a
+//!   later state.
 //!
-//! The kernel's own counter (`STATX_CHANGE_COOKIE`) is not shown to processes. What others than us change twice within
-//! one tick cannot be told apart on a kernel with coarse times.
+//! The kernel's own counter (`STATX_CHANGE_COOKIE`) is not shown to processes. What others than us change
+//! twice within one tick cannot be told apart on a kernel with coarse times.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -60,8 +61,8 @@ struct Recent {
 }
 
 impl Changes {
-    /// `fine` where every change of an inode that was looked at gets a new time. Otherwise it waits for the next tick, so that
-    /// no file is changed in the tick of an earlier server's last change.
+    /// `fine` where every change of an inode that was looked at gets a new time. Otherwise it waits for the
+    /// next tick, so that no file is changed in the tick of an earlier server's last change.
     pub(super) fn new(fine: bool) -> Self {
         if fine {
             return Self::Fine;
@@ -93,8 +94,8 @@ impl Changes {
         }
     }
 
-    /// The value for a file whose last change is at `time_ns`. It never is that time itself: clients may know of such values
-    /// that they are worth no more than a coarse time is, and do not believe them at once.
+    /// The value for a file whose last change is at `time_ns`. It never is that time itself: clients may know
+    /// of such values that they are worth no more than a coarse time is, and do not believe them at once.
     pub(super) fn value(&self, fileid: u64, time_ns: i64) -> u64 {
         let value = match self {
             Self::Fine => time_ns as u64,

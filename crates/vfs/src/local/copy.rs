@@ -73,7 +73,8 @@ impl Export {
     }
 }
 
-/// Copies until all is copied, the source ends, or something is in the way; an error only when nothing was copied.
+/// Copies until all is copied, the source ends, or something is in the way; an error only when nothing was
+/// copied.
 fn copy_all((from, to): &Pair, span: Span) -> Result<usize> {
     let (mut at, mut out) = (span.from, span.to);
     let (mut done, count) = (0, usize::try_from(span.count).unwrap_or(usize::MAX));

@@ -125,9 +125,9 @@ impl Export {
         made
     }
 
-    /// Makes a file that has its attributes, and with them the verifier, before it has a name: a server that is killed in
-    /// between leaves no file that a retry would take for somebody else's. `None` where the file system has no files
-    /// without names.
+    /// Makes a file that has its attributes, and with them the verifier, before it has a name: a server that
+    /// is killed in between leaves no file that a retry would take for somebody else's. `None` where the file
+    /// system has no files without names.
     fn create_whole(
         &self,
         who: &Identity,
@@ -156,7 +156,8 @@ impl Export {
         made.map(Some)
     }
 
-    /// A new file. One descriptor serves all purposes: it may write even where the mode does not let it be opened again.
+    /// A new file. One descriptor serves all purposes: it may write even where the mode does not let it be
+    /// opened again.
     fn opened(&self, fd: Arc<OwnedFd>, stat: Statx, at_naming: AtNaming, place: Place<'_>) -> Result<Opened> {
         let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
         Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: Some(at_naming) })

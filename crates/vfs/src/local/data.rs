@@ -76,8 +76,8 @@ impl Export {
     /// Checks that `who` may read or write the data. `owner`, the file's, always may, and permission to
     /// execute includes reading, as in [`permissions::allows_data`](crate::permissions::allows_data).
     ///
-    /// An answer is remembered until the file changes: its time of the last change covers access control lists
-    /// as well as the mode. Where times are coarse, only once the next change is sure to show.
+    /// An answer is remembered until the file changes: its time of the last change covers access control
+    /// lists as well as the mode. Where times are coarse, only once the next change is sure to show.
     pub(super) fn authorise(
         &self,
         who: &Identity,

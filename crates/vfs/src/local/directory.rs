@@ -16,7 +16,8 @@ use super::{Export, stat, sys};
 use crate::permissions::READ;
 use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Result};
 
-/// The most of a directory that is read at a time, in bytes. Nobody else has the core until the kernel has read them.
+/// The most of a directory that is read at a time, in bytes. Nobody else has the core until the kernel has
+/// read them.
 const BUFFER_BYTES_MAX: usize = 4 * 1024;
 /// The least: room for the longest name.
 const BUFFER_BYTES_MIN: usize = entry_bytes(Name::MAX);
@@ -25,7 +26,8 @@ const OBJECTS_IN_PLACE_MAX: usize = 16;
 /// Objects of a page that two threads share, each half of them.
 const OBJECTS_SHARED_MIN: usize = 64;
 
-/// Objects that are looked up before other threads get their turn: who lists has time, who waits for one answer has not.
+/// Objects that are looked up before other threads get their turn: who lists has time, who waits for one
+/// answer has not.
 const TURN_OBJECTS: usize = 16;
 
 /// The entries of a page that another thread looks for the objects of.
@@ -72,8 +74,9 @@ impl Export {
         Ok(readlinkat(&fd, c"", Vec::new())?.into_bytes().into())
     }
 
-    /// One buffer of the directory at a time. The first is read here, as most directories have no more; what follows, and the objects of
-    /// many entries, are the pool's: each may wait for the disk, and all take longer than others should be kept waiting.
+    /// One buffer of the directory at a time. The first is read here, as most directories have no more; what
+    /// follows, and the objects of many entries, are the pool's: each may wait for the disk, and all take
+    /// longer than others should be kept waiting.
     pub(super) async fn read_dir(
         self: &Arc<Self>,
         who: &Identity,
@@ -178,7 +181,8 @@ impl Export {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES_MAX];
         let (mut entries, mut used_bytes) = (Vec::new(), 0_usize);
         loop {
-            // Entries that are not asked for would be read once more by the next call, which would have to seek back to them.
+            // Entries that are not asked for would be read once more by the next call, which would have to
+            // seek back to them.
             let usual_bytes = used_bytes.checked_div(entries.len()).unwrap_or(entry_bytes(1));
             let bytes = (entries_max - entries.len()).saturating_mul(usual_bytes);
             let bytes = bytes.clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX);
@@ -218,7 +222,8 @@ impl Export {
         }
     }
 
-    /// Node and attributes of an entry; `None` for `..`, for what has gone since, and where the caller may not look.
+    /// Node and attributes of an entry; `None` for `..`, for what has gone since, and where the caller may
+    /// not look.
     fn entry_object(
         &self,
         fd: BorrowedFd<'_>,

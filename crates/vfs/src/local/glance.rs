@@ -1,9 +1,9 @@
 //! Handle and attributes of an entry, without opening it.
 //!
-//! The kernel is asked twice, for the handle and for the attributes, each time by the name, which may have gone to another object
-//! in between. Both answers are of one object when the handle holds the number that the attributes tell, and the object was
-//! born before the handle was asked for: then it had that number already, and nobody else did. Whatever cannot be told so is left
-//! to be opened.
+//! The kernel is asked twice, for the handle and for the attributes, each time by the name, which may have
+//! gone to another object in between. Both answers are of one object when the handle holds the number that
+//! the attributes tell, and the object was born before the handle was asked for: then it had that number
+//! already, and nobody else did. Whatever cannot be told so is left to be opened.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ impl Moment {
 }
 
 impl Export {
-    /// The object at `place` and its attributes, with the thread's ids; `None` where it is known already, and where it must be
-    /// opened. `since` is a moment before.
+    /// The object at `place` and its attributes, with the thread's ids; `None` where it is known already, and
+    /// where it must be opened. `since` is a moment before.
     pub(super) fn glance(
         &self,
         dir: BorrowedFd<'_>,
@@ -41,7 +41,8 @@ impl Export {
         let found = sys::name_to_handle_in(dir, place.1.as_bytes()).ok()?;
         let stat = stat::stat_name(dir, place.1).ok()?;
         let id = self.agreed(&found, &stat, since)?;
-        // Whoever writes to it has it in the cache, and must be told that somebody looks. One who comes later writes later.
+        // Whoever writes to it has it in the cache, and must be told that somebody looks. One who comes later
+        // writes later.
         if self.cache.get(id.fileid).is_some() {
             return None;
         }

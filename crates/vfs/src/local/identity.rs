@@ -1,8 +1,8 @@
 //! On whose behalf the thread acts.
 //!
-//! As root every call is made with the caller's ids, so that the kernel enforces permissions, quotas and access
-//! control lists and gives new objects their owner. The ids are the thread's own (`setfsuid(2)` and friends) and
-//! stay until another identity is needed, so a thread that serves one user switches once.
+//! As root every call is made with the caller's ids, so that the kernel enforces permissions, quotas and
+//! access control lists and gives new objects their owner. The ids are the thread's own (`setfsuid(2)` and
+//! friends) and stay until another identity is needed, so a thread that serves one user switches once.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl Acting {
 
 /// Gives the calling thread the ids of the process back.
 ///
-/// A thread that has polled a future of a [`Local`](super::Local) may still act for the last caller, and so may a thread
-/// that it has started since; one that then opens files of its own must call this first.
+/// A thread that has polled a future of a [`Local`](super::Local) may still act for the last caller, and so
+/// may a thread that it has started since; one that then opens files of its own must call this first.
 ///
 /// # Errors
 /// When the ids of the process cannot be read or set.

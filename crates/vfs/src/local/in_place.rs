@@ -1,7 +1,8 @@
-//! Waits for the disk on the caller's own thread, where the request is the only one of its line ([`crate::begin_alone`]).
+//! Waits for the disk on the caller's own thread, where the request is the only one of its line
+//! ([`crate::begin_alone`]).
 //!
-//! It saves the way to a thread of the pool and back: two threads to be woken, which on idle cores takes longer than a read from a
-//! fast disk.
+//! It saves the way to a thread of the pool and back: two threads to be woken, which on idle cores takes
+//! longer than a read from a fast disk.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -16,7 +17,8 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// At most `waiting_max` callers wait at the same time, by `wait` ([`LocalOptions::wait_in_place`](super::LocalOptions)).
+    /// At most `waiting_max` callers wait at the same time, by `wait`
+    /// ([`LocalOptions::wait_in_place`](super::LocalOptions)).
     pub(super) fn new(wait: Option<WaitInPlace>, waiting_max: usize) -> Self {
         Self { wait, waiting: AtomicUsize::new(0), waiting_max }
     }

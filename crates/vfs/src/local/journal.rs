@@ -1,8 +1,9 @@
 //! What a name that is on the disk tells of the object behind it.
 //!
-//! Where changes reach the disk in the order in which they were made, it tells that the object is there, too, as it was when it got the
-//! name: making it and naming it are one entry of a journal, or the name's comes later. One `fsync` of the directory then stands for
-//! all that was made in it, and each new object saves its own.
+//! Where changes reach the disk in the order in which they were made, it tells that the object is there, too,
+//! as it was when it got the name: making it and naming it are one entry of a journal, or the name's comes
+//! later. One `fsync` of the directory then stands for all that was made in it, and each new object saves its
+//! own.
 
 use std::fs;
 
@@ -25,12 +26,12 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// ext4 with a journal keeps it. XFS gives new objects inherited lists of access and labels by entries of their own, behind that of
-    /// the name; btrfs has a log for each subvolume that leaves entries out.
+    /// ext4 with a journal keeps it. XFS gives new objects inherited lists of access and labels by entries of
+    /// their own, behind that of the name; btrfs has a log for each subvolume that leaves entries out.
     ///
-    /// ext4 without a journal writes an inode only where it is marked as changed, and making an object, linking it and adding to a
-    /// directory do not mark it: an `fsync` returns while they are nowhere but in memory. `syncfs(2)` writes all blocks that have
-    /// changed.
+    /// ext4 without a journal writes an inode only where it is marked as changed, and making an object,
+    /// linking it and adding to a directory do not mark it: an `fsync` returns while they are nowhere but in
+    /// memory. `syncfs(2)` writes all blocks that have changed.
     pub(super) fn of(magic: i64, device: (u32, u32)) -> Self {
         match magic {
             EXT4_MAGIC if has_journal(device) => Self::Kept,
@@ -64,7 +65,8 @@ fn block_device((major, minor): (u32, u32)) -> Option<String> {
     Some(link.file_name()?.to_str()?.to_owned())
 }
 
-/// The file names the process that writes the journal, 0 where that is in another process namespace, or says that there is none.
+/// The file names the process that writes the journal, 0 where that is in another process namespace, or says
+/// that there is none.
 fn is_a_journal(task: &str) -> bool {
     task.trim().parse::<u32>().is_ok()
 }

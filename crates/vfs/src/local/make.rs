@@ -122,8 +122,8 @@ impl Export {
         made
     }
 
-    /// Removes what was made and could not be given its attributes. With the caller's ids, since others may have
-    /// put something else in its place.
+    /// Removes what was made and could not be given its attributes. With the caller's ids, since others may
+    /// have put something else in its place.
     pub(super) fn take_back(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>, flags: AtFlags) {
         if self.acting.become_caller(who).is_ok() {
             // Nothing more can be done when this fails; the caller learns of the first failure.
@@ -132,8 +132,8 @@ impl Export {
         }
     }
 
-    /// Gives a new object its owner, mode and times, with the caller's ids, and returns how it is then, and whether that is how it
-    /// was.
+    /// Gives a new object its owner, mode and times, with the caller's ids, and returns how it is then, and
+    /// whether that is how it was.
     pub(super) fn dress(
         &self,
         who: &Identity,
@@ -162,8 +162,9 @@ impl Export {
         Ok((stat::stat(fd.as_fd())?, AtNaming::Incomplete))
     }
 
-    /// Sets the mode of a new object. A directory keeps the set-group-id bit that it inherited, which the kernel
-    /// takes from a caller outside the group; so the server sets it, if the object is the caller's own.
+    /// Sets the mode of a new object. A directory keeps the set-group-id bit that it inherited, which the
+    /// kernel takes from a caller outside the group; so the server sets it, if the object is the caller's
+    /// own.
     fn set_first_mode(
         &self,
         who: &Identity,
@@ -182,8 +183,8 @@ impl Export {
         self.acting.become_caller(who)
     }
 
-    /// True when a new object must still be given its mode. What a default access control list took away stays
-    /// away; what the umask took, or a change of owner, does not.
+    /// True when a new object must still be given its mode. What a default access control list took away
+    /// stays away; what the umask took, or a change of owner, does not.
     fn mode_differs(&self, dir: BorrowedFd<'_>, new: &Attributes, mode: u32, changes_owner: bool) -> bool {
         let missing = mode & !new.mode;
         if missing & 0o7000 != 0 || (changes_owner && mode & 0o6000 != 0) {

@@ -2,8 +2,8 @@
 //!
 //! Everything happens relative to descriptors below the exported directory: one component at a time, never
 //! through a symbolic link, never onto another mount. As root the kernel enforces each caller's permissions;
-//! without root everybody is the user of the process. Calls that the page cache serves run in place; those that
-//! wait for a disk run on a small pool of threads of its own, so no runtime is needed.
+//! without root everybody is the user of the process. Calls that the page cache serves run in place; those
+//! that wait for a disk run on a small pool of threads of its own, so no runtime is needed.
 //!
 //! **File systems that hang**: a watchdog looks at the calls that run in place. When one holds its thread
 //! for too long, all calls on that file system run on the pool until it is quick again ([`StallHandler`]).
@@ -12,26 +12,28 @@
 //! caller, since switching back costs system calls. Before such a thread opens files of its own it must call
 //! [`restore_thread_identity`].
 //!
-//! **Change attribute**: the time of the last change in nanoseconds. Where the kernel's timestamps are too coarse
-//! to tell two changes apart (before Linux 6.13, or other file systems than those that have fine ones), changes
-//! that are made through us within a tick are counted; `change` has the scheme. A file whose attributes were asked for in the middle
-//! of a write through us gets a new time at the end of that write; `writing` says why.
+//! **Change attribute**: the time of the last change in nanoseconds. Where the kernel's timestamps are too
+//! coarse to tell two changes apart (before Linux 6.13, or other file systems than those that have fine
+//! ones), changes that are made through us within a tick are counted; `change` has the scheme. A file whose
+//! attributes were asked for in the middle of a write through us gets a new time at the end of that write;
+//! `writing` says why.
 //!
-//! **Cookies**: the kernel's positions in a directory. On ext4, xfs, btrfs and tmpfs (since Linux 6.6) entries that stay are
-//! listed once while others come and go. On file systems that number entries anew at every listing, as ramfs and older
-//! tmpfs do, one may be missed when others are removed meanwhile.
+//! **Cookies**: the kernel's positions in a directory. On ext4, xfs, btrfs and tmpfs (since Linux 6.6)
+//! entries that stay are listed once while others come and go. On file systems that number entries anew at
+//! every listing, as ramfs and older tmpfs do, one may be missed when others are removed meanwhile.
 //!
 //! **Exclusive create**: the verifier is kept in the seconds of the access and modification times, 31 bits of
 //! each half, since a protocol's times may be signed.
 //!
-//! **Other processes**: what they do to an object that is watched is told by the kernel, for which no privilege is needed
-//! ([`LocalOptions::watches_max`]). What was written through a mapping is told when the mapping and the file are closed.
+//! **Other processes**: what they do to an object that is watched is told by the kernel, for which no
+//! privilege is needed ([`LocalOptions::watches_max`]). What was written through a mapping is told when the
+//! mapping and the file are closed.
 //!
-//! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and of
-//! the new object, where its name on the disk does not tell that it is there (`journal`), a change of attributes by one of the
-//! object, a `DataSync` write by an `fdatasync`, and a `FileSync` write or a COMMIT by an `fsync`. Requests that come while an
-//! `fsync` of the same object runs share the next one. On ext4 without a journal a change of names or attributes is followed by a
-//! `syncfs`, which is shared by all.
+//! **Durability**: with [`Durability::Sync`] a change of names is followed by an `fsync` of the directory and
+//! of the new object, where its name on the disk does not tell that it is there (`journal`), a change of
+//! attributes by one of the object, a `DataSync` write by an `fdatasync`, and a `FileSync` write or a COMMIT
+//! by an `fsync`. Requests that come while an `fsync` of the same object runs share the next one. On ext4
+//! without a journal a change of names or attributes is followed by a `syncfs`, which is shared by all.
 
 mod attributes;
 mod cache;
@@ -156,8 +158,8 @@ impl Local {
     /// Raises the soft limit of open files to the hard one. Blocks on the disk.
     ///
     /// # Errors
-    /// Whatever the system says about the directory or the state directory; `NotDirectory`; `NotSupported` when
-    /// the options ask for kernel handles or for callers' identities and the process may not use them.
+    /// Whatever the system says about the directory or the state directory; `NotDirectory`; `NotSupported`
+    /// when the options ask for kernel handles or for callers' identities and the process may not use them.
     pub fn open(path: impl AsRef<Path>, options: &LocalOptions) -> Result<Self> {
         Ok(Self { export: Arc::new(setup::open(path.as_ref(), options)?) })
     }

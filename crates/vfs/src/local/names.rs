@@ -137,8 +137,8 @@ impl Export {
         Ok(())
     }
 
-    /// The object at `place`, if it is known, with a descriptor that keeps it alive; `NotFound` where there is
-    /// none.
+    /// The object at `place`, if it is known, with a descriptor that keeps it alive; `NotFound` where there
+    /// is none.
     fn known_at(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>) -> Result<Option<Known>> {
         self.acting.become_caller(who)?;
         let (stat, known) = self.look(dir, place.1)?;

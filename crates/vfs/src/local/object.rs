@@ -44,7 +44,8 @@ pub(super) struct Object {
     /// How many objects had been opened before it.
     pub(super) made: u64,
     descriptors: RwLock<Descriptors>,
-    /// Where its descriptors are counted, once there are any: what is only listed writes to nothing that others do.
+    /// Where its descriptors are counted, once there are any: what is only listed writes to nothing that
+    /// others do.
     counts: OnceLock<Arc<Counts>>,
 }
 
@@ -75,8 +76,8 @@ pub(super) enum Purpose {
 }
 
 impl Object {
-    /// `counts` are those of all objects. What is opened later has been made no earlier than now: its number may not have been
-    /// another's since.
+    /// `counts` are those of all objects. What is opened later has been made no earlier than now: its number
+    /// may not have been another's since.
     pub(super) fn new(
         id: Persistent,
         (handle, object_id): (Handle, ObjectId),

@@ -91,8 +91,8 @@ impl Export {
         }
     }
 
-    /// What is called `name`, and the object that is known of its number. While that has a descriptor open it is the same inode;
-    /// else it may be an earlier one.
+    /// What is called `name`, and the object that is known of its number. While that has a descriptor open it
+    /// is the same inode; else it may be an earlier one.
     pub(super) fn look(
         &self,
         dir_fd: BorrowedFd<'_>,
@@ -109,8 +109,8 @@ impl Export {
         self.cache.get_older(stat.stx_ino, before).filter(|known| known.device == stat::device(stat))
     }
 
-    /// As [`Export::child`] for one of many that nobody may ask for again: once the cache is half full it is not kept, so
-    /// that a large directory does not push out what is in use.
+    /// As [`Export::child`] for one of many that nobody may ask for again: once the cache is half full it is
+    /// not kept, so that a large directory does not push out what is in use.
     pub(super) fn passing_child(
         &self,
         dir_fd: BorrowedFd<'_>,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 /// How to set up a [`Local`](super::Local).
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// Where the key of the handles is kept, an existing directory that only the server can read. Without one,
-    /// handles do not survive the process.
+    /// Where the key of the handles is kept, an existing directory that only the server can read. Without
+    /// one, handles do not survive the process.
     pub state_dir: Option<PathBuf>,
-    /// Tells apart file systems that give their objects the same numbers, as two new ones do: handles of one mean nothing in
-    /// another. Must be the same after a restart.
+    /// Tells apart file systems that give their objects the same numbers, as two new ones do: handles of one
+    /// mean nothing in another. Must be the same after a restart.
     pub name_space: u32,
     /// Whether changes are on disk when they are acknowledged.
     pub durability: Durability,
@@ -27,11 +27,11 @@ pub struct LocalOptions {
     pub threads_max: usize,
     /// The most requests that wait for such a thread; beyond, a request does its own waiting.
     pub queue_max: usize,
-    /// How a thread waits for the disk itself, for a request that is alone ([`crate::begin_alone`]). Without one, every wait is
-    /// another thread's.
+    /// How a thread waits for the disk itself, for a request that is alone ([`crate::begin_alone`]). Without
+    /// one, every wait is another thread's.
     pub wait_in_place: Option<WaitInPlace>,
-    /// The most objects that are watched for what other processes do to them; with 0 it is never known. Each keeps an inode in the
-    /// kernel's memory.
+    /// The most objects that are watched for what other processes do to them; with 0 it is never known. Each
+    /// keeps an inode in the kernel's memory.
     pub watches_max: usize,
 }
 
@@ -54,8 +54,8 @@ impl Default for LocalOptions {
     }
 }
 
-/// Runs a job that waits for the disk on the calling thread, and returns true; or false, without running it, where nobody would go on
-/// with what else that thread has to do.
+/// Runs a job that waits for the disk on the calling thread, and returns true; or false, without running it,
+/// where nobody would go on with what else that thread has to do.
 pub type WaitInPlace = fn(&mut dyn FnMut()) -> bool;
 
 /// Whether changes are on disk when they are acknowledged.

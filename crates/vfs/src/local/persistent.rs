@@ -40,7 +40,8 @@ impl Persistent {
         Ok(Self { fileid: stat.stx_ino, proof })
     }
 
-    /// Its handle, and the key of the object in tables, whose generation is of the handle's tag: no other inode has the same.
+    /// Its handle, and the key of the object in tables, whose generation is of the handle's tag: no other
+    /// inode has the same.
     pub(super) fn names(&self, seal: &Seal) -> (Handle, ObjectId) {
         let handle = seal.seal(self.payload().as_bytes());
         let tag = handle.as_bytes().last_chunk().expect("a tag ends each handle");

@@ -50,7 +50,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// True while `line` may have one more, where about `count_max` are the most of all: one each is never too many.
+    /// True while `line` may have one more, where about `count_max` are the most of all: one each is never
+    /// too many.
     fn has_room(&self, line: u64, count_max: usize) -> bool {
         self.count < count_max || (count_max > 0 && !self.jobs.contains_key(&line))
     }
@@ -85,8 +86,8 @@ impl Pool {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Runs `job` on one of the threads. When the lines are full and the caller's has jobs already, or no thread can be had, the caller
-    /// runs it itself: whoever asks for more than the disk gives waits for it.
+    /// Runs `job` on one of the threads. When the lines are full and the caller's has jobs already, or no
+    /// thread can be had, the caller runs it itself: whoever asks for more than the disk gives waits for it.
     pub(super) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Task<T> {
         let (answer, task) = channel();
         self.execute(move || answer.send(job()));

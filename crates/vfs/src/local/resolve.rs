@@ -17,8 +17,8 @@ use crate::{Error, FileKind, Name, Result};
 
 /// The longest chain of hints that is followed.
 const HINTS_MAX: usize = 4096;
-/// An inode whose number is just being used again is looked at again after each of these, four seconds in all: who makes the new inode
-/// may have to wait for a busy disk.
+/// An inode whose number is just being used again is looked at again after each of these, four seconds in
+/// all: who makes the new inode may have to wait for a busy disk.
 const LOOK_AGAIN_MS: [u64; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
 
 impl Export {

@@ -157,7 +157,8 @@ pub fn raise_descriptor_limit() -> usize {
     allowed.map_or(usize::MAX, |allowed| usize::try_from(allowed).unwrap_or(usize::MAX))
 }
 
-/// What a file system can hold. Kernels tell processes only how long its names may be; the rest is known by its kind.
+/// What a file system can hold. Kernels tell processes only how long its names may be; the rest is known by
+/// its kind.
 fn limits(file_system: &StatFs, records_creation: bool) -> Limits {
     let magic = file_system.f_type;
     let (links_max, file_bytes_max) = match magic {
@@ -195,8 +196,8 @@ fn has_xattrs(root: &OwnedFd) -> bool {
     !matches!(asked, Err(Errno::OPNOTSUPP | Errno::NOSYS))
 }
 
-/// True where a change of an object that was looked at always gets a new time (multigrain timestamps). Inodes of ext4 that
-/// are too small for it hold no nanoseconds; those hold no creation either.
+/// True where a change of an object that was looked at always gets a new time (multigrain timestamps). Inodes
+/// of ext4 that are too small for it hold no nanoseconds; those hold no creation either.
 fn has_fine_times(magic: i64) -> bool {
     let release = rustix::system::uname();
     let mut parts = release.release().to_str().unwrap_or_default().split(|c: char| !c.is_ascii_digit());

@@ -12,7 +12,8 @@ use super::{Durability, Export, stat};
 use crate::permissions::READ;
 use crate::{Content, Error, Identity, Result};
 
-/// How much is reserved before others have their turn at a thread, in bytes: to reserve takes time by the size, to give back does not.
+/// How much is reserved before others have their turn at a thread, in bytes: to reserve takes time by the
+/// size, to give back does not.
 const PIECE_BYTES: u64 = 64 << 20;
 
 impl Export {

@@ -13,8 +13,8 @@ pub(super) fn stat(fd: BorrowedFd<'_>) -> rustix::io::Result<Statx> {
     statx(fd, c"", AtFlags::EMPTY_PATH, WANTED)
 }
 
-/// Owner and length of what `fd` is open on. Leaves the times alone: one that was looked at must be renewed by
-/// the next write, which costs that write a transaction of the file system.
+/// Owner and length of what `fd` is open on. Leaves the times alone: one that was looked at must be renewed
+/// by the next write, which costs that write a transaction of the file system.
 pub(super) fn owner_and_size(fd: BorrowedFd<'_>) -> rustix::io::Result<(u32, u64)> {
     let stat = statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::UID | StatxFlags::SIZE)?;
     Ok((stat.stx_uid, stat.stx_size))

@@ -59,8 +59,8 @@ impl SyncGroup {
     }
 }
 
-/// Calls of `syncfs`, one after the other. The kernel tells a descriptor once that something could not be written: those who have
-/// waited meanwhile learn it from here.
+/// Calls of `syncfs`, one after the other. The kernel tells a descriptor once that something could not be
+/// written: those who have waited meanwhile learn it from here.
 #[derive(Default)]
 pub(super) struct WholeSyncs {
     turn: Mutex<()>,
@@ -68,8 +68,8 @@ pub(super) struct WholeSyncs {
 }
 
 impl Export {
-    /// Puts `object` on disk; begins at once, whether the task is polled or not. Where the caller may wait, and no other sync of the
-    /// object runs, that is over when this returns.
+    /// Puts `object` on disk; begins at once, whether the task is polled or not. Where the caller may wait,
+    /// and no other sync of the object runs, that is over when this returns.
     pub(super) fn sync(self: &Arc<Self>, object: &Arc<Object>, depth: Depth) -> Task<()> {
         let (object, depth) = self.synced_with(object, depth);
         let (task, starts) = object.syncs.join(depth);
@@ -89,7 +89,8 @@ impl Export {
         self.sync(object, depth)
     }
 
-    /// As [`Export::sync_change`], for who has something else done at the same time: this is the pool's to wait for.
+    /// As [`Export::sync_change`], for who has something else done at the same time: this is the pool's to
+    /// wait for.
     pub(super) fn sync_change_beside(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
         let (object, depth) = self.changed_with(object);
         let (object, depth) = self.synced_with(object, depth);
@@ -173,8 +174,8 @@ impl Export {
     fn sync_everything_now(&self) -> rustix::io::Result<()> {
         let root = self.root.descriptor(Purpose::Read).ok_or(Errno::BADF)?;
         syncfs(root.as_fd())?;
-        // ext4 without a journal writes blocks of directories and of inodes behind the flush of the disk's own cache. This flushes
-        // it again.
+        // ext4 without a journal writes blocks of directories and of inodes behind the flush of the disk's
+        // own cache. This flushes it again.
         fsync(root.as_fd())
     }
 

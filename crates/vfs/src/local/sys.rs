@@ -1,4 +1,5 @@
-//! The system calls that no safe wrapper offers: kernel file handles, per-thread ids, reads into spare capacity, fanotify.
+//! The system calls that no safe wrapper offers: kernel file handles, per-thread ids, reads into spare
+//! capacity, fanotify.
 //!
 //! The only unsafe code of the crate. Knows nothing of file systems beyond these calls.
 #![allow(unsafe_code)]
@@ -86,7 +87,8 @@ fn name_to_handle_at(dir: BorrowedFd<'_>, name: &CStr, flags: libc::c_int) -> io
         f_handle: [0; FID_BYTES_MAX],
     };
     let mut mount_id = 0;
-    // SAFETY: the name is a C string; `raw` has the layout of `struct file_handle` followed by the number of bytes it states.
+    // SAFETY: the name is a C string; `raw` has the layout of `struct file_handle` followed by the number of
+    // bytes it states.
     let result = unsafe {
         libc::name_to_handle_at(
             dir.as_raw_fd(),
@@ -111,8 +113,8 @@ fn name_to_handle_at(dir: BorrowedFd<'_>, name: &CStr, flags: libc::c_int) -> io
     Ok(FoundHandle { fid, mount_id })
 }
 
-/// An `O_PATH` descriptor of the inode that `fid` names on the file system of `mount`, which must not itself be
-/// `O_PATH`. Needs CAP_DAC_READ_SEARCH.
+/// An `O_PATH` descriptor of the inode that `fid` names on the file system of `mount`, which must not itself
+/// be `O_PATH`. Needs CAP_DAC_READ_SEARCH.
 pub(super) fn open_by_handle(mount: BorrowedFd<'_>, fid: &Fid) -> rustix::io::Result<OwnedFd> {
     let mut raw = RawHandle {
         handle_bytes: libc::c_uint::from(fid.length),
@@ -200,7 +202,8 @@ pub(super) fn clone_range(from: BorrowedFd<'_>, to: BorrowedFd<'_>, span: Span) 
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// A group of marks, empty, whose events name the objects by their handles. Needs no privilege since Linux 5.13.
+/// A group of marks, empty, whose events name the objects by their handles. Needs no privilege since Linux
+/// 5.13.
 ///
 /// # Errors
 /// `EMFILE` where the user has too many; `EPERM`, `EINVAL` or `ENOSYS` where there are none.
@@ -225,8 +228,8 @@ pub(super) enum Marked<'a> {
 /// Adds to what a group is told of an object, or takes it away again.
 ///
 /// # Errors
-/// `ENOSPC` where the user has too many marks; `ENOENT` when there was none; `ENODEV`, `EXDEV` or `EOPNOTSUPP` where the file system
-/// cannot name its objects.
+/// `ENOSPC` where the user has too many marks; `ENOENT` when there was none; `ENODEV`, `EXDEV` or
+/// `EOPNOTSUPP` where the file system cannot name its objects.
 pub(super) fn fanotify_mark(
     group: BorrowedFd<'_>,
     add: bool,
@@ -238,7 +241,8 @@ pub(super) fn fanotify_mark(
         Marked::Open(fd) => (fd.as_raw_fd(), std::ptr::null()),
         Marked::At(path) => (libc::AT_FDCWD, path.as_ptr()),
     };
-    // SAFETY: the path is none, which stands for the descriptor, or a C string that lives until the call returns.
+    // SAFETY: the path is none, which stands for the descriptor, or a C string that lives until the call
+    // returns.
     let result = unsafe { libc::fanotify_mark(group.as_raw_fd(), flags, mask, directory, path) };
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }

@@ -1,7 +1,7 @@
 //! The search of the whole export for inodes that no hint leads to.
 //!
-//! One walk serves all who wait, fills the index on its way, and runs on the pool. It holds one directory open
-//! at a time and remembers the paths of those it has still to see.
+//! One walk serves all who wait, fills the index on its way, and runs on the pool. It holds one directory
+//! open at a time and remembers the paths of those it has still to see.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::MaybeUninit;
@@ -80,8 +80,8 @@ impl Export {
         }
     }
 
-    /// Looks for `wanted` and takes from it what it finds. Looks twice when names moved meanwhile, since a walk
-    /// can miss what moves from before it to behind it.
+    /// Looks for `wanted` and takes from it what it finds. Looks twice when names moved meanwhile, since a
+    /// walk can miss what moves from before it to behind it.
     fn walk(&self, wanted: &mut Wanted) -> rustix::io::Result<Found> {
         let mut found = Found::new();
         for _ in 0..2 {

@@ -1,8 +1,8 @@
 //! What other processes do to objects of an export, as the kernel tells it (`fanotify(7)`).
 //!
-//! The kernel tells afterwards, and holds nobody. What our own process does it tells too; that is told nobody. A mark of the kernel
-//! is taken away a moment after the last who wanted it, by the thread that reads events: it stays when another comes meanwhile,
-//! and whoever lets go waits for nothing.
+//! The kernel tells afterwards, and holds nobody. What our own process does it tells too; that is told
+//! nobody. A mark of the kernel is taken away a moment after the last who wanted it, by the thread that reads
+//! events: it stays when another comes meanwhile, and whoever lets go waits for nothing.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -294,7 +294,8 @@ impl Shared {
                 Some((mark.id, mark.mask))
             };
             let Some((id, _)) = find(&self.table.lock()) else { continue };
-            // Opened without the lock. What cannot be opened keeps its mark as long as the inode lives, and nobody hears of it.
+            // Opened without the lock. What cannot be opened keeps its mark as long as the inode lives, and
+            // nobody hears of it.
             let found = export.and_then(|export| export.find_marked(&id));
             let mut table = self.table.lock();
             let Some((_, mask)) = find(&table) else { continue };

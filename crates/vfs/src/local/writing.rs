@@ -1,9 +1,10 @@
 //! Changes of data under way, and who looked at the file meanwhile.
 //!
-//! The kernel gives a file its new times before the new data are in: who looks in the middle of a write gets the times that
-//! the file will have, and may then read the data of before. A client would keep those as the file's latest, since nothing
-//! tells it otherwise afterwards. So a change that was looked at in its middle is given times of its own at its end, before it is
-//! answered. Nothing else pays for that; a look costs one load from memory.
+//! The kernel gives a file its new times before the new data are in: who looks in the middle of a write gets
+//! the times that the file will have, and may then read the data of before. A client would keep those as the
+//! file's latest, since nothing tells it otherwise afterwards. So a change that was looked at in its middle
+//! is given times of its own at its end, before it is answered. Nothing else pays for that; a look costs one
+//! load from memory.
 //!
 //! Where changes are counted the count goes on at the end of each change, and nothing of this is needed.
 
@@ -24,7 +25,8 @@ const LOOKED: u32 = 1 << 31;
 pub(super) struct Writing(AtomicU32);
 
 impl Writing {
-    /// Notes that the times were looked at. To be called after the look: a change that has ended by now has its data in.
+    /// Notes that the times were looked at. To be called after the look: a change that has ended by now has
+    /// its data in.
     pub(super) fn note_look(&self) {
         if self.0.load(SeqCst) != 0 {
             let looked = |now| (now & !LOOKED != 0).then_some(now | LOOKED);
@@ -42,8 +44,8 @@ impl Writing {
         self.0.fetch_add(1, SeqCst);
     }
 
-    /// Ends a change, of which `renew` renews the times if somebody has looked. The note stays until the last change ends: what was
-    /// looked at may be the middle of several.
+    /// Ends a change, of which `renew` renews the times if somebody has looked. The note stays until the last
+    /// change ends: what was looked at may be the middle of several.
     fn end(&self, renew: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut renew = Some(renew);
         let mut renewed = Ok(());

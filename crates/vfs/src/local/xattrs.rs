@@ -1,5 +1,5 @@
-//! Extended attributes of the `user.` namespace, which belongs to applications. The kernel enforces their permissions: those
-//! of the object's data.
+//! Extended attributes of the `user.` namespace, which belongs to applications. The kernel enforces their
+//! permissions: those of the object's data.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;

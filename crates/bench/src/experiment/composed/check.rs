@@ -56,7 +56,8 @@ fn check_set(name: &str, set: &FileSet, changes: bool) -> Result<(), Complaint> 
         return complain(
             "shared",
             format!(
-                "the files of the shared set `{name}` must not be created, deleted, renamed, appended to or rewritten"
+                "the files of the shared set `{name}` must not be created, deleted, renamed, appended to or \
+                 rewritten"
             ),
         );
     }

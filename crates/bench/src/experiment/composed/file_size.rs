@@ -1,4 +1,5 @@
-//! How large files are: `"4 KiB"`, `"uniform 0 B to 256 KiB"`, `"gamma 128 KiB shape 1.5"`, `"exponential 16 KiB"`.
+//! How large files are: `"4 KiB"`, `"uniform 0 B to 256 KiB"`, `"gamma 128 KiB shape 1.5"`, `"exponential 16
+//! KiB"`.
 
 use std::fmt;
 

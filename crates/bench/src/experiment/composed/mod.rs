@@ -1,5 +1,5 @@
-//! Workloads put together from single operations: phases, each with threads that go through a loop of steps over sets of
-//! files.
+//! Workloads put together from single operations: phases, each with threads that go through a loop of steps
+//! over sets of files.
 //!
 //! Owns what may be said, and what makes no sense. Carrying it out is the workloads' matter.
 
@@ -158,7 +158,8 @@ impl Composed {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// Whether the files of a set come and go or change their size. Such an entry is used by one thread at a time.
+    /// Whether the files of a set come and go or change their size. Such an entry is used by one thread at a
+    /// time.
     #[must_use]
     pub fn changes(&self, set: &str) -> bool {
         self.phases.iter().any(|phase| {
@@ -178,12 +179,16 @@ impl Composed {
         })
     }
 
-    /// Whether each run has files of its own: those of a set that changes, and those that clients share and open for writing.
-    /// A server remembers files that a delegation was recalled of, and delegates them to nobody for a while.
+    /// Whether each run has files of its own: those of a set that changes, and those that clients share and
+    /// open for writing. A server remembers files that a delegation was recalled of, and delegates them to
+    /// nobody for a while.
     #[must_use]
     pub fn is_made_anew(&self, set: &str) -> bool {
         let is_shared = self.sets.get(set).is_some_and(|set| set.shared);
-        let is_for_writing = |step: &Step| matches!(step, Step::Open { set: opened, mode, .. } if opened == set && *mode != Mode::Read);
+        let is_for_writing = |step: &Step| match step {
+            Step::Open { set: opened, mode, .. } => opened == set && *mode != Mode::Read,
+            _ => false,
+        };
         self.changes(set) || is_shared && self.phases.iter().any(|phase| phase.steps().any(is_for_writing))
     }
 }

@@ -4,8 +4,8 @@ use super::{Composed, FileSet, Line, Phase, Step};
 use crate::experiment::Space;
 
 impl Composed {
-    /// What it has on the server for `clients` clients: the files that are there before the first phase and those that phases
-    /// make, each in the mean size of its set, and what they append.
+    /// What it has on the server for `clients` clients: the files that are there before the first phase and
+    /// those that phases make, each in the mean size of its set, and what they append.
     #[must_use]
     pub fn space(&self, clients: u32) -> Space {
         let mut space = Space::default();
@@ -30,8 +30,8 @@ impl Composed {
         made.map_or(names, |made| (names * set.preallocated + made).min(names))
     }
 
-    /// The sum over all that `clients` clients do in a phase, where `each` is what one step adds; none where only the time
-    /// limits it.
+    /// The sum over all that `clients` clients do in a phase, where `each` is what one step adds; none where
+    /// only the time limits it.
     fn at_most(&self, phase: &Phase, clients: u32, each: impl Fn(&Step) -> f64) -> Option<f64> {
         let once = |lines: &[Line]| -> f64 {
             lines.iter().map(|line| f64::from(line.times) * each(&line.step)).sum()

@@ -1,4 +1,5 @@
-//! One step of a loop, written as a line of words: `"open files rw"`, `"9 * read-at random 8 KiB"`, `"think 10 ms"`.
+//! One step of a loop, written as a line of words: `"open files rw"`, `"9 * read-at random 8 KiB"`, `"think
+//! 10 ms"`.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Reading a line of words: `"append-random 16 KiB"`. Complaints are worded as those of the TOML reader, so that the
-//! nearest valid word can be named.
+//! Reading a line of words: `"append-random 16 KiB"`. Complaints are worded as those of the TOML reader, so
+//! that the nearest valid word can be named.
 
 use crate::experiment::byte_size;
 

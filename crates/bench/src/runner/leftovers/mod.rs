@@ -37,8 +37,8 @@ pub(crate) async fn mark(mount: &Mount, directory: &str) -> Result<(), Error> {
     file.close().await
 }
 
-/// Removes from the served directory what dead benchmarks have left there, and with `all` what others have whose end is not
-/// certain. Gives a sentence for each that was found.
+/// Removes from the served directory what dead benchmarks have left there, and with `all` what others have
+/// whose end is not certain. Gives a sentence for each that was found.
 pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     let listed = mount.list_named("/", PREFIX).await?.unwrap_or_default();
@@ -51,7 +51,8 @@ pub(crate) async fn sweep(mount: &Arc<Mount>, all: bool) -> Result<Vec<String>, 
         match owner.life() {
             Life::Alive => {}
             Life::Unknown if !all => notes.push(format!(
-                "{path} was left by a benchmark on {}, or is still used by it; when that is over, --clean removes it.",
+                "{path} was left by a benchmark on {}, or is still used by it; when that is over, --clean \
+                 removes it.",
                 owner.host
             )),
             Life::Dead | Life::Unknown => {
@@ -79,7 +80,8 @@ async fn sweep_unmarked(mount: &Mount, name: &str, all: bool) -> Option<String> 
     let path = format!("/{name}");
     if !all {
         return Some(format!(
-            "{path} bears no mark: a benchmark was killed as it made or removed it, or is just making it. When no benchmark runs, --clean \
+            "{path} bears no mark: a benchmark was killed as it made or removed it, or is just making it. \
+             When no benchmark runs, --clean \
              removes it where it is empty."
         ));
     }
@@ -118,8 +120,8 @@ fn write_mark(directory: &Path, name: &str, text: Option<String>) {
     }
 }
 
-/// Stops the servers of benchmarks that were killed, unmounts what they had mounted, and removes their directories under
-/// `temporary`.
+/// Stops the servers of benchmarks that were killed, unmounts what they had mounted, and removes their
+/// directories under `temporary`.
 pub(crate) fn sweep_this_machine(temporary: &Path) {
     let Ok(entries) = std::fs::read_dir(temporary) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -150,7 +152,8 @@ pub(crate) fn empty(directory: &Path) {
     }
 }
 
-/// Whether nobody else can have put anything there: everybody may make directories beside it, and name processes in them.
+/// Whether nobody else can have put anything there: everybody may make directories beside it, and name
+/// processes in them.
 fn is_of_this_user(path: &Path) -> bool {
     let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
     is_named_so

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Of the ninth field of /proc/PID/stat: the process runs nothing of its own any more (Linux, `include/linux/sched.h`).
+/// Of the ninth field of /proc/PID/stat: the process runs nothing of its own any more (Linux,
+/// `include/linux/sched.h`).
 const PF_EXITING: u32 = 0x4;
 
 /// A process, as it is written into what it makes.
@@ -66,8 +67,9 @@ fn started_ticks(pid: u32) -> Option<u64> {
     running_since(&read(&format!("/proc/{pid}/stat"))?)
 }
 
-/// The 22nd field of /proc/PID/stat (proc_pid_stat(5)). A process that has ended and was not waited for counts as gone, and so
-/// does one that is being ended: it may wait for good in a mount that it served itself, until somebody takes that off.
+/// The 22nd field of /proc/PID/stat (proc_pid_stat(5)). A process that has ended and was not waited for
+/// counts as gone, and so does one that is being ended: it may wait for good in a mount that it served
+/// itself, until somebody takes that off.
 fn running_since(stat: &str) -> Option<u64> {
     // The second field is a name in parentheses that may hold anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -99,7 +101,8 @@ mod tests {
     fn who_is_being_ended_is_past_its_end_whatever_it_waits_for() {
         let stat = |state: &str, flags: u32| {
             format!(
-                "7 (a) D (b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 1 2 0 0 20 0 1 0 4711 0 0 18446744073709551615"
+                "7 (a) D (b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 1 2 0 0 20 0 1 0 4711 0 0 \
+                 18446744073709551615"
             )
         };
         assert_eq!(running_since(&stat("S", 0x0040_0000)), Some(4711));

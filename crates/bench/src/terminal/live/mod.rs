@@ -1,7 +1,8 @@
 //! A view of the whole terminal while a benchmark runs (`--live`).
 //!
-//! The runner tells what happens and goes on; a thread of its own takes it in, looks at the meters, draws and waits for keys,
-//! four times in a second. [`model`] is what is known, [`view`] how it looks, [`screen`] the terminal.
+//! The runner tells what happens and goes on; a thread of its own takes it in, looks at the meters, draws and
+//! waits for keys, four times in a second. [`model`] is what is known, [`view`] how it looks, [`screen`] the
+//! terminal.
 
 mod model;
 mod screen;

@@ -1,4 +1,5 @@
-//! The terminal while the live view has it: the alternate screen, no echo, keys one at a time. It is put back on every way out.
+//! The terminal while the live view has it: the alternate screen, no echo, keys one at a time. It is put back
+//! on every way out.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stderr, stderr, stdin};

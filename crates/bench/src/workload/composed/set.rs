@@ -1,7 +1,7 @@
 //! The sets of one client in one run: which entries are there, and who has them.
 //!
-//! Owns the choice of entries. Where files come and go, an entry is used by one thread at a time, so that what is in it
-//! is known; where they do not, threads share them.
+//! Owns the choice of entries. Where files come and go, an entry is used by one thread at a time, so that
+//! what is in it is known; where they do not, threads share them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,7 +143,8 @@ impl Set {
         self.state.lock().present.iter().map(|entry| entry.number).collect()
     }
 
-    /// Takes an entry, waiting while others have them all; none when there is none left. `at_once` does not wait.
+    /// Takes an entry, waiting while others have them all; none when there is none left. `at_once` does not
+    /// wait.
     pub(super) async fn take(&self, wanted: Wanted, at_once: bool) -> Option<Entry> {
         if !self.changes {
             return (wanted == Wanted::Present).then(|| self.shared_entry()).flatten();

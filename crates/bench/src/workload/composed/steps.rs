@@ -5,7 +5,8 @@ use super::set::{Entry, Wanted};
 use crate::experiment::composed::{Mode, Offset, Step};
 use crate::workload::{Access, Error, files};
 
-/// Carries out one step. The workload was checked: a file is held where one is needed, and opened for what is done.
+/// Carries out one step. The workload was checked: a file is held where one is needed, and opened for what is
+/// done.
 pub(super) async fn carry_out<'a>(hands: &mut Hands<'a>, step: &'a Step) -> Result<Done, Error> {
     match step {
         Step::Create { set, sync } => {

@@ -69,8 +69,8 @@ impl Address {
         }
     }
 
-    /// The same directory by way of a relay, where the programs beside NFS are at `ports`; a directory of this machine has no
-    /// other way.
+    /// The same directory by way of a relay, where the programs beside NFS are at `ports`; a directory of
+    /// this machine has no other way.
     pub(crate) fn through(&self, relay: SocketAddr, ports: ProgramPorts) -> Result<Self, String> {
         let Self::Server { url, path_of_v3 } = self else { return Ok(self.clone()) };
         let mut url = url.through(relay);

@@ -1,7 +1,8 @@
-//! A directory of this machine, local or mounted, as a client of the benchmark: every call is one of the operating system.
+//! A directory of this machine, local or mounted, as a client of the benchmark: every call is one of the
+//! operating system.
 //!
-//! Owns the translation to system calls and the words for their failures. Each call blocks its thread, as it does in an
-//! application; [`crate::workload::threads`] gives every thread of a workload one of its own.
+//! Owns the translation to system calls and the words for their failures. Each call blocks its thread, as it
+//! does in an application; [`crate::workload::threads`] gives every thread of a workload one of its own.
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
@@ -248,7 +249,8 @@ fn options(access: Access, habits: Habits) -> OpenOptions {
     options
 }
 
-/// Only where nothing is written: what is written would have to be aligned too, which a workload may not have.
+/// Only where nothing is written: what is written would have to be aligned too, which a workload may not
+/// have.
 fn reads_past_the_cache(access: Access, habits: Habits) -> bool {
     !habits.data_cache && matches!(access, Access::Read)
 }

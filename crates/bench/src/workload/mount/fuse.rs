@@ -1,7 +1,7 @@
 //! The client library behind a mount of this process.
 //!
-//! Owns the mount and its end. Whoever works in it waits for this process in the kernel, so it must end even where the
-//! server is silent: then the kernel's connection is broken off.
+//! Owns the mount and its end. Whoever works in it waits for this process in the kernel, so it must end even
+//! where the server is silent: then the kernel's connection is broken off.
 
 use std::future::Future;
 use std::path::Path;

@@ -26,8 +26,8 @@ const PROGRAM: &str = "mount.nfs";
 /// An NFS mount of this kernel.
 pub(super) struct KernelMount {
     point: PathBuf,
-    /// What seemed to be on its way when everything had come to rest: answers to callbacks, which the kernel counts as requests
-    /// that are never answered.
+    /// What seemed to be on its way when everything had come to rest: answers to callbacks, which the kernel
+    /// counts as requests that are never answered.
     never_answered: AtomicU64,
 }
 
@@ -51,8 +51,8 @@ impl KernelMount {
         Err(last.expect("there is at least one place to ask"))
     }
 
-    /// What the kernel has counted; nothing when the mount is gone. A file is closed and a lock forgotten when its application
-    /// has gone on already: this waits for the end of that.
+    /// What the kernel has counted; nothing when the mount is gone. A file is closed and a lock forgotten
+    /// when its application has gone on already: this waits for the end of that.
     pub(super) fn counters(&self) -> Counters {
         let deadline = Instant::now() + SETTLED_WITHIN;
         let mut seen = (Counters::default(), 0);
@@ -144,8 +144,8 @@ fn spawn_inside(namespace: &NetworkNamespace, command: &mut Command) -> Result<i
     })
 }
 
-/// Where the MOUNT service of version 3 may be, one place after the other: where the user says, else on the port of NFS, else
-/// where the port mapper says.
+/// Where the MOUNT service of version 3 may be, one place after the other: where the user says, else on the
+/// port of NFS, else where the port mapper says.
 fn mount_ports(url: &Url, version: &str, options: &[String]) -> Vec<Option<u16>> {
     let is_told = options.iter().any(|option| option.starts_with("mountport="));
     match url.options().mount_port {
@@ -179,7 +179,8 @@ fn refused(output: &Output) -> Error {
     let mend = if lower.contains("unknown filesystem") || lower.contains("no such device") {
         "this kernel has no NFS client, or `modprobe nfs` must load it"
     } else if lower.contains("statd") || lower.contains("locking") {
-        "start rpcbind and rpc.statd for locks over version 3, or keep locks local with --mount-options nolock"
+        "start rpcbind and rpc.statd for locks over version 3, or keep locks local with --mount-options \
+         nolock"
     } else {
         "only root may mount, and --mount-options gives it what else the server needs"
     };

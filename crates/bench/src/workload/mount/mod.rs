@@ -1,5 +1,5 @@
-//! What the workloads need of a client, and nothing else: one set of calls over the client library, a mount of it, a
-//! kernel's mount and a directory of this machine.
+//! What the workloads need of a client, and nothing else: one set of calls over the client library, a mount
+//! of it, a kernel's mount and a directory of this machine.
 //!
 //! Owns the choice among them. It knows nothing of experiments.
 
@@ -58,8 +58,8 @@ enum Behind {
 }
 
 impl Mount {
-    /// Connects the client library to the server, with a client of its own that shares nothing with others. For a
-    /// directory of this machine, that directory.
+    /// Connects the client library to the server, with a client of its own that shares nothing with others.
+    /// For a directory of this machine, that directory.
     pub(crate) async fn connect(address: &Address, version: &str, habits: Habits) -> Result<Self, Error> {
         let tree = match address {
             Address::Server { .. } => {
@@ -71,8 +71,8 @@ impl Mount {
         Ok(Self { tree, version: version.to_owned() })
     }
 
-    /// The same with a mount of this process on `point`, an empty directory, whose connections are in `namespace` where
-    /// one is given.
+    /// The same with a mount of this process on `point`, an empty directory, whose connections are in
+    /// `namespace` where one is given.
     pub(crate) async fn connect_fuse(
         address: &Address,
         version: &str,
@@ -85,7 +85,8 @@ impl Mount {
         Ok(Self { tree, version: version.to_owned() })
     }
 
-    /// The same with a mount of the kernel on `point`, an empty directory, by its client in `namespace` where one is given.
+    /// The same with a mount of the kernel on `point`, an empty directory, by its client in `namespace` where
+    /// one is given.
     pub(crate) async fn connect_kernel(
         address: &Address,
         version: &str,
@@ -153,7 +154,8 @@ impl Mount {
         }
     }
 
-    /// Gives everything back to the server, and unmounts what was mounted. That it is gone meanwhile is no loss here.
+    /// Gives everything back to the server, and unmounts what was mounted. That it is gone meanwhile is no
+    /// loss here.
     pub(crate) async fn shut_down(&self) {
         match &self.tree {
             Tree::Library(library) => library.shut_down().await,

@@ -1,5 +1,5 @@
-//! A network namespace of this machine. Linux keeps the clients of each apart: what is mounted in two of them are two clients
-//! of the server, with connections, sessions, opens and delegations of their own.
+//! A network namespace of this machine. Linux keeps the clients of each apart: what is mounted in two of them
+//! are two clients of the server, with connections, sessions, opens and delegations of their own.
 //!
 //! Owns the name by which such a client tells the server who it is. The namespace itself is the user's.
 
@@ -16,7 +16,8 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Where ip-netns(8) has them by name.
 const NAMED: &str = "/run/netns";
-/// A client's name begins with that of its namespace, and ends with as much of the machine's as there is room for.
+/// A client's name begins with that of its namespace, and ends with as much of the machine's as there is room
+/// for.
 const NAME_BYTES_MAX: usize = 32;
 /// The timeout for a connection that finds out whether there is a way to a server.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(5);
@@ -36,7 +37,8 @@ impl NetworkNamespace {
     /// The one called `name`.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that none can have, or one of more than 32 bytes; `NotFound` where there is none.
+    /// `InvalidInput` for a name that none can have, or one of more than 32 bytes; `NotFound` where there is
+    /// none.
     pub(crate) fn open(name: &str) -> io::Result<Self> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.starts_with('.') || name.contains('/') {
             let reason =
@@ -59,14 +61,16 @@ impl NetworkNamespace {
         tokio::task::spawn_blocking(connect).await.map_err(io::Error::other)??.map(drop)
     }
 
-    /// A runtime whose tasks make their sockets in it: threads have the network of the thread that starts them.
+    /// A runtime whose tasks make their sockets in it: threads have the network of the thread that starts
+    /// them.
     pub(super) fn runtime(&self) -> io::Result<Runtime> {
         let threads = available_parallelism().map_or(1, |threads| threads.get().min(THREADS_MAX));
         self.inside(|| Builder::new_multi_thread().worker_threads(threads).enable_all().build())?
     }
 
-    /// Runs `work` in a thread whose network is this namespace and whose host name no other namespace has: the kernel makes
-    /// the owner of an NFSv4 client from it, and a server takes all of one owner for one client (RFC 8881 §2.4).
+    /// Runs `work` in a thread whose network is this namespace and whose host name no other namespace has:
+    /// the kernel makes the owner of an NFSv4 client from it, and a server takes all of one owner for one
+    /// client (RFC 8881 §2.4).
     pub(super) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let machine = uname().nodename().to_string_lossy().into_owned();
         let host = host_name(&self.name, &machine);

@@ -1,4 +1,5 @@
-//! What is mounted where, and how it comes off: gently, or by force where whoever answers for it is gone or silent.
+//! What is mounted where, and how it comes off: gently, or by force where whoever answers for it is gone or
+//! silent.
 
 use std::fs;
 use std::io;
@@ -52,8 +53,9 @@ impl Connection {
         mounted_below(&point).last().and_then(Mounted::connection)
     }
 
-    /// Lets everything fail that waits for an answer, now and from now on. Without this a process that was killed while its
-    /// own threads waited for it never ends: they wait in the kernel, and keep the connection open that they wait for.
+    /// Lets everything fail that waits for an answer, now and from now on. Without this a process that was
+    /// killed while its own threads waited for it never ends: they wait in the kernel, and keep the
+    /// connection open that they wait for.
     pub(super) fn break_off(self) {
         let abort =
             |connections: &Path| fs::write(connections.join(self.minor.to_string()).join("abort"), "1");

@@ -1,5 +1,5 @@
-//! The operations that an item of a batch consists of once the COMPOUND has come to its directory: how they are written,
-//! and how much room they and their results take at most. Nothing is remembered here.
+//! The operations that an item of a batch consists of once the COMPOUND has come to its directory: how they
+//! are written, and how much room they and their results take at most. Nothing is remembered here.
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
@@ -19,7 +19,8 @@ use crate::batch::{Existing, Item, Names};
 
 /// The longest list of entries that comes with others, in bytes.
 const LIST_BYTES: u32 = 32 << 10;
-/// The longest result of OPEN that brings no delegation and of GETFH, in bytes: a server must have that much room left.
+/// The longest result of OPEN that brings no delegation and of GETFH, in bytes: a server must have that much
+/// room left.
 const OPENED_BYTES: usize = 160 + 144;
 /// The longest result of GETATTR, with names of owners, in bytes.
 const ATTRIBUTES_BYTES: usize = 640;
@@ -49,7 +50,8 @@ pub(super) fn principal(item: &Item) -> Operation {
     }
 }
 
-/// True when the data are made stable by COMMIT: SETATTR waits for the disk as well, and so they go there only once.
+/// True when the data are made stable by COMMIT: SETATTR waits for the disk as well, and so they go there
+/// only once.
 pub(super) fn commits(set: &SetAttributes) -> bool {
     *set != SetAttributes::default()
 }

@@ -1,6 +1,6 @@
-//! Many items of a batch in one COMPOUND (RFC 8881 §16.2): put together within the limits of the session, sent once, and
-//! taken apart again. It ends at the first operation that fails: what came before has its result, what comes after
-//! goes into another one.
+//! Many items of a batch in one COMPOUND (RFC 8881 §16.2): put together within the limits of the session,
+//! sent once, and taken apart again. It ends at the first operation that fails: what came before has its
+//! result, what comes after goes into another one.
 
 mod act;
 mod outcome;
@@ -28,11 +28,12 @@ const REQUEST_BYTES_MAX: usize = 512 << 10;
 /// The longest reply, for the same reason, in bytes.
 const REPLY_BYTES_MAX: usize = 512 << 10;
 
-/// The most operations for a server of others, SEQUENCE among them: NFS-Ganesha agrees to more and refuses them.
+/// The most operations for a server of others, SEQUENCE among them: NFS-Ganesha agrees to more and refuses
+/// them.
 const FOREIGN_OPERATIONS_MAX: u32 = 100;
-/// The most that stands before the last result in the reply of a server of others, in bytes: what leads to that result and what the call
-/// needs stay within one page with it. Linux (6.1) writes the status of a result to a wrong place where the end of a page comes between
-/// the number of its operation and that status.
+/// The most that stands before the last result in the reply of a server of others, in bytes: what leads to
+/// that result and what the call needs stay within one page with it. Linux (6.1) writes the status of a
+/// result to a wrong place where the end of a page comes between the number of its operation and that status.
 const FOREIGN_REPLY_BYTES_MAX: usize = 2800;
 
 /// Whether an item goes with those that were taken before.
@@ -50,11 +51,13 @@ pub(crate) enum Fit {
 /// Items that are to go together.
 pub(crate) struct Group {
     plan: Plan,
-    /// All of them change something, or none does. Replies to the former are kept by the server, and so are shorter.
+    /// All of them change something, or none does. Replies to the former are kept by the server, and so are
+    /// shorter.
     modifies: Option<bool>,
     limits: (Amount, usize),
-    /// Data, names and targets may stand anywhere in it. A server of others is sent data with the first item only, since Linux (6.1)
-    /// writes other bytes where they begin behind the first page of the request, and answers with them behind everything else.
+    /// Data, names and targets may stand anywhere in it. A server of others is sent data with the first item
+    /// only, since Linux (6.1) writes other bytes where they begin behind the first page of the request, and
+    /// answers with them behind everything else.
     in_any_place: bool,
     /// Nothing may follow any more.
     is_closed: bool,

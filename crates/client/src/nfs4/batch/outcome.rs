@@ -308,7 +308,8 @@ fn operation(step: &Step) -> Operation {
     }
 }
 
-/// What calls of its own can do better: follow a link, look a directory up again, remove what is in the way, be shorter.
+/// What calls of its own can do better: follow a link, look a directory up again, remove what is in the way,
+/// be shorter.
 fn goes_alone(item: &Item, status: Status) -> bool {
     let replaces = match item {
         Item::Write { existing, .. } | Item::Symlink { existing, .. } | Item::Link { existing, .. } => {

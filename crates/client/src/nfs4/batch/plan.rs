@@ -107,8 +107,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Adds an item that takes `amount` besides its way. False when all of them together would go beyond `limits`, which are for what is
-    /// left after SEQUENCE and everything around: nothing has changed then.
+    /// Adds an item that takes `amount` besides its way. False when all of them together would go beyond
+    /// `limits`, which are for what is left after SEQUENCE and everything around: nothing has changed then.
     pub(super) fn add(&mut self, way: &Way, amount: Amount, limits: Amount) -> bool {
         let mut next = Draft { current: self.current.clone(), saved: self.saved.clone(), steps: Vec::new() };
         next.go(way);
@@ -324,7 +324,8 @@ mod tests {
                             }
                             Way::FromObject(from, name, to) => {
                                 let object = from.child(name);
-                                prop_assert_eq!((saved.as_ref(), current.as_ref()), (Some(&object), Some(to)));
+                                prop_assert_eq!(saved.as_ref(), Some(&object));
+                                prop_assert_eq!(current.as_ref(), Some(to));
                             }
                         }
                         acts += 1;

@@ -1,6 +1,7 @@
 //! The counters of a Linux NFS client: `/proc/self/mountstats`.
 //!
-//! They are cumulative since the mount; see [`Mount::since`]. Requests of the lock manager (NLM) are not among them.
+//! They are cumulative since the mount; see [`Mount::since`]. Requests of the lock manager (NLM) are not
+//! among them.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,11 @@ pub struct Mount {
     pub mount_point: String,
     /// Bytes of files in the replies to READ.
     pub server_read_bytes: u64,
-    /// Requests on their way at the moment of the reading, over TCP. More by those that were sent again, and by the answers to
-    /// callbacks, which the kernel counts as sent requests.
+    /// Requests on their way at the moment of the reading, over TCP. More by those that were sent again, and
+    /// by the answers to callbacks, which the kernel counts as sent requests.
     pub in_flight: u64,
-    /// The counters of each operation that the protocol version has, by the kernel's name of it (`READ`, `OPEN_NOATTR`).
+    /// The counters of each operation that the protocol version has, by the kernel's name of it (`READ`,
+    /// `OPEN_NOATTR`).
     pub operations: BTreeMap<String, OperationCounts>,
 }
 
@@ -145,8 +147,8 @@ fn device_line(line: &str) -> Option<Option<Mount>> {
     Some(matches!(kind, "nfs" | "nfs4").then(mount))
 }
 
-/// What applications read and wrote, each through the cache and past it; then what the server was asked to read and write;
-/// then pages.
+/// What applications read and wrote, each through the cache and past it; then what the server was asked to
+/// read and write; then pages.
 fn server_read_bytes(numbers: &str) -> Option<u64> {
     numbers.split_whitespace().nth(4)?.parse().ok()
 }
@@ -191,7 +193,8 @@ fn operation_line(line: &str) -> Option<(&str, OperationCounts)> {
     Some((name, counts))
 }
 
-/// A path from one of the kernel's lists of mounts, which have blanks and backslashes as `\` and three octal digits.
+/// A path from one of the kernel's lists of mounts, which have blanks and backslashes as `\` and three octal
+/// digits.
 pub fn unescape(path: &str) -> String {
     let mut rest = path;
     let mut plain = String::with_capacity(path.len());
@@ -216,7 +219,8 @@ pub fn unescape(path: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Of Linux 6.1: a mount of version 3 and one of version 4.1, after one file was read and one written in each.
+    /// Of Linux 6.1: a mount of version 3 and one of version 4.1, after one file was read and one written in
+    /// each.
     const CAPTURED: &str = include_str!("captured.txt");
 
     #[test]

@@ -31,7 +31,8 @@ pub fn synced_writes_per_second(directory: &Path, duration: Duration) -> f64 {
     writer.writes as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Writes blocks that follow on each other, again from the start at the end of the file, each on the disk before the next.
+/// Writes blocks that follow on each other, again from the start at the end of the file, each on the disk
+/// before the next.
 pub struct SyncedWriter {
     file: File,
     pub writes: u64,

@@ -19,7 +19,8 @@ pub enum Limit {
     MemoryStream,
     /// The same, not paced, and read in pieces as large as the generator of load reads them.
     MemoryStreamInPieces,
-    /// One TCP stream of a cached file that is read before it is sent: what a server that copies can do at most.
+    /// One TCP stream of a cached file that is read before it is sent: what a server that copies can do at
+    /// most.
     FileStream,
     /// One TCP stream that is written to a cached file as it comes: what a server that copies can do at most.
     StreamToFile,
@@ -31,7 +32,8 @@ pub enum Limit {
     LocalCreateSync,
     /// 64 KiB at places of a local file that follow on each other, each on the disk before the next.
     LocalWriteSync,
-    /// The same blocks received over loopback, each answered when it is on the disk: what a server can do at most.
+    /// The same blocks received over loopback, each answered when it is on the disk: what a server can do at
+    /// most.
     ReceivedWriteSync,
 }
 
@@ -50,8 +52,9 @@ impl Limit {
         }
     }
 
-    /// In the unit of the row, with files in a directory of its own in `folder`. They stay there until that goes: for minutes ext4 avoids
-    /// the numbers of files that were removed, and looks through them for each that is made after.
+    /// In the unit of the row, with files in a directory of its own in `folder`. They stay there until that
+    /// goes: for minutes ext4 avoids the numbers of files that were removed, and looks through them for each
+    /// that is made after.
     pub fn run(self, row: &Row, folder: &Path, duration: Duration) -> f64 {
         let place = tempfile::tempdir_in(folder).expect("temporary directory").keep();
         match self {

@@ -1,4 +1,5 @@
-//! One TCP stream over loopback between two threads, from memory, from a file in the page cache and into one, in MB/s.
+//! One TCP stream over loopback between two threads, from memory, from a file in the page cache and into one,
+//! in MB/s.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -35,7 +36,8 @@ pub fn of_memory_in_pieces(duration: Duration) -> f64 {
     megabytes_per_second(duration, How::InPieces, |_| {}, |_| {})
 }
 
-/// One block after the other of a file as large as that of the servers is read before it is sent, and received in large pieces.
+/// One block after the other of a file as large as that of the servers is read before it is sent, and
+/// received in large pieces.
 pub fn of_file(directory: &Path, duration: Duration) -> f64 {
     let path = directory.join("file");
     fs::write(&path, vec![1; FILE_BYTES as usize]).expect("file");

@@ -108,8 +108,8 @@ struct Prepared {
     next_number: u32,
 }
 
-/// Of a transaction id, the lowest: which lane it is of. What is above differs from request to request: one with an id that the
-/// server has seen is a retry to it, which it answers without carrying it out.
+/// Of a transaction id, the lowest: which lane it is of. What is above differs from request to request: one
+/// with an id that the server has seen is a retry to it, which it answers without carrying it out.
 const LANE_BITS: u32 = 10;
 
 /// The lane of a reply that begins so.

@@ -117,7 +117,8 @@ fn get_attributes(e: &mut Encoder) {
 fn open_and_close(e: &mut Encoder) -> (usize, usize) {
     e.u32(18);
     e.u32(0);
-    // OPEN4_SHARE_ACCESS_WRITE without a delegation, OPEN4_SHARE_DENY_NONE; the client is that of the session.
+    // OPEN4_SHARE_ACCESS_WRITE without a delegation, OPEN4_SHARE_DENY_NONE; the client is that of the
+    // session.
     e.u32(2 | 0x400);
     e.u32(0);
     e.u64(0);
@@ -143,7 +144,8 @@ fn open_and_close(e: &mut Encoder) -> (usize, usize) {
 }
 
 impl V4 {
-    /// Appends a request of a session: its id, sequence, slot, and the highest slot in use. Returns where it begins.
+    /// Appends a request of a session: its id, sequence, slot, and the highest slot in use. Returns where it
+    /// begins.
     pub(super) fn append_of(
         &mut self,
         lane: usize,

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 /// What to compare.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The baseline: an executable of primetime, which the benchmark starts as a server; or nfs://host/path, or
-    /// a directory
+    /// The baseline: an executable of primetime, which the benchmark starts as a server; or nfs://host/path,
+    /// or a directory
     #[arg(value_name = "OLD")]
     old: String,
     /// The candidate, named as OLD

@@ -10,7 +10,8 @@ use super::{load, print};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
-The words and the ratio are about B: `faster` says that B is faster than A. A machine's speed moves between two
+The words and the ratio are about B: `faster` says that B is faster than A. A machine's speed moves between \
+two
 benchmarks by more than one of them can tell, so each result counts as one value: with one result of each side
 nothing is decided, and with two or three only large differences are. What is measured side by side in one
 benchmark is compared far more sharply.

@@ -11,7 +11,8 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 A speed fails only when it is lower than what is allowed and than what repeats of the baseline show by chance:
-name the baseline with two repeats or more, or the speed is not judged. Requests for each operation that are the
+name the baseline with two repeats or more, or the speed is not judged. Requests for each operation that are \
+the
 same in every run of the first baseline are exact: one more fails. Where they vary, the interval of their sum
 counts. What the baseline has and the results lack fails.
 
@@ -47,7 +48,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     counts_only: bool,
 
-    /// The most requests for each operation of an experiment over a version, at every delay; may be given again
+    /// The most requests for each operation of an experiment over a version, at every delay; may be given
+    /// again
     #[arg(long, value_name = "EXPERIMENT:VERSION=N")]
     max_requests: Vec<RequestLimit>,
 }

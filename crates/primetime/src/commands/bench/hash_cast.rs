@@ -1,4 +1,5 @@
-//! `primetime bench hash-cast`: winners and losers behind a card with several transmit queues, and what cures it.
+//! `primetime bench hash-cast`: winners and losers behind a card with several transmit queues, and what cures
+//! it.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

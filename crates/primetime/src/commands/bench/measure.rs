@@ -27,8 +27,8 @@ pub(super) struct Measure {
     /// is nfs://host/path with the client's options, builtin (a server that the benchmark starts: exe=PATH
     /// for another executable, serve=--async,… for its options), local (a temporary directory) or a
     /// directory. Options of the arm: version=4.1 (else each of --versions), delegations=off,
-    /// client=builtin|fuse|kernel, mount_options=LIST, slower=5% (its values are made worse on purpose, to see
-    /// what the benchmark finds). All arms take turns in each block of runs
+    /// client=builtin|fuse|kernel, mount_options=LIST, slower=5% (its values are made worse on purpose, to
+    /// see what the benchmark finds). All arms take turns in each block of runs
     #[arg(long = "arm", value_name = "NAME=TARGET[?OPTION&...]", conflicts_with = "server")]
     arms: Vec<ArmSpec>,
 
@@ -36,7 +36,8 @@ pub(super) struct Measure {
     #[arg(long = "pair", value_name = "NAME/NAME", value_parser = pair, requires = "arms")]
     pairs: Vec<(String, String)>,
 
-    /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts its own on a temporary directory
+    /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts
+    /// its own on a temporary directory
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
@@ -49,7 +50,9 @@ pub(super) struct Measure {
     #[arg(long)]
     allow_missing_versions: bool,
 
-    /// Which client does the work: builtin (called by the benchmark, exact counts), fuse (the same behind a mount of its own), kernel (this machine's, mounted by mount.nfs; as root), path (no NFS: a directory, by default a temporary one)
+    /// Which client does the work: builtin (called by the benchmark, exact counts), fuse (the same behind a
+    /// mount of its own), kernel (this machine's, mounted by mount.nfs; as root), path (no NFS: a directory,
+    /// by default a temporary one)
     #[arg(long, value_name = "builtin|fuse|kernel|path[=DIR]", default_value_t)]
     client: ClientKind,
 
@@ -57,16 +60,16 @@ pub(super) struct Measure {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mount_options: Vec<String>,
 
-    /// Mount each client in a network namespace of its own (--client kernel or fuse), which makes it a client of its
-    /// own to the server: auto, made and removed by the benchmark, for its own server with its delays and
-    /// for addresses of this machine other than loopback; or names (ip-netns(8)), at least as many as clients,
-    /// with a way to the server. As root
+    /// Mount each client in a network namespace of its own (--client kernel or fuse), which makes it a client
+    /// of its own to the server: auto, made and removed by the benchmark, for its own server with its delays
+    /// and for addresses of this machine other than loopback; or names (ip-netns(8)), at least as many as
+    /// clients, with a way to the server. As root
     #[arg(long, value_name = "auto|LIST")]
     client_namespaces: Option<ClientNamespaces>,
 
-    /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a server
-    /// of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As root; times
-    /// are those of such guests
+    /// Let the clients be Linux kernels in so many guests (user-mode Linux), each with an agent, beside a
+    /// server of the benchmark's own: for a machine whose kernel has no NFS, or to have several kernels. As
+    /// root; times are those of such guests
     #[arg(
         long,
         value_name = "N",
@@ -74,11 +77,13 @@ pub(super) struct Measure {
     )]
     guests: Option<u32>,
 
-    /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh, node1:20490 for one that runs (see `bench agent`); without any, this one
+    /// Machines that the clients run on, in turn: node1 or user@node1 to start an agent there by ssh,
+    /// node1:20490 for one that runs (see `bench agent`); without any, this one
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     hosts: Vec<String>,
 
-    /// The machine of the server, named as those of --hosts: an agent there tells how busy its processors and disks are, of which the reasons and the report say so
+    /// The machine of the server, named as those of --hosts: an agent there tells how busy its processors and
+    /// disks are, of which the reasons and the report say so
     #[arg(long, value_name = "HOST")]
     server_host: Option<String>,
 
@@ -110,7 +115,9 @@ pub(super) struct Measure {
     #[arg(long, conflicts_with_all = ["paper", "quick"])]
     scaled: bool,
 
-    /// What the verdict weighs, and so what is measured unless --experiment or --all say it: even, home-directories, build, vm-images, database, media, web or mail; or weights of experiments, as in create=2,random-read=1 [default: even]
+    /// What the verdict weighs, and so what is measured unless --experiment or --all say it: even,
+    /// home-directories, build, vm-images, database, media, web or mail; or weights of experiments, as in
+    /// create=2,random-read=1 [default: even]
     #[arg(long, value_name = "NAME|WEIGHTS", value_parser = Profile::parse)]
     profile: Option<Profile>,
 
@@ -144,11 +151,13 @@ pub(super) struct Measure {
     #[arg(long)]
     without_delegations: bool,
 
-    /// Where results.json, report.html and the CSV files go; results of another plan that are there are put into earlier-1 and so on
+    /// Where results.json, report.html and the CSV files go; results of another plan that are there are put
+    /// into earlier-1 and so on
     #[arg(long, value_name = "DIR", default_value = "primetime-report")]
     out: PathBuf,
 
-    /// Go on with a benchmark that was interrupted, from its complete blocks in --out; with the same options as before
+    /// Go on with a benchmark that was interrupted, from its complete blocks in --out; with the same options
+    /// as before
     #[arg(long)]
     resume: bool,
 
@@ -156,7 +165,10 @@ pub(super) struct Measure {
     #[arg(long)]
     clean: bool,
 
-    /// Show in the whole terminal what happens while it measures: rates, latencies and clients of the run under way, what was measured so far, the time left; q or Ctrl-C stop and keep what is complete. It is drawn on standard error; where that is no terminal, or TERM is dumb, a sentence says so and progress is shown as without
+    /// Show in the whole terminal what happens while it measures: rates, latencies and clients of the run
+    /// under way, what was measured so far, the time left; q or Ctrl-C stop and keep what is complete. It is
+    /// drawn on standard error; where that is no terminal, or TERM is dumb, a sentence says so and progress
+    /// is shown as without
     #[arg(long)]
     live: bool,
 
@@ -164,7 +176,8 @@ pub(super) struct Measure {
     #[arg(long)]
     json: bool,
 
-    /// Also push the results to a Prometheus Pushgateway, http://host:9091 or with a path /metrics/job/NAME; that it cannot be done is told, and changes no result and no exit code
+    /// Also push the results to a Prometheus Pushgateway, http://host:9091 or with a path /metrics/job/NAME;
+    /// that it cannot be done is told, and changes no result and no exit code
     #[arg(long, value_name = "URL")]
     push: Option<Gateway>,
 

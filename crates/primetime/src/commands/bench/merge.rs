@@ -18,7 +18,8 @@ pub(super) struct Arguments {
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
-    /// Results, a directory or a file, and the name that tells them from the others: a server's, or a client's
+    /// Results, a directory or a file, and the name that tells them from the others: a server's, or a
+    /// client's
     #[arg(value_name = "NAME=DIR", required = true)]
     parts: Vec<Part>,
 }

@@ -1,7 +1,7 @@
 //! `primetime bench`: which NFS version to run.
 //!
-//! Owns the words on the command line and their meaning; measuring, comparing and reporting are the library's. Each
-//! subcommand is a file.
+//! Owns the words on the command line and their meaning; measuring, comparing and reporting are the
+//! library's. Each subcommand is a file.
 
 mod agent;
 mod compare;
@@ -63,7 +63,8 @@ enum Command {
     HashCast(hash_cast::Arguments),
     /// Show how long clients of a server stand still while it is restarted or moved
     FailoverGap(failover_gap::Arguments),
-    /// Carry out the part of this machine's clients in a benchmark that another machine runs (`primetime bench --hosts`)
+    /// Carry out the part of this machine's clients in a benchmark that another machine runs (`primetime
+    /// bench --hosts`)
     Agent(agent::Arguments),
     /// Measure a figure or a table of the studies again, and show it beside what was published
     Study(study::Arguments),
@@ -71,7 +72,8 @@ enum Command {
     List,
     /// Write the tables and the page again from the results in a directory, and print the verdict
     Report(report::Arguments),
-    /// Put several results into one report, in which every figure shows each of them: several servers, several clients
+    /// Put several results into one report, in which every figure shows each of them: several servers,
+    /// several clients
     Merge(merge::Arguments),
     /// Measure two servers side by side: before and after, an older executable and this one, two addresses
     Compare(compare::Arguments),

@@ -19,7 +19,8 @@ pub(super) struct Arguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// Judge by this profile instead of the one that was measured with: a name or weights, as of `bench --profile`
+    /// Judge by this profile instead of the one that was measured with: a name or weights, as of `bench
+    /// --profile`
     #[arg(long, value_name = "NAME|WEIGHTS", value_parser = Profile::parse)]
     profile: Option<Profile>,
 

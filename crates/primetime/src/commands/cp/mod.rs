@@ -26,13 +26,16 @@ Examples:
   primetime cp -rp nfs://fileserver/export/home ./backup
   primetime cp -r nfs://old/export/data nfs://new/export/
 
-Where the target is a directory, the copy goes into it under the name of the source, as with cp(1). With -r symbolic links are
-copied as such, otherwise they are followed. Over NFSv4.2 a server copies its own files itself. What a copy has written to a
+Where the target is a directory, the copy goes into it under the name of the source, as with cp(1). With -r \
+symbolic links are
+copied as such, otherwise they are followed. Over NFSv4.2 a server copies its own files itself. What a copy \
+has written to a
 server is on stable storage when the command ends.
 Exit codes: 0 good, 1 something could not be copied, 3 wrong usage, or a server cannot be reached,
 4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
-    /// Sources, then the target: nfs://HOST:PORT/PATH?OPTIONS, or local paths; one of them at least is at a server
+    /// Sources, then the target: nfs://HOST:PORT/PATH?OPTIONS, or local paths; one of them at least is at a
+    /// server
     #[arg(value_name = "SOURCE... TARGET", required = true, num_args = 2..,
           value_parser = OsStringValueParser::new().try_map(Place::parse))]
     places: Vec<Place>,
@@ -42,7 +45,8 @@ pub(crate) struct Arguments {
     /// Keep permissions and times, and owners where this user is root
     #[arg(short, long)]
     preserve: bool,
-    /// Replace what is there instead of writing into it; whoever has it open, or under another name, keeps the old content
+    /// Replace what is there instead of writing into it; whoever has it open, or under another name, keeps
+    /// the old content
     #[arg(short, long, conflicts_with = "no_clobber")]
     force: bool,
     /// Leave files alone that are there
@@ -97,7 +101,8 @@ impl Copy<'_> {
         };
         if sources.len() > 1 && !into {
             return Err(Failure::refused(format_args!(
-                "{target} is no directory, and several sources are to be copied; name a directory, or make it first"
+                "{target} is no directory, and several sources are to be copied; name a directory, or make \
+                 it first"
             ))
             .into());
         }
@@ -151,7 +156,8 @@ impl Copy<'_> {
             && (before, found.kind) != (Kind::Directory, Kind::Directory)
         {
             return self.session.refused(format_args!(
-                "cannot copy {source}: {target} is the copy of another source; copy them into different directories"
+                "cannot copy {source}: {target} is the copy of another source; copy them into different \
+                 directories"
             ));
         }
         match &found.kind {
@@ -168,7 +174,8 @@ impl Copy<'_> {
                 }
             }
             Kind::Stream | Kind::Other => self.session.refused(format_args!(
-                "cannot copy {source}: it is a device, a pipe or a socket; leave it out; cp reads pipes without -r"
+                "cannot copy {source}: it is a device, a pipe or a socket; leave it out; cp reads pipes \
+                 without -r"
             )),
         }
     }

@@ -26,8 +26,10 @@ Examples:
   primetime find nfs://fileserver/export/tmp -type f -mtime +30 -delete
   primetime find nfs://fileserver/export -newer ./stamp -print0 | xargs -0 primetime cat
 
-What is found is shown as an address, with bytes that it cannot hold as %XX. Numbers: N exactly, +N more, -N less.
-Exit codes: 0 good, 1 something could not be listed or removed, 3 wrong usage, or the server cannot be reached,
+What is found is shown as an address, with bytes that it cannot hold as %XX. Numbers: N exactly, +N more, -N \
+less.
+Exit codes: 0 good, 1 something could not be listed or removed, 3 wrong usage, or the server cannot be \
+reached,
 4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// Where to begin, nfs://HOST:PORT/PATH?OPTIONS

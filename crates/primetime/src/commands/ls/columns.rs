@@ -18,7 +18,8 @@ pub(super) fn columns(names: &[impl AsRef<str>], width: usize) -> String {
     let widths: Vec<usize> = names.iter().map(|name| name.as_ref().width()).collect();
     let mut rows = 1;
     let mut layout = widths_of_columns(&widths, rows);
-    // Each column takes a place at least, so that no more rows than names are tried, and few where there are many.
+    // Each column takes a place at least, so that no more rows than names are tried, and few where there are
+    // many.
     while layout.len() > 1 && layout.iter().map(|column| column + GAP).sum::<usize>() - GAP > width {
         rows += (rows / 64).max(1);
         layout = widths_of_columns(&widths, rows.min(names.len()));

@@ -13,7 +13,8 @@ use crate::remote::{Spot, Work};
 type Directories = BTreeMap<Vec<u8>, Vec<client::DirEntry>>;
 
 impl Listing<'_> {
-    /// Many directories are asked for at a time. Sorted, they are shown when all are there; else each as it comes.
+    /// Many directories are asked for at a time. Sorted, they are shown when all are there; else each as it
+    /// comes.
     pub(super) async fn show_tree(&mut self, spot: &Spot) -> Work {
         self.session.progress.begin(&spot.url);
         let options = TreeOptions {

@@ -21,9 +21,11 @@ Examples:
   tar -c . | primetime tar -x -C nfs://fileserver/export/backup
   primetime tar -c -C nfs://fileserver/export/src | zstd > src.tar.zst
 
-Archives that gzip or zstd has compressed are recognised; others are decompressed by a command in front. What is made is not
+Archives that gzip or zstd has compressed are recognised; others are decompressed by a command in front. \
+What is made is not
 compressed. Nothing is written outside of the directory, whatever an archive says.
-Exit codes: 0 good, 1 something could not be packed or unpacked, 3 wrong usage, or the server cannot be reached,
+Exit codes: 0 good, 1 something could not be packed or unpacked, 3 wrong usage, or the server cannot be \
+reached,
 4 a server lists names that no file can have, which were left out."
 )]
 pub(crate) struct Arguments {
@@ -36,7 +38,8 @@ pub(crate) struct Arguments {
     /// The archive; - is standard input or output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// The directory to unpack into, which is made if it is not there, or to pack, nfs://HOST:PORT/PATH?OPTIONS
+    /// The directory to unpack into, which is made if it is not there, or to pack,
+    /// nfs://HOST:PORT/PATH?OPTIONS
     #[arg(short = 'C', long, value_name = "URL", value_parser = place::url, required = true)]
     directory: Option<Url>,
     /// Keep the permissions of the archive with set-id bits, as root always does, and ignore the umask

@@ -24,8 +24,8 @@ pub(crate) struct Ganesha {
 }
 
 impl Ganesha {
-    /// Serves an empty directory for so long at most. `None`, with the reason on standard error, where it is not installed; on a
-    /// machine of the continuous integration it must be.
+    /// Serves an empty directory for so long at most. `None`, with the reason on standard error, where it is
+    /// not installed; on a machine of the continuous integration it must be.
     pub(crate) fn start(lab: &Lab, time_limit: Duration) -> Option<Self> {
         Self::start_with(lab, time_limit, true)
     }

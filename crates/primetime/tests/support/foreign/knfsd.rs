@@ -20,7 +20,8 @@ pub(crate) struct Knfsd {
 
 /// How it serves.
 pub(crate) struct KnfsdOptions {
-    /// Clients that are silent for so long are forgotten. Linux gives delegations back that it has not used for about as long.
+    /// Clients that are silent for so long are forgotten. Linux gives delegations back that it has not used
+    /// for about as long.
     pub(crate) lease_seconds: u32,
     pub(crate) delegations: bool,
     /// The size of the disk on which what it serves lies; otherwise that is in memory.

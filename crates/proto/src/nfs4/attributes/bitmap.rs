@@ -11,8 +11,8 @@ const WORDS: usize = 3;
 /// Words that are accepted; those beyond [`WORDS`] hold attributes that nobody here knows.
 const WORDS_MAX: u32 = 8;
 
-/// A set of attributes. Bits above 95 are dropped when it is decoded: no attribute has such a number, and a request for one is
-/// answered without it, as for any attribute that is not supported.
+/// A set of attributes. Bits above 95 are dropped when it is decoded: no attribute has such a number, and a
+/// request for one is answered without it, as for any attribute that is not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Bitmap([u32; WORDS]);
 

@@ -90,7 +90,8 @@ pub enum ChangeAttrType {
     Undefined = 4,
 }
 
-/// What OPEN can be asked for (`open_arguments4`, RFC 9754): sets of bits, each with the number that the standard gives it.
+/// What OPEN can be asked for (`open_arguments4`, RFC 9754): sets of bits, each with the number that the
+/// standard gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Xdr)]
 pub struct OpenArguments {
     /// `open_args_share_access4`.

@@ -10,7 +10,8 @@ use crate::nfs4::{FileHandle, Status, Time};
 /// Why a `fattr4` could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeError {
-    /// It holds an attribute whose type is not known here; nothing behind it can be read (NFS4ERR_ATTRNOTSUPP).
+    /// It holds an attribute whose type is not known here; nothing behind it can be read
+    /// (NFS4ERR_ATTRNOTSUPP).
     NotSupported(u32),
     /// It is malformed (NFS4ERR_BADXDR).
     Malformed(xdr::Error),
@@ -53,8 +54,8 @@ macro_rules! attributes {
                 self.encode_given(wanted.filtered(|number| self.has(number)), to);
             }
 
-            /// Writes the `given` attributes, which have a value, as a `fattr4`. Few of all are given mostly: only those are
-            /// looked at.
+            /// Writes the `given` attributes, which have a value, as a `fattr4`. Few of all are given mostly:
+            /// only those are looked at.
             fn encode_given(&self, given: Bitmap, to: &mut Encoder) {
                 to.put(&given);
                 let mark = to.begin_opaque();
@@ -95,9 +96,11 @@ macro_rules! attributes {
                 if let Some(other) = beyond {
                     return Err(AttributeError::NotSupported(other));
                 }
-                // Each value ends where the next begins, so that all of them together show whether one was too long.
+                // Each value ends where the next begins, so that all of them together show whether one was
+                // too long.
                 if from.offset() != end {
-                    return Err(from.error(ErrorKind::Invalid("the values are not as long as their list")).into());
+                    return Err(from.error(ErrorKind::Invalid("the values are not as long as their \
+                                                              list")).into());
                 }
                 Ok(values)
             }
@@ -206,7 +209,8 @@ impl Encode for AttributeValues {
     }
 }
 
-/// As [`AttributeValues::decode`], with an unknown attribute as a decoding error: for replies, whose attributes were asked for.
+/// As [`AttributeValues::decode`], with an unknown attribute as a decoding error: for replies, whose
+/// attributes were asked for.
 impl Decode for AttributeValues {
     fn decode(from: &mut Decoder) -> xdr::Result<Self> {
         Self::decode(from).map_err(|error| match error {

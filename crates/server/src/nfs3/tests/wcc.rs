@@ -5,7 +5,8 @@ use proto::nfs3::*;
 
 use crate::fixture::{Server, place, user, write_args};
 
-/// The attributes that `wcc` says there were before must be those of `object`, and those after what there is now.
+/// The attributes that `wcc` says there were before must be those of `object`, and those after what there is
+/// now.
 fn check(server: &Server, wcc: WccData, before: FileAttributes, object: FileHandle) {
     let expected = WccAttributes { size: before.size, modified: before.modified, changed: before.changed };
     assert_eq!(wcc.before, Some(expected));

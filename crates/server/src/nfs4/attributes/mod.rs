@@ -1,4 +1,5 @@
-//! Attributes: from a back end's to NFSv4's and back (RFC 8881 §5). `docs/attributes.md` says which there are, and why.
+//! Attributes: from a back end's to NFSv4's and back (RFC 8881 §5). `docs/attributes.md` says which there
+//! are, and why.
 
 mod plain;
 mod set;

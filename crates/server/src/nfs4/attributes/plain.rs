@@ -1,5 +1,6 @@
-//! The attributes that almost every request asks for, and every entry of a directory, written as they come: what a back end tells
-//! of an object, its handle, its owner and its group. A set of all values that there can be is some hundred bytes, filled in, moved and looked through for each of them.
+//! The attributes that almost every request asks for, and every entry of a directory, written as they come:
+//! what a back end tells of an object, its handle, its owner and its group. A set of all values that there
+//! can be is some hundred bytes, filled in, moved and looked through for each of them.
 
 use proto::nfs4::Status;
 use proto::nfs4::attributes::{AttributeId as Id, Bitmap, FsId, Principal, SpecData};

@@ -11,12 +11,14 @@ use crate::nfs4::owners::{Owners, PrincipalKind};
 /// Bits of a mode (RFC 8881 §6.2.4).
 const MODE_BITS: u32 = 0o7777;
 
-/// What a client wants set on `object`, or on what is made in it, by an operation that can set `allowed`. Ids are replaced as
-/// those of the caller are. Times that the holder of a delegation has kept are checked, and not part of it.
+/// What a client wants set on `object`, or on what is made in it, by an operation that can set `allowed`. Ids
+/// are replaced as those of the caller are. Times that the holder of a delegation has kept are checked, and
+/// not part of it.
 ///
 /// # Errors
-/// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY for a name
-/// without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given twice.
+/// ATTRNOTSUPP for an attribute that is not supported, INVAL for one that can only be read, BADOWNER or DELAY
+/// for a name without a number (RFC 8881 §5.9), INVAL for an impossible time or mode, and for a mode given
+/// twice.
 pub(crate) async fn to_set<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,

@@ -174,7 +174,8 @@ fn open_arguments(delegations: bool) -> OpenArguments {
     OpenArguments {
         access: bits(&[1, 2, 3]),
         deny: bits(&[0, 1, 2, 3]),
-        // Any delegation, none, a wish withdrawn; timestamps, and a delegation alone. None is pushed or signalled later.
+        // Any delegation, none, a wish withdrawn; timestamps, and a delegation alone. None is pushed or
+        // signalled later.
         want: if delegations { bits(&[3, 4, 5, 20, 21]) } else { bits(&[4, 5]) },
         // All but those after a restart of the client.
         claim: bits(&[0, 1, 2, 4, 5]),

@@ -95,7 +95,8 @@ impl Owners {
     /// The number of what a client says.
     ///
     /// # Errors
-    /// BADOWNER for a name that is unknown or of another domain, DELAY while the name service does not answer.
+    /// BADOWNER for a name that is unknown or of another domain, DELAY while the name service does not
+    /// answer.
     pub(crate) async fn id(&self, kind: PrincipalKind, principal: &Principal) -> Result<u32, Status> {
         let name = match principal {
             Principal::Number(id) => return Ok(*id),
@@ -145,7 +146,8 @@ impl Domain {
         [name, b"@", self.name.as_bytes()].concat().into()
     }
 
-    /// The name without the domain, if it is ours. The name itself may hold an `@`; domains are compared as DNS does.
+    /// The name without the domain, if it is ours. The name itself may hold an `@`; domains are compared as
+    /// DNS does.
     fn local_part(&self, name: &Bytes) -> Option<Bytes> {
         let at = name.iter().rposition(|byte| *byte == b'@')?;
         let ours = name[at + 1..].eq_ignore_ascii_case(self.name.as_bytes());

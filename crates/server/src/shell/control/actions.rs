@@ -105,7 +105,8 @@ impl Controlled {
         let file = files::find(&exports, file).await?;
         let revoked = self.recaller.revoke_file(file).await.map_err(|error| {
             format!(
-                "not everything was revoked: that its holders may not reclaim it cannot be written down: {error}; see to the state directory, and try again"
+                "not everything was revoked: that its holders may not reclaim it cannot be written down: \
+                 {error}; see to the state directory, and try again"
             )
         })?;
         Ok(Revoked {

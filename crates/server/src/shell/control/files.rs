@@ -5,7 +5,8 @@ use vfs::{FileSystem, Identity, ObjectId};
 
 use crate::exports::{ExportPath, ExportSet};
 
-/// Finds a file by its path as clients see it, by its number and generation as lists have them, or by its handle.
+/// Finds a file by its path as clients see it, by its number and generation as lists have them, or by its
+/// handle.
 pub(super) async fn find<F: FileSystem>(exports: &ExportSet<F>, name: &str) -> Result<FileId, String> {
     if name.starts_with('/') {
         return by_path(exports, name).await;
@@ -22,7 +23,8 @@ pub(super) async fn find<F: FileSystem>(exports: &ExportSet<F>, name: &str) -> R
     Ok(id(export.file_system().object_id(&node)))
 }
 
-/// The path is walked with the server's own rights, as nothing is shown of what is found. Symbolic links are not followed.
+/// The path is walked with the server's own rights, as nothing is shown of what is found. Symbolic links are
+/// not followed.
 async fn by_path<F: FileSystem>(exports: &ExportSet<F>, name: &str) -> Result<FileId, String> {
     let missing = |error: vfs::Error| format!("there is no file {name} here: {error}");
     let path = ExportPath::new(name.as_bytes()).map_err(missing)?;

@@ -1,5 +1,5 @@
-//! How a running server is looked at and told what to do: a Unix socket for its own user and the superuser, and one command per
-//! connection, in lines of JSON.
+//! How a running server is looked at and told what to do: a Unix socket for its own user and the superuser,
+//! and one command per connection, in lines of JSON.
 //!
 //! Owns the socket and who may use it; what is asked and answered is in [`protocol`].
 
@@ -50,7 +50,8 @@ pub struct Controlled {
     pub(super) memory: Arc<MemoryBudget>,
 }
 
-/// Somebody asks for the configuration to be read again; the answer says what became of it, or why nothing did.
+/// Somebody asks for the configuration to be read again; the answer says what became of it, or why nothing
+/// did.
 pub type ReloadRequest = oneshot::Sender<Result<protocol::Reloaded, String>>;
 
 /// Listens for commands until it is dropped.
@@ -60,8 +61,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Begins to listen at `path`, where a socket that nobody listens at any more is replaced. Requests to reload are sent to
-    /// `reloads`.
+    /// Begins to listen at `path`, where a socket that nobody listens at any more is replaced. Requests to
+    /// reload are sent to `reloads`.
     ///
     /// # Errors
     /// See [`SocketError`].
@@ -127,7 +128,8 @@ fn request(line: &[u8]) -> Result<Request, String> {
         serde_json::from_slice(line).map_err(|error| format!("the command is not understood: {error}"))?;
     if request.version != VERSION {
         return Err(format!(
-            "the server speaks version {VERSION} of the protocol and not {}; use the `primetime` that it was started with",
+            "the server speaks version {VERSION} of the protocol and not {}; use the `primetime` that it was \
+             started with",
             request.version
         ));
     }

@@ -47,14 +47,16 @@ pub enum Command {
     Exports,
     /// Reads the configuration again. One row: [`Reloaded`].
     Reload,
-    /// Ends a client with its sessions, and gives away what it held. It may come back as a new one. One row: [`Expired`].
+    /// Ends a client with its sessions, and gives away what it held. It may come back as a new one. One row:
+    /// [`Expired`].
     Expire {
         /// Its number, as lists have it.
         client: String,
     },
     /// Takes everything away that is held of a file. One row: [`Revoked`].
     Revoke {
-        /// Its path as clients see it, its number and generation as lists have them, or its handle in hexadecimal digits.
+        /// Its path as clients see it, its number and generation as lists have them, or its handle in
+        /// hexadecimal digits.
         file: String,
     },
 }

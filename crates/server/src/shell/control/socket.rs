@@ -26,7 +26,8 @@ pub enum SocketError {
         path: PathBuf,
     },
     /// It cannot be made.
-    #[error("cannot take commands at {}: {source}; name a place that you may write, with a path of at most 107 bytes, with --socket", path.display())]
+    #[error("cannot take commands at {}: {source}; name a place that you may write, with a path of at most \
+             107 bytes, with --socket", path.display())]
     Unusable {
         /// Where.
         path: PathBuf,
@@ -53,13 +54,14 @@ impl Socket {
         if std::fs::symlink_metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
             && let Ok(listener) = listen(&self.path)
         {
-            tracing::info!(path = %self.path.display(), "the socket for commands was removed, and is made again");
+            tracing::info!(path = %self.path.display(), "the socket for commands was removed, and is made \
+                                                         again");
             self.listener = listener;
         }
     }
 
-    /// The next that may give commands; `None` for one that may not. The mode of the socket keeps others out already, but not
-    /// in the moment before it is set, nor where somebody changes it.
+    /// The next that may give commands; `None` for one that may not. The mode of the socket keeps others out
+    /// already, but not in the moment before it is set, nor where somebody changes it.
     pub(super) async fn accept(&mut self) -> Option<UnixStream> {
         let Ok(accepted) = tokio::time::timeout(LOOK, self.listener.accept()).await else {
             self.look();

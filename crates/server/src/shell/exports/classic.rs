@@ -1,5 +1,5 @@
-//! The classic table of exports, as in `/etc/exports` (exports(5)). What an option means is kept; what this server cannot do is
-//! refused with the line and the word.
+//! The classic table of exports, as in `/etc/exports` (exports(5)). What an option means is kept; what this
+//! server cannot do is refused with the line and the word.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,8 +12,9 @@ use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, nearest}
 use super::words::{Word, lines};
 use crate::exports::{Clients, ExportPath, NamePattern, Network, Version, Versions};
 
-/// Options without a value that mean what this server does anyway: it always checks that a handle stays below the directory,
-/// has no ACLs, labels or layouts, does not wait for further writes, and asks everybody who locks who he is.
+/// Options without a value that mean what this server does anyway: it always checks that a handle stays below
+/// the directory, has no ACLs, labels or layouts, does not wait for further writes, and asks everybody who
+/// locks who he is.
 const AS_IT_IS: &[&str] = &[
     "wdelay",
     "no_wdelay",
@@ -122,7 +123,8 @@ fn read_clients(
         };
         if let (true, Some(bare)) = (host.is_empty(), &bare) {
             return Err(at(format!(
-                "the space in `{bare} {text}` gives these options to everybody; write `{bare}{text}`, or `*{text}`"
+                "the space in `{bare} {text}` gives these options to everybody; write `{bare}{text}`, or \
+                 `*{text}`"
             )));
         }
         let mut own = defaults.clone();
@@ -270,7 +272,8 @@ fn is_asynchronous(entry: &Entry) -> Result<bool, WrongAt> {
     }
 }
 
-/// Hosts come before networks, then patterns, then netgroups, then everybody (exports(5), "Machine Name Formats").
+/// Hosts come before networks, then patterns, then netgroups, then everybody (exports(5), "Machine Name
+/// Formats").
 fn rank(clients: &Clients) -> u8 {
     let is_host = |network: &Network| network.prefix_bits == Network::host_bits(network.address);
     match clients {

@@ -1,7 +1,7 @@
 //! Names of hosts and groups of users, as this host's name service has them.
 //!
-//! It is asked on threads that may wait, a few at a time; what it said is kept for a while. An old answer serves until there is
-//! a new one, for an hour at most. A failure of the name service is no answer.
+//! It is asked on threads that may wait, a few at a time; what it said is kept for a while. An old answer
+//! serves until there is a new one, for an hour at most. A failure of the name service is no answer.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -85,13 +85,15 @@ pub(super) trait NameService: Send + Sync + 'static {
 
 type Told<T> = Result<Vec<T>, Unavailable>;
 
-/// `getnameinfo`, `getaddrinfo` and `getgrouplist`; for netgroups getent(1), since the functions for them know no threads.
+/// `getnameinfo`, `getaddrinfo` and `getgrouplist`; for netgroups getent(1), since the functions for them
+/// know no threads.
 struct System;
 
 impl NameService for System {
     fn names(&self, address: IpAddr) -> Told<String> {
         let Some(name) = found(dns_lookup::lookup_addr(&address))? else { return Ok(Vec::new()) };
-        // Without a name there is the address in figures. Whoever owns an address can give it any name: it must lead back.
+        // Without a name there is the address in figures. Whoever owns an address can give it any name: it
+        // must lead back.
         let leads_back = name.parse::<IpAddr>().is_err() && self.addresses(&name)?.contains(&address);
         Ok(leads_back.then_some(name).into_iter().collect())
     }
@@ -252,7 +254,8 @@ impl SystemDirectory {
         found.and_then(|(answer, _)| answer)
     }
 
-    /// Whether the host at an address is in a netgroup: by its name, its name without the domain, or its address.
+    /// Whether the host at an address is in a netgroup: by its name, its name without the domain, or its
+    /// address.
     fn is_member(&self, address: IpAddr, group: &str) -> Option<bool> {
         let members = self.known(&Key::Netgroup(group.to_owned()), |answer| match answer {
             Answer::Netgroup(members) => Some(Arc::clone(members)),

@@ -1,8 +1,8 @@
-//! The numbers of exports, kept in the state directory: handles and locks are bound to them, so that a directory has the
-//! same after every start, whatever else is exported then.
+//! The numbers of exports, kept in the state directory: handles and locks are bound to them, so that a
+//! directory has the same after every start, whatever else is exported then.
 //!
-//! One line for each directory that was ever exported: its number and its path, in which a byte that is no printable ASCII
-//! letter, and the backslash, is `\` and three octal digits.
+//! One line for each directory that was ever exported: its number and its path, in which a byte that is no
+//! printable ASCII letter, and the backslash, is `\` and three octal digits.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

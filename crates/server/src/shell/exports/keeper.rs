@@ -23,8 +23,8 @@ use crate::exports::{
 };
 use crate::shell::descriptors::Descriptors;
 
-/// Delegated files and directories of an export that are watched; beyond, none is delegated. Each keeps about a kilobyte of the
-/// kernel's memory.
+/// Delegated files and directories of an export that are watched; beyond, none is delegated. Each keeps about
+/// a kilobyte of the kernel's memory.
 const WATCHES_MAX: usize = 1 << 16;
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
@@ -39,13 +39,15 @@ pub enum ExportsError {
         source: vfs::Error,
     },
     /// The state directory is a part of what is exported.
-    #[error("the state directory {} would be exported with its keys; name one outside with --state-dir", path.display())]
+    #[error("the state directory {} would be exported with its keys; name one outside with \
+             --state-dir", path.display())]
     StateExported {
         /// Which.
         path: PathBuf,
     },
     /// The state directory cannot be used.
-    #[error("cannot keep state in {}: {source}; name a directory that you may write with --state-dir", path.display())]
+    #[error("cannot keep state in {}: {source}; name a directory that you may write with \
+             --state-dir", path.display())]
     StateDirectory {
         /// Which.
         path: PathBuf,
@@ -155,7 +157,8 @@ struct Opening {
 }
 
 impl Keeper {
-    /// Opens the directories; with `hides` nobody is told of exports and mounts that are not his. Blocks on the disk.
+    /// Opens the directories; with `hides` nobody is told of exports and mounts that are not his. Blocks on
+    /// the disk.
     ///
     /// # Errors
     /// See [`ExportsError`].
@@ -188,7 +191,8 @@ impl Keeper {
         self.kept.lock().await.opened.iter().map(|open| (open.id, open.spec.directory.clone())).collect()
     }
 
-    /// Replaces the exports: all or none. Those whose directory stays carry on with their open files. Blocks on the disk.
+    /// Replaces the exports: all or none. Those whose directory stays carry on with their open files. Blocks
+    /// on the disk.
     ///
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
@@ -342,7 +346,8 @@ impl Unavailable<'_> {
         }
         if !self.before.contains(&spec.path) {
             let directory = spec.directory.display();
-            tracing::error!(%directory, %error, "the file system of an export is dead; it is left out until it answers");
+            tracing::error!(%directory, %error, "the file system of an export is dead; it is left out until \
+                                                 it answers");
         }
         self.now.push(spec.path.clone());
         Ok(())
@@ -408,7 +413,8 @@ fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Loc
     Ok(local)
 }
 
-/// Runs `job`, which waits for the disk, while another thread takes over what this one has to do; false where there is none.
+/// Runs `job`, which waits for the disk, while another thread takes over what this one has to do; false where
+/// there is none.
 fn wait_in_place(job: &mut dyn FnMut()) -> bool {
     let is_of_several =
         Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);

@@ -1,5 +1,5 @@
-//! Directories that are exported twice: the same, or one in the other. What is in both could be reached by the rules of either,
-//! and locks of one would not be seen in the other.
+//! Directories that are exported twice: the same, or one in the other. What is in both could be reached by
+//! the rules of either, and locks of one would not be seen in the other.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ pub(super) fn check(directories: &[&Path]) -> Result<(), Wrong> {
                 () => continue,
             };
             return Err(format!(
-                "{} is in {}, which is exported too, and clients would reach it by the rules of either; export one of them",
+                "{} is in {}, which is exported too, and clients would reach it by the rules of either; \
+                 export one of them",
                 inner.display(),
                 outer.display()
             ));

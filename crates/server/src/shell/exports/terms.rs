@@ -1,4 +1,5 @@
-//! What may be said of an export or of some of its clients, in either form of configuration; what is not said is left open.
+//! What may be said of an export or of some of its clients, in either form of configuration; what is not said
+//! is left open.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -129,8 +130,8 @@ pub(super) fn id(number: i64) -> Result<u32, Wrong> {
     id.ok_or_else(|| format!("{number} is no id; use a number from 0 to {}", u32::MAX - 1))
 }
 
-/// Clients as both forms write them: `*`, an address, a network as `ADDRESS/BITS` or `ADDRESS/MASK`, a name, a pattern of
-/// names, `@` and a netgroup.
+/// Clients as both forms write them: `*`, an address, a network as `ADDRESS/BITS` or `ADDRESS/MASK`, a name,
+/// a pattern of names, `@` and a netgroup.
 pub(super) fn clients(word: &str) -> Result<Clients, Wrong> {
     if word == "*" {
         return Ok(Clients::All);
@@ -155,7 +156,8 @@ pub(super) fn clients(word: &str) -> Result<Clients, Wrong> {
     let is_pattern = word.contains(['*', '?']);
     if !is_name(&word.replace(['*', '?'], "x")) {
         return Err(format!(
-            "`{word}` is neither an address, a network such as 192.0.2.0/24, nor the name of a host or a pattern of names"
+            "`{word}` is neither an address, a network such as 192.0.2.0/24, nor the name of a host or a \
+             pattern of names"
         ));
     }
     let name = word.to_owned();
@@ -242,7 +244,8 @@ impl Draft {
                 return Err((
                     *line,
                     format!(
-                        "the rule for {clients} never applies, since that for {wider} in line {other} comes first; put it before that, or leave it out"
+                        "the rule for {clients} never applies, since that for {wider} in line {other} comes \
+                         first; put it before that, or leave it out"
                     ),
                 ));
             }

@@ -7,7 +7,8 @@ use proto::nfs4::ClientId;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use state::Lost;
 
-/// Clients that hold state, by their owners' names: of each owner only the last, and whether it has lost something.
+/// Clients that hold state, by their owners' names: of each owner only the last, and whether it has lost
+/// something.
 const CURRENT: TableDefinition<'_, &[u8], (u64, bool)> = TableDefinition::new("current");
 /// What those have lost, where that is not everything.
 const CURRENT_LOST: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("current-lost");

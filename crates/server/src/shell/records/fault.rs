@@ -87,7 +87,8 @@ impl Health {
         }
         if current.as_ref() != Some(fault) {
             tracing::error!(
-                "the records in the state directory cannot be written, and new clients are given no state: {fault}"
+                "the records in the state directory cannot be written, and new clients are given no state: \
+                 {fault}"
             );
             *current = Some(fault.clone());
         }

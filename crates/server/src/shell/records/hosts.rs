@@ -1,7 +1,7 @@
 //! The tables of hosts that lock through NLM, and the server's state number.
 //!
-//! A host stands in one of them as long as it may hold locks. When a server starts, those hosts may take back what they held,
-//! until the grace period is over, and must be told of the restart, until they have been.
+//! A host stands in one of them as long as it may hold locks. When a server starts, those hosts may take back
+//! what they held, until the grace period is over, and must be told of the restart, until they have been.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -26,7 +26,8 @@ const UNTOLD: HostTable = TableDefinition::new("hosts-untold");
 /// The state number, under 0.
 const STATE_NUMBER: TableDefinition<'static, u8, i32> = TableDefinition::new("state-number");
 
-/// Moves hosts that held locks to those who may take them back, and to those who must be told; counts the start.
+/// Moves hosts that held locks to those who may take them back, and to those who must be told; counts the
+/// start.
 pub(super) fn begin(database: &Database) -> Result<Restart, redb::Error> {
     let transaction = database.begin_write()?;
     let restart = {

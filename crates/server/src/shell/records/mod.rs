@@ -1,4 +1,5 @@
-//! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state directory, see [`crate::stable`].
+//! The names of clients, the hosts that lock through NLM and the persistent sessions in a file of the state
+//! directory, see [`crate::stable`].
 //!
 //! A thread of its own writes all tables; changes that come while it writes share the next commit. It holds a
 //! copy of the records, and opens the file again when it fails, see [`store`].
@@ -54,8 +55,8 @@ pub(super) struct Records {
 /// What a server finds that starts.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The owners that may reclaim: those that held state when the server ended, and those of before that were still waited
-    /// for then.
+    /// The owners that may reclaim: those that held state when the server ended, and those of before that
+    /// were still waited for then.
     pub(super) owners: Vec<(Bytes, Lost)>,
     /// The persistent sessions of all servers before.
     pub(super) sessions: Vec<StoredSession>,
@@ -67,7 +68,8 @@ pub(super) struct Found {
 type Asked = (Change, oneshot::Sender<io::Result<()>>);
 
 impl Records {
-    /// Opens the records. New sessions are kept when `keeps_sessions`; those that were kept before are found in any case.
+    /// Opens the records. New sessions are kept when `keeps_sessions`; those that were kept before are found
+    /// in any case.
     ///
     /// # Errors
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
@@ -94,7 +96,8 @@ impl Records {
         &self.health
     }
 
-    /// Waits until what was asked for is written and the file is closed: another server may open it then. Later changes fail.
+    /// Waits until what was asked for is written and the file is closed: another server may open it then.
+    /// Later changes fail.
     pub(super) fn close(&self) {
         *self.changes.lock() = None;
         let writer = self.writer.lock().take();

@@ -1,6 +1,7 @@
 //! The tables of persistent sessions: the sessions, and what is kept of each of their slots.
 //!
-//! A slot has one record, which is replaced, and goes with its session: so there are never more than the sessions have slots.
+//! A slot has one record, which is replaced, and goes with its session: so there are never more than the
+//! sessions have slots.
 
 use std::collections::BTreeMap;
 

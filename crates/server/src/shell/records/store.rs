@@ -134,7 +134,8 @@ impl<M: Medium> Store<M> {
     fn open(&mut self) -> Result<Database, Fault> {
         let database = match self.medium.open() {
             Err(fault) if fault.is_damaged => {
-                tracing::error!(%fault, "the records in the state directory are damaged, and are written anew");
+                tracing::error!(%fault, "the records in the state directory are damaged, and are written \
+                                         anew");
                 self.medium.set_aside()?;
                 self.medium.open()?
             }

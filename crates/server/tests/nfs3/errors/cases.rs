@@ -32,7 +32,8 @@ pub fn faults(ledger: &Ledger) {
     }
 }
 
-/// Every procedure on every kind of object, on what is gone, and on what never was; by root, and by a user who may nothing.
+/// Every procedure on every kind of object, on what is gone, and on what never was; by root, and by a user
+/// who may nothing.
 pub fn objects(ledger: &Ledger) {
     for procedure in procedures() {
         let lab = Lab::new(ledger);
@@ -60,7 +61,8 @@ fn close(lab: &Lab<'_>) {
     }
 }
 
-/// Servers that are read-only, have room for nothing, are for others, or where somebody holds what is asked for.
+/// Servers that are read-only, have room for nothing, are for others, or where somebody holds what is asked
+/// for.
 pub fn other_servers(ledger: &Ledger) {
     let all: [fn() -> Options; 6] = [
         || Options { read_only: true, ..Options::default() },

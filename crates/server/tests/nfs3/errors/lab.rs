@@ -38,8 +38,8 @@ pub struct Options {
 /// How often a procedure ended how, and with which arguments first.
 pub type Ledger = Mutex<BTreeMap<(Procedure, u32), String>>;
 
-/// A server and its objects. The root has the files `f` and `g`, the directories `d` and `full`, which is not empty, the
-/// symbolic link `l` and the pipe `p`.
+/// A server and its objects. The root has the files `f` and `g`, the directories `d` and `full`, which is not
+/// empty, the symbolic link `l` and the pipe `p`.
 pub struct Lab<'a> {
     ledger: &'a Ledger,
     server: Box<dyn Answers>,
@@ -268,7 +268,8 @@ impl<'a> Lab<'a> {
         Ok(reply.into_inner().into())
     }
 
-    /// Calls a procedure with encoded arguments, and notes how it ends. `None` when the arguments do not decode.
+    /// Calls a procedure with encoded arguments, and notes how it ends. `None` when the arguments do not
+    /// decode.
     pub fn try_call(&self, procedure: Procedure, uid: u32, arguments: &Bytes) -> Option<(Status, Bytes)> {
         let results = match self.results(procedure, uid, arguments.clone()) {
             Ok(results) => results,

@@ -1,4 +1,5 @@
-//! Every status that RFC 1813 §3.3 lists for a procedure is produced here, or `docs/errors-v3.md` says why it cannot be.
+//! Every status that RFC 1813 §3.3 lists for a procedure is produced here, or `docs/errors-v3.md` says why it
+//! cannot be.
 
 mod cases;
 #[allow(dead_code, reason = "a part is for others")]

@@ -23,8 +23,8 @@ fn pairs(section: &str) -> Pairs {
     section.lines().filter_map(|line| line.strip_prefix("- ")).flat_map(line).collect()
 }
 
-/// `STATUS[, STATUS …]: PROCEDURE[, PROCEDURE …] — reason`. All procedures are those that the standard lists the status for;
-/// where it lists it for none, all that have one.
+/// `STATUS[, STATUS …]: PROCEDURE[, PROCEDURE …] — reason`. All procedures are those that the standard lists
+/// the status for; where it lists it for none, all that have one.
 fn line(line: &str) -> Vec<(proto::nfs3::Procedure, u32)> {
     let (head, _) = line.split_once(" — ").unwrap_or_else(|| panic!("no reason is given: {line}"));
     let (statuses, procedures) = head.split_once(": ").unwrap_or_else(|| panic!("no procedure: {line}"));

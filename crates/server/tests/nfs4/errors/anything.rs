@@ -1,4 +1,5 @@
-//! Every operation where it is not expected, and requests made of pieces of others: whatever they end with must be listed.
+//! Every operation where it is not expected, and requests made of pieces of others: whatever they end with
+//! must be listed.
 
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
@@ -43,7 +44,8 @@ fn every_operation_by_a_user(ledger: &Ledger) {
     }
 }
 
-/// Servers that are read-only, have room for nothing, or wait for clients to reclaim, or that one may not use.
+/// Servers that are read-only, have room for nothing, or wait for clients to reclaim, or that one may not
+/// use.
 fn every_operation_of_other_servers(ledger: &Ledger) {
     let all: [fn() -> Options; 4] = [
         || Options { read_only: true, ..Options::default() },

@@ -55,8 +55,8 @@ impl Trigger {
         std::mem::take(&mut self.0.lock().calls)
     }
 
-    /// Which calls do not end: of `write` before it has written, of those that look after the look. Whoever waits for one
-    /// must look again by itself.
+    /// Which calls do not end: of `write` before it has written, of those that look after the look. Whoever
+    /// waits for one must look again by itself.
     pub fn set_stuck(&self, call: Option<&'static str>) {
         self.0.lock().stuck = call;
     }

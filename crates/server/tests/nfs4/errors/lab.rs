@@ -65,8 +65,8 @@ impl<'a> Lab<'a> {
         Self::with(ledger, &Options::default())
     }
 
-    /// The objects are made by a server of their own; the options are those of the one that serves them then. Without a grace
-    /// period or protection there is state, too.
+    /// The objects are made by a server of their own; the options are those of the one that serves them then.
+    /// Without a grace period or protection there is state, too.
     pub fn with(ledger: &'a Ledger, options: &Options) -> Self {
         let memory = MemoryOptions { root_mode: 0o777, ..MemoryOptions::default() };
         let memory = MemoryOptions {
@@ -97,7 +97,8 @@ impl<'a> Lab<'a> {
         Self { ledger, server, trigger, peer, elsewhere, scene }
     }
 
-    /// Over a directory, without delegations: a request that waits for one to be returned would wait for ever.
+    /// Over a directory, without delegations: a request that waits for one to be returned would wait for
+    /// ever.
     pub fn local(ledger: &'a Ledger, directory: &Path) -> Self {
         std::fs::set_permissions(directory, PermissionsExt::from_mode(0o777)).unwrap();
         let options = Nfs4Options { delegations: false, ..test_options() };

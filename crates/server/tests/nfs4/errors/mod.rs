@@ -1,4 +1,5 @@
-//! Every status that RFC 8881 §15.2, RFC 7862 §11.2 or RFC 8276 §8.4.5 lists for an operation is produced here, or `docs/errors.md` says why it cannot be.
+//! Every status that RFC 8881 §15.2, RFC 7862 §11.2 or RFC 8276 §8.4.5 lists for an operation is produced
+//! here, or `docs/errors.md` says why it cannot be.
 
 mod anything;
 pub mod arguments;

@@ -30,7 +30,8 @@ fn pairs(section: &str) -> Pairs {
     section.lines().filter_map(|line| line.strip_prefix("- ")).flat_map(line).collect()
 }
 
-/// `STATUS[, STATUS …]: OPERATION[, OPERATION …] — reason`, or `STATUS: all operations[ except OPERATION, …] — reason`.
+/// `STATUS[, STATUS …]: OPERATION[, OPERATION …] — reason`, or `STATUS: all operations[ except OPERATION, …]
+/// — reason`.
 fn line(line: &str) -> Vec<(Operation, u32)> {
     let (head, _) = line.split_once(" — ").unwrap_or_else(|| panic!("no reason is given: {line}"));
     let (statuses, operations) = head.split_once(": ").unwrap_or_else(|| panic!("no operation: {line}"));

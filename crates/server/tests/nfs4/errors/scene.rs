@@ -10,8 +10,8 @@ use super::arguments::{bytes, create, lock, put, root, unlock};
 use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, TestServer, open};
 
-/// What there is before a case begins. The root has the files `f`, `g`, `k`, `r`, the directory `d`, the symbolic link `l` and
-/// the pipe `p`.
+/// What there is before a case begins. The root has the files `f`, `g`, `k`, `r`, the directory `d`, the
+/// symbolic link `l` and the pipe `p`.
 #[derive(Clone)]
 pub struct Scene {
     pub file: FileHandle,

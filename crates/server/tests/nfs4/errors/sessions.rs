@@ -198,7 +198,8 @@ fn reclaim_complete(ledger: &Ledger) {
     lab.expect(&[put(&lab.scene.pipe.clone()), complete(true)], Status::Ok);
 }
 
-/// A persistent session whose server was started anew takes no request but those of before (RFC 8881 §2.10.6.5).
+/// A persistent session whose server was started anew takes no request but those of before (RFC 8881
+/// §2.10.6.5).
 fn dead_sessions(ledger: &Ledger) {
     let mut machine = Machine::new();
     let mut peer = Peer::new(&machine.start(), 1);

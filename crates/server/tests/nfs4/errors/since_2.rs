@@ -30,7 +30,8 @@ fn allocate(operation: Operation, state_id: StateId) -> Step {
     step(operation, &AllocateArgs { state_id, offset: 0, length: 1 })
 }
 
-/// All operations that take a stateid, under this one: on the current file, those with two files from `k` to it.
+/// All operations that take a stateid, under this one: on the current file, those with two files from `k` to
+/// it.
 fn under(lab: &Lab<'_>, object: &FileHandle, id: StateId) -> Vec<Vec<Step>> {
     let between = |last: Step| vec![put(&lab.scene.locked), step(Operation::SaveFh, &()), put(object), last];
     let source = lab.scene.locked_open;

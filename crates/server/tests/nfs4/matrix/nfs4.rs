@@ -47,7 +47,8 @@ pub(crate) const OPERATIONS: &[(&str, Does)] = &[
     ("write", Does::change(Need::ToWrite)),
 ];
 
-/// RFC 8881 §2.6.3.1.1: what asks for the right flavour, and what ends with the object, is never told that it is the wrong one.
+/// RFC 8881 §2.6.3.1.1: what asks for the right flavour, and what ends with the object, is never told that it
+/// is the wrong one.
 pub(crate) fn wrong_flavor(name: &str) -> Said {
     match name {
         "secinfo" | "secinfo_no_name" | "savefh" => Said::Done,

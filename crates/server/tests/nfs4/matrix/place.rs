@@ -83,8 +83,8 @@ impl Approach {
         [Self::Right, Self::WrongNetwork, Self::InsecurePort, Self::WrongFlavor, Self::WrongVersion];
 }
 
-/// The server, and what there is: a directory that everybody may change with the file `f`, of user 1000 and group 2000 with
-/// the mode 640, the file `r`, the empty directory `d` and the symbolic link `l`.
+/// The server, and what there is: a directory that everybody may change with the file `f`, of user 1000 and
+/// group 2000 with the mode 640, the file `r`, the empty directory `d` and the symbolic link `l`.
 pub(crate) struct Place {
     server: Arc<TestServer>,
     exports: Arc<Exports<BackEnd<Faulty>>>,

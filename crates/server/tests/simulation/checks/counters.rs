@@ -1,9 +1,9 @@
-//! The numbers in files are explained by somebody who counts alone: every WRITE that was carried out wrote the number after
-//! the last, and every READ found the last. So no two clients were ever at it at once, and nothing was carried out twice with
-//! something else between.
+//! The numbers in files are explained by somebody who counts alone: every WRITE that was carried out wrote
+//! the number after the last, and every READ found the last. So no two clients were ever at it at once, and
+//! nothing was carried out twice with something else between.
 //!
-//! A request is carried out at some time between its arrival and its answer. What a crash interrupts, and what is refused
-//! while another copy of it may be under way, may have been carried out.
+//! A request is carried out at some time between its arrival and its answer. What a crash interrupts, and
+//! what is refused while another copy of it may be under way, may have been carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

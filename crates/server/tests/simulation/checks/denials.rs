@@ -1,5 +1,5 @@
-//! Nobody is denied what nobody else has: behind every denial is something that was given and not given up, by a client that
-//! has not come back to life since.
+//! Nobody is denied what nobody else has: behind every denial is something that was given and not given up,
+//! by a client that has not come back to life since.
 
 use std::collections::{BTreeMap, BTreeSet};
 

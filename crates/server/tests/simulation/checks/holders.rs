@@ -1,10 +1,13 @@
-//! Nobody is given what somebody else holds: neither what a client with a lease has been told it has nor, before that client
-//! has lost it, what a client without one has. And what was given to somebody else is worth nothing to who had it before.
+//! Nobody is given what somebody else holds: neither what a client with a lease has been told it has nor,
+//! before that client has lost it, what a client without one has. And what was given to somebody else is
+//! worth nothing to who had it before.
 //!
-//! A holding begins when its client learns of it, and ends when the client begins to give it up, dies, or learns that it is
-//! gone. A lease lasts from the arrival of a request of the client's session; it outlasts a restart of a server that remembers
-//! its clients, for these may reclaim; but not for who had not said RECLAIM_COMPLETE: when the grace period before ended without
-//! it, it may not know what it has lost, and reclaims nothing (RFC 8881 §8.4.3). A delegation also ends when somebody else has wanted the file for long enough.
+//! A holding begins when its client learns of it, and ends when the client begins to give it up, dies, or
+//! learns that it is gone. A lease lasts from the arrival of a request of the client's session; it outlasts a
+//! restart of a server that remembers its clients, for these may reclaim; but not for who had not said
+//! RECLAIM_COMPLETE: when the grace period before ended without it, it may not know what it has lost, and
+//! reclaims nothing (RFC 8881 §8.4.3). A delegation also ends when somebody else has wanted the file for long
+//! enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +45,8 @@ struct Given {
     life: Life,
     holding: Holding,
     at_ms: Times,
-    /// Since when somebody else has it, or the server that knew it is gone: for requests that arrive later, the stateid must
-    /// not work any more.
+    /// Since when somebody else has it, or the server that knew it is gone: for requests that arrive later,
+    /// the stateid must not work any more.
     void_from: Option<usize>,
     /// Somebody else has it.
     lost: bool,
@@ -236,7 +239,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Somebody gets something: whoever, before a position in the history, has what excludes it must have no right to it any more.
+    /// Somebody gets something: whoever, before a position in the history, has what excludes it must have no
+    /// right to it any more.
     fn exclude(
         &self,
         gets: (Life, &Holding),

@@ -1,6 +1,6 @@
-//! The names in the directory are explained by somebody who works alone: what is made, renamed and removed was there or not
-//! there as the answers say. Requests that were under way at the same time may have come in either order, and what a crash
-//! interrupts may have happened: what is known of their names starts anew.
+//! The names in the directory are explained by somebody who works alone: what is made, renamed and removed
+//! was there or not there as the answers say. Requests that were under way at the same time may have come in
+//! either order, and what a crash interrupts may have happened: what is known of their names starts anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 

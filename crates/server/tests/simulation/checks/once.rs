@@ -1,5 +1,5 @@
-//! A request is carried out once (RFC 8881 §2.10.6): however often it arrives, every answer that gets past SEQUENCE is the
-//! first one, byte for byte, or says that it was not kept.
+//! A request is carried out once (RFC 8881 §2.10.6): however often it arrives, every answer that gets past
+//! SEQUENCE is the first one, byte for byte, or says that it was not kept.
 
 use std::collections::BTreeMap;
 

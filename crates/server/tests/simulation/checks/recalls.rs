@@ -1,5 +1,5 @@
-//! A delegation that was recalled ends: returned in time, or revoked (RFC 8881 §10.4.6, §20.2.4). A holder that uses it or
-//! flushes gets the time again, but only so often (§10.2).
+//! A delegation that was recalled ends: returned in time, or revoked (RFC 8881 §10.4.6, §20.2.4). A holder
+//! that uses it or flushes gets the time again, but only so often (§10.2).
 
 use std::collections::BTreeMap;
 

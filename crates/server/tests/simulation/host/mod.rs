@@ -1,5 +1,5 @@
-//! The real server over a memory file system, in a world that is driven by hand. It can crash and start again: files
-//! survive, and what the disk has acknowledged.
+//! The real server over a memory file system, in a world that is driven by hand. It can crash and start
+//! again: files survive, and what the disk has acknowledged.
 
 mod caller;
 mod disk;

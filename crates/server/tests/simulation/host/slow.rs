@@ -1,5 +1,5 @@
-//! A file system that takes its time, before it does something and after: requests overtake each other between any two
-//! steps.
+//! A file system that takes its time, before it does something and after: requests overtake each other
+//! between any two steps.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

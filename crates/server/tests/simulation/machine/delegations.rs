@@ -1,4 +1,5 @@
-//! What a machine does with delegations: reads from its memory, gives them back when it is told to, or does not care.
+//! What a machine does with delegations: reads from its memory, gives them back when it is told to, or does
+//! not care.
 
 use bytes::Bytes;
 use proto::nfs4::{DelegationType, FileHandle, StateId, Status, callback_procedure, sequence_flags, share};

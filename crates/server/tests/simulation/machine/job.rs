@@ -40,8 +40,8 @@ pub enum Kind {
     Reads,
     /// Reads, or changes attributes, without an open.
     Peeks,
-    /// Makes a file that others want to make as well, writes to it, whether or not somebody removes it meanwhile, renames and
-    /// removes it.
+    /// Makes a file that others want to make as well, writes to it, whether or not somebody removes it
+    /// meanwhile, renames and removes it.
     Names,
 }
 

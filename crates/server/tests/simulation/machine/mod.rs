@@ -112,7 +112,8 @@ pub struct Machine {
     /// Of which each slot uses one.
     sessions: Vec<SessionId>,
     sessions_wanted: usize,
-    /// A session is one of a server's life before: what was sent on it may be answered, and then there is a new one.
+    /// A session is one of a server's life before: what was sent on it may be answered, and then there is a
+    /// new one.
     dead: bool,
     /// EXCHANGE_ID or CREATE_SESSION.
     control: Option<Pending>,

@@ -1,4 +1,5 @@
-//! What a machine does when its session is gone: a new one, and what it held is claimed again (RFC 8881 §8.4.2.1).
+//! What a machine does when its session is gone: a new one, and what it held is claimed again (RFC 8881
+//! §8.4.2.1).
 
 use proto::nfs4::Status;
 
@@ -106,7 +107,8 @@ impl Machine {
                     Status::NoGrace | Status::ReclaimBad | Status::ReclaimConflict | Status::Stale,
                 ),
             ) => {
-                // All that the job had is worth nothing now; what was claimed already stays the owner's, and is opened again.
+                // All that the job had is worth nothing now; what was claimed already stays the owner's, and
+                // is opened again.
                 self.claims.retain(|other| !matches!(other, Claim::Open(i) | Claim::Lock(i) if *i == index));
                 self.restart_job(index, out);
                 return self.claim_next(out);

@@ -26,8 +26,8 @@ const GRANTS_END_MS: u64 = 15_000;
 /// answer: a host that has accepted a lock and cannot say so loses it, which is the protocol's limit and
 /// not looked for here.
 const GRANTED_LATE_MS: u64 = 1400;
-/// How long the clients may take for their last jobs when everything works: leases end, a grace period passes, delegations
-/// are revoked, and callbacks time out, one after the other.
+/// How long the clients may take for their last jobs when everything works: leases end, a grace period
+/// passes, delegations are revoked, and callbacks time out, one after the other.
 const LIVENESS_MS: u64 = 100_000;
 
 enum Event {

@@ -75,8 +75,8 @@ impl Drift {
         (self.moved > self.over.mul_f64(DRIFT_SHARE_MAX)).then(|| {
             format!(
                 "The clock of {host} moved by {:.1} ms against this machine's within {:.1} s, more than 0.1 \
-                 % of the time: it was \
-                 set, or runs badly, and when its clients worked is not known well.",
+                 % of the time: it was set, or runs badly, and when its clients worked is not known \
+                 well.",
                 self.moved.as_secs_f64() * 1000.0,
                 self.over.as_secs_f64()
             )

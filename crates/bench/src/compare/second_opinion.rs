@@ -25,15 +25,13 @@ pub(super) fn doubt(pairs: &[(f64, f64)], by_means: &LogRatio) -> Option<String>
     if p < SIGNIFICANCE && (by_ranks.p > DOUBTFUL || by_ranks.location * by_means.mean_log < 0.0) {
         Some(format!(
             "The mean sees a difference that the ranks of the runs do not (Wilcoxon p = {:.2}, median ratio \
-             {times}): single \
-             runs decide it.",
+             {times}): single runs decide it.",
             by_ranks.p
         ))
     } else if p > DOUBTFUL && by_ranks.p < SIGNIFICANCE {
         Some(format!(
             "The ranks of the runs see a difference (Wilcoxon p = {:.3}, median ratio {times}) that single \
-             wild runs hide \
-             from the mean.",
+             wild runs hide from the mean.",
             by_ranks.p
         ))
     } else {

@@ -57,8 +57,7 @@ pub(super) fn server_bound(one: &Facts<'_>, other: &Facts<'_>, side: Favours) ->
     }
     let text = format!(
         "The processors of the server\u{2019}s machine are busy for {} of the time: an operation of {} takes \
-         {} ms of all of them \
-         together, one of {} {} ms.",
+         {} ms of all of them together, one of {} {} ms.",
         percent(busy),
         one.name,
         number(own),
@@ -153,8 +152,7 @@ mod tests {
         assert!(
             busy.contains(
                 "busy for 97 % of the time: an operation of v3 takes 0.100 ms of them, one of v4.1 0.200 ms \
-                 (0.0500 and \
-                 0.0500 ms of that in the server)."
+                 (0.0500 and 0.0500 ms of that in the server)."
             ),
             "{busy}"
         );
@@ -184,8 +182,7 @@ mod tests {
         let each = |share: f64, seconds: f64| crate::text::number(share * seconds);
         let expected = format!(
             "The processors of the server\u{2019}s machine are busy for 96 % of the time: an operation of v3 \
-             takes {} ms of all of \
-             them together, one of v4.1 {} ms.",
+             takes {} ms of all of them together, one of v4.1 {} ms.",
             each(0.96, v3.seconds),
             each(0.99, v4.seconds)
         );
@@ -212,8 +209,7 @@ mod tests {
     fn writes_to_a_busy_disk_are_counted_for_each_operation() {
         let [v3, v4] = cells([with_writes(0.95, 960, true), with_writes(0.99, 2700, true)]);
         let expected = "The disk has requests for 95 % of the time: 2.70 writes to it for each operation of \
-                        v4.1, \
-                        0.96 for each of v3.";
+                        v4.1, 0.96 for each of v3.";
         let slower = reason(&v3, &v4, Outcome::Slower);
         assert!(slower.starts_with(expected), "{slower}");
         let same = reason(&v3, &v4, Outcome::Same);

@@ -383,8 +383,8 @@ mod tests {
             assert!(
                 text.ends_with(
                     "The fewest requests per operation, with one call at a time and with the operation known \
-                     as a \
-                     whole, are 2.00 and 2.00 for v3 (sent: 2.00) and 3.00 and 1.00 for v4.1 (sent: 1.52)."
+                     as a whole, are 2.00 and 2.00 for v3 (sent: 2.00) and 3.00 and 1.00 for v4.1 (sent: \
+                     1.52)."
                 ),
                 "{text}"
             );

@@ -218,8 +218,8 @@ pub(super) mod tests {
         assert_eq!(
             verdict.text,
             "Run v4.1: against v3, v4.1 is faster in 2 of 3 comparisons (small-file-read at 10 ms: 172×; \
-             locked-read \
-             at 10 ms: 19.0×) and slower in 0. They are the same within 3 % in 1."
+             locked-read at 10 ms: 19.0×) and slower in 0. They are the same within 3 % in \
+             1."
         );
     }
 
@@ -324,8 +324,7 @@ pub(super) mod tests {
         assert_eq!(
             nothing.text,
             "Nothing that counts for media was compared: measure sequential-read, sequential-write and \
-             winner-loser, or \
-             choose another profile."
+             winner-loser, or choose another profile."
         );
     }
 }

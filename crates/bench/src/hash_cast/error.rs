@@ -28,8 +28,8 @@ pub enum Error {
     /// The link does not carry what was asked for.
     #[error(
         "the link carries {measured_mbit:.1} instead of {asked_mbit:.1} Mbit/s, so that the machine and not \
-         the card would be \
-         measured; ask for less with --rate-mbit, or run it on a machine that does less besides"
+         the card would be measured; ask for less with --rate-mbit, or run it on a machine that does less \
+         besides"
     )]
     Link {
         /// Asked for, in 10⁶ bits per second.

@@ -7,8 +7,8 @@ use super::svg;
 use crate::report::{NO_SCRIPT_POLICY, STYLE, escape};
 use crate::text::{delay, number, percent};
 
-const OWN_STYLE: &str = "svg { width: 100%; height: auto; display: block; } svg text \
-                         { font-size: 12px; fill: var(--soft); }\n\
+const OWN_STYLE: &str = "svg { width: 100%; height: auto; display: block; } svg text { font-size: 12px; \
+                         fill: var(--soft); }\n\
     .rule { stroke: var(--line); } .mark { stroke: var(--soft); stroke-dasharray: 3 3; }\n\
     .curve { fill: none; stroke: var(--v41); stroke-width: 2; } .bar { fill: var(--v41); opacity: 0.75; }\n\
     .tick { stroke: var(--v3); stroke-width: 2.5; }\n";
@@ -39,8 +39,8 @@ pub fn html(document: &HashCast) -> String {
     page.push_str(&doubts(document));
     page.push_str(
         "<footer><p>The numbers are in hash-cast.json beside this file. Jain\u{2019}s index is 1 when all \
-         clients get the same and \
-         1/n when one of n has everything.</p></footer>\n</main>\n</body>\n</html>\n",
+         clients get the same and 1/n when one of n has \
+         everything.</p></footer>\n</main>\n</body>\n</html>\n",
     );
     page
 }
@@ -52,9 +52,8 @@ fn section(name: &str, heading: &str, content: &str) -> String {
 fn probabilities(document: &HashCast) -> String {
     let figure = format!(
         "<figure><figcaption>The probability that the best served flow gets at least so many times as much \
-         as the worst served one, \
-         for {} queues: exact, from all ways in which flows can fall into queues. The dashed line is at {} \
-         flows.</figcaption>\n\
+         as the worst served one, for {} queues: exact, from all ways in which flows can fall into queues. \
+         The dashed line is at {} flows.</figcaption>\n\
          <div class=\"figure\">{}</div></figure>\n",
         document.probabilities.queues,
         document.probabilities.flows,
@@ -160,8 +159,7 @@ fn clients(document: &HashCast, setup: &Setup) -> String {
     let panels: String = document.measurements.iter().map(panel).collect();
     let caption = format!(
         "Bars are what each client got, ticks what follows from the queues that its flows were hashed to; \
-         below each run is \
-         Jain\u{2019}s index. {} Mbit/s, round trip {}, {} s in each run, {}.",
+         below each run is Jain\u{2019}s index. {} Mbit/s, round trip {}, {} s in each run, {}.",
         number(setup.rate_bytes_per_second as f64 * 8.0 / 1e6),
         delay(setup.rtt_ms),
         number(setup.seconds),

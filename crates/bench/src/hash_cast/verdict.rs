@@ -41,8 +41,7 @@ fn chance(document: &HashCast) -> String {
     let at_least = |ratio| percent(probabilities.of(ratio).unwrap_or_default());
     format!(
         "With {} busy flows hashed to {} transmit queues, the best served flow gets at least twice as much \
-         as the worst served \
-         one with a probability of {}, three times as much with {}, five times with {}.",
+         as the worst served one with a probability of {}, three times as much with {}, five times with {}.",
         probabilities.flows,
         probabilities.queues,
         at_least(2),
@@ -86,8 +85,7 @@ pub(super) fn doubts(document: &HashCast) -> Vec<String> {
         if carried < CARRIED_MIN {
             doubts.push(format!(
                 "In {place} the clients took {} of what the link carries: they, or a machine that is busy \
-                 otherwise, were the \
-                 limit, not the card.",
+                 otherwise, were the limit, not the card.",
                 percent(carried)
             ));
         }

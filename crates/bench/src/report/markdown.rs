@@ -24,8 +24,8 @@ pub fn markdown(results: &Results) -> String {
     }
     if results.comparisons.is_empty() {
         text.push_str(
-            "| experiment | delay | version | mean | requests for each operation | fewest: POSIX, \
-                       COMPOUND |\n",
+            "| experiment | delay | version | mean | requests for each operation | fewest: POSIX, COMPOUND \
+                       |\n",
         );
         text.push_str("|---|---:|---|---:|---:|---:|\n");
         results.cells.iter().for_each(|cell| text.push_str(&cell_row(cell)));

@@ -173,16 +173,14 @@ fn figures(results: &Results, rows: &Figures) -> String {
         "means",
         "What each version reached",
         "Means of the runs with 95 % intervals (Student\u{2019}s t). Each group of bars starts at zero and \
-         has a scale of \
-         its own.",
+         has a scale of its own.",
         &means,
     ));
     text.push_str(&figure(
         "requests",
         "What each version asked of the server",
         "Requests for each operation of the application, by name; a COMPOUND counts once, under the \
-         operation that it was \
-         sent for.",
+         operation that it was sent for.",
         &requests,
     ));
     if rows.has_sweep() {
@@ -242,8 +240,7 @@ fn studies(results: &Results, rows: &Figures) -> String {
         "studies",
         "As the studies drew it",
         "Experiments in the form in which they were published. A diamond is a published value; what was \
-         different in its \
-         set-up stands in the table.",
+         different in its set-up stands in the table.",
         &published,
     )
 }

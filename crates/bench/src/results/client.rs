@@ -13,16 +13,14 @@ pub(crate) fn client_sentences(results: &Results) -> Vec<String> {
 fn sentence(client: &str) -> String {
     match client {
         "builtin" => "Client builtin: the protocol client of this tool, not a kernel\u{2019}s. Requests are \
-                      counted exactly, \
-                      and a kernel may send others."
+                      counted exactly, and a kernel may send others."
             .to_owned(),
         "fuse" => "Client fuse: the protocol client of this tool behind a mount, in which threads work with \
-                   system calls. \
-                   Requests are counted exactly, and a kernel\u{2019}s own client may send others."
+                   system calls. Requests are counted exactly, and a \
+                   kernel\u{2019}s own client may send others."
             .to_owned(),
         "kernel" => "Client kernel: the NFS client of this machine\u{2019}s kernel, which counts its \
-                     requests itself; the \
-                     operations inside its COMPOUNDs are not told."
+                     requests itself; the operations inside its COMPOUNDs are not told."
             .to_owned(),
         "path" => "Client path: a directory of this machine, without NFS.".to_owned(),
         other => format!("Client {other}."),

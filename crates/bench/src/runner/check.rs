@@ -173,8 +173,7 @@ fn check_client(options: &Options) -> Result<(), Error> {
         }
         ClientKind::Kernel if options.without_delegations => wrong(
             "a kernel cannot be asked to do without delegations; switch them off at the server (`primetime \
-             serve \
-             --no-delegations`) and measure it again",
+             serve --no-delegations`) and measure it again",
         ),
         ClientKind::Kernel if !rustix::process::geteuid().is_root() => {
             wrong("only root may mount with --client kernel; work as root, or use --client fuse")
@@ -199,8 +198,7 @@ fn check_hosts(options: &Options) -> Result<(), Error> {
     if !names_server(options) || options.plan.delays_ms != [0.0] {
         return wrong(
             "other hosts do not reach a server or a delay of the benchmark's own; name the server with \
-             --server, and leave \
-             out --rtt-ms (tc-netem(8) on the hosts makes a delay)",
+             --server, and leave out --rtt-ms (tc-netem(8) on the hosts makes a delay)",
         );
     }
     if matches!(options.client, ClientKind::Path(_)) || !options.client_namespaces.is_empty() {
@@ -225,8 +223,7 @@ fn check_server_host(options: &Options) -> Result<(), Error> {
         Some(host) if !is_host(host) => wrong(HOW_HOSTS_ARE_NAMED),
         Some(host) if options.hosts.contains(host) => wrong(
             "a machine is in --hosts and is --server-host; how busy the machines of the clients are is told \
-             anyway, so leave out \
-             --server-host",
+             anyway, so leave out --server-host",
         ),
         _ => Ok(()),
     }

@@ -125,8 +125,7 @@ impl Clients {
         if several && self.namespaces.is_empty() {
             doubts.push(
                 "All mounts of a kernel are one client of the server, with one connection and one session; \
-                 several clients \
-                 that wait for each other need --client-namespaces, or several machines."
+                 several clients that wait for each other need --client-namespaces, or several machines."
                     .to_owned(),
             );
         }
@@ -182,8 +181,7 @@ fn namespace(name: &str) -> Result<NetworkNamespace, Error> {
     NetworkNamespace::open(name).map_err(|error| {
         Error::Usage(format!(
             "cannot open the network namespace `{name}`: {error}; make it with `ip netns add {name}`, and \
-             give it a way to \
-             the server"
+             give it a way to the server"
         ))
     })
 }

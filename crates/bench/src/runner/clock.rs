@@ -30,8 +30,7 @@ impl Clock {
         (off > STEP_MIN.max(steady / 1000)).then(|| {
             format!(
                 "The clock of this machine was off by {:.1} s from the time that passed: it was set, or the \
-                 machine slept, \
-                 during the benchmark.",
+                 machine slept, during the benchmark.",
                 off.as_secs_f64()
             )
         })

@@ -71,8 +71,7 @@ pub(crate) fn to_continue(directory: &Path, plan: &BTreeMap<String, String>) -> 
         let [before, now] = [begun, plan].map(|plan| plan.get(name).map_or("unknown", String::as_str));
         return Err(Error::Usage(format!(
             "the interrupted benchmark in {place} was begun with another plan ({}: {before}, now {now}); \
-             continue it with the \
-             options it was begun with, or begin anew without --resume",
+             continue it with the options it was begun with, or begin anew without --resume",
             name.replace('_', " ")
         )));
     }

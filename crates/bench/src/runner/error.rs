@@ -107,8 +107,7 @@ pub enum Error {
     /// The export has too little room.
     #[error(
         "{server} has {free} free, and these experiments keep up to {needed} there; make room, name another \
-         directory, or \
-         leave the large ones out with --experiment"
+         directory, or leave the large ones out with --experiment"
     )]
     Space {
         /// The server's address.

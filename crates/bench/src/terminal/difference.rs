@@ -23,8 +23,7 @@ pub fn difference(diff: &Diff, names: [&str; 2], style: Style) -> String {
             text.push_str(&format!(
                 "Not comparable without repeats: a machine's speed moves between two benchmarks by more than \
                  one of them can tell. Measure each side {DOCUMENTS_MIN} times or more, in turn, and name \
-                 all of \
-                 them (--before, --after).\n"
+                 all of them (--before, --after).\n"
             ));
         }
     }

@@ -42,8 +42,7 @@ pub(crate) enum Error {
     /// A file holds something else than what was written to it.
     #[error(
         "{path} holds other bytes at {offset} than were written there; the server or the client returns \
-         wrong data, so \
-         no number of this run can be trusted"
+         wrong data, so no number of this run can be trusted"
     )]
     Content {
         /// The file.

@@ -43,8 +43,8 @@ pub fn access() -> Result<Access, Unavailable> {
     }
     Err(Unavailable(
         "packet-level links need network namespaces, which this user may not make: run it as root, or allow \
-         user namespaces \
-         (sysctl user.max_user_namespaces; with AppArmor kernel.apparmor_restrict_unprivileged_userns=0)"
+         user namespaces (sysctl user.max_user_namespaces; with AppArmor \
+         kernel.apparmor_restrict_unprivileged_userns=0)"
             .to_owned(),
     ))
 }
@@ -68,8 +68,7 @@ fn check_device() -> Result<(), Unavailable> {
         }
         ErrorKind::PermissionDenied => format!(
             "packet-level links need {DEVICE}, which this user may not open: run it as root, or let users \
-             open it (chmod 0666, \
-             as most distributions have it)"
+             open it (chmod 0666, as most distributions have it)"
         ),
         _ => format!("packet-level links need {DEVICE}, which cannot be opened: {error}"),
     }))

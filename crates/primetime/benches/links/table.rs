@@ -13,8 +13,8 @@ impl Table {
         let [_, many] = CROWDS;
         println!(
             "| round trip | | version | one client | one TCP stream | client ÷ stream | requests per MB | \
-             {many} clients | \
-             {many} streams | clients ÷ streams | Jain of clients (least) | Jain of streams (least) |"
+             {many} clients | {many} streams | clients ÷ streams | Jain of clients (least) | Jain of streams \
+             (least) |"
         );
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         Self

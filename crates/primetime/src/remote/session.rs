@@ -115,8 +115,8 @@ impl Session {
             self.refused_names.store(true, Ordering::Relaxed);
             self.progress.say(&format!(
                 "primetime: {server} lists {} names that no file can have, the first of them `{}`; they were \
-                 left out, and \
-                 nothing was done with them: see whether somebody changes what the server sends",
+                 left out, and nothing was done with them: see whether somebody changes what the server \
+                 sends",
                 names.count,
                 escaped(&names.first)
             ));

@@ -53,8 +53,8 @@ fn with_ssh(place: &Place, arguments: &[&str]) -> Command {
     let directory = place.path("bin");
     fs::create_dir_all(&directory).unwrap();
     let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift; host=$1; shift\n\
-                  [ \"$host\" = nowhere ] && \
-                  { echo \"ssh: no route to $host\" >&2; exit 255; }\nexec \"$@\"\n";
+                  [ \"$host\" = nowhere ] && { \
+                  echo \"ssh: no route to $host\" >&2; exit 255; }\nexec \"$@\"\n";
     let ssh = directory.join("ssh");
     write_program(&ssh, script);
     let mut command = place.command(arguments);

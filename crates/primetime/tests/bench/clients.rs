@@ -17,9 +17,8 @@ const LOCKED: &str = "[default]\nclients = 1\n[default.workload.locked-read]\nfi
                       file_bytes = 4096\nthreads = 2\nreopen = false\n";
 const TREE: &str = "[default]\nclients = 1\n[default.workload.source-tree]\ndirectories = 3\nfiles = 9\n\
                     file_bytes = 4096\nway = \"calls\"\n";
-const STEPS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = \
-                     { entries = 20, \
-                     size = \"3 KiB\", preallocated = 0.8 \
+const STEPS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = { entries = \
+                     20, size = \"3 KiB\", preallocated = 0.8 \
                      }\n[[default.workload.composed.phases]]\nname = \"work\"\n\
                      passes = 3\nloop = [\"create a\", \"write-whole\", \"close\", \"open \
                      a\", \"read-whole\", \"close\", \"stat a\", \"delete a\"]\n";

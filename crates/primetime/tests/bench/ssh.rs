@@ -18,9 +18,8 @@ const LOCKED: &str = "[default]\nclients = 3\n[default.workload.locked-read]\nfi
                       threads = 2\nreopen = false\n";
 
 /// Each client makes files and deletes them until it is told to stop.
-const ENDLESS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = \
-                       { entries = 100, size = \"3 KiB\", \
-                       preallocated = 0.0 \
+const ENDLESS: &str = "[default]\nclients = 2\n[default.workload.composed]\nthreads = 2\nsets.a = { entries \
+                       = 100, size = \"3 KiB\", preallocated = 0.0 \
                        }\n[[default.workload.composed.phases]]\nname = \"save\"\nseconds = 600\n\
                        loop = [\"create a\", \"write-whole\", \"close\", \"create \
                        a\", \"write-whole\", \"close\", \"delete a\"]\n";

@@ -393,8 +393,7 @@ impl Recaller {
             tracing::warn!(
                 %address,
                 "a host waits for locks and does not answer when it is given one; let its port mapper and \
-                 lock manager be reached \
-                 through its firewall"
+                 lock manager be reached through its firewall"
             );
         }
         {

@@ -40,8 +40,8 @@ pub enum SideError {
     /// The port of the port mapper cannot be had.
     #[error(
         "cannot be the port mapper at {address}: {source}; stop the rpcbind that is there, register with it \
-         by --portmap register, \
-         or run as a user that may listen there"
+         by --portmap register, or run as a user that may listen \
+         there"
     )]
     PortMapper {
         /// Where.

@@ -38,8 +38,7 @@ const TABLE: &[(Procedure, &str)] = &[
     (
         Procedure::Rename,
         "NOENT IO ACCES EXIST XDEV NOTDIR ISDIR INVAL NOSPC ROFS MLINK NAMETOOLONG NOTEMPTY DQUOT STALE \
-         BADHANDLE \
-         NOTSUPP SERVERFAULT",
+         BADHANDLE NOTSUPP SERVERFAULT",
     ),
     (
         Procedure::Link,

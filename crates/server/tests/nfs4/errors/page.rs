@@ -27,7 +27,21 @@ pub fn read() -> Page {
 }
 
 fn pairs(section: &str) -> Pairs {
-    section.lines().filter_map(|line| line.strip_prefix("- ")).flat_map(line).collect()
+    entries(section).iter().flat_map(|entry| line(entry)).collect()
+}
+
+/// The entries of a list. Lines that belong to one are indented.
+fn entries(section: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in section.lines() {
+        if let Some(entry) = line.strip_prefix("- ") {
+            entries.push(entry.to_owned());
+        } else if let (Some(rest), Some(entry)) = (line.strip_prefix("  "), entries.last_mut()) {
+            entry.push(' ');
+            entry.push_str(rest);
+        }
+    }
+    entries
 }
 
 /// `STATUS[, STATUS …]: OPERATION[, OPERATION …] — reason`, or `STATUS: all operations[ except OPERATION, …]

@@ -1,4 +1,4 @@
-//! What the tests of the tree's rules share: the files of the tree, and the lines that break a rule.
+//! The files of the tree and the report of breaches, for the tests of the tree's rules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Text {
             || self.path.ends_with("tests.rs")
     }
 
-    /// "path:line: what", as compilers say it.
+    /// "path:line: message", as compilers write it.
     #[must_use]
     pub fn at(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path.display())

@@ -8,7 +8,7 @@ use house::root;
 
 /// Crates without input and output, threads and clocks.
 const PURE: [&str; 3] = ["primetime-xdr", "primetime-proto", "primetime-state"];
-/// What a pure crate does not depend on.
+/// Crates that a pure crate does not depend on.
 const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc"];
 
 fn dependencies(package: &str) -> Vec<String> {

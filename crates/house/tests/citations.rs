@@ -5,15 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use house::{Text, assert_none, texts};
 use regex_lite::Regex;
 
-/// The RFC of a citation, and what follows it: "RFC 8881 §2.10.6.3, §20.2.4".
-const CITATION: &str = r"RFC\s+(\d+),?\s+(§§?\s?\d[0-9.]*(?:(?:,|;| and| or|–)\s?§{0,2}\s?\d[0-9.]*)*)";
-const SECTION: &str = r"\d[0-9.]*";
+/// The RFC of a citation, and the sections behind it: "RFC 8881 §2.10.6.3, §20.2.4".
+static CITATION: LazyLock<Regex> = LazyLock::new(|| {
+    let section = r"\d[0-9.]*";
+    let more = format!(r"(?:(?:,|;| and| or|–)\s?§{{0,2}}\s?{section})*");
+    Regex::new(&format!(r"RFC\s+(\d+),?\s+(§§?\s?{section}{more})")).unwrap()
+});
+static SECTION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d[0-9.]*").unwrap());
 /// Between the lines of a comment.
-const LINE_BREAK: &str = r"\n\s*(?://[/!]?|#)?\s*";
+static LINE_BREAK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\n\s*(?://[/!]?|#)?\s*").unwrap());
 
 type Sections = BTreeMap<u32, BTreeSet<String>>;
 
@@ -24,19 +29,17 @@ fn sections() -> Sections {
     lists.map(|path| (path.file_stem().unwrap().to_str().unwrap().parse().unwrap(), list(&path))).collect()
 }
 
-/// What is cited in a text and is not there.
+/// The sections that a text cites and that do not exist.
 fn missing(text: &str, known: &Sections) -> Vec<String> {
-    let [line_break, citation, section] =
-        [LINE_BREAK, CITATION, SECTION].map(|text| Regex::new(text).unwrap());
-    let text = line_break.replace_all(text, " ");
+    let text = LINE_BREAK.replace_all(text, " ");
     let mut missing = Vec::new();
-    for found in citation.captures_iter(&text) {
+    for found in CITATION.captures_iter(&text) {
         let rfc: u32 = found[1].parse().unwrap();
         let Some(known) = known.get(&rfc) else {
             missing.push(format!("RFC {rfc} has no list of sections"));
             continue;
         };
-        let numbers = section.find_iter(&found[2]).map(|number| number.as_str().trim_end_matches('.'));
+        let numbers = SECTION.find_iter(&found[2]).map(|number| number.as_str().trim_end_matches('.'));
         missing.extend(
             numbers
                 .filter(|number| !known.contains(*number))

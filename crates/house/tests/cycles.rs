@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
+use std::sync::LazyLock;
 
 use house::{Text, assert_none, texts};
 use regex_lite::Regex;
@@ -44,15 +45,16 @@ fn place(path: &Path) -> Option<(String, String)> {
     }
 }
 
+static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"crate::(\w+)").expect("valid"));
+static GROUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"use crate::\{([^;]*)\};").expect("valid"));
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|,)\s*(\w+)").expect("valid"));
+
 /// The modules at the top of its crate that the code of a text names.
 fn imported(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let path = Regex::new(r"crate::(\w+)").expect("valid");
-    let group = Regex::new(r"use crate::\{([^;]*)\};").expect("valid");
-    let member = Regex::new(r"(?:^|,)\s*(\w+)").expect("valid");
-    let paths = path.captures_iter(code).map(|found| found[1].to_owned());
-    let groups = group.captures_iter(code).flat_map(|found| {
-        member.captures_iter(&found[1]).map(|found| found[1].to_owned()).collect::<Vec<_>>()
+    let paths = PATH.captures_iter(code).map(|found| found[1].to_owned());
+    let groups = GROUP.captures_iter(code).flat_map(|found| {
+        MEMBER.captures_iter(&found[1]).map(|found| found[1].to_owned()).collect::<Vec<_>>()
     });
     paths.chain(groups).collect()
 }

@@ -1,4 +1,4 @@
-//! What the tree is built from may be given away with it.
+//! All dependencies may be given away with the tree.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,7 +26,7 @@ const ACCEPTED: [&str; 14] = [
     "Zlib",
 ];
 
-/// True when what an expression allows includes an accepted choice.
+/// True when an expression allows an accepted choice.
 fn is_accepted(expression: &str) -> bool {
     let Ok(parsed) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
     parsed.evaluate(|requirement| ACCEPTED.contains(&requirement.to_string().as_str()))

@@ -2,7 +2,7 @@
 
 use xdr::{Decoder, Encode, Encoder};
 
-use crate::auth::{AUTH_NONE, AuthStatus, ClaimPlace, Credential, Verifier, VerifierPlace};
+use crate::auth::{AuthPlace, AuthStatus, ClaimPlace, Credential, Verifier};
 
 /// The version of the protocol.
 pub const RPC_VERSION: u32 = 2;
@@ -104,16 +104,13 @@ fn decode_call(xid: u32, from: &mut Decoder) -> xdr::Result<Message> {
     Ok(Message::Call(CallHeader { xid, program, version, procedure }, claim))
 }
 
-/// Appends the head of a call whose arguments follow.
+/// Appends the head of a call without a proof; the arguments follow.
 pub(crate) fn encode_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
-    for value in [header.xid, CALL, RPC_VERSION, header.program, header.version, header.procedure] {
-        to.u32(value);
-    }
-    credential.encode(to);
+    put_call(header, credential, to);
     put_no_verifier(to);
 }
 
-/// As [`encode_call`], with the verifier that `sign` makes of the message up to it, which begins at `start`.
+/// As [`encode_call`], with the verifier that `sign` makes of the message, which begins at `start`.
 pub(crate) fn encode_verified_call(
     header: &CallHeader,
     credential: &Credential,
@@ -121,37 +118,35 @@ pub(crate) fn encode_verified_call(
     start: usize,
     sign: impl FnOnce(&[u8]) -> Verifier,
 ) {
+    put_call(header, credential, to);
+    let verifier = sign(&to.as_slice()[start..]);
+    put_verifier(&verifier, to);
+}
+
+/// Appends a call from its transaction id to the end of its credential.
+fn put_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
     for value in [header.xid, CALL, RPC_VERSION, header.program, header.version, header.procedure] {
         to.u32(value);
     }
     credential.encode(to);
-    let verifier = sign(&to.as_slice()[start..]);
-    to.u32(verifier.flavor);
-    to.opaque(&verifier.body);
 }
 
 /// Appends the head of a reply whose results follow.
-pub(crate) fn encode_success(xid: u32, to: &mut Encoder) {
+pub(crate) fn encode_success(xid: u32, verifier: &Verifier, to: &mut Encoder) {
     to.u32(xid);
     to.u32(REPLY);
     to.u32(ACCEPTED);
-    put_no_verifier(to);
+    put_verifier(verifier, to);
     to.u32(SUCCESS);
 }
 
-/// As [`encode_success`], with a verifier.
-pub(crate) fn encode_verified(xid: u32, verifier: &Verifier, to: &mut Encoder) {
-    to.u32(xid);
-    to.u32(REPLY);
-    to.u32(ACCEPTED);
+fn put_verifier(verifier: &Verifier, to: &mut Encoder) {
     to.u32(verifier.flavor);
     to.opaque(&verifier.body);
-    to.u32(SUCCESS);
 }
 
 fn put_no_verifier(to: &mut Encoder) {
-    to.u32(AUTH_NONE);
-    to.length(0);
+    put_verifier(&Verifier::NONE, to);
 }
 
 /// Appends a whole reply without results.
@@ -192,10 +187,10 @@ fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
 }
 
 /// Reads the rest of a reply's head; the decoder then stands at the results.
-pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<VerifierPlace, Refusal>> {
+pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<AuthPlace, Refusal>> {
     match from.u32()? {
         ACCEPTED => {
-            let verifier = VerifierPlace::decode(from)?;
+            let verifier = AuthPlace::decode(from)?;
             Ok(decode_accepted(from)?.map(|()| verifier))
         }
         DENIED => Ok(Err(decode_denied(from)?)),

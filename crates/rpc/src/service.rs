@@ -94,7 +94,7 @@ pub trait Service: Send + Sync + 'static {
         reply: &mut Encoder,
     ) -> impl Future<Output = Result<Disposition, Refusal>> + Send;
 
-    /// Who judges the callers.
+    /// The judge of callers.
     fn authenticator(&self) -> Arc<dyn Authenticator> {
         Arc::new(SystemAuthenticator)
     }

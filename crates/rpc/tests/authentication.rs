@@ -1,4 +1,4 @@
-//! Flavors of authentication that nobody here uses yet: one that demands a verifier, one that transforms
+//! Flavors of authentication that no service has yet: one that demands a verifier, one that transforms
 //! arguments and results, calls that are the authenticator's own. Nothing but the authenticator knows of
 //! them.
 
@@ -22,7 +22,7 @@ use xdr::{Decoder, Encoder};
 const PROGRAM: u32 = 400_000;
 /// The flavor of the doubles.
 const SEALED: u32 = 400_001;
-/// Credentials of it say what the call is.
+/// Credentials of it name the kind of the call.
 const DATA: &[u8] = b"data";
 const BEGIN: &[u8] = b"init";
 const STALE: &[u8] = b"late";

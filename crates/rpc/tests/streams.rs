@@ -133,7 +133,7 @@ async fn read(end: &End, count: usize) -> Vec<u8> {
     let mut buffer = BytesMut::with_capacity(count);
     while buffer.len() < count {
         poll_fn(|context| end.poll_read_ready(context)).await.unwrap();
-        // Room for what is missing, and no more.
+        // Room for the missing bytes, and no more.
         let mut piece = BytesMut::with_capacity((count - buffer.len()).min(64));
         if end.try_read(&mut piece).unwrap() == 0 {
             break;

@@ -51,7 +51,7 @@ impl Digest {
         self.lanes[0] = fold(self.lanes[0] ^ number, LANES[3]);
     }
 
-    /// The caller with its groups. Persistent sessions keep digests, so what counts stays as it is.
+    /// The caller with its groups. Persistent sessions keep digests, so their parts stay as they are.
     pub(crate) fn caller(&mut self, caller: &Caller) {
         match (caller.flavor(), caller.user()) {
             (Flavor::Sys, Some(user)) => {

@@ -96,7 +96,7 @@ pub(crate) fn export(id: u32, path: &str, options: impl Into<ExportOptions>) -> 
     Export::new(ExportId(id), ExportPath::new(path.as_bytes()).unwrap(), memory(), options)
 }
 
-/// What a call begins with, and its caller.
+/// The head of a call, and its caller.
 pub(crate) type Head = (CallHeader, rpc::Caller);
 
 /// The credential of a user with a group of the same number and one more.

@@ -1,4 +1,4 @@
-//! The cures within TCP beside the card as it is: runs with a split, the ratio of flows, and what they cost.
+//! The cures within TCP beside the card as it is: runs with a split, the ratio of flows, and their cost.
 //!
 //! Owns pure functions over the document.
 
@@ -14,7 +14,7 @@ const PLAIN: &str = "card";
 pub(super) const HEADS: [&str; 7] =
     ["workload", "TCP", "runs split", "best ÷ worst", "all, Mbit/s", "÷ plain", "published"];
 
-/// What was published of a scenario (Chen et al., SIGMETRICS 2015).
+/// The published value of a scenario (Chen et al., SIGMETRICS 2015).
 fn published(scenario: &str) -> &'static str {
     match scenario {
         PLAIN => "split",

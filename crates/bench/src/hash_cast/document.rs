@@ -29,7 +29,7 @@ pub struct HashCast {
     pub measurements: Vec<Measurement>,
     /// What it comes to, in one to three sentences.
     pub verdict: String,
-    /// What was not measured and why, in sentences.
+    /// Scenarios that were not measured and why, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,
 }

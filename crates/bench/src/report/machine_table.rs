@@ -1,4 +1,4 @@
-//! The table of what each setting took of the machines: processors, waiting for disks, and the disk under the
+//! The table of each setting's use of the machines: processors, waiting for disks, and the disk under the
 //! export.
 
 use super::escape::escape;

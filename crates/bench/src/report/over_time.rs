@@ -9,7 +9,7 @@ use crate::text::delay;
 /// More places than this are too many for one page; settings that come later are left out.
 const PLACES_MAX: usize = 20_000;
 
-/// What all clients together did in one slice of the median run.
+/// The rate of all clients together in one slice of the median run.
 #[derive(Debug, Serialize)]
 pub(super) struct Slice {
     pub(super) experiment: String,
@@ -17,7 +17,7 @@ pub(super) struct Slice {
     pub(super) version: String,
     pub(super) unit: String,
     pub(super) seconds: f64,
-    /// Who read or wrote: `APPLICATION` or `CLIENT`.
+    /// The reader or writer: `APPLICATION` or `CLIENT`.
     pub(super) whose: &'static str,
     pub(super) rate: f64,
 }
@@ -90,7 +90,7 @@ fn buckets_of(cell: &Cell) -> Vec<Bucket> {
     cell.latency_histogram.buckets.iter().filter(is_drawn).map(bucket).collect()
 }
 
-/// What tells a setting from the others of its experiment.
+/// The difference of a setting from the others of its experiment.
 fn panel(cell: &Cell) -> String {
     let levels = cell.setting.name();
     let levels = levels.strip_prefix(&cell.setting.experiment).unwrap_or_default();

@@ -197,7 +197,7 @@ fn figures(results: &Results, rows: &Figures) -> String {
     text
 }
 
-/// The table of what was taken of the machines, where that is known.
+/// The table of the use of the machines, where that is known.
 fn machines(results: &Results) -> String {
     let table = machine_table::resources(&results.cells);
     table.map_or_else(String::new, |table| details("Processors and disks as a table", &table))

@@ -73,7 +73,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// What `micros`, a histogram in microseconds, says.
+    /// The latencies of `micros`, a histogram in microseconds.
     pub(crate) fn of(micros: &Micros<u32>) -> Self {
         let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
         for value in micros.iter_recorded() {

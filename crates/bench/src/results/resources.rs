@@ -41,7 +41,7 @@ pub struct Resources {
     pub server_disk: Option<Disk>,
 }
 
-/// What a block device did from gate to gate, or all whole disks of a machine.
+/// The work of a block device from gate to gate, or of all whole disks of a machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// Whether the device is the one that the export is on. Otherwise the counts are those of all whole

@@ -11,7 +11,8 @@ pub struct Timeline {
     pub values: Vec<f64>,
     /// The same for each client; empty where the experiment's figure is no timeline.
     pub clients: Vec<Vec<f64>>,
-    /// What all clients read from the server in each slice, in the same unit; empty where that is not known.
+    /// The reads of all clients from the server in each slice, in the same unit; empty where that is not
+    /// known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_reads: Vec<f64>,
 }
@@ -34,7 +35,7 @@ impl Timeline {
         ends(&self.values)
     }
 
-    /// The same of what the clients read from the server.
+    /// The same of the clients' reads from the server.
     #[must_use]
     pub fn client_read_ends(&self) -> Option<[f64; 2]> {
         ends(&self.client_reads)

@@ -40,7 +40,7 @@ pub(crate) struct Load {
     pub(crate) processors: Option<f64>,
     /// What other machines of the same host took of the processors; none where that is not counted.
     pub(crate) stolen: Option<f64>,
-    /// What processors waited for disks; none where that is not counted.
+    /// The share of time that processors waited for disks; none where that is not counted.
     pub(crate) io_wait: Option<f64>,
     /// Of the busiest disk; none where no disk is counted.
     pub(crate) disk: Option<f64>,

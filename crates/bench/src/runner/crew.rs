@@ -43,7 +43,7 @@ pub(crate) struct Seen {
     pub(crate) busy: f64,
     /// What was used of this machine.
     pub(crate) resources: Option<Resources>,
-    /// What the clients read from the server over time; none unless that was asked for, and from other
+    /// The clients' reads from the server over time; none unless that was asked for, and from other
     /// machines.
     #[serde(skip)]
     pub(crate) fetched: Option<Curve>,
@@ -187,7 +187,7 @@ impl Look {
     }
 }
 
-/// Samples what the clients read, where that is recorded.
+/// Samples the clients' reads, where those are recorded.
 async fn watch(fetched: &mut Option<Fetched<'_>>) -> Infallible {
     match fetched {
         Some(fetched) => fetched.watch().await,

@@ -1,4 +1,4 @@
-//! `/proc/diskstats`: what each block device has done since the machine started.
+//! `/proc/diskstats`: the work of each block device since the machine started.
 //!
 //! Owns the parser and the choice of whole disks. Fields that a kernel does not write are `None`.
 

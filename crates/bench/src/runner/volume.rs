@@ -63,7 +63,7 @@ impl Volume {
         })
     }
 
-    /// Returns what was done since `earlier`; `None` when that was another device.
+    /// Returns the work since `earlier`; `None` when that was another device.
     pub(super) fn since(&self, earlier: &Self) -> Option<Disk> {
         let since = |(now, before): (u64, u64)| now.saturating_sub(before);
         (self.is_of_export == earlier.is_of_export).then(|| Disk {

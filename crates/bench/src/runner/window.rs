@@ -169,7 +169,7 @@ fn recorded(clients: &[&Vec<Curve>], quantity: Quantity, recording: Recording<'_
     }
 }
 
-/// What the clients read from the server in each slice of `timeline`, in its unit: an operation is as many
+/// The clients' reads from the server in each slice of `timeline`, in its unit: an operation is as many
 /// bytes as the applications read with one on average. None where they read nothing, or the metric is no
 /// rate.
 fn client_reads(

@@ -157,7 +157,7 @@ fn client_options(server: &Server, options: &Options) -> ClientOptions {
     }
 }
 
-/// As whom the requests are made.
+/// The credentials of all requests: those of the user in `options`.
 pub(crate) fn credentials(options: &Options) -> Arc<dyn Credentials> {
     SystemCredentials::shared(Credential::Sys(AuthSys {
         stamp: 0,

@@ -135,7 +135,7 @@ impl Engine {
                 }
                 Ok(Command::SetRoundTrip { round_trip, answer }) => {
                     self.link.half_trip = round_trip / 2;
-                    // An error means that nobody waits any more.
+                    // An error means that the caller has gone.
                     let _ = answer.send(());
                 }
                 Ok(Command::Stop { answer }) => return Some(answer),

@@ -1,5 +1,5 @@
-//! What the disk under the export does, on a file system that nothing else uses: ext4 on a loop device. Needs
-//! root.
+//! The work of the disk under the export, on a file system that nothing else uses: ext4 on a loop device.
+//! Needs root.
 
 use std::fs;
 use std::path::{Path, PathBuf};

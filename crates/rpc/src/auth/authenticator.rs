@@ -1,11 +1,11 @@
-//! Who decides whether a caller is believed, and what is remembered of it on a connection.
+//! The judge of callers, and the memory that a connection has of them.
 
 use std::sync::Arc;
 
 use super::{Caller, Claim, Protection, Verifier};
 use crate::{CallHeader, Connection, Refusal};
 
-/// What an authenticator makes of a call.
+/// The decision of an authenticator on a call.
 pub enum Verdict {
     /// The caller of this call, and of every other one on the connection with the same credential and
     /// verifier. Nothing is added to arguments and results.
@@ -44,7 +44,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Knows nobody yet.
+    /// Remembers no caller yet.
     #[must_use]
     pub fn new(authenticator: Arc<dyn Authenticator>) -> Self {
         Self { authenticator, last: None }

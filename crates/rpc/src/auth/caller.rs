@@ -62,8 +62,8 @@ impl Caller {
         self.flavor
     }
 
-    /// Opaque bytes that are the same for the same caller and differ between callers: what state, reply
-    /// caches and audits know it by. Groups, which may change, are left out.
+    /// Opaque bytes that are the same for the same caller and differ between callers. State, reply caches and
+    /// audits compare them. Groups, which may change, are left out.
     #[must_use]
     pub fn principal(&self) -> &Bytes {
         &self.principal

@@ -1,4 +1,4 @@
-//! What a call says of its caller, before any of it is believed.
+//! The claim that a call makes of its caller, before any of it is believed.
 
 use xdr::Decoder;
 
@@ -13,63 +13,29 @@ pub struct OpaqueAuth<'a> {
     pub body: &'a [u8],
 }
 
-/// What a call says of its caller.
+/// The claim that a call makes of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim<'a> {
     /// The name.
     pub credential: OpaqueAuth<'a>,
     /// The proof.
     pub verifier: OpaqueAuth<'a>,
-    /// The message from its transaction id to the end of the credential: what a verifier signs
+    /// The message from its transaction id to the end of the credential. A verifier signs it
     /// (RFC 2203 §5.3.1).
     pub signed: &'a [u8],
     /// Credential and verifier together, as they came.
     pub(super) raw: &'a [u8],
 }
 
-/// Where credential and verifier lie in a message.
+/// Where a credential or verifier lies in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ClaimPlace {
-    /// Where the credential begins.
-    begin: usize,
-    /// Where the verifier begins.
-    middle: usize,
-    /// Where the arguments begin.
-    end: usize,
-}
-
-impl ClaimPlace {
-    /// Reads over credential and verifier.
-    pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Self> {
-        let begin = from.offset();
-        from.u32()?;
-        from.opaque_ref(BODY_BYTES_MAX)?;
-        let middle = from.offset();
-        from.u32()?;
-        from.opaque_ref(BODY_BYTES_MAX)?;
-        Ok(Self { begin, middle, end: from.offset() })
-    }
-
-    /// What stands there in `message`, of which it was decoded.
-    pub(crate) fn of(self, message: &[u8]) -> Claim<'_> {
-        Claim {
-            credential: opaque_auth(&message[self.begin..self.middle]),
-            verifier: opaque_auth(&message[self.middle..self.end]),
-            signed: &message[..self.middle],
-            raw: &message[self.begin..self.end],
-        }
-    }
-}
-
-/// A verifier in a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct VerifierPlace {
+pub(crate) struct AuthPlace {
     begin: usize,
     end: usize,
 }
 
-impl VerifierPlace {
-    /// Reads over a verifier.
+impl AuthPlace {
+    /// Reads over it.
     pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Self> {
         let begin = from.offset();
         from.u32()?;
@@ -77,14 +43,35 @@ impl VerifierPlace {
         Ok(Self { begin, end: from.offset() })
     }
 
-    /// What stands there in `message`, of which it was decoded.
+    /// The credential or verifier in `message`, which is the one that was decoded.
     pub(crate) fn of(self, message: &[u8]) -> OpaqueAuth<'_> {
-        opaque_auth(&message[self.begin..self.end])
+        let bytes = &message[self.begin..self.end];
+        // Flavor, length, and a body that is padded: `decode` has checked them.
+        let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+        OpaqueAuth { flavor: word(0), body: &bytes[8..8 + word(4) as usize] }
     }
 }
 
-/// Reads what was decoded before: flavor, length, and a body that is padded.
-fn opaque_auth(bytes: &[u8]) -> OpaqueAuth<'_> {
-    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
-    OpaqueAuth { flavor: word(0), body: &bytes[8..8 + word(4) as usize] }
+/// Where credential and verifier lie in a message, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClaimPlace {
+    credential: AuthPlace,
+    verifier: AuthPlace,
+}
+
+impl ClaimPlace {
+    /// Reads over both.
+    pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Self> {
+        Ok(Self { credential: AuthPlace::decode(from)?, verifier: AuthPlace::decode(from)? })
+    }
+
+    /// The claim in `message`, which is the one that was decoded.
+    pub(crate) fn of(self, message: &[u8]) -> Claim<'_> {
+        Claim {
+            credential: self.credential.of(message),
+            verifier: self.verifier.of(message),
+            signed: &message[..self.credential.end],
+            raw: &message[self.credential.begin..self.verifier.end],
+        }
+    }
 }

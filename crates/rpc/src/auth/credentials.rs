@@ -1,4 +1,4 @@
-//! Which credential and which protection a client's call has, by the user for whom it is made.
+//! The credential and the protection of a client's call, by its user.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use xdr::{Decoder, Encoder};
 use super::{AuthSys, Credential, OpaqueAuth, UnixUser, Verifier};
 use crate::CallError;
 
-/// For whom a call is made.
+/// The user of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBehalf<'a> {
     /// The client as such.
@@ -18,7 +18,7 @@ pub enum OnBehalf<'a> {
     User(&'a UnixUser),
 }
 
-/// What a call is sent with.
+/// The credential that a call is sent with, and its protection.
 pub enum Pass {
     /// A credential, and nothing else.
     Plain(Arc<Credential>),

@@ -1,4 +1,4 @@
-//! From what a call says of its caller to a [`Caller`] that services believe (RFC 5531 §8).
+//! From the claim of a call to a [`Caller`] that services believe (RFC 5531 §8).
 //!
 //! A client's [`Credentials`] give each call its [`Pass`]: a [`Credential`], or one with a
 //! [`CallProtection`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
@@ -15,8 +15,8 @@ mod system;
 
 pub use authenticator::{Authenticator, Callers, Verdict};
 pub use caller::{Caller, Flavor, UnixUser};
+pub(crate) use claim::{AuthPlace, ClaimPlace};
 pub use claim::{Claim, OpaqueAuth};
-pub(crate) use claim::{ClaimPlace, VerifierPlace};
 pub use credential::{AuthStatus, AuthSys, Credential};
 pub use credentials::{CallProtection, Credentials, OnBehalf, Pass, SystemCredentials};
 pub use protection::{Protection, Verifier};

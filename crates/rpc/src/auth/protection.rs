@@ -1,4 +1,4 @@
-//! What a flavor adds to arguments, replies and results.
+//! The additions of a flavor to arguments, replies and results.
 
 use xdr::{Decoder, Encoder};
 
@@ -24,7 +24,7 @@ pub trait Protection: Send + 'static {
     /// Takes the protection off the arguments.
     ///
     /// # Errors
-    /// What the caller is answered instead.
+    /// The refusal that the caller gets instead.
     fn unwrap(&mut self, arguments: Decoder) -> Result<Decoder, Refusal>;
 
     /// The verifier of the reply.
@@ -33,6 +33,6 @@ pub trait Protection: Send + 'static {
     /// Protects the results, which begin at `start` in `reply`.
     ///
     /// # Errors
-    /// What the caller is answered instead.
+    /// The refusal that the caller gets instead.
     fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<(), Refusal>;
 }

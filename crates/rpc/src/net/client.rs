@@ -37,7 +37,7 @@ pub struct ClientOptions {
     pub call_timeout: Duration,
     /// The longest reply, and the longest call, in bytes.
     pub record_bytes_max: usize,
-    /// What gives calls their credentials.
+    /// The source of the credentials of calls.
     pub credentials: Arc<dyn Credentials>,
     /// After the loss of a connection, send the calls under way again with the same xid on the next one, as
     /// NFSv3 does. Otherwise they end with [`CallError::Disconnected`].

@@ -15,9 +15,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
-use super::driver::{Arrived, Parties, answer, own_reply};
+use super::driver::{Arrived, Judged, Parties, answer};
 use super::recent_replies::{CallKey, Known, RecentReplies};
-use crate::auth::{Authenticator, ClaimPlace, Verdict};
+use crate::auth::{Authenticator, ClaimPlace};
 use crate::message::{self, CallHeader, Message, Refusal};
 use crate::service::{Connection, Service, Transport};
 
@@ -154,21 +154,13 @@ impl<S: Service> Datagrams<S> {
     ) -> Received {
         let connection: Arc<dyn Connection> = Arc::new(Datagram { peer: sender, local: self.local });
         let claim = claim.of(arguments.input_ref());
-        match self.authenticator.judge(&header, &claim, arguments.rest_ref(), &*connection) {
-            Verdict::Lasting(caller) => {
-                let arrived = Arrived { header, caller, protection: None, arguments };
-                Received::Call(self.answer(key, arrived, connection, length))
+        let verdict = self.authenticator.judge(&header, &claim, arguments.rest_ref(), &*connection);
+        match Judged::by(verdict, header, arguments) {
+            Judged::Call(arrived) => Received::Call(self.answer(key, arrived, connection, length)),
+            Judged::Reply(mut framed) => {
+                Received::Reply(self.bounded(framed.split_off(MARK_BYTES), length).into())
             }
-            Verdict::Protected(caller, protection) => {
-                let arrived = Arrived { header, caller, protection: Some(protection), arguments };
-                Received::Call(self.answer(key, arrived, connection, length))
-            }
-            Verdict::Answer { verifier, results } => {
-                let reply = own_reply(header.xid, &verifier, &results).split_off(MARK_BYTES);
-                Received::Reply(self.bounded(reply, length).into())
-            }
-            Verdict::Refuse(refusal) => Received::Reply(refused(header.xid, refusal).into()),
-            Verdict::Silence => Received::Nothing,
+            Judged::Nothing => Received::Nothing,
         }
     }
 

@@ -241,16 +241,15 @@ pub(super) async fn answer<S: Service>(
     let mut reply = Encoder::with_buffer(buffer);
     reply.truncate(0);
     reply.u32(0);
-    match &mut protection {
-        None => message::encode_success(header.xid, &mut reply),
-        Some(protection) => {
-            arguments = match protection.unwrap(arguments) {
-                Ok(plain) => plain,
-                Err(refusal) => return Some(refused(header.xid, refusal, reply)),
-            };
-            message::encode_verified(header.xid, &protection.verifier(), &mut reply);
-        }
+    let mut verifier = Verifier::NONE;
+    if let Some(protection) = &mut protection {
+        arguments = match protection.unwrap(arguments) {
+            Ok(plain) => plain,
+            Err(refusal) => return Some(refused(header.xid, refusal, reply)),
+        };
+        verifier = protection.verifier();
     }
+    message::encode_success(header.xid, &verifier, &mut reply);
     let start = reply.len();
     let connection = &parties.connection;
     let call = Call { header: &header, caller: &caller, peer: connection.peer(), connection, arguments };
@@ -265,19 +264,41 @@ pub(super) async fn answer<S: Service>(
     }
 }
 
-/// A refusal in the place of whatever `reply` has behind the room for its mark.
+/// A refusal in the place of all that `reply` has behind the room for its mark.
 fn refused(xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
     reply.truncate(4);
     message::encode_refusal(xid, refusal, &mut reply);
     framed(reply)
 }
 
-/// A reply of the authenticator's own.
-pub(super) fn own_reply(xid: u32, verifier: &Verifier, results: &[u8]) -> Vec<u8> {
-    let mut reply = room_for_mark();
-    message::encode_verified(xid, verifier, &mut reply);
-    reply.buffer_mut().extend_from_slice(results);
-    framed(reply)
+/// The way of a call after its caller was judged.
+pub(super) enum Judged {
+    /// It goes to the service.
+    Call(Arrived),
+    /// It is answered with this framed reply.
+    Reply(Vec<u8>),
+    /// It is dropped.
+    Nothing,
+}
+
+impl Judged {
+    /// Follows the verdict on a call.
+    pub(super) fn by(verdict: Verdict, header: CallHeader, arguments: Decoder) -> Self {
+        match verdict {
+            Verdict::Lasting(caller) => Self::Call(Arrived { header, caller, protection: None, arguments }),
+            Verdict::Protected(caller, protection) => {
+                Self::Call(Arrived { header, caller, protection: Some(protection), arguments })
+            }
+            Verdict::Answer { verifier, results } => {
+                let mut reply = room_for_mark();
+                message::encode_success(header.xid, &verifier, &mut reply);
+                reply.buffer_mut().extend_from_slice(&results);
+                Self::Reply(framed(reply))
+            }
+            Verdict::Refuse(refusal) => Self::Reply(refused(header.xid, refusal, room_for_mark())),
+            Verdict::Silence => Self::Nothing,
+        }
+    }
 }
 
 fn room_for_mark() -> Encoder {
@@ -654,32 +675,21 @@ where
                 }
                 self.link.deliver(xid, RawReply { rest: decoder, bytes, received });
             }
-            Message::BadCall { xid, refusal } => self.refuse(xid, refusal),
+            Message::BadCall { xid, refusal } => {
+                self.buffer.extend_from_slice(&refused(xid, refusal, room_for_mark()));
+            }
             Message::Call(header, claim) => {
                 self.turns.charge(1 + bytes / BYTES_PER_COST);
                 let claim = claim.of(decoder.input_ref());
-                match self.callers.judge(&header, &claim, decoder.rest_ref(), &**self.link) {
-                    Verdict::Lasting(caller) => {
-                        let arrived = Arrived { header, caller, protection: None, arguments: decoder };
-                        self.run(arrived, context)?;
-                    }
-                    Verdict::Protected(caller, protection) => {
-                        let protection = Some(protection);
-                        self.run(Arrived { header, caller, protection, arguments: decoder }, context)?;
-                    }
-                    Verdict::Answer { verifier, results } => {
-                        self.buffer.extend_from_slice(&own_reply(header.xid, &verifier, &results));
-                    }
-                    Verdict::Refuse(refusal) => self.refuse(header.xid, refusal),
-                    Verdict::Silence => {}
+                let verdict = self.callers.judge(&header, &claim, decoder.rest_ref(), &**self.link);
+                match Judged::by(verdict, header, decoder) {
+                    Judged::Call(arrived) => self.run(arrived, context)?,
+                    Judged::Reply(reply) => self.buffer.extend_from_slice(&reply),
+                    Judged::Nothing => {}
                 }
             }
         }
         Ok(())
-    }
-
-    fn refuse(&mut self, xid: u32, refusal: Refusal) {
-        self.buffer.extend_from_slice(&refused(xid, refusal, room_for_mark()));
     }
 
     /// Polls the handler once; parks it when it has to wait.

@@ -1,4 +1,4 @@
-//! What carries records: bytes both ways, and hints that save work where a transport has them.
+//! The transport of records: bytes both ways, and hints that save work where a transport has them.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -24,7 +24,7 @@ pub trait Stream: Send + Sync + fmt::Debug + 'static {
     /// Resolves when something can be read, or the stream has ended.
     fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Appends what has come to `buffer`, no more than there is room for; 0 is the end of the stream.
+    /// Appends received bytes to `buffer`, no more than there is room for; 0 is the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing; otherwise the stream is lost.

@@ -78,7 +78,7 @@ impl Default for Versions {
 pub struct Caller<'a> {
     /// The address and port that the call came from.
     pub peer: SocketAddr,
-    /// Who it is.
+    /// Its principal and user.
     pub rpc: &'a rpc::Caller,
     /// The version that it speaks.
     pub version: Version,

@@ -34,6 +34,8 @@ pub(crate) struct Inode {
     /// Held while data are stored into the kernel's cache, and while a file is opened through which it can
     /// be mapped.
     pub(crate) store_gate: tokio::sync::Mutex<()>,
+    /// Held while the kernel invalidates its pages and attributes. Threads that may block take it.
+    pub(crate) drop_gate: Mutex<()>,
     /// A change of its data has been carried out for which reads of pages wait.
     pub(crate) changed: tokio::sync::Notify,
 }
@@ -114,6 +116,7 @@ impl Inode {
             appends: Turns::default(),
             removal_gate: tokio::sync::RwLock::default(),
             store_gate: tokio::sync::Mutex::default(),
+            drop_gate: Mutex::default(),
             changed: tokio::sync::Notify::default(),
         }
     }

@@ -44,13 +44,7 @@ impl Watcher for Notices {
         // The kernel may be waiting for what called this, so it must not be waited for here.
         runtime.spawn_blocking(move || {
             tree.notices.lock().remove(&object);
-            // Whoever opened it may have seen to it. The kernel passes over the answer to a question that it
-            // asked before such a notice, so that one too many costs a reader the length that it has just
-            // asked for.
-            let content = inode.object.content();
-            if inode.state.lock().kept.is_some_and(|kept| kept != content) {
-                drop_pages(&tree, &inode);
-            }
+            drop_old_pages(&tree, &inode);
         });
     }
 
@@ -66,24 +60,46 @@ impl Watcher for Notices {
     }
 }
 
-/// The kernel drops what it keeps of an object, unless it is of how the object is now. For who opens or locks
-/// a file.
+/// Invalidates the kernel's pages and attributes of an object unless they are current. Opens and locks call
+/// this; no other invalidation is under way when it returns.
 pub(crate) async fn drop_what_is_old(tree: &Arc<Tree>, inode: &Arc<Inode>) -> client::Result<()> {
     let content = inode.object.settled_content().await?;
     if inode.state.lock().kept.is_some_and(|kept| kept != content) {
-        drop_pages_soon(tree, inode).await;
+        on_blocking_thread(tree, inode, drop_old_pages).await;
     }
     Ok(())
 }
 
 /// The kernel drops pages and attributes; ends when it has.
 pub(crate) async fn drop_pages_soon(tree: &Arc<Tree>, inode: &Arc<Inode>) {
-    let (tree, inode) = (Arc::clone(tree), Arc::clone(inode));
-    let runtime = tree.runtime.clone();
-    // A panic or a runtime that ends: there is nothing to drop any more.
-    let _ = runtime.spawn_blocking(move || drop_pages(&tree, &inode)).await;
+    on_blocking_thread(tree, inode, |tree, inode| {
+        let _gate = inode.drop_gate.lock();
+        drop_pages(tree, inode);
+    })
+    .await;
 }
 
+async fn on_blocking_thread(tree: &Arc<Tree>, inode: &Arc<Inode>, invalidate: fn(&Tree, &Inode)) {
+    let (tree, inode) = (Arc::clone(tree), Arc::clone(inode));
+    let runtime = tree.runtime.clone();
+    // It fails after a panic, or when the runtime ends: the kernel keeps nothing then.
+    let _ = runtime.spawn_blocking(move || invalidate(&tree, &inode)).await;
+}
+
+/// Invalidates the kernel's pages unless they are current, which another task may have seen to.
+///
+/// The kernel discards the answer to each GETATTR that it sent before an invalidation, and goes on with the
+/// size that it knew. A program that has just been granted a lock must not meet a late invalidation: its
+/// `lseek` to the end would return the end of before.
+fn drop_old_pages(tree: &Tree, inode: &Inode) {
+    let _gate = inode.drop_gate.lock();
+    let content = inode.object.content();
+    if inode.state.lock().kept.is_some_and(|kept| kept != content) {
+        drop_pages(tree, inode);
+    }
+}
+
+/// The caller holds [`Inode::drop_gate`].
 fn drop_pages(tree: &Tree, inode: &Inode) {
     let Some(notifier) = tree.notifier.get() else { return };
     let content = inode.object.content();

@@ -30,8 +30,8 @@ const LEFT: [(&str, &[&str]); 3] = [
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The crate and the folder of a source file in one.
-fn place(path: &Path) -> Option<(String, String)> {
+/// The folders that a source file is in: each with the module around it, from the crate on.
+fn places(path: &Path) -> Vec<(String, String)> {
     let parts: Vec<_> = path
         .components()
         .filter_map(|part| match part {
@@ -39,31 +39,41 @@ fn place(path: &Path) -> Option<(String, String)> {
             _ => None,
         })
         .collect();
-    match parts[..] {
-        ["crates", package, "src", folder, _, ..] => Some((package.to_owned(), folder.to_owned())),
-        _ => None,
-    }
+    let ["crates", package, "src", modules @ .., _] = &parts[..] else { return Vec::new() };
+    let around = |depth| [&[*package], &modules[..depth]].concat().join("::");
+    modules.iter().enumerate().map(|(depth, folder)| (around(depth), (*folder).to_owned())).collect()
 }
 
-static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"crate::(\w+)").expect("valid"));
-static GROUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"use crate::\{([^;]*)\};").expect("valid"));
+static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"crate::((?:\w+::)*\w+)").expect("valid"));
+static GROUP: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"use crate::((?:\w+::)*)\{([^;]*)\};").expect("valid"));
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|,)\s*(\w+)").expect("valid"));
 
-/// The modules at the top of its crate that the code of a text names.
+/// The modules of its crate that the code of a text names, by their paths.
 fn imported(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let paths = PATH.captures_iter(code).map(|found| found[1].to_owned());
     let groups = GROUP.captures_iter(code).flat_map(|found| {
-        MEMBER.captures_iter(&found[1]).map(|found| found[1].to_owned()).collect::<Vec<_>>()
+        let member = |member: regex_lite::Captures<'_>| format!("{}{}", &found[1], &member[1]);
+        MEMBER.captures_iter(&found[2]).map(member).collect::<Vec<_>>()
     });
     paths.chain(groups).collect()
+}
+
+/// The modules directly in the one `around` that are among `paths`, which begin at the crate.
+fn within(around: &str, paths: &[String]) -> Vec<String> {
+    let prefix = around.split_once("::").map_or(String::new(), |(_, modules)| format!("{modules}::"));
+    let inside = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
+    inside.filter_map(|path| path.split("::").next()).map(str::to_owned).collect()
 }
 
 fn graphs(sources: &[Text]) -> BTreeMap<String, Graph> {
     let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
     for text in sources.iter().filter(|text| !text.is_test()) {
-        if let Some((package, folder)) = place(&text.path) {
-            graphs.entry(package).or_default().entry(folder).or_default().extend(imported(&text.content));
+        let paths = imported(&text.content);
+        for (around, folder) in places(&text.path) {
+            let imports = within(&around, &paths);
+            graphs.entry(around).or_default().entry(folder).or_default().extend(imports);
         }
     }
     graphs
@@ -119,5 +129,15 @@ fn circles_are_found_through_other_folders() {
     assert_eq!(circles(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &[])])).len(), 0);
     let found = circles(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a", "d"])]));
     assert_eq!(found.into_iter().collect::<Vec<_>>(), [["a", "b", "c"]]);
-    assert_eq!(imported("use crate::{a::B, c};\nfn f() { crate::d::e() }"), ["d", "a", "c"]);
+}
+
+#[test]
+fn imports_are_found_at_each_depth() {
+    let code = "use crate::{a::B, c};\nuse crate::a::{b::C, d};\nfn f() { crate::d::e() }";
+    let paths = imported(code);
+    assert_eq!(within("server", &paths), ["a", "d", "a", "c", "a", "a"]);
+    assert_eq!(within("server::a", &paths), ["b", "d"]);
+    let places = places(Path::new("crates/server/src/nfs4/names/link.rs"));
+    let place = |around: &str, folder: &str| (around.to_owned(), folder.to_owned());
+    assert_eq!(places, [place("server", "nfs4"), place("server::nfs4", "names")]);
 }

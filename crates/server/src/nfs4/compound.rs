@@ -3,17 +3,18 @@
 
 use std::ops::RangeInclusive;
 
-use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, SetAttrResult, Status};
+use proto::nfs4::{CompoundHeader, CompoundReply, ILLEGAL, Operation, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
-use super::Nfs4;
-use super::context::Context;
-use super::dispatch;
-use super::operations::{Place, Row, known, only_looks, row};
-use super::repeat::{self, Again};
-use super::sequence::{self, Begun};
-use super::unsettled::{self, Failed};
+use super::engine::Nfs4;
+use super::engine::context::Context;
+use super::engine::descriptor::Place;
+use super::engine::repeat::{self, Again};
+use super::engine::result::{answer, refuse};
+use super::engine::unsettled::{self, Failed};
+use super::session::sequence::{self, Begun};
+use super::table::{self, descriptor, known};
 use crate::exports::{Caller, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
 use crate::runtime::give_way;
@@ -33,7 +34,7 @@ impl<F: FileSystem> Nfs4<F> {
         mut call: rpc::Call<'_>,
         reply: &mut Encoder,
     ) -> Result<(), rpc::Refusal> {
-        let mut counting = Counting::begin(self.metrics.as_ref());
+        let mut counting = Counting::begin(self.metrics());
         let request_bytes = call.arguments.offset() + call.arguments.remaining();
         let mut arguments = std::mem::take(&mut call.arguments);
         let header: CompoundHeader = arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
@@ -49,7 +50,7 @@ impl<F: FileSystem> Nfs4<F> {
             results.finish(reply, Status::MinorVersionMismatch);
             return Ok(());
         };
-        let exports = self.exports.load();
+        let exports = self.exports().load();
         let caller = Caller::of(&call, version);
         exports.check(&caller)?;
         if !exports.versions().contains(version) {
@@ -127,7 +128,7 @@ impl<F: FileSystem> Nfs4<F> {
         if let Some(session) = context.session.take()
             && session.complete(self.recaller(), &reply.as_slice()[start..])
         {
-            self.answered.notify(usize::MAX);
+            self.answered().notify(usize::MAX);
         }
         Ok(())
     }
@@ -143,10 +144,10 @@ impl<F: FileSystem> Nfs4<F> {
         let Some(operation) = known(number, context.minor_version) else {
             return Step::Done(answer(reply, ILLEGAL, Status::IllegalOperation));
         };
-        let Some(row) = row(operation) else {
+        let Some(descriptor) = descriptor(operation) else {
             return Step::Done(refuse_unimplemented(context, operation, reply));
         };
-        if let Err(status) = check_place(context, operation, row) {
+        if let Err(status) = check_place(context, descriptor.place) {
             return Step::Done(refuse(reply, operation, status));
         }
         if operation == Operation::Sequence {
@@ -157,7 +158,7 @@ impl<F: FileSystem> Nfs4<F> {
             };
         }
         if let Some(repeat) = &context.repeat {
-            match repeat.what(context.index, operation) {
+            match repeat.what(context.index, descriptor.is_rerun) {
                 Again::Run => {}
                 Again::Done(change, made) => {
                     let (change, made) = (change.clone(), made.clone());
@@ -169,21 +170,21 @@ impl<F: FileSystem> Nfs4<F> {
             }
         }
         let before = reply.len();
-        if let Err(status) = check_room(context, before - start, row.room_bytes) {
+        if let Err(status) = check_room(context, before - start, descriptor.room_bytes) {
             return Step::Done(refuse(reply, operation, status));
         }
-        if !matches!(operation, Operation::GetFh | Operation::GetAttr) {
+        if !descriptor.keeps_fresh {
             context.fresh = None;
         }
-        if !unsettled::may_run(operation)
+        if !descriptor.runs_unsettled
             && let Err(status) = unsettled::settle(context).await
         {
             return Step::Done(status);
         }
-        if !only_looks(operation) {
+        if descriptor.changes {
             rpc::notes::set_cancellable(false);
         }
-        let status = dispatch::run(context, operation, arguments, reply).await;
+        let status = table::run(context, descriptor, arguments, reply).await;
         match check_room(context, reply.len() - start, 0) {
             Ok(()) => Step::Done(status),
             Err(too_big) => {
@@ -232,23 +233,6 @@ enum Step {
     Nothing(Status),
 }
 
-/// Appends a result that is only a status.
-pub(crate) fn answer(reply: &mut Encoder, number: u32, status: Status) -> Status {
-    reply.u32(number);
-    reply.put(&status);
-    status
-}
-
-/// Appends the result of an operation that did not happen.
-pub(crate) fn refuse(reply: &mut Encoder, operation: Operation, status: Status) -> Status {
-    answer(reply, operation.number(), status);
-    // SETATTR's result has a body whatever the status is (RFC 8881 §18.30.2).
-    if operation == Operation::SetAttr {
-        reply.put(&SetAttrResult { attributes_set: Default::default() });
-    }
-    status
-}
-
 /// A retry of a lone SEQUENCE is answered anew; otherwise the operation after it says that the reply is lost,
 /// if it is one that could have said something else (RFC 8881 §2.10.6.1.3).
 fn answer_not_cached(arguments: &mut Decoder, header: &CompoundHeader, reply: &mut Encoder) -> Status {
@@ -257,7 +241,7 @@ fn answer_not_cached(arguments: &mut Decoder, header: &CompoundHeader, reply: &m
     }
     match arguments.u32().ok().and_then(|number| known(number, header.minor_version)) {
         None => answer(reply, ILLEGAL, Status::IllegalOperation),
-        Some(operation) if row(operation).is_none() => refuse(reply, operation, Status::NotSupported),
+        Some(operation) if descriptor(operation).is_none() => refuse(reply, operation, Status::NotSupported),
         Some(operation) => refuse(reply, operation, Status::RetryUncachedReply),
     }
 }
@@ -276,21 +260,14 @@ fn refuse_unimplemented<F: FileSystem>(
     answer(reply, operation.number(), status)
 }
 
-fn check_place<F: FileSystem>(
-    context: &Context<'_, F>,
-    operation: Operation,
-    row: Row,
-) -> Result<(), Status> {
+fn check_place<F: FileSystem>(context: &Context<'_, F>, place: Place) -> Result<(), Status> {
     let in_session = context.session.is_some() || context.repeat.is_some();
-    match row.place {
+    match place {
         Place::First if context.index == 0 => Ok(()),
         Place::First => Err(Status::SequencePosition),
         Place::InSession if in_session => Ok(()),
         Place::InSession => Err(Status::OperationNotInSession),
         Place::InSessionOrAlone if in_session => Ok(()),
-        // EXCHANGE_ID may be sent inside a session (RFC 8881 §18.35.3); BIND_CONN_TO_SESSION may not
-        // (§18.34.3).
-        Place::Alone if in_session && operation == Operation::ExchangeId => Ok(()),
         Place::InSessionOrAlone | Place::Alone if context.index == 0 && context.operations == 1 => Ok(()),
         Place::InSessionOrAlone | Place::Alone => Err(Status::NotOnlyOperation),
     }

@@ -1,10 +1,21 @@
-//! Attributes: from a back end's to NFSv4's and back (RFC 8881 §5). `docs/attributes.md` says which there
-//! are, and why.
+//! Attributes: from a back end's to NFSv4's and back (RFC 8881 §5), and the operations on them.
+//! `docs/attributes.md` says which there are, and why.
 
+pub(crate) mod access;
+pub(crate) mod get_attr;
+pub(crate) mod get_xattr;
+pub(crate) mod given;
+pub(crate) mod list_xattrs;
+pub(crate) mod n_verify;
 mod plain;
+pub(crate) mod remove_xattr;
 mod set;
+pub(crate) mod set_attr;
+pub(crate) mod set_xattr;
 mod sets;
 mod values;
+pub(crate) mod verify;
+mod xattrs;
 
 pub(crate) use set::to_set;
 pub(crate) use sets::{
@@ -18,7 +29,7 @@ use proto::nfs4::attributes::Bitmap;
 use vfs::{Attributes, FileSystem};
 use xdr::Encoder;
 
-use super::context::{Context, Object};
+use crate::nfs4::engine::context::{Context, Object};
 use plain::Plain;
 
 /// Appends the values of the `wanted` attributes of `object`, of which the file system has found these.

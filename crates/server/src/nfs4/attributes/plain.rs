@@ -8,7 +8,7 @@ use vfs::{Attributes, FileSystem, Handle};
 use xdr::Encoder;
 
 use super::values::{file_type, mounted_on, time};
-use crate::nfs4::context::Object;
+use crate::nfs4::engine::context::Object;
 use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// What is written here.

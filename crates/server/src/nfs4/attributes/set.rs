@@ -5,7 +5,7 @@ use proto::nfs4::{Status, Time};
 use vfs::{FileSystem, SetAttributes, Timestamp};
 
 use super::sets::check_supported;
-use crate::nfs4::context::{Context, Object, refused};
+use crate::nfs4::engine::context::{Context, Object, refused};
 use crate::nfs4::owners::{Owners, PrincipalKind};
 
 /// Bits of a mode (RFC 8881 §6.2.4).

@@ -8,9 +8,9 @@ use proto::nfs4::{FileHandle, Status, Time};
 use vfs::{Attributes, ChangeKind, FileKind, FileSystem, Timestamp};
 
 use super::sets::{SETTABLE_EXCLUSIVELY, supported};
-use crate::nfs4::context::{Context, Object};
+use crate::nfs4::engine::context::{Context, Object};
+use crate::nfs4::engine::{status, transfer};
 use crate::nfs4::owners::PrincipalKind;
-use crate::nfs4::{status, transfer};
 
 const SPACE: Bitmap = Bitmap::of(&[
     AttributeId::FilesAvail,

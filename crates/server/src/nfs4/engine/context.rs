@@ -1,0 +1,328 @@
+//! What the operations of one COMPOUND share: the caller, the session, the current and saved file handles and
+//! stateids (RFC 8881 §16.2.3.1).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
+use state::{Client, DelegationKind, Opened};
+use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
+
+use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
+use crate::nfs4::engine::Nfs4;
+use crate::nfs4::engine::in_session::InSession;
+use crate::nfs4::engine::repeat::Repeat;
+use crate::nfs4::engine::unsettled::{Failed, Unsettled};
+use crate::persistent::{Change, Entry, Intent};
+use crate::recall::Granted;
+
+/// An object that an operation works on.
+pub(crate) struct Object<'a, F: FileSystem> {
+    pub(crate) export: &'a Export<F>,
+    pub(crate) node: F::Node,
+}
+
+impl<F: FileSystem> Clone for Object<'_, F> {
+    fn clone(&self) -> Self {
+        Self { export: self.export, node: self.node.clone() }
+    }
+}
+
+impl<F: FileSystem> Object<'_, F> {
+    pub(crate) fn fs(&self) -> &F {
+        self.export.file_system()
+    }
+
+    pub(crate) fn id(&self) -> ObjectId {
+        self.fs().object_id(&self.node)
+    }
+
+    /// Its handle, as records have it.
+    pub(crate) fn handle(&self) -> Bytes {
+        Bytes::copy_from_slice(self.fs().handle(&self.node).as_bytes())
+    }
+
+    /// A name in this directory, as records have it.
+    pub(crate) fn entry(&self, name: Name<'_>) -> Entry {
+        Entry { directory: self.handle(), name: Bytes::copy_from_slice(name.as_bytes()) }
+    }
+
+    /// True when nobody has this name in this directory, as far as the superuser can see.
+    pub(crate) async fn is_free(&self, name: Name<'_>) -> bool {
+        let found = self.fs().lookup(&Identity::root(), &self.node, name).await;
+        matches!(found, Err(vfs::Error::NotFound))
+    }
+
+    /// The key of the object in the tables of state.
+    pub(crate) fn file(&self) -> state::FileId {
+        let id = self.id();
+        state::FileId(id.fileid, id.generation)
+    }
+}
+
+/// Attributes that an operation has learnt on its way.
+pub(crate) struct Fresh {
+    pub(crate) attributes: Attributes,
+    /// [`state::State::write_delegations_ended`] before the look; none of an object that was made, which
+    /// nobody held.
+    pub(crate) ended_before: Option<u64>,
+}
+
+/// The state of a COMPOUND between two operations.
+pub(crate) struct Context<'a, F: FileSystem> {
+    pub(crate) server: &'a Nfs4<F>,
+    /// Those that the COMPOUND began with.
+    pub(crate) exports: &'a ExportSet<F>,
+    /// Its arguments are the loop's.
+    pub(crate) call: &'a rpc::Call<'a>,
+    pub(crate) caller: Caller<'a>,
+    /// Set by SEQUENCE.
+    pub(crate) session: Option<InSession>,
+    pub(crate) current: Option<Object<'a, F>>,
+    pub(crate) current_state: StateId,
+    /// What the operation just before has learnt of the current object by finding or making it.
+    pub(crate) fresh: Option<Fresh>,
+    pub(crate) saved: Option<(Object<'a, F>, StateId)>,
+    /// Of the COMPOUND.
+    pub(crate) minor_version: u32,
+    /// How many operations the COMPOUND has.
+    pub(crate) operations: u32,
+    /// How long the request is, from the start of the RPC message.
+    pub(crate) request_bytes: usize,
+    /// Which of them runs.
+    pub(crate) index: u32,
+    /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is
+    /// no session then.
+    pub(crate) repeat: Option<Repeat>,
+    /// The bytes that the reply may still grow by, as the session's limit has it.
+    pub(crate) reply_room: usize,
+    /// Where the result of the operation that runs begins in the reply.
+    pub(crate) result_start: usize,
+    /// What was made and may not be on stable storage yet.
+    pub(crate) unsettled: Vec<Unsettled<'a, F>>,
+    /// One of those turned out to be lost.
+    pub(crate) failed: Option<Failed>,
+}
+
+/// A request that is cancelled ends in its slot.
+impl<F: FileSystem> Drop for Context<'_, F> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take()
+            && session.abandon(self.server.recaller())
+        {
+            self.server.answered().notify(usize::MAX);
+        }
+    }
+}
+
+impl<'a, F: FileSystem> Context<'a, F> {
+    pub(crate) fn new(
+        server: &'a Nfs4<F>,
+        exports: &'a ExportSet<F>,
+        (call, caller): (&'a rpc::Call<'a>, Caller<'a>),
+        (header, request_bytes): (&CompoundHeader, usize),
+    ) -> Self {
+        Self {
+            server,
+            exports,
+            call,
+            caller,
+            session: None,
+            current: None,
+            current_state: StateId::ANONYMOUS,
+            fresh: None,
+            saved: None,
+            minor_version: header.minor_version,
+            operations: header.operations,
+            request_bytes,
+            index: 0,
+            repeat: None,
+            reply_room: usize::MAX,
+            result_start: 0,
+            unsettled: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Checks that a client, or its session, is of this minor version (RFC 8178 §8.1).
+    ///
+    /// # Errors
+    /// MINOR_VERS_MISMATCH, with which the COMPOUND ends without a result for the operation.
+    pub(crate) fn check_minor_version(&self, of_client: u32) -> Result<(), Status> {
+        if of_client == self.minor_version { Ok(()) } else { Err(Status::MinorVersionMismatch) }
+    }
+
+    /// The current file handle.
+    pub(crate) fn object(&self) -> Result<&Object<'a, F>, Status> {
+        self.current.as_ref().ok_or(Status::NoFileHandle)
+    }
+
+    /// The saved file handle.
+    pub(crate) fn saved(&self) -> Result<&Object<'a, F>, Status> {
+        self.saved.as_ref().map(|(object, _)| object).ok_or(Status::NoFileHandle)
+    }
+
+    /// Makes `object` current. The current stateid goes with the old one (RFC 8881 §16.2.3.1.2).
+    pub(crate) fn set_current(&mut self, object: Object<'a, F>) {
+        self.current = Some(object);
+        self.current_state = StateId::ANONYMOUS;
+        self.fresh = None;
+    }
+
+    /// The client of the session.
+    pub(crate) fn client(&self) -> Result<&Arc<Client>, Status> {
+        self.session.as_ref().map(InSession::client).ok_or(Status::OperationNotInSession)
+    }
+
+    /// The number of the client of the session; none has who only wants a reply again.
+    pub(crate) fn client_id(&self) -> Option<ClientId> {
+        self.session.as_ref().map(|session| session.client().id())
+    }
+
+    /// True when a crash of the server must not make the COMPOUND run again.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.session.as_ref().is_some_and(InSession::is_persistent)
+    }
+
+    /// Writes down what an operation is about to do, where [`Context::is_persistent`] says so: to be called
+    /// right before it is done.
+    ///
+    /// # Errors
+    /// DELAY when it cannot be written: nothing is to be done.
+    pub(crate) async fn intend(&self, change: Change) -> Result<(), Status> {
+        let Some(session) = self.session.as_ref().filter(|session| session.is_persistent()) else {
+            return Ok(());
+        };
+        let record = session.intend(Intent { operation: self.index, change });
+        self.server.recaller().keep_slot(session.session().id(), session.slot(), &record).await
+    }
+
+    /// True when the session's callbacks are known to get through, and the longest recall of a delegation
+    /// fits.
+    pub(crate) fn callbacks_work(&self) -> bool {
+        let channel = self
+            .session
+            .as_ref()
+            .and_then(|own| self.server.recaller().backchannels().get(own.session().id()));
+        channel.is_some_and(|channel| channel.works() && channel.fits_recalls())
+    }
+
+    /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the
+    /// file, where it may change it. With `timestamps` it keeps the times. False when it cannot be heard of
+    /// any more what is done to the file behind the server's back: then the delegation is back already.
+    pub(crate) fn note_delegation(
+        &self,
+        object: &Object<'_, F>,
+        (id, kind): (&StateId, DelegationKind),
+        told: Option<Attributes>,
+        timestamps: bool,
+    ) -> Result<bool, Status> {
+        let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
+        let handle = object.fs().handle(&object.node);
+        // Where the attributes cannot be had, the holder is never found unmodified, and its times are not
+        // taken: that is safe.
+        let change = told.map_or(0, |told| told.change);
+        let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
+        let recaller = self.server.recaller();
+        let Ok(watch) = recaller.watch(object.fs(), &object.node, kind) else {
+            self.withdraw_delegation(id)?;
+            return Ok(false);
+        };
+        recaller.delegated(id, Granted { file: object.file(), handle, change, times, call }, watch);
+        Ok(true)
+    }
+
+    /// Takes a delegation back that its client was not told of yet.
+    pub(crate) fn withdraw_delegation(&self, id: &StateId) -> Result<(), Status> {
+        let recaller = self.server.recaller();
+        // Who has taken it away meanwhile is as good.
+        let _ = recaller.state().return_delegation(self.client()?, id);
+        recaller.delegation_ended(id);
+        Ok(())
+    }
+
+    /// Ends what an OPEN has brought whose client is told that it failed, and so never gives it back.
+    pub(crate) fn give_up(&self, opened: &Opened) {
+        let Ok(client) = self.client() else { return };
+        // What it has brought may have been given back since.
+        let _ = self.server.state().close(client, &opened.state_id);
+        if let Some((delegation, _)) = &opened.delegation {
+            let _ = self.withdraw_delegation(delegation);
+        }
+    }
+
+    /// Replaces the special stateid that stands for the current one (RFC 8881 §16.2.3.1.2).
+    pub(crate) fn resolve_state(&self, state_id: StateId) -> Result<StateId, Status> {
+        if state_id != StateId::CURRENT {
+            return Ok(state_id);
+        }
+        if self.current_state == StateId::ANONYMOUS {
+            Err(Status::BadStateId)
+        } else {
+            Ok(self.current_state)
+        }
+    }
+
+    /// As [`Context::resolve_state`] for the saved file handle, with which the current stateid of then was
+    /// saved.
+    pub(crate) fn resolve_saved_state(&self, state_id: StateId) -> Result<StateId, Status> {
+        match &self.saved {
+            Some((_, saved)) if state_id == StateId::CURRENT && *saved != StateId::ANONYMOUS => Ok(*saved),
+            _ if state_id == StateId::CURRENT => Err(Status::BadStateId),
+            _ => Ok(state_id),
+        }
+    }
+
+    /// True when delegations are granted in the export of `object`.
+    pub(crate) fn delegates(&self, object: &Object<'_, F>) -> bool {
+        self.server.delegations() && object.export.options().delegations
+    }
+
+    /// Who the caller is on the export of `object`.
+    pub(crate) fn identity(&self, object: &Object<'_, F>) -> Result<Identity, Status> {
+        object.export.identity(&self.caller).map_err(refused)
+    }
+
+    /// The export whose root `name` in a directory leads into, if it leads out of its own.
+    ///
+    /// # Errors
+    /// NOENT when what is there is not for the caller, ACCESS when it may not be used from the caller's port.
+    pub(crate) fn crossing(
+        &self,
+        directory: &Object<'_, F>,
+        name: Name<'_>,
+    ) -> Result<Option<&'a Arc<Export<F>>>, Status> {
+        let at = (directory.export.id(), directory.id());
+        let Some(junction) = self.exports.junction(at.0, at.1, name.as_bytes()) else { return Ok(None) };
+        match junction.leads(&self.caller) {
+            Ok(Leads::Into(export)) => Ok(Some(export)),
+            Ok(Leads::On) => Ok(None),
+            Err(Denied::Client) => Err(Status::NoEntry),
+            Err(denied) => Err(refused(denied)),
+        }
+    }
+
+    /// Fails for the name of a directory that another export is seen in: it must stay where it is.
+    pub(crate) fn not_crossing(&self, directory: &Object<'_, F>, name: Name<'_>) -> Result<(), Status> {
+        match self.crossing(directory, name)? {
+            Some(_) => Err(Status::AccessDenied),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails with ROFS where the caller may change nothing.
+    pub(crate) fn writable(&self, object: &Object<'_, F>) -> Result<(), Status> {
+        let rule = object.export.rule(&self.caller).map_err(refused)?;
+        if rule.read_only { Err(Status::ReadOnly) } else { Ok(()) }
+    }
+}
+
+/// What is said of an object in an export that the caller may not use.
+pub(crate) fn refused(denied: Denied) -> Status {
+    match denied {
+        Denied::Client => Status::Stale,
+        Denied::Port => Status::AccessDenied,
+        Denied::Flavor => Status::WrongSecurity,
+        Denied::Later => Status::Delay,
+    }
+}

@@ -1,0 +1,146 @@
+//! A request in its session's slot, from SEQUENCE to the end of its COMPOUND (RFC 8881 §2.10.6).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
+use state::{ChannelLimits, Client, Session, SlotTicket};
+
+use crate::persistent::{Intent, SlotKept, SlotRecord};
+use crate::recall::Recaller;
+
+/// Bytes that the RPC head takes of a reply: the session's limits include it.
+const RPC_REPLY_BYTES: usize = 24;
+
+/// A request in its session.
+pub(crate) struct InSession {
+    ticket: SlotTicket,
+    sequence: SequenceId,
+    cache_this: bool,
+    limits: ReplyLimits,
+    digest: u64,
+    /// What is on stable storage that it is about to do, on a persistent session.
+    intents: Mutex<Vec<Intent>>,
+}
+
+/// How long the reply may be in bytes, without the RPC head.
+#[derive(Clone, Copy)]
+pub(crate) struct ReplyLimits {
+    reply_bytes_max: usize,
+    /// Without a bound where it is not kept.
+    cached_bytes_max: usize,
+}
+
+impl ReplyLimits {
+    pub(crate) fn new(fore: &ChannelLimits, cache_this: bool) -> Self {
+        let without_head = |bytes: u32| (bytes as usize).saturating_sub(RPC_REPLY_BYTES);
+        Self {
+            reply_bytes_max: without_head(fore.response_bytes_max),
+            cached_bytes_max: if cache_this {
+                without_head(fore.cached_response_bytes_max)
+            } else {
+                usize::MAX
+            },
+        }
+    }
+
+    /// Checks that a reply may have so many bytes.
+    ///
+    /// # Errors
+    /// REP_TOO_BIG, REP_TOO_BIG_TO_CACHE.
+    pub(crate) fn check(&self, bytes: usize) -> Result<(), Status> {
+        if bytes > self.reply_bytes_max {
+            return Err(Status::ReplyTooBig);
+        }
+        if bytes > self.cached_bytes_max {
+            return Err(Status::ReplyTooBigToCache);
+        }
+        Ok(())
+    }
+
+    /// What is left after `used` bytes.
+    pub(crate) fn room(&self, used: usize) -> usize {
+        self.cached_bytes_max.min(self.reply_bytes_max).saturating_sub(used)
+    }
+}
+
+impl InSession {
+    /// A request that has its slot, as SEQUENCE asked for it; `digest` tells it from others.
+    pub(crate) fn new(
+        ticket: SlotTicket,
+        (sequence, cache_this): (SequenceId, bool),
+        limits: ReplyLimits,
+        digest: u64,
+    ) -> Self {
+        Self { ticket, sequence, cache_this, limits, digest, intents: Mutex::default() }
+    }
+
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        self.session().client()
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        self.ticket.session()
+    }
+
+    pub(crate) fn slot(&self) -> SlotId {
+        self.ticket.slot()
+    }
+
+    /// Names the request to the client: its session, slot and sequence.
+    pub(crate) fn call(&self) -> (SessionId, SlotId, SequenceId) {
+        (self.session().id(), self.slot(), self.sequence)
+    }
+
+    pub(crate) fn reply_limits(&self) -> ReplyLimits {
+        self.limits
+    }
+
+    /// True when a crash of the server must not make it run again.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.cache_this && self.session().is_persistent()
+    }
+
+    /// Adds to what it is about to do; what is to be written down.
+    pub(crate) fn intend(&self, intent: Intent) -> SlotRecord {
+        let mut intents = self.intents.lock();
+        intents.push(intent);
+        self.record(SlotKept::Intents(intents.clone()))
+    }
+
+    fn record(&self, kept: SlotKept) -> SlotRecord {
+        SlotRecord { sequence: self.sequence.0, digest: self.digest, kept }
+    }
+
+    /// Ends the request without a reply. True when a retry is held until now.
+    pub(crate) fn abandon(self, recaller: &Recaller) -> bool {
+        let completed = self.ticket.complete(None);
+        if completed.is_client_gone {
+            recaller.last_request_ended();
+        }
+        completed.is_awaited
+    }
+
+    /// Ends the request; the reply is kept for a retry where that was asked for, and goes to stable storage
+    /// where it must survive.
+    ///
+    /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells
+    /// what was done. Whoever changes the same names on a persistent session writes that down first, and so
+    /// has this reply written before.
+    ///
+    /// True when a retry is held until now.
+    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) -> bool {
+        let kept = self.cache_this.then_some(reply);
+        let has_intents = !self.intents.get_mut().is_empty();
+        if let Some(reply) = kept.filter(|_| has_intents) {
+            let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
+            recaller.keep_slot_soon(self.session().id(), self.slot(), &record);
+        }
+        let completed = self.ticket.complete(kept);
+        if completed.is_client_gone {
+            recaller.last_request_ended();
+        }
+        completed.is_awaited
+    }
+}

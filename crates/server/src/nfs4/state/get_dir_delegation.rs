@@ -1,0 +1,64 @@
+//! GET_DIR_DELEGATION (RFC 8881 §18.39): delegations of directories, without notifications: every change by
+//! others recalls.
+
+use proto::nfs4::attributes::Bitmap;
+use proto::nfs4::{DirDelegation, GetDirDelegationArgs, GetDirDelegationResult, Operation, Status};
+use state::DelegationKind;
+use vfs::{Access, FileKind, FileSystem};
+use xdr::{Decoder, Encoder};
+
+use crate::nfs4::engine::context::Context;
+use crate::nfs4::engine::descriptor::{BITMAP_BYTES, Descriptor, STATE_ID_BYTES, STATUS_BYTES};
+use crate::nfs4::engine::result::{Failure, decode, put};
+use crate::nfs4::engine::status;
+use crate::nfs4::names::read_dir;
+
+pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
+    room_bytes: STATUS_BYTES + 4 + 8 + STATE_ID_BYTES + 3 * BITMAP_BYTES,
+    ..Descriptor::changes(Operation::GetDirDelegation)
+};
+
+pub(crate) async fn perform<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+    reply: &mut Encoder,
+) -> Result<(), Failure> {
+    put(reply, &run(context, decode(arguments)?).await?)
+}
+
+async fn run<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    _: GetDirDelegationArgs,
+) -> Result<GetDirDelegationResult, Status> {
+    let directory = context.object()?;
+    let fs = directory.fs();
+    if fs.attributes(&directory.node).await.map_err(status::of)?.kind != FileKind::Directory {
+        return Err(Status::NotDirectory);
+    }
+    let identity = context.identity(directory)?;
+    let granted = fs.access(&identity, &directory.node, Access::READ).await.map_err(status::of)?;
+    if !granted.contains(Access::READ) {
+        return Err(Status::AccessDenied);
+    }
+    // Nothing is signalled later, whatever the client would like.
+    let unavailable = GetDirDelegationResult::Unavailable(false);
+    if !context.delegates(directory) || !context.callbacks_work() {
+        return Ok(unavailable);
+    }
+    let (client, recaller) = (context.client()?, context.server.recaller());
+    recaller.record(client).await?;
+    let Some(id) = recaller.state().delegate_directory(client, directory.file(), recaller.now())? else {
+        return Ok(unavailable);
+    };
+    if !context.note_delegation(directory, (&id, DelegationKind::Read), None, false)? {
+        return Ok(unavailable);
+    }
+    context.current_state = id;
+    Ok(GetDirDelegationResult::Ok(DirDelegation {
+        cookie_verifier: read_dir::VERIFIER,
+        state_id: id,
+        notification_types: Bitmap::EMPTY,
+        child_attributes: Bitmap::EMPTY,
+        directory_attributes: Bitmap::EMPTY,
+    }))
+}

@@ -1,0 +1,41 @@
+//! LOCKT (RFC 8881 §18.11).
+
+use proto::nfs4::{LockTArgs, Operation, Status};
+use state::{LockOwner, Range};
+use vfs::FileSystem;
+use xdr::{Decoder, Encoder};
+
+use crate::nfs4::engine::context::Context;
+use crate::nfs4::engine::descriptor::Descriptor;
+use crate::nfs4::engine::regular;
+use crate::nfs4::engine::result::{Failure, decode};
+use crate::nfs4::state::lock::{describe, outcome};
+
+pub(crate) const DESCRIPTOR: Descriptor =
+    Descriptor { replaced: &[(Status::Io, Status::ServerFault)], ..Descriptor::looks(Operation::LockT) };
+
+pub(crate) async fn perform<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    arguments: &mut Decoder,
+    _reply: &mut Encoder,
+) -> Result<(), Failure> {
+    run(context, decode(arguments)?).await
+}
+
+async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LockTArgs) -> Result<(), Failure> {
+    let object = context.object()?;
+    regular::check(object).await?;
+    let range = Range::new(arguments.offset, arguments.length)?;
+    // The session tells the client; what stands in the owner is ignored (RFC 8881 §18.11.3).
+    let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
+    let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
+    let recaller = context.server.recaller();
+    // Whoever asks in the grace period might be told of a lock that is about to be reclaimed, or not be told.
+    if recaller.state().in_grace() {
+        return Err(Status::Grace.into());
+    }
+    recaller
+        .hold(|| outcome(recaller.state().test_lock(file, &owner, asked, recaller.now())))
+        .await?
+        .map_err(|denied| Failure::Denied(describe(denied)))
+}

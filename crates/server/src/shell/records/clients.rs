@@ -135,6 +135,11 @@ impl Clients {
     pub(super) fn end_grace(&mut self) {
         self.recovery.clear();
     }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.current.len()
+    }
 }
 
 /// What an owner has lost who has lost something: everything, where nothing else is said.

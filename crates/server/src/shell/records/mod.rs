@@ -7,6 +7,7 @@
 mod change;
 mod clients;
 mod contents;
+mod epoch;
 mod fault;
 mod hosts;
 mod medium;

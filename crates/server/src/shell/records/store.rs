@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use redb::Database;
 
 use super::change::Change;
-use super::contents::{Contents, Start};
+use super::contents::Contents;
+use super::epoch::Epoch;
 use super::fault::{Fault, Health};
 use super::medium::Medium;
 
@@ -30,7 +31,7 @@ pub(super) struct Store<M> {
     medium: M,
     /// `None` after a failure.
     database: Option<Database>,
-    start: Start,
+    epoch: Epoch,
     contents: Contents,
     health: Arc<Health>,
     /// Why it is closed, and when to try again.
@@ -44,12 +45,12 @@ impl<M: Medium> Store<M> {
     /// # Errors
     /// When it cannot be read or written.
     pub(super) fn new(medium: M, database: Database, health: Arc<Health>) -> Result<Self, redb::Error> {
-        let start = Start::begin(&database)?;
+        let epoch = Epoch::begin(&database)?;
         let transaction = database.begin_write()?;
         let contents = Contents::read(&transaction)?;
         transaction.abort()?;
         let (database, failed, pause) = (Some(database), None, PAUSE_MIN);
-        Ok(Self { medium, database, start, contents, health, failed, pause })
+        Ok(Self { medium, database, epoch, contents, health, failed, pause })
     }
 
     /// How long to wait for a change before [`Store::look`] is due.
@@ -122,7 +123,7 @@ impl<M: Medium> Store<M> {
             None => self.open()?,
         };
         if !changes.is_empty() {
-            commit(&database, changes)?;
+            commit(&database, self.epoch, changes)?;
             // Data in a removed file are not on stable storage.
             self.medium.check()?;
         }
@@ -142,15 +143,9 @@ impl<M: Medium> Store<M> {
             opened => opened?,
         };
         let transaction = database.begin_write().map_err(redb::Error::from)?;
-        let found = Start::read(&transaction)?;
-        if found.is_some_and(|found| found.number >= self.start.number && found != self.start) {
-            return Err(Fault::new(
-                "another server has started with this state directory",
-                "restart this server",
-            ));
-        }
-        if found != Some(self.start) || Contents::read(&transaction)? != self.contents {
-            self.start.write(&transaction)?;
+        let is_own = self.epoch.check(&transaction)?;
+        if !is_own || Contents::read(&transaction)? != self.contents {
+            self.epoch.write(&transaction)?;
             self.contents.write(&transaction)?;
             transaction.commit().map_err(redb::Error::from)?;
         } else {
@@ -160,11 +155,43 @@ impl<M: Medium> Store<M> {
     }
 }
 
-fn commit(database: &Database, changes: &[&Change]) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+fn commit(database: &Database, epoch: Epoch, changes: &[&Change]) -> Result<(), Fault> {
+    let transaction = database.begin_write().map_err(redb::Error::from)?;
+    if !epoch.check(&transaction)? {
+        return Err(Fault::new("the records were replaced by older ones", "leave them to the server"));
+    }
     for change in changes {
         change.write(&transaction)?;
     }
-    transaction.commit()?;
+    transaction.commit().map_err(redb::Error::from)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::backends::InMemoryBackend;
+
+    use super::super::fault::Fault;
+    use super::super::medium::builder;
+    use super::*;
+
+    fn owners(database: &Database) -> usize {
+        let transaction = database.begin_write().unwrap();
+        Contents::read(&transaction).unwrap().clients_count()
+    }
+
+    #[test]
+    fn commit_of_an_earlier_epoch_is_refused_and_changes_nothing() {
+        let database = builder().create_with_backend(InMemoryBackend::new()).unwrap();
+        let add = Change::Add(proto::nfs4::ClientId(1), "a".into(), state::Lost::default());
+        let first = Epoch::begin(&database).unwrap();
+        commit(&database, first, &[&add]).unwrap();
+        let second = Epoch::begin(&database).unwrap();
+        let late = Change::Add(proto::nfs4::ClientId(2), "b".into(), state::Lost::default());
+        let refused: Fault = commit(&database, first, &[&late]).unwrap_err();
+        assert!(refused.to_string().contains("another server has started"), "{refused}");
+        assert_eq!(owners(&database), 1);
+        commit(&database, second, &[&late]).unwrap();
+        assert_eq!(owners(&database), 2);
+    }
 }

@@ -11,6 +11,7 @@ pub mod memory;
 
 mod alone;
 mod attributes;
+mod defaults;
 mod error;
 mod file_system;
 mod handle;
@@ -34,6 +35,7 @@ pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
 pub use line::work_for;
 pub use name::Name;
+pub use seal::Seal;
 pub use settling::Settling;
 pub use watch::{Seen, Tell, Watch};
 pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

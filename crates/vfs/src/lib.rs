@@ -16,7 +16,9 @@ mod error;
 mod file_system;
 mod handle;
 mod identity;
+mod layer;
 mod line;
+mod methods;
 mod name;
 mod permissions;
 mod seal;
@@ -33,6 +35,7 @@ pub use file_system::{
 };
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
+pub use layer::Layer;
 pub use line::work_for;
 pub use name::Name;
 pub use seal::Seal;

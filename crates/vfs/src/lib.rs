@@ -10,6 +10,7 @@ pub mod local;
 pub mod memory;
 
 mod alone;
+mod any;
 mod attributes;
 mod defaults;
 mod error;
@@ -27,6 +28,7 @@ mod watch;
 mod xattr;
 
 pub use alone::{begin_alone, end_alone};
+pub use any::{AnyFileSystem, AnyNode};
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use error::{Error, Result};
 pub use file_system::{

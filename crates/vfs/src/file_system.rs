@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{
     Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, Settling,
-    StatFs, Tell, Watch, XattrMode, XattrName,
+    StatFs, Tell, Watch, XattrMode, XattrName, defaults,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -184,6 +184,9 @@ pub struct Limits {
 /// Every operation enforces the permissions of `who`. Operations that change a directory or an object's
 /// attributes are durable when they return, unless the back end was set up as asynchronous.
 ///
+/// A read-only back end writes the ten methods without a default. Changes then fail with `ReadOnly`, and
+/// optional operations with `NotSupported`.
+///
 /// A future that would block the thread on a disk must yield instead; one that completes in a system call
 /// served from memory should be ready at the first poll.
 pub trait FileSystem: Send + Sync + 'static {
@@ -221,18 +224,22 @@ pub trait FileSystem: Send + Sync + 'static {
     /// but for I/O errors. The mode of a symbolic link stays as it is, see [`SetAttributes::applicable`].
     fn set_attributes(
         &self,
-        who: &Identity,
-        node: &Self::Node,
-        set: &SetAttributes,
-    ) -> impl Future<Output = Result<Attributes>> + Send;
+        _who: &Identity,
+        _node: &Self::Node,
+        _set: &SetAttributes,
+    ) -> impl Future<Output = Result<Attributes>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
-    /// Which of `wanted` the caller has on `node`.
+    /// Which of `wanted` the caller has on `node`. By default the mode, owner and group decide.
     fn access(
         &self,
         who: &Identity,
         node: &Self::Node,
         wanted: Access,
-    ) -> impl Future<Output = Result<Access>> + Send;
+    ) -> impl Future<Output = Result<Access>> + Send {
+        defaults::access_by_mode(self, who, node, wanted)
+    }
 
     /// The object called `name` in `dir`, with its attributes.
     fn lookup(
@@ -249,8 +256,10 @@ pub trait FileSystem: Send + Sync + 'static {
         dir: &Self::Node,
     ) -> impl Future<Output = Result<Self::Node>> + Send;
 
-    /// The target of a symbolic link; `Invalid` for another type.
-    fn read_link(&self, who: &Identity, node: &Self::Node) -> impl Future<Output = Result<Bytes>> + Send;
+    /// The target of a symbolic link; `Invalid` for another type, and by default for all.
+    fn read_link(&self, _who: &Identity, _node: &Self::Node) -> impl Future<Output = Result<Bytes>> + Send {
+        std::future::ready(Err(Error::Invalid))
+    }
 
     /// Appends up to `count` bytes from `offset` to `out`. Short only at the end of the file.
     ///
@@ -268,26 +277,34 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Writes `data` at `offset`, with `stability` or better. The owner may write whatever the mode says.
     fn write(
         &self,
-        who: &Identity,
-        node: &Self::Node,
-        offset: u64,
-        data: Bytes,
-        stability: Stability,
-    ) -> impl Future<Output = Result<Written>> + Send;
+        _who: &Identity,
+        _node: &Self::Node,
+        _offset: u64,
+        _data: Bytes,
+        _stability: Stability,
+    ) -> impl Future<Output = Result<Written>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
-    /// Puts all unstable writes of `node` in the range on disk; a `count` of 0 means to the end.
+    /// Puts all unstable writes of `node` in the range on disk; a `count` of 0 means to the end. By default
+    /// no write is unstable, and any regular file is committed.
     fn commit(
         &self,
-        who: &Identity,
+        _who: &Identity,
         node: &Self::Node,
-        offset: u64,
-        count: u64,
-    ) -> impl Future<Output = Result<Committed>> + Send;
+        _offset: u64,
+        _count: u64,
+    ) -> impl Future<Output = Result<Committed>> + Send {
+        defaults::commit_nothing(self, node)
+    }
 
-    /// Changes whenever unstable writes may have been lost (RFC 1813 §3.3.7).
-    fn write_verifier(&self) -> [u8; 8];
+    /// Changes whenever unstable writes may have been lost (RFC 1813 §3.3.7). Constant by default.
+    fn write_verifier(&self) -> [u8; 8] {
+        [0; 8]
+    }
 
-    /// Creates or opens a regular file.
+    /// Creates or opens a regular file. By default existing files are opened, and `ReadOnly` is the answer
+    /// where one would have to be made or truncated.
     ///
     /// # Errors
     /// For an existing name: `Exists` as `mode` says; under `Unchecked`, `IsDirectory`, `IsSymlink` or
@@ -298,7 +315,9 @@ pub trait FileSystem: Send + Sync + 'static {
         dir: &Self::Node,
         name: Name<'_>,
         mode: &CreateMode,
-    ) -> impl Future<Output = Result<Created<Self::Node>>> + Send;
+    ) -> impl Future<Output = Result<Created<Self::Node>>> + Send {
+        defaults::open_existing(self, who, (dir, name), mode)
+    }
 
     /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only
     /// when what it returns beside the file was waited for. Everybody sees the file at once.
@@ -318,60 +337,72 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Makes a directory.
     fn make_dir(
         &self,
-        who: &Identity,
-        dir: &Self::Node,
-        name: Name<'_>,
-        set: &SetAttributes,
-    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+        _who: &Identity,
+        _dir: &Self::Node,
+        _name: Name<'_>,
+        _set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Makes a symbolic link with the given target.
     fn make_symlink(
         &self,
-        who: &Identity,
-        dir: &Self::Node,
-        name: Name<'_>,
-        target: &[u8],
-        set: &SetAttributes,
-    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+        _who: &Identity,
+        _dir: &Self::Node,
+        _name: Name<'_>,
+        _target: &[u8],
+        _set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Makes a pipe, socket or device.
     fn make_node(
         &self,
-        who: &Identity,
-        dir: &Self::Node,
-        name: Name<'_>,
-        kind: NodeKind,
-        set: &SetAttributes,
-    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
+        _who: &Identity,
+        _dir: &Self::Node,
+        _name: Name<'_>,
+        _kind: NodeKind,
+        _set: &SetAttributes,
+    ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Makes another name for `node`.
     fn link(
         &self,
-        who: &Identity,
-        node: &Self::Node,
-        dir: &Self::Node,
-        name: Name<'_>,
-    ) -> impl Future<Output = Result<()>> + Send;
+        _who: &Identity,
+        _node: &Self::Node,
+        _dir: &Self::Node,
+        _name: Name<'_>,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Removes a name.
     fn remove(
         &self,
-        who: &Identity,
-        dir: &Self::Node,
-        name: Name<'_>,
-        kind: RemoveKind,
-    ) -> impl Future<Output = Result<()>> + Send;
+        _who: &Identity,
+        _dir: &Self::Node,
+        _name: Name<'_>,
+        _kind: RemoveKind,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Renames; an existing target of a compatible type is replaced atomically, and nothing happens when both
     /// names are of the same object.
     fn rename(
         &self,
-        who: &Identity,
-        from_dir: &Self::Node,
-        from: Name<'_>,
-        to_dir: &Self::Node,
-        to: Name<'_>,
-    ) -> impl Future<Output = Result<()>> + Send;
+        _who: &Identity,
+        _from_dir: &Self::Node,
+        _from: Name<'_>,
+        _to_dir: &Self::Node,
+        _to: Name<'_>,
+    ) -> impl Future<Output = Result<()>> + Send {
+        std::future::ready(Err(Error::ReadOnly))
+    }
 
     /// Entries of `dir` after `cookie` (0 from the start): at least one unless the end is reached, and at
     /// most `entries_max`. With `objects`, entries carry node and attributes.
@@ -503,8 +534,10 @@ pub trait FileSystem: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Space and inodes.
-    fn stat_fs(&self, node: &Self::Node) -> impl Future<Output = Result<StatFs>> + Send;
+    /// Space and inodes. Zeros where they are not known, as by default.
+    fn stat_fs(&self, _node: &Self::Node) -> impl Future<Output = Result<StatFs>> + Send {
+        std::future::ready(Ok(StatFs::default()))
+    }
 
     /// Limits to tell a client.
     fn limits(&self) -> Limits;

@@ -10,12 +10,16 @@ pub mod local;
 pub mod memory;
 
 mod alone;
+mod any;
 mod attributes;
+mod defaults;
 mod error;
 mod file_system;
 mod handle;
 mod identity;
+mod layer;
 mod line;
+mod methods;
 mod name;
 mod permissions;
 mod seal;
@@ -24,6 +28,7 @@ mod watch;
 mod xattr;
 
 pub use alone::{begin_alone, end_alone};
+pub use any::{AnyFileSystem, AnyNode};
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use error::{Error, Result};
 pub use file_system::{
@@ -32,8 +37,10 @@ pub use file_system::{
 };
 pub use handle::{Handle, ObjectId};
 pub use identity::Identity;
+pub use layer::Layer;
 pub use line::work_for;
 pub use name::Name;
+pub use seal::Seal;
 pub use settling::Settling;
 pub use watch::{Seen, Tell, Watch};
 pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

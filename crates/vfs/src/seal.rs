@@ -1,6 +1,4 @@
-//! Makes handles that nobody can forge: a payload followed by a keyed tag.
-//!
-//! Knows nothing of what a payload means.
+//! Handles that cannot be forged: a payload followed by a keyed tag.
 
 use std::hash::Hasher;
 
@@ -13,23 +11,39 @@ pub(crate) const KEY_BYTES: usize = 16;
 /// Length of the tag that ends a handle, in bytes.
 const TAG_BYTES: usize = 16;
 
-/// Seals and opens the handles of one export.
+/// Seals and opens the handles of one export, for back ends whose objects have numbers or keys.
 ///
 /// The tag is SipHash-2-4 with 128 bits over the export's id and the payload, so a handle of another export
 /// under the same key does not open.
+///
+/// # Examples
+/// ```
+/// let seal = vfs::Seal::new([7; 16], 1);
+/// let handle = seal.seal(&42u64.to_le_bytes());
+/// assert_eq!(seal.open(handle.as_bytes())?, 42u64.to_le_bytes());
+/// assert!(seal.open(b"forged").is_err());
+/// # Ok::<(), vfs::Error>(())
+/// ```
 #[derive(Clone)]
-pub(crate) struct Seal {
+pub struct Seal {
     key: [u8; KEY_BYTES],
     export: u64,
 }
 
 impl Seal {
-    pub(crate) fn new(key: [u8; KEY_BYTES], export: u64) -> Self {
+    /// The longest payload in bytes.
+    pub const PAYLOAD_BYTES_MAX: usize = Handle::MAX - TAG_BYTES;
+
+    /// The seal of the export with this id. Handles survive a restart where the key does.
+    pub fn new(key: [u8; KEY_BYTES], export: u64) -> Self {
         Self { key, export }
     }
 
-    /// The handle with this payload, at most 48 bytes.
-    pub(crate) fn seal(&self, payload: &[u8]) -> Handle {
+    /// The handle with this payload.
+    ///
+    /// # Panics
+    /// When the payload is longer than [`Self::PAYLOAD_BYTES_MAX`].
+    pub fn seal(&self, payload: &[u8]) -> Handle {
         let mut bytes = [0; Handle::MAX];
         let end = payload.len() + TAG_BYTES;
         bytes[..payload.len()].copy_from_slice(payload);
@@ -37,8 +51,11 @@ impl Seal {
         Handle::new(&bytes[..end]).expect("payload and tag fit a handle")
     }
 
-    /// The payload of a handle that [`Seal::seal`] made; `BadHandle` for any other bytes.
-    pub(crate) fn open<'a>(&self, handle: &'a [u8]) -> Result<&'a [u8]> {
+    /// The payload of a handle that [`Seal::seal`] made.
+    ///
+    /// # Errors
+    /// `BadHandle` for any other bytes.
+    pub fn open<'a>(&self, handle: &'a [u8]) -> Result<&'a [u8]> {
         if handle.len() > Handle::MAX {
             return Err(Error::BadHandle);
         }
@@ -50,7 +67,7 @@ impl Seal {
     }
 
     /// A number derived from the key and `label`, for ids and verifiers.
-    pub(crate) fn derive(&self, label: &[u8]) -> u64 {
+    pub fn derive(&self, label: &[u8]) -> u64 {
         let tag = self.tag(label);
         u64::from_le_bytes(*tag.first_chunk().expect("a tag is longer than a number"))
     }

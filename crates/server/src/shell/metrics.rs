@@ -16,12 +16,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rpc::memory::MemoryBudget;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use vfs::local::Local;
 
+use super::exports::Exported;
 use super::observe;
 use super::records::Health;
 use super::start::listen;
-use crate::exports::{BackEnd, Exports};
+use crate::exports::Exports;
 use crate::metrics::Metrics;
 use crate::recall::Recaller;
 
@@ -43,7 +43,7 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 struct Counted {
     metrics: Arc<Metrics>,
     recaller: Recaller,
-    exports: Arc<Exports<BackEnd<Local>>>,
+    exports: Arc<Exports<Exported>>,
     records: Option<Arc<Health>>,
     memory: Arc<MemoryBudget>,
 }
@@ -61,7 +61,7 @@ impl MetricsServer {
     pub(super) fn bind(
         address: SocketAddr,
         recaller: &Recaller,
-        exports: &Arc<Exports<BackEnd<Local>>>,
+        exports: &Arc<Exports<Exported>>,
         records: Option<Arc<Health>>,
         memory: &Arc<MemoryBudget>,
     ) -> io::Result<Self> {

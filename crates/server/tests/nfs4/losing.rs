@@ -1,6 +1,6 @@
 //! A file system in memory, over a disk that loses what it was given.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
@@ -9,8 +9,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, Error, FileSystem, Handle, Identity, Name,
-    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Settling, Stability, StatFs, Written,
+    Committed, CreateMode, Created, Error, FileSystem, Identity, Layer, Name, Result, Settling, Stability,
+    Written,
 };
 
 /// Every write is followed by the failure of somebody's fsync, which loses it.
@@ -56,54 +56,11 @@ impl Losing {
 
 type Node = <Memory as FileSystem>::Node;
 
-/// The same as memory does it.
-macro_rules! as_memory {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
-        fn $name(&self, $($argument: $type),*) -> impl Future<Output = Result<$result>> + Send {
-            self.memory.$name($($argument),*)
-        }
-    )*};
-}
+impl Layer for Losing {
+    type Inner = Memory;
 
-impl FileSystem for Losing {
-    type Node = Node;
-
-    fn root(&self) -> Node {
-        self.memory.root()
-    }
-
-    fn handle(&self, node: &Node) -> Handle {
-        self.memory.handle(node)
-    }
-
-    fn object_id(&self, node: &Node) -> ObjectId {
-        self.memory.object_id(node)
-    }
-
-    fn limits(&self) -> vfs::Limits {
-        self.memory.limits()
-    }
-
-    as_memory! {
-        fn resolve(handle: &[u8]) -> Node;
-        fn attributes(node: &Node) -> Attributes;
-        fn set_attributes(who: &Identity, node: &Node, set: &SetAttributes) -> Attributes;
-        fn access(who: &Identity, node: &Node, wanted: Access) -> Access;
-        fn lookup(who: &Identity, dir: &Node, name: Name<'_>) -> (Node, Attributes);
-        fn lookup_parent(who: &Identity, dir: &Node) -> Node;
-        fn read_link(who: &Identity, node: &Node) -> Bytes;
-        fn read(who: &Identity, node: &Node, offset: u64, count: usize, out: &mut Vec<u8>) -> ReadDone;
-        fn create(who: &Identity, dir: &Node, name: Name<'_>, mode: &CreateMode) -> Created<Node>;
-        fn make_dir(who: &Identity, dir: &Node, name: Name<'_>, set: &SetAttributes) -> (Node, Attributes);
-        fn make_symlink(who: &Identity, dir: &Node, name: Name<'_>, target: &[u8], set: &SetAttributes)
-            -> (Node, Attributes);
-        fn make_node(who: &Identity, dir: &Node, name: Name<'_>, kind: NodeKind, set: &SetAttributes)
-            -> (Node, Attributes);
-        fn link(who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> ();
-        fn remove(who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> ();
-        fn rename(who: &Identity, from_dir: &Node, from: Name<'_>, to_dir: &Node, to: Name<'_>) -> ();
-        fn read_dir(who: &Identity, dir: &Node, cookie: u64, entries_max: usize, objects: bool) -> DirPage<Node>;
-        fn stat_fs(node: &Node) -> StatFs;
+    fn inner(&self) -> &Memory {
+        &self.memory
     }
 
     async fn begin_create(
@@ -132,7 +89,7 @@ impl FileSystem for Losing {
 
     async fn commit(&self, who: &Identity, node: &Node, offset: u64, count: u64) -> Result<Committed> {
         self.memory.commit(who, node, offset, count).await?;
-        Ok(Committed { verifier: self.write_verifier() })
+        Ok(Committed { verifier: Layer::write_verifier(self) })
     }
 
     fn write_verifier(&self) -> [u8; 8] {

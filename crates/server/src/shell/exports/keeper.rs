@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Mutex;
 use tokio::task::block_in_place;
-use vfs::Timestamp;
 use vfs::local::{Durability, Local, LocalOptions, raise_descriptor_limit};
+use vfs::{AnyFileSystem, Timestamp};
 
 use super::found::{Found, Inode, check_outside, find_all, is_dead};
 use super::hosts::SystemDirectory;
@@ -105,7 +105,7 @@ impl std::fmt::Display for Reloaded {
 }
 
 /// What is behind an export.
-pub(in crate::shell) type Exported = BackEnd<Local>;
+pub(in crate::shell) type Exported = BackEnd<AnyFileSystem>;
 
 /// A directory that is open.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ pub(super) struct Opened {
     /// The path without symbolic links. Another directory there is another export.
     found: Found,
     pub(super) id: ExportId,
-    pub(super) local: Local,
+    pub(super) file_system: AnyFileSystem,
 }
 
 /// How all directories are opened.
@@ -225,7 +225,9 @@ impl Keeper {
         // While exports are replaced it is left out.
         let Ok(kept) = self.kept.try_lock() else { return };
         for open in &kept.opened {
-            open.local.sweep();
+            if let Some(local) = open.file_system.as_local() {
+                local.sweep();
+            }
         }
     }
 
@@ -271,25 +273,27 @@ impl Kept {
             .zip(ids)
             .map(|((spec, found), id)| {
                 let open = self.opened.iter().find(|open| open.serves(spec, id, found.inode));
-                let local = match open {
-                    Some(open) => OpeningLocal::Open(open.local.clone()),
-                    None => OpeningLocal::begin(spec, id, terms),
+                let file_system = match open {
+                    Some(open) => OpeningFileSystem::Open(open.file_system.clone()),
+                    None => OpeningFileSystem::begin(spec, id, terms),
                 };
-                (spec, found, id, local)
+                (spec, found, id, file_system)
             })
             .collect();
         let deadline = probe::deadline();
         let mut opened = Vec::with_capacity(opening.len());
-        for (spec, found, id, local) in opening {
-            let local = match local.wait(deadline) {
-                Ok(local) => local?,
+        for (spec, found, id, file_system) in opening {
+            let file_system = match file_system.wait(deadline) {
+                Ok(file_system) => file_system?,
                 Err(error) => {
                     unavailable.leave_out(spec, error)?;
                     continue;
                 }
             };
-            local.set_descriptors_max(descriptors);
-            opened.push(Opened { spec: spec.clone(), found, id, local });
+            if let Some(local) = file_system.as_local() {
+                local.set_descriptors_max(descriptors);
+            }
+            opened.push(Opened { spec: spec.clone(), found, id, file_system });
         }
         let (at, mount_points) =
             mount_points::find(&mut opened, &self.mount_points, &terms.probes, &mut unavailable)?;
@@ -355,12 +359,12 @@ impl Unavailable<'_> {
 }
 
 /// The back end of an export: open already, or being opened.
-enum OpeningLocal {
-    Open(Local),
-    Begun(PathBuf, Probe<vfs::Result<Local>>),
+enum OpeningFileSystem {
+    Open(AnyFileSystem),
+    Begun(PathBuf, Probe<vfs::Result<AnyFileSystem>>),
 }
 
-impl OpeningLocal {
+impl OpeningFileSystem {
     fn begin(spec: &ExportSpec, id: ExportId, terms: &Terms) -> Self {
         let (its, terms) = (spec.clone(), terms.clone());
         let probe = terms.probes.clone().begin(&spec.directory, move || open_local(&its, id, &terms));
@@ -369,9 +373,9 @@ impl OpeningLocal {
 
     /// # Errors
     /// The outer one when the file system does not answer, the inner one when it cannot be exported.
-    fn wait(self, deadline: Instant) -> io::Result<Result<Local, ExportsError>> {
+    fn wait(self, deadline: Instant) -> io::Result<Result<AnyFileSystem, ExportsError>> {
         match self {
-            Self::Open(local) => Ok(Ok(local)),
+            Self::Open(file_system) => Ok(Ok(file_system)),
             Self::Begun(directory, probe) => {
                 Ok(probe.wait(deadline)?.map_err(|source| unusable(&directory, source)))
             }
@@ -386,14 +390,14 @@ impl Opened {
         self.id == id && self.found.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
     }
 
-    fn export(&self, directory: Arc<dyn HostDirectory>) -> Export<Local> {
+    fn export(&self, directory: Arc<dyn HostDirectory>) -> Export<AnyFileSystem> {
         let (path, options) = (self.spec.path.clone(), self.spec.options.clone());
-        let export = Export::new(self.id, path, self.local.clone(), options);
+        let export = Export::new(self.id, path, self.file_system.clone(), options);
         export.with_mount_path(self.spec.mount_path.clone()).with_directory(directory)
     }
 }
 
-fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Local> {
+fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<AnyFileSystem> {
     let options = LocalOptions {
         state_dir: terms.state_directory.clone(),
         watches_max: if terms.watches { WATCHES_MAX } else { 0 },
@@ -410,7 +414,7 @@ fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<Loc
             "what other processes change here cannot be seen, and recalls no delegations"
         );
     }
-    Ok(local)
+    Ok(local.into())
 }
 
 /// Runs `job`, which waits for the disk, while another thread takes over what this one has to do; false where

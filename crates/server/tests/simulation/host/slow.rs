@@ -4,14 +4,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use server::runtime::Runtime;
 use vfs::memory::Memory;
-use vfs::{
-    Access, Attributes, Committed, CreateMode, Created, DirPage, FileSystem, Handle, Identity, Limits, Name,
-    NodeKind, ObjectId, ReadDone, RemoveKind, Result, SetAttributes, Stability, StatFs, Written,
-};
+use vfs::{Layer, Result};
 
 use super::world::World;
 use crate::random::Random;
@@ -63,68 +59,21 @@ impl Slow {
     }
 }
 
-/// The methods that take time.
-macro_rules! slowly {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(async fn $name(&self, $($argument: $type),*) -> Result<$result> {
-            self.pace.pause().await;
-            let outcome = self.memory.$name($($argument),*).await;
-            self.pace.pause().await;
-            outcome
-        })*
-    };
-}
+impl Layer for Slow {
+    type Inner = Memory;
 
-type Node = <Memory as FileSystem>::Node;
-
-impl FileSystem for Slow {
-    type Node = Node;
-
-    fn root(&self) -> Node {
-        self.memory.root()
+    fn inner(&self) -> &Memory {
+        &self.memory
     }
 
-    fn handle(&self, node: &Node) -> Handle {
-        self.memory.handle(node)
-    }
-
-    fn object_id(&self, node: &Node) -> ObjectId {
-        self.memory.object_id(node)
-    }
-
-    fn write_verifier(&self) -> [u8; 8] {
-        self.memory.write_verifier()
-    }
-
-    fn limits(&self) -> Limits {
-        self.memory.limits()
-    }
-
-    slowly! {
-        fn resolve(handle: &[u8]) -> Node;
-        fn attributes(node: &Node) -> Attributes;
-        fn set_attributes(who: &Identity, node: &Node, set: &SetAttributes) -> Attributes;
-        fn access(who: &Identity, node: &Node, wanted: Access) -> Access;
-        fn lookup(who: &Identity, dir: &Node, name: Name<'_>) -> (Node, Attributes);
-        fn lookup_parent(who: &Identity, dir: &Node) -> Node;
-        fn read_link(who: &Identity, node: &Node) -> Bytes;
-        fn read(who: &Identity, node: &Node, offset: u64, count: usize, out: &mut Vec<u8>) -> ReadDone;
-        fn write(who: &Identity, node: &Node, offset: u64, data: Bytes, stability: Stability) -> Written;
-        fn commit(who: &Identity, node: &Node, offset: u64, count: u64) -> Committed;
-        fn create(who: &Identity, dir: &Node, name: Name<'_>, mode: &CreateMode) -> Created<Node>;
-        fn make_dir(who: &Identity, dir: &Node, name: Name<'_>, set: &SetAttributes) -> (Node, Attributes);
-        fn make_symlink(
-            who: &Identity, dir: &Node, name: Name<'_>, target: &[u8], set: &SetAttributes
-        ) -> (Node, Attributes);
-        fn make_node(
-            who: &Identity, dir: &Node, name: Name<'_>, kind: NodeKind, set: &SetAttributes
-        ) -> (Node, Attributes);
-        fn link(who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> ();
-        fn remove(who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> ();
-        fn rename(who: &Identity, from_dir: &Node, from: Name<'_>, to_dir: &Node, to: Name<'_>) -> ();
-        fn read_dir(
-            who: &Identity, dir: &Node, cookie: u64, entries_max: usize, objects: bool
-        ) -> DirPage<Node>;
-        fn stat_fs(node: &Node) -> StatFs;
+    async fn around<T: Send>(
+        &self,
+        _name: &'static str,
+        call: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
+        self.pace.pause().await;
+        let outcome = call.await;
+        self.pace.pause().await;
+        outcome
     }
 }

@@ -1,0 +1,48 @@
+//! The longer defaults of [`FileSystem`]'s methods: the answers of a read-only back end.
+
+use crate::{
+    Access, Attributes, Committed, CreateMode, Created, Error, FileKind, FileSystem, Identity, Name, Result,
+    permissions,
+};
+
+/// Which of `wanted` the mode, owner and group of `node` give to `who`.
+pub(crate) async fn access_by_mode<F: FileSystem + ?Sized>(
+    fs: &F,
+    who: &Identity,
+    node: &F::Node,
+    wanted: Access,
+) -> Result<Access> {
+    let found = fs.attributes(node).await?;
+    Ok(permissions::granted(found.kind, wanted, |bits| permissions::allows(who, &found, bits)))
+}
+
+/// Commits a file without unstable writes.
+pub(crate) async fn commit_nothing<F: FileSystem + ?Sized>(fs: &F, node: &F::Node) -> Result<Committed> {
+    check_regular(&fs.attributes(node).await?)?;
+    Ok(Committed { verifier: fs.write_verifier() })
+}
+
+/// Opens the file at `(dir, name)` as [`FileSystem::create`] does where nothing can be made.
+pub(crate) async fn open_existing<F: FileSystem + ?Sized>(
+    fs: &F,
+    who: &Identity,
+    (dir, name): (&F::Node, Name<'_>),
+    mode: &CreateMode,
+) -> Result<Created<F::Node>> {
+    let (node, attributes) = match fs.lookup(who, dir, name).await {
+        Err(Error::NotFound) => return Err(Error::ReadOnly),
+        found => found?,
+    };
+    let CreateMode::Unchecked(set) = mode else { return Err(Error::Exists) };
+    check_regular(&attributes)?;
+    if set.size == Some(0) { Err(Error::ReadOnly) } else { Ok(Created { node, attributes, created: false }) }
+}
+
+fn check_regular(object: &Attributes) -> Result<()> {
+    match object.kind {
+        FileKind::Regular => Ok(()),
+        FileKind::Directory => Err(Error::IsDirectory),
+        FileKind::Symlink => Err(Error::IsSymlink),
+        _ => Err(Error::WrongType),
+    }
+}

@@ -1,0 +1,111 @@
+//! The table of the methods of [`FileSystem`](crate::FileSystem), from which its wrappers are made.
+
+/// Calls the macro `$callback` with a lifetime, a node type, and all methods. References in arguments have
+/// the lifetime. Asynchronous methods are given without `Result` and `Future`. The word after `=` is the
+/// function of `any::border::Border` that raises the nodes of the result.
+macro_rules! methods {
+    ($callback:ident, $life:lifetime, $node:ty) => {
+        $callback! {
+            $life
+            immediate {
+                fn root() -> $node = node;
+                fn handle(node: &$life $node) -> Handle = same;
+                fn object_id(node: &$life $node) -> ObjectId = same;
+                fn write_verifier() -> [u8; 8] = same;
+                fn watch(node: &$life $node, least: Seen, tell: &$life Tell) -> Result<Option<Watch>> = same;
+                fn limits() -> Limits = same;
+                fn nameless_max() -> usize = same;
+            }
+            asynchronous {
+                fn resolve(handle: &$life [u8]) -> $node = node;
+                fn attributes(node: &$life $node) -> Attributes = same;
+                fn settled_attributes(node: &$life $node) -> Option<Attributes> = same;
+                fn set_attributes(who: &$life Identity, node: &$life $node, set: &$life SetAttributes)
+                    -> Attributes = same;
+                fn access(who: &$life Identity, node: &$life $node, wanted: Access) -> Access = same;
+                fn lookup(who: &$life Identity, dir: &$life $node, name: Name<$life>)
+                    -> ($node, Attributes) = pair;
+                fn lookup_parent(who: &$life Identity, dir: &$life $node) -> $node = node;
+                fn read_link(who: &$life Identity, node: &$life $node) -> Bytes = same;
+                fn read(
+                    who: &$life Identity, node: &$life $node, offset: u64, count: usize,
+                    out: &$life mut Vec<u8>
+                ) -> ReadDone = same;
+                fn write(
+                    who: &$life Identity, node: &$life $node, offset: u64, data: Bytes, stability: Stability
+                ) -> Written = same;
+                fn commit(who: &$life Identity, node: &$life $node, offset: u64, count: u64)
+                    -> Committed = same;
+                fn create(
+                    who: &$life Identity, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
+                ) -> Created<$node> = created;
+                fn begin_create(
+                    who: &$life Identity, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
+                ) -> (Created<$node>, Settling) = begun;
+                fn make_dir(
+                    who: &$life Identity, dir: &$life $node, name: Name<$life>, set: &$life SetAttributes
+                ) -> ($node, Attributes) = pair;
+                fn make_symlink(
+                    who: &$life Identity, dir: &$life $node, name: Name<$life>, target: &$life [u8],
+                    set: &$life SetAttributes
+                ) -> ($node, Attributes) = pair;
+                fn make_node(
+                    who: &$life Identity, dir: &$life $node, name: Name<$life>, kind: NodeKind,
+                    set: &$life SetAttributes
+                ) -> ($node, Attributes) = pair;
+                fn link(who: &$life Identity, node: &$life $node, dir: &$life $node, name: Name<$life>)
+                    -> () = same;
+                fn remove(who: &$life Identity, dir: &$life $node, name: Name<$life>, kind: RemoveKind)
+                    -> () = same;
+                fn rename(
+                    who: &$life Identity, from_dir: &$life $node, from: Name<$life>,
+                    to_dir: &$life $node, to: Name<$life>
+                ) -> () = same;
+                fn read_dir(
+                    who: &$life Identity, dir: &$life $node, cookie: u64, entries_max: usize, objects: bool
+                ) -> DirPage<$node> = page;
+                fn seek(who: &$life Identity, node: &$life $node, offset: u64, what: Content)
+                    -> Option<u64> = same;
+                fn allocate(who: &$life Identity, node: &$life $node, offset: u64, length: u64) -> () = same;
+                fn deallocate(who: &$life Identity, node: &$life $node, offset: u64, length: u64)
+                    -> () = same;
+                fn copy(who: &$life Identity, source: &$life $node, target: &$life $node, span: Span)
+                    -> Written = same;
+                fn clone_range(who: &$life Identity, source: &$life $node, target: &$life $node, span: Span)
+                    -> () = same;
+                fn get_xattr(who: &$life Identity, node: &$life $node, name: XattrName<$life>)
+                    -> Bytes = same;
+                fn set_xattr(
+                    who: &$life Identity, node: &$life $node, name: XattrName<$life>, value: &$life [u8],
+                    mode: XattrMode
+                ) -> () = same;
+                fn list_xattrs(who: &$life Identity, node: &$life $node) -> Vec<Bytes> = same;
+                fn remove_xattr(who: &$life Identity, node: &$life $node, name: XattrName<$life>)
+                    -> () = same;
+                fn stat_fs(node: &$life $node) -> StatFs = same;
+            }
+        }
+    };
+}
+pub(crate) use methods;
+
+#[cfg(test)]
+mod tests {
+    /// The names of the functions that a text declares.
+    fn functions(text: &'static str) -> Vec<&'static str> {
+        let lines = text.lines().map(str::trim);
+        lines.filter_map(|line| line.strip_prefix("fn ")?.split(['(', '<']).next()).collect()
+    }
+
+    /// A method that is missing here and has a default would be that default in every wrapper.
+    #[test]
+    fn table_has_every_method_of_the_trait() {
+        let (_, definition) = include_str!("file_system.rs").split_once("pub trait FileSystem").unwrap();
+        let (table, _) = include_str!("methods.rs").split_once("#[cfg(test)]").unwrap();
+        let (mut table, mut methods) = (functions(table), functions(definition));
+        assert!(methods.len() > 30, "{methods:?}");
+        table.sort_unstable();
+        methods.sort_unstable();
+        assert_eq!(table, methods);
+    }
+}

@@ -63,6 +63,29 @@ pub struct Attributes {
     pub change: u64,
 }
 
+impl Attributes {
+    /// An object of the superuser with one link, no bytes, and times and change attribute of 0.
+    pub fn new(kind: FileKind, mode: u32, fileid: u64) -> Self {
+        Self {
+            kind,
+            mode,
+            links: 1,
+            uid: 0,
+            gid: 0,
+            size: 0,
+            used: 0,
+            device: (0, 0),
+            fsid: 0,
+            fileid,
+            accessed: Timestamp::default(),
+            modified: Timestamp::default(),
+            changed: Timestamp::default(),
+            created: None,
+            change: 0,
+        }
+    }
+}
+
 /// How to set a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetTime {

@@ -113,6 +113,16 @@ pub struct ReadDone {
     pub eof: bool,
 }
 
+impl ReadDone {
+    /// Reads up to `count` bytes from `offset` of a file whose data lie in memory.
+    pub fn from_slice(data: &[u8], offset: u64, count: usize, out: &mut Vec<u8>) -> Self {
+        let rest = usize::try_from(offset).ok().and_then(|start| data.get(start..)).unwrap_or_default();
+        let read = &rest[..count.min(rest.len())];
+        out.extend_from_slice(read);
+        Self { count: read.len(), eof: read.len() == rest.len() }
+    }
+}
+
 /// The outcome of [`FileSystem::write`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
@@ -151,6 +161,31 @@ pub struct DirPage<N> {
     pub eof: bool,
 }
 
+impl<N> DirPage<N> {
+    /// A part of a directory whose entries have names, nodes and attributes at hand, and always the same
+    /// order: those after `cookie`, which counts them from 1, and at most `entries_max`.
+    pub fn from_list(
+        list: impl IntoIterator<Item = (Bytes, N, Attributes)>,
+        cookie: u64,
+        entries_max: usize,
+    ) -> Self {
+        let numbered = (1..).zip(list).skip_while(|(number, _)| *number <= cookie);
+        let mut following = numbered.peekable();
+        let mut entries = Vec::new();
+        while entries.len() < entries_max.max(1)
+            && let Some((cookie, (name, node, attributes))) = following.next()
+        {
+            entries.push(DirEntry {
+                name,
+                fileid: attributes.fileid,
+                cookie,
+                object: Some((node, attributes)),
+            });
+        }
+        Self { entries, eof: following.peek().is_none() }
+    }
+}
+
 /// Limits that a client is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -173,6 +208,23 @@ pub struct Limits {
     /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that
     /// ends with the source. Absent where nothing can be cloned, or that is not known.
     pub clone_block_bytes: Option<u32>,
+}
+
+impl Default for Limits {
+    /// Those of a back end without limits of its own, whose change attribute says nothing of order.
+    fn default() -> Self {
+        Self {
+            name_bytes_max: Name::MAX as u32,
+            links_max: 1,
+            file_bytes_max: i64::MAX as u64,
+            time_granularity_ns: 1,
+            chown_restricted: true,
+            records_creation: false,
+            change: ChangeKind::Undefined,
+            xattrs: false,
+            clone_block_bytes: None,
+        }
+    }
 }
 
 /// A file system that a server can export.
@@ -540,11 +592,19 @@ pub trait FileSystem: Send + Sync + 'static {
     }
 
     /// Limits to tell a client.
-    fn limits(&self) -> Limits;
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
 
     /// How many objects without a name may be held for long at a time, where each takes something that others
     /// need too.
     fn nameless_max(&self) -> usize {
         usize::MAX
     }
+
+    /// Gives up what is not used any more, such as open descriptors. A server calls it every second or so.
+    fn sweep(&self) {}
+
+    /// Lets the back end keep at most this many descriptors open, when requests leave it the choice.
+    fn set_descriptors_max(&self, _max: usize) {}
 }

@@ -15,6 +15,8 @@ macro_rules! methods {
                 fn watch(node: &$life $node, least: Seen, tell: &$life Tell) -> Result<Option<Watch>> = same;
                 fn limits() -> Limits = same;
                 fn nameless_max() -> usize = same;
+                fn sweep() -> () = same;
+                fn set_descriptors_max(max: usize) -> () = same;
             }
             asynchronous {
                 fn resolve(handle: &$life [u8]) -> $node = node;

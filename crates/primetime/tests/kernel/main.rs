@@ -22,6 +22,7 @@ mod minor_version_2;
 mod mounted;
 mod mounts;
 mod one_guest;
+mod own_back_ends;
 mod partition;
 #[allow(dead_code, unreachable_pub, reason = "a part is for other tests")]
 #[path = "../nfs3/peer.rs"]

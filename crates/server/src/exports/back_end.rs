@@ -421,6 +421,18 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
             Self::Way(_) => 0,
         }
     }
+
+    fn sweep(&self) {
+        if let Self::Own(fs) = self {
+            fs.sweep();
+        }
+    }
+
+    fn set_descriptors_max(&self, max: usize) {
+        if let Self::Own(fs) = self {
+            fs.set_descriptors_max(max);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -405,6 +405,7 @@ impl Config {
         let limits = self.limits.resolved();
         let one = self.directory.as_deref().map(|directory| self.export(directory));
         ServeOptions {
+            back_ends: super::BackEnds::default(),
             exports: if self.has_exports() { self.specs.clone() } else { one.into_iter().collect() },
             hide_exports: self.hide_exports,
             listen: self.listen,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::exports::Exported;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -17,7 +18,6 @@ use rpc::memory::MemoryBudget;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::exports::Exported;
 use super::observe;
 use super::records::Health;
 use super::start::listen;

@@ -1,5 +1,7 @@
 //! A running server: sockets, clock, tasks and files, on tokio.
 
+mod back_ends;
+mod builder;
 mod config;
 pub mod control;
 mod descriptors;
@@ -22,8 +24,10 @@ mod state_files;
 mod threads;
 mod world;
 
+pub use back_ends::{BackEnds, OpenBackEnd, Opening};
+pub use builder::{Server, ServerBuilder};
 pub use config::{Config, ConfigError, ConfigLimits};
-pub use exports::{ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey};
+pub use exports::{BackEndChoice, ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey};
 pub use options::ServeOptions;
 pub use port_map_mode::PortMapMode;
 pub use side_listeners::SideError;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rpc::net::ServerOptions;
 use state::Limits;
 
-use super::{ExportSpec, PortMapMode};
+use super::{BackEnds, ExportSpec, PortMapMode};
 use crate::retries::RetryLimits;
 
 /// What to serve, and how.
@@ -14,6 +14,8 @@ use crate::retries::RetryLimits;
 pub struct ServeOptions {
     /// The directories, with their rules. They can be replaced while the server runs.
     pub exports: Vec<ExportSpec>,
+    /// What opens the file systems of exports.
+    pub back_ends: BackEnds,
     /// Nobody is told of exports that he may not use, and of others' mounts.
     pub hide_exports: bool,
     /// Where to listen; port 0 takes a free one.
@@ -54,6 +56,7 @@ impl ServeOptions {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             exports: vec![ExportSpec::new(directory)],
+            back_ends: BackEnds::default(),
             hide_exports: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             state_directory: None,

@@ -54,6 +54,14 @@ pub enum StartError {
     /// What it was to export it cannot.
     #[error(transparent)]
     Exports(#[from] ExportsError),
+    /// Clients cannot see an export at this path.
+    #[error("clients cannot see an export at `{path}`: {source}; use a path such as /data")]
+    Path {
+        /// Which.
+        path: String,
+        /// Why.
+        source: vfs::Error,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}; choose another address or port with --listen")]
     Listen {
@@ -298,7 +306,7 @@ fn prepare_state(options: &ServeOptions, probes: &Probes) -> Result<bytes::Bytes
         source,
     };
     if let Some(directory) = &options.state_directory {
-        check_state_is_outside(&options.exports, directory, probes)?;
+        check_state_is_outside((&options.exports, &options.back_ends), directory, probes)?;
         // Whoever reads the keys can make handles.
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }
@@ -334,6 +342,7 @@ async fn programs(
     let terms = Terms {
         state_directory: options.state_directory.clone(),
         watches: options.delegations && options.local_changes,
+        back_ends: options.back_ends.clone(),
         probes,
     };
     let keeper = on_a_thread(async move { Keeper::open(&specs, hides, terms).await }).await?;

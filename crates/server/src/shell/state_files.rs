@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::{exports, identity};
 
-const NAMES: [&str; 3] = [vfs::local::KEY_FILE, identity::FILE, exports::IDS_FILE];
+const NAMES: [&str; 3] = [vfs::KEY_FILE, identity::FILE, exports::IDS_FILE];
 
 /// See the module.
 #[derive(Debug)]
@@ -87,6 +87,6 @@ mod tests {
         files.restore().unwrap();
         assert_eq!(fs::read(path(identity::FILE)).unwrap(), b"identity");
         assert_eq!(fs::read(path(exports::IDS_FILE)).unwrap(), b"1 /a\n2 /b\n");
-        assert!(!path(vfs::local::KEY_FILE).exists(), "there was none");
+        assert!(!path(vfs::KEY_FILE).exists(), "there was none");
     }
 }

@@ -51,7 +51,6 @@ mod identity;
 mod in_place;
 mod index;
 mod journal;
-mod key;
 mod make;
 mod names;
 mod object;
@@ -96,7 +95,6 @@ pub use identity::restore_thread_identity;
 use in_place::InPlace;
 use index::Index;
 use journal::Order;
-pub use key::KEY_FILE;
 pub use object::Node;
 use object::Object;
 pub use options::{Durability, HandleMode, IdentityMode, LocalOptions, WaitInPlace};
@@ -162,12 +160,6 @@ impl Local {
     /// when the options ask for kernel handles or for callers' identities and the process may not use them.
     pub fn open(path: impl AsRef<Path>, options: &LocalOptions) -> Result<Self> {
         Ok(Self { export: Arc::new(setup::open(path.as_ref(), options)?) })
-    }
-
-    /// Keeps at most this many descriptors open, and two thirds of them for longer. What is open beyond
-    /// that is closed where nothing holds it.
-    pub fn set_descriptors_max(&self, max: usize) {
-        self.export.cache.set_bounds(setup::descriptor_target(max), max);
     }
 
     /// True when permissions are those of each caller, and not of the user of the process.
@@ -464,5 +456,14 @@ impl FileSystem for Local {
 
     fn nameless_max(&self) -> usize {
         self.export.cache.nameless_max()
+    }
+
+    fn sweep(&self) {
+        self.begin_sweep();
+    }
+
+    /// Two thirds of them stay open for longer. Those beyond are closed where nothing holds them.
+    fn set_descriptors_max(&self, max: usize) {
+        self.export.cache.set_bounds(setup::descriptor_target(max), max);
     }
 }

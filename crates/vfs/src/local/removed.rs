@@ -55,8 +55,8 @@ impl Sweeps {
 
 impl Local {
     /// Closes files that were removed on this machine and files that were not used for a while, on another
-    /// thread. To be called every second or so.
-    pub fn sweep(&self) {
+    /// thread.
+    pub(super) fn begin_sweep(&self) {
         // A file system that hangs is swept when it answers again.
         if self.export.health.is_slow() || self.export.sweeps.is_running.swap(true, Relaxed) {
             return;

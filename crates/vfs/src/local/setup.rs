@@ -23,7 +23,7 @@ use super::pool::Pool;
 use super::removed::Sweeps;
 use super::sync::WholeSyncs;
 use super::watch::Watcher;
-use super::{Export, HandleMode, IdentityMode, LocalOptions, key, stat, sys, watchdog};
+use super::{Export, HandleMode, IdentityMode, LocalOptions, stat, sys, watchdog};
 use crate::seal::{Seal, random};
 use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
 
@@ -51,7 +51,7 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     let kernel_handles = kernel_handles(options.handles, fd.as_fd(), &id)?;
 
     let root_id = Seal::new([0; 16], options.name_space.into()).derive(id.payload().as_bytes());
-    let seal = Seal::new(key::load(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
+    let seal = Seal::new(crate::handle_key(options.state_dir.as_deref()).map_err(Error::Io)?, root_id);
 
     let health = Health::of(stat::device(&stat));
     watchdog::start();

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::ExportSpec;
 use super::tables::WrongAt;
 use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, nearest};
 use super::words::{Word, lines};
+use super::{BackEndChoice, ExportSpec};
 use crate::exports::{Clients, ExportPath, NamePattern, Network, Version, Versions};
 
 /// Options without a value that mean what this server does anyway: it always checks that a handle stays below
@@ -243,6 +243,7 @@ fn spec(directory: &Path, entry: &Entry, root: Option<&Path>) -> Result<ExportSp
     rules.sort_by_key(|(_, clients, _)| rank(clients));
     let draft = Draft {
         directory: directory.to_owned(),
+        back_end: BackEndChoice::default(),
         path,
         asynchronous: is_asynchronous(entry)?,
         versions,

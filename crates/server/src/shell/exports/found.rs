@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::keeper::ExportsError;
 use super::probe::{self, Probes, is_hung};
 use super::{ExportSpec, overlap};
+use crate::shell::back_ends::BackEnds;
 
 /// The identity of a directory, which differs from that of another one at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,20 +20,27 @@ pub(super) struct Inode {
     mount: u64,
 }
 
-/// A directory that is exported.
+/// The file system of an export.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
-    /// Its path without symbolic links.
+    /// The path of a directory without symbolic links; otherwise what its back end calls it.
     pub(super) directory: PathBuf,
-    pub(super) inode: Inode,
+    /// `None` where it is no directory of this host.
+    pub(super) inode: Option<Inode>,
 }
 
-/// Finds the directories of `specs`, all at the same time, and waits for each until a common deadline.
-pub(super) fn find_all(specs: &[ExportSpec], probes: &Probes) -> Vec<io::Result<Found>> {
+/// Finds the directories of `specs`, all at the same time, and waits for each until a common deadline. Other
+/// file systems are found when they are opened.
+pub(super) fn find_all(
+    specs: &[ExportSpec],
+    back_ends: &BackEnds,
+    probes: &Probes,
+) -> Vec<io::Result<Found>> {
     let first = |directory: &Path| specs.iter().position(|spec| spec.directory == directory);
     let begin = |(index, spec): (usize, &ExportSpec)| {
         let directory = spec.directory.clone();
-        (first(&directory) == Some(index)).then(|| probes.begin(&spec.directory, move || find(&directory)))
+        let asks = first(&directory) == Some(index) && is_directory(spec, back_ends);
+        asks.then(|| probes.begin(&spec.directory, move || find(&directory)))
     };
     let begun: Vec<_> = specs.iter().enumerate().map(begin).collect();
     let deadline = probe::deadline();
@@ -40,6 +48,9 @@ pub(super) fn find_all(specs: &[ExportSpec], probes: &Probes) -> Vec<io::Result<
     for (spec, call) in specs.iter().zip(begun) {
         let found = match call {
             Some(call) => call.wait(deadline).and_then(|found| found),
+            None if !is_directory(spec, back_ends) => {
+                Ok(Found { directory: spec.directory.clone(), inode: None })
+            }
             // Named twice, which is told when its place is known.
             None => match first(&spec.directory).and_then(|index| all.get(index)) {
                 Some(Ok(found)) => Ok(found.clone()),
@@ -57,7 +68,11 @@ fn find(directory: &Path) -> io::Result<Found> {
     let stat = statx(CWD, directory, AtFlags::empty(), wanted)?;
     let device = (stat.stx_dev_major, stat.stx_dev_minor);
     let inode = Inode { device, number: stat.stx_ino, mount: stat.stx_mnt_id };
-    Ok(Found { directory: directory.canonicalize()?, inode })
+    Ok(Found { directory: directory.canonicalize()?, inode: Some(inode) })
+}
+
+fn is_directory(spec: &ExportSpec, back_ends: &BackEnds) -> bool {
+    back_ends.find(&spec.back_end).is_some_and(|back_end| back_end.opens_directories())
 }
 
 /// True for the error of a file system whose server or device is gone, or that does not answer.
@@ -82,11 +97,11 @@ pub(super) fn is_dead(error: &io::Error) -> bool {
 /// # Errors
 /// `StateExported`.
 pub(in crate::shell) fn check_state_is_outside(
-    specs: &[ExportSpec],
+    (specs, back_ends): (&[ExportSpec], &BackEnds),
     state_directory: &Path,
     probes: &Probes,
 ) -> Result<(), ExportsError> {
-    let found = find_all(specs, probes);
+    let found = find_all(specs, back_ends, probes);
     check_outside(found.iter().flatten(), state_directory)
 }
 
@@ -96,7 +111,8 @@ pub(super) fn check_outside<'a>(
     state_directory: &Path,
 ) -> Result<(), ExportsError> {
     let state = existing(state_directory);
-    match exported.into_iter().any(|found| overlap::is_inside(&state, &found.directory)) {
+    let mut directories = exported.into_iter().filter(|found| found.inode.is_some());
+    match directories.any(|found| overlap::is_inside(&state, &found.directory)) {
         true => Err(ExportsError::StateExported { path: state_directory.to_owned() }),
         false => Ok(()),
     }

@@ -6,26 +6,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::io::Errno;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Mutex;
-use tokio::task::block_in_place;
-use vfs::local::{Durability, Local, LocalOptions, raise_descriptor_limit};
-use vfs::{AnyFileSystem, Timestamp};
+use vfs::local::raise_descriptor_limit;
+use vfs::{AnyFileSystem, FileSystem, Timestamp};
 
 use super::found::{Found, Inode, check_outside, find_all, is_dead};
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
 use super::mount_points::{self, LastFound};
 use super::probe::{self, Probe, Probes, is_hung};
-use super::{ExportSpec, overlap};
+use super::{BackEndChoice, ExportSpec, overlap};
 use crate::exports::{
     BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
 };
+use crate::shell::back_ends::{BackEnds, Opening as Asked};
 use crate::shell::descriptors::Descriptors;
-
-/// Delegated files and directories of an export that are watched; beyond, none is delegated. Each keeps about
-/// a kilobyte of the kernel's memory.
-const WATCHES_MAX: usize = 1 << 16;
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +52,16 @@ pub enum ExportsError {
     /// Two of the directories overlap.
     #[error("{0}")]
     Overlap(String),
+    /// No back end of the registry has that name.
+    #[error("there is no back end `{name}` for {}; use one of {known}", path.display())]
+    NoBackEnd {
+        /// What the export names.
+        name: String,
+        /// Which export.
+        path: PathBuf,
+        /// All that there are.
+        known: String,
+    },
     /// They cannot stand together.
     #[error("{reason}; {mend}", reason = .0, mend = mend(.0))]
     Invalid(#[from] InvalidExports),
@@ -107,7 +112,7 @@ impl std::fmt::Display for Reloaded {
 /// What is behind an export.
 pub(in crate::shell) type Exported = BackEnd<AnyFileSystem>;
 
-/// A directory that is open.
+/// A file system that is open.
 #[derive(Debug, Clone)]
 pub(super) struct Opened {
     pub(super) spec: ExportSpec,
@@ -124,6 +129,8 @@ pub(in crate::shell) struct Terms {
     pub(in crate::shell) state_directory: Option<PathBuf>,
     /// It is to be known what other processes do in them.
     pub(in crate::shell) watches: bool,
+    /// What opens them.
+    pub(in crate::shell) back_ends: BackEnds,
     /// The calls to their file systems that are under way.
     pub(in crate::shell) probes: Probes,
 }
@@ -225,9 +232,7 @@ impl Keeper {
         // While exports are replaced it is left out.
         let Ok(kept) = self.kept.try_lock() else { return };
         for open in &kept.opened {
-            if let Some(local) = open.file_system.as_local() {
-                local.sweep();
-            }
+            open.file_system.sweep();
         }
     }
 
@@ -260,13 +265,16 @@ impl Kept {
         let state_directory = terms.state_directory.as_deref();
         let mut unavailable =
             Unavailable { before: &self.unavailable, is_alone: specs.len() < 2, now: Vec::new() };
-        let found = self.find(specs, &terms.probes, &mut unavailable)?;
+        check_back_ends(specs, &terms.back_ends)?;
+        let found = self.find(specs, terms, &mut unavailable)?;
         if let Some(state_directory) = state_directory {
             check_outside(found.iter().map(|(_, found)| found), state_directory)?;
         }
-        let directories = found.iter().map(|(_, found)| found.directory.as_path());
-        overlap::check(&directories.clone().collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
-        let ids = self.ids.of(directories).map_err(|source| unkept(state_directory, source))?;
+        let is_directory = |found: &&(&ExportSpec, Found)| found.1.inode.is_some();
+        let directories = found.iter().filter(is_directory).map(|(_, found)| found.directory.as_path());
+        overlap::check(&directories.collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
+        let names = found.iter().map(|(_, found)| found.directory.as_path());
+        let ids = self.ids.of(names).map_err(|source| unkept(state_directory, source))?;
         let descriptors = Descriptors::of(raise_descriptor_limit()).files_of_each(found.len());
         let opening: Vec<_> = found
             .into_iter()
@@ -290,9 +298,7 @@ impl Kept {
                     continue;
                 }
             };
-            if let Some(local) = file_system.as_local() {
-                local.set_descriptors_max(descriptors);
-            }
+            file_system.set_descriptors_max(descriptors);
             opened.push(Opened { spec: spec.clone(), found, id, file_system });
         }
         let (at, mount_points) =
@@ -310,11 +316,11 @@ impl Kept {
     fn find<'a>(
         &self,
         specs: &'a [ExportSpec],
-        probes: &Probes,
+        terms: &Terms,
         unavailable: &mut Unavailable<'_>,
     ) -> Result<Vec<(&'a ExportSpec, Found)>, ExportsError> {
         let mut all = Vec::with_capacity(specs.len());
-        for (spec, found) in specs.iter().zip(find_all(specs, probes)) {
+        for (spec, found) in specs.iter().zip(find_all(specs, &terms.back_ends, &terms.probes)) {
             let is_open = |open: &&Opened| open.spec.directory == spec.directory;
             match (found, self.opened.iter().find(is_open)) {
                 (Ok(found), _) => all.push((spec, found)),
@@ -358,7 +364,7 @@ impl Unavailable<'_> {
     }
 }
 
-/// The back end of an export: open already, or being opened.
+/// The file system of an export: open already, or being opened.
 enum OpeningFileSystem {
     Open(AnyFileSystem),
     Begun(PathBuf, Probe<vfs::Result<AnyFileSystem>>),
@@ -367,7 +373,7 @@ enum OpeningFileSystem {
 impl OpeningFileSystem {
     fn begin(spec: &ExportSpec, id: ExportId, terms: &Terms) -> Self {
         let (its, terms) = (spec.clone(), terms.clone());
-        let probe = terms.probes.clone().begin(&spec.directory, move || open_local(&its, id, &terms));
+        let probe = terms.probes.clone().begin(&spec.directory, move || open_file_system(&its, id, &terms));
         Self::Begun(spec.directory.clone(), probe)
     }
 
@@ -385,9 +391,12 @@ impl OpeningFileSystem {
 
 impl Opened {
     /// True when an export of this kind can go on with what is open.
-    fn serves(&self, spec: &ExportSpec, id: ExportId, inode: Inode) -> bool {
+    fn serves(&self, spec: &ExportSpec, id: ExportId, inode: Option<Inode>) -> bool {
         let is_same_way = |other: &ExportSpec| (other.asynchronous, other.is_read_only());
-        self.id == id && self.found.inode == inode && is_same_way(&self.spec) == is_same_way(spec)
+        self.id == id
+            && self.found.inode == inode
+            && self.spec.back_end == spec.back_end
+            && is_same_way(&self.spec) == is_same_way(spec)
     }
 
     fn export(&self, directory: Arc<dyn HostDirectory>) -> Export<AnyFileSystem> {
@@ -397,35 +406,34 @@ impl Opened {
     }
 }
 
-fn open_local(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<AnyFileSystem> {
-    let options = LocalOptions {
-        state_dir: terms.state_directory.clone(),
-        watches_max: if terms.watches { WATCHES_MAX } else { 0 },
-        durability: if spec.asynchronous { Durability::Async } else { Durability::Sync },
-        read_only: spec.is_read_only(),
+fn open_file_system(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<AnyFileSystem> {
+    let asked = Asked {
+        location: &spec.directory,
         name_space: id.0,
-        wait_in_place: Some(wait_in_place),
-        ..LocalOptions::default()
+        state_directory: terms.state_directory.as_deref(),
+        is_asynchronous: spec.asynchronous,
+        is_read_only: spec.is_read_only(),
+        watches: terms.watches,
     };
-    let local = Local::open(&spec.directory, &options)?;
-    if let Some(why) = local.unwatched() {
-        tracing::warn!(
-            directory = %spec.directory.display(), %why,
-            "what other processes change here cannot be seen, and recalls no delegations"
-        );
-    }
-    Ok(local.into())
+    terms.back_ends.find(&spec.back_end).ok_or(vfs::Error::NotSupported)?.open(&asked)
 }
 
-/// Runs `job`, which waits for the disk, while another thread takes over what this one has to do; false where
-/// there is none.
-fn wait_in_place(job: &mut dyn FnMut()) -> bool {
-    let is_of_several =
-        Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if is_of_several {
-        block_in_place(job);
+/// Checks that every export names a back end that there is, and that those which are no directories have
+/// names of their own: their numbers and handles depend on it.
+fn check_back_ends(specs: &[ExportSpec], back_ends: &BackEnds) -> Result<(), ExportsError> {
+    for (index, spec) in specs.iter().enumerate() {
+        let is_directory = back_ends.find(&spec.back_end).is_some_and(|found| found.opens_directories());
+        if !is_directory && specs[..index].iter().any(|other| other.directory == spec.directory) {
+            let name = spec.directory.display();
+            let wrong = format!("two exports are called {name}; give each a name of its own");
+            return Err(ExportsError::Overlap(wrong));
+        }
+        if let (BackEndChoice::Named(name), None) = (&spec.back_end, back_ends.find(&spec.back_end)) {
+            let known = back_ends.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            return Err(ExportsError::NoBackEnd { name: name.clone(), path: spec.directory.clone(), known });
+        }
     }
-    is_of_several
+    Ok(())
 }
 
 fn compare(before: &[Opened], now: &[Opened]) -> Reloaded {

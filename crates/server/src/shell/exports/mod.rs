@@ -22,7 +22,7 @@ pub(super) use ids::FILE as IDS_FILE;
 pub(super) use keeper::{Exported, Keeper, Terms};
 pub use keeper::{ExportsError, Reloaded};
 pub(super) use probe::Probes;
-pub use spec::ExportSpec;
+pub use spec::{BackEndChoice, ExportSpec};
 pub(super) use tables::specs;
 pub use tables::{ClientTable, ExportTable, SquashKey};
 pub(super) use terms::nearest;

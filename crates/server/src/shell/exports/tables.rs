@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::ExportSpec;
 use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, versions};
+use super::{BackEndChoice, ExportSpec};
 use crate::exports::{Clients, ExportPath, Flavor, Rule, Squash, Version, Versions};
+use crate::shell::back_ends::DEFAULT;
 
 /// An export, as it stands in a file. Every key but `path` is optional.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -15,6 +16,10 @@ use crate::exports::{Clients, ExportPath, Flavor, Rule, Squash, Version, Version
 pub struct ExportTable {
     /// The directory.
     pub path: Spanned<PathBuf>,
+    /// What opens it: `local`, the default, for a directory; `memory` for a file system that ends with the
+    /// server, which `path` only names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_end: Option<Spanned<String>>,
     /// Where clients see it; its path, when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pseudo: Option<Spanned<String>>,
@@ -125,6 +130,10 @@ fn spec(table: &ExportTable, line_of: &impl Fn(usize) -> usize) -> Result<Export
     let terms = terms_of_export(table, line_of)?;
     let draft = Draft {
         directory: directory.clone(),
+        back_end: match &table.back_end {
+            Some(name) => BackEndChoice::Named(name.get_ref().clone()),
+            None => BackEndChoice::default(),
+        },
         path,
         asynchronous: is_asynchronous(table, line_of)?,
         versions: match &table.versions {
@@ -229,6 +238,10 @@ impl From<&ExportSpec> for ExportTable {
         let versions = spec.options.versions.iter().map(Version::name).map(str::to_owned);
         Self {
             path: unplaced(absolute(&spec.directory)),
+            back_end: match &spec.back_end {
+                BackEndChoice::Named(name) if name != DEFAULT => Some(unplaced(name.clone())),
+                _ => None,
+            },
             pseudo: Some(unplaced(spec.path.to_string())),
             sync: None,
             asynchronous: Some(unplaced(spec.asynchronous)),

@@ -8,7 +8,7 @@ use crate::exports::{
     Clients, ExportOptions, ExportPath, Flavor, NamePattern, Network, Rule, Squash, Version, Versions,
 };
 
-use super::ExportSpec;
+use super::{BackEndChoice, ExportSpec};
 
 /// Why a word of a configuration cannot be used: a sentence's end, with what to do about it.
 pub(super) type Wrong = String;
@@ -224,6 +224,7 @@ pub(super) struct Draft {
     pub(super) path: ExportPath,
     pub(super) asynchronous: bool,
     pub(super) versions: Versions,
+    pub(super) back_end: BackEndChoice,
     pub(super) delegations: bool,
     pub(super) manage_gids: bool,
     /// Each with where it stands.
@@ -258,6 +259,7 @@ impl Draft {
         };
         Ok(ExportSpec {
             directory: self.directory,
+            back_end: self.back_end,
             path: self.path,
             mount_path: None,
             asynchronous: self.asynchronous,

@@ -7,8 +7,9 @@ use rpc::Credential;
 use tempfile::TempDir;
 use vfs::{Error, FileSystem, Handle};
 
-use super::{ExportSpec, ExportsError, Keeper, Probes, Reloaded, Terms};
+use super::{BackEndChoice, ExportSpec, ExportsError, Keeper, Probes, Reloaded, Terms};
 use crate::exports::{Caller, ExportPath, Rule, Unreachable, Version};
+use crate::shell::back_ends::BackEnds;
 
 struct Place(TempDir);
 
@@ -33,7 +34,8 @@ impl Place {
     fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let probes = Probes::default();
-        let terms = Terms { state_directory: Some(self.path("state")), watches: false, probes };
+        let state_directory = Some(self.path("state"));
+        let terms = Terms { state_directory, watches: false, back_ends: BackEnds::default(), probes };
         runtime.block_on(Keeper::open(specs, false, terms))
     }
 }
@@ -78,6 +80,28 @@ fn a_reload_keeps_what_stays_and_makes_stale_what_goes() {
     assert!(matches!(reached(&keeper, &b), Err(Unreachable::Handle(Error::Stale))));
     assert_eq!(before.mountable().count(), 2, "a request goes on with what it began with");
     assert!(before.iter().any(|export| *export.path() == at("/b")));
+}
+
+#[test]
+fn file_system_of_another_back_end_stays_open_over_a_reload() {
+    let place = Place::new(&["a"]);
+    let scratch = || ExportSpec {
+        back_end: BackEndChoice::Named("memory".to_owned()),
+        path: at("/scratch"),
+        ..ExportSpec::new("/scratch")
+    };
+    let keeper = place.open(&[place.spec("a", "/a"), scratch()]).unwrap();
+    let handle = handle(&keeper, "/scratch");
+    assert_eq!(reload(&keeper, &[scratch()]).unwrap().kept, [at("/scratch")]);
+    assert_eq!(reached(&keeper, &handle).unwrap(), at("/scratch"));
+}
+
+#[test]
+fn unknown_back_end_is_refused_with_all_that_there_are() {
+    let place = Place::new(&["a"]);
+    let spec = ExportSpec { back_end: BackEndChoice::Named("lokal".to_owned()), ..place.spec("a", "/a") };
+    let error = place.open(&[spec]).unwrap_err().to_string();
+    assert!(error.contains("no back end `lokal`") && error.contains("`local`, `memory`"), "{error}");
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn damaged_store_is_written_anew_from_memory() {
 fn directory(path: &Path) -> (Records, Arc<StateFiles>) {
     let files = Arc::new(StateFiles::new(path));
     fs::create_dir_all(path).unwrap();
-    fs::write(path.join(vfs::local::KEY_FILE), [1; 16]).unwrap();
+    fs::write(path.join(vfs::KEY_FILE), [1; 16]).unwrap();
     files.remember().unwrap();
     (Records::open(&files, false).unwrap().0, files)
 }
@@ -248,7 +248,7 @@ fn removed_state_directory_is_made_again_with_key_and_records() {
     wait(add(&records, "a"));
     fs::remove_dir_all(&path).unwrap();
     wait(add(&records, "b"));
-    assert_eq!(fs::read(path.join(vfs::local::KEY_FILE)).unwrap(), [1; 16]);
+    assert_eq!(fs::read(path.join(vfs::KEY_FILE)).unwrap(), [1; 16]);
     fs::remove_dir_all(&path).unwrap();
     until(|| path.join(FILE).exists() && records.health().fault().is_none());
     drop(records);

@@ -11,7 +11,7 @@ use crate::seal::{KEY_BYTES, random};
 pub const KEY_FILE: &str = "handle.key";
 
 /// The key in `state_dir`, made at the first start; a random one without a state directory.
-pub(super) fn load(state_dir: Option<&Path>) -> io::Result<[u8; KEY_BYTES]> {
+pub(crate) fn handle_key(state_dir: Option<&Path>) -> io::Result<[u8; KEY_BYTES]> {
     let Some(dir) = state_dir else { return random() };
     let path = dir.join(KEY_FILE);
     match read(&path) {

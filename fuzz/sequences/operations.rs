@@ -78,7 +78,7 @@ impl Known {
         match choice % 16 {
             0 => StateId { sequence: state.sequence.wrapping_add(1), ..*state },
             1 => StateId { sequence: state.sequence.saturating_sub(1), ..*state },
-            2 => StateId { other: [choice; 12], ..*state },
+            2 => StateId { other: proto::nfs4::StateOther([choice; 12]), ..*state },
             3 => StateId::CURRENT,
             4..8 => *state,
             _ => StateId { sequence: 0, ..*state },

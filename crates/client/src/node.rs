@@ -114,7 +114,7 @@ impl NodeState {
     }
 
     /// The delegation for writing that is held; nobody else changes the object before it is on its way back.
-    pub(crate) fn held_for_writing(&self) -> Option<[u8; 12]> {
+    pub(crate) fn held_for_writing(&self) -> Option<proto::nfs4::StateOther> {
         let held = self.delegation.filter(|delegation| delegation.write && !delegation.ending)?;
         self.lease.holds(held.epoch, Instant::now()).then_some(held.state_id.other)
     }
@@ -214,7 +214,7 @@ impl NodeTable {
 
 #[cfg(test)]
 mod tests {
-    use proto::nfs4::StateId;
+    use proto::nfs4::{StateId, StateOther};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
+use proto::nfs4::{ClientId, StateId, StateOther, Status, sequence_flags};
 
 use crate::accounts::Account;
 use crate::reply_memory::ReplyShare;
@@ -65,17 +65,17 @@ pub struct Client {
 /// An index of what a client holds.
 #[derive(Debug, Default)]
 struct States {
-    by_other: BTreeMap<[u8; 12], (FileId, StateKind)>,
+    by_other: BTreeMap<StateOther, (FileId, StateKind)>,
     delegations: usize,
 }
 
 impl States {
-    fn insert(&mut self, other: [u8; 12], file: FileId, kind: StateKind) {
+    fn insert(&mut self, other: StateOther, file: FileId, kind: StateKind) {
         self.by_other.insert(other, (file, kind));
         self.delegations += usize::from(kind == StateKind::Delegation);
     }
 
-    fn remove(&mut self, other: &[u8; 12]) -> bool {
+    fn remove(&mut self, other: &StateOther) -> bool {
         let removed = self.by_other.remove(other);
         self.delegations -= usize::from(removed.is_some_and(|(_, kind)| kind == StateKind::Delegation));
         removed.is_some()
@@ -85,7 +85,7 @@ impl States {
 /// Revoked stateids.
 #[derive(Debug, Default)]
 struct RevokedStates {
-    by_other: BTreeMap<[u8; 12], (FileId, Status)>,
+    by_other: BTreeMap<StateOther, (FileId, Status)>,
     /// Those that an administrator has revoked.
     by_order: usize,
     /// The files of the others, and how many of each: revocations that the client may not know of.
@@ -93,7 +93,7 @@ struct RevokedStates {
 }
 
 impl RevokedStates {
-    fn insert(&mut self, other: [u8; 12], file: FileId, status: Status) {
+    fn insert(&mut self, other: StateOther, file: FileId, status: Status) {
         self.remove(&other);
         self.by_other.insert(other, (file, status));
         match status {
@@ -102,7 +102,7 @@ impl RevokedStates {
         }
     }
 
-    fn remove(&mut self, other: &[u8; 12]) -> Option<Status> {
+    fn remove(&mut self, other: &StateOther) -> Option<Status> {
         let (file, status) = self.by_other.remove(other)?;
         match status {
             Status::AdminRevoked => self.by_order -= 1,
@@ -368,7 +368,7 @@ impl Client {
     /// # Errors
     /// DELAY for a client that is gone, for nobody would ever discard the state, and for one that is not
     /// recorded, for it could not reclaim it.
-    pub(crate) fn add_state(&self, other: [u8; 12], file: FileId, kind: StateKind) -> Result<(), Status> {
+    pub(crate) fn add_state(&self, other: StateOther, file: FileId, kind: StateKind) -> Result<(), Status> {
         let mut states = self.states.lock();
         // Whoever discards states has first marked the client, and whoever removes its record has looked
         // here.
@@ -380,13 +380,13 @@ impl Client {
         Ok(())
     }
 
-    pub(crate) fn remove_state(&self, other: &[u8; 12]) {
+    pub(crate) fn remove_state(&self, other: &StateOther) {
         if self.states.lock().remove(other) {
             self.account.change(1, 0);
         }
     }
 
-    pub(crate) fn take_states(&self) -> BTreeMap<[u8; 12], (FileId, StateKind)> {
+    pub(crate) fn take_states(&self) -> BTreeMap<StateOther, (FileId, StateKind)> {
         *self.revoked.lock() = RevokedStates::default();
         let taken = std::mem::take(&mut *self.states.lock()).by_other;
         self.account.change(taken.len(), 0);
@@ -444,7 +444,7 @@ impl Client {
     }
 
     /// Makes a stateid worth this status until it is freed: DELEG_REVOKED or ADMIN_REVOKED.
-    pub(crate) fn revoke(&self, other: [u8; 12], file: FileId, status: Status) {
+    pub(crate) fn revoke(&self, other: StateOther, file: FileId, status: Status) {
         let mut revoked = self.revoked.lock();
         revoked.insert(other, file, status);
         self.flags.fetch_or(flag_of(status), Ordering::Relaxed);
@@ -453,7 +453,7 @@ impl Client {
     }
 
     /// Forgets a revoked stateid; false when there is none.
-    pub(crate) fn free_revoked(&self, other: &[u8; 12]) -> bool {
+    pub(crate) fn free_revoked(&self, other: &StateOther) -> bool {
         let mut revoked = self.revoked.lock();
         let Some(status) = revoked.remove(other) else { return false };
         // RFC 8881 §18.46.3: the bit remains until the loss of all of its kind has been acknowledged.

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use proto::nfs4::ClientId;
+use proto::nfs4::{ClientId, StateOther};
 
-use crate::lock_table::Other;
 use crate::small_map::SmallMap;
 use crate::{Client, DelegationKind, Now};
 
 #[derive(Debug)]
 pub(crate) struct Delegation {
-    pub(crate) other: Other,
+    pub(crate) other: StateOther,
     pub(crate) client: Arc<Client>,
     pub(crate) kind: DelegationKind,
     /// Its holder keeps the times.
@@ -34,7 +33,7 @@ pub(crate) struct Deadline {
 #[derive(Debug, Default)]
 pub(crate) struct DelegationTable {
     by_client: SmallMap<ClientId, Box<Delegation>>,
-    holders: SmallMap<Other, ClientId>,
+    holders: SmallMap<StateOther, ClientId>,
 }
 
 impl DelegationTable {
@@ -54,11 +53,11 @@ impl DelegationTable {
         self.by_client.get_mut(&client).map(|held| &mut **held)
     }
 
-    pub(crate) fn get(&self, other: &Other) -> Option<&Delegation> {
+    pub(crate) fn get(&self, other: &StateOther) -> Option<&Delegation> {
         self.of_client(*self.holders.get(other)?)
     }
 
-    pub(crate) fn get_mut(&mut self, other: &Other) -> Option<&mut Delegation> {
+    pub(crate) fn get_mut(&mut self, other: &StateOther) -> Option<&mut Delegation> {
         self.of_client_mut(*self.holders.get(other)?)
     }
 
@@ -86,7 +85,7 @@ impl DelegationTable {
         self.by_client.insert(delegation.client.id(), Box::new(delegation));
     }
 
-    pub(crate) fn remove(&mut self, other: &Other) -> Option<Box<Delegation>> {
+    pub(crate) fn remove(&mut self, other: &StateOther) -> Option<Box<Delegation>> {
         self.by_client.remove(&self.holders.remove(other)?)
     }
 }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use proto::nfs4::{ClientId, StateId, Status, share};
+use proto::nfs4::{ClientId, StateId, StateOther, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::delegation_table::{Deadline, Delegation};
@@ -169,7 +169,7 @@ impl State {
     }
 
     /// True while the delegation of `file` with this `other` is out.
-    pub fn is_delegated(&self, file: FileId, other: &[u8; 12]) -> bool {
+    pub fn is_delegated(&self, file: FileId, other: &StateOther) -> bool {
         let shard = self.files.shard(file);
         shard.delegated.load(Ordering::SeqCst) > 0
             && shard.files.lock().get(&file).is_some_and(|f| f.delegations.get(other).is_some())

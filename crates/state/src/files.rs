@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use crate::client::{Client, StateKind};
 use crate::file::FileState;
-use crate::lock_table::Other;
 use crate::{DelegationKind, FileId, Now};
+use proto::nfs4::StateOther;
 
 const SHARDS: usize = 64;
 
@@ -59,11 +59,11 @@ impl Files {
     }
 
     /// A new `other` part of a stateid: the incarnation and a number that is never used again.
-    pub(crate) fn next_other(&self) -> [u8; 12] {
+    pub(crate) fn next_other(&self) -> StateOther {
         let mut other = [0; 12];
         other[..4].copy_from_slice(&self.boot.to_be_bytes());
         other[4..].copy_from_slice(&self.next.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        other
+        StateOther(other)
     }
 
     /// Works on a file; what is idle afterwards is forgotten, but for the memory of a recent recall. What
@@ -95,7 +95,13 @@ impl Files {
     }
 
     /// Removes a piece of some state; true when nothing of it is left.
-    pub(crate) fn discard_some(&self, client: &Client, file: FileId, kind: StateKind, other: &Other) -> bool {
+    pub(crate) fn discard_some(
+        &self,
+        client: &Client,
+        file: FileId,
+        kind: StateKind,
+        other: &StateOther,
+    ) -> bool {
         self.with(file, |state, shard| match kind {
             StateKind::Open => {
                 state.opens.remove(other);
@@ -114,7 +120,7 @@ impl Files {
         })
     }
 
-    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &Other) {
+    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &StateOther) {
         if state.delegations.get(other).is_some_and(|held| held.kind == DelegationKind::Write) {
             self.write_delegations_ended.fetch_add(1, Ordering::SeqCst);
         }

@@ -7,10 +7,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, SessionId};
+use proto::nfs4::{ClientId, SessionId, StateOther};
 
 use crate::file::FileState;
-use crate::lock_table::Other;
 use crate::range_table::{Held, RangeCursor};
 use crate::span_tree::OwnerId;
 use crate::{Client, DelegationKind, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
@@ -82,14 +81,14 @@ pub struct HoldingsAfter {
 /// A holding of a file, in the order in which they are listed. One that is gone stands for the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cursor {
-    Open(Other),
+    Open(StateOther),
     Lock(RangeCursor),
     Delegation(ClientId),
     Share(usize),
 }
 
 impl Cursor {
-    const FIRST: Self = Self::Open([0; 12]);
+    const FIRST: Self = Self::Open(StateOther::ZEROS);
 }
 
 /// How much is held of all files.

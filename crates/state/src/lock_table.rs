@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, Status};
+use proto::nfs4::{ClientId, StateOther, Status};
 
 use crate::range_table::RangeTable;
 use crate::small_map::SmallMap;
@@ -18,7 +18,6 @@ use crate::steps::step;
 use crate::{Client, LockOwner, Range};
 
 /// The `other` part of a stateid.
-pub(crate) type Other = [u8; 12];
 
 /// Ranges that are removed in one piece, under one lock of the file's shard.
 pub(crate) const PIECE: usize = 1024;
@@ -26,12 +25,12 @@ pub(crate) const PIECE: usize = 1024;
 /// A lock-owner's locks of the file, under one open.
 #[derive(Debug)]
 pub(crate) struct LockState {
-    pub(crate) other: Other,
+    pub(crate) other: StateOther,
     pub(crate) sequence: u32,
     pub(crate) client: Arc<Client>,
     pub(crate) owner: Bytes,
     /// The open under which it was made.
-    pub(crate) open: Other,
+    pub(crate) open: StateOther,
 }
 
 impl LockState {
@@ -45,16 +44,16 @@ impl LockState {
 }
 
 /// Client, lock-owner and open.
-type OwnerKey = (ClientId, Bytes, Other);
+type OwnerKey = (ClientId, Bytes, StateOther);
 
 #[derive(Debug, Default)]
 pub(crate) struct LockTable {
-    by_other: SmallMap<Other, Box<LockState>>,
-    by_owner: SmallMap<OwnerKey, Other>,
+    by_other: SmallMap<StateOther, Box<LockState>>,
+    by_owner: SmallMap<OwnerKey, StateOther>,
     /// By open and lock stateid.
-    by_open: SmallMap<(Other, Other), ()>,
+    by_open: SmallMap<(StateOther, StateOther), ()>,
     /// Lock-owners that are pinned to an open, of those opens that have any.
-    pins: SmallMap<Other, usize>,
+    pins: SmallMap<StateOther, usize>,
     ranges: RangeTable,
 }
 
@@ -67,18 +66,18 @@ impl LockTable {
         &self.ranges
     }
 
-    pub(crate) fn get(&self, other: &Other) -> Option<&LockState> {
+    pub(crate) fn get(&self, other: &StateOther) -> Option<&LockState> {
         self.by_other.get(other).map(|lock| &**lock)
     }
 
     /// The lock stateid of an owner under an open.
-    pub(crate) fn of_owner(&self, client: ClientId, owner: &Bytes, open: Other) -> Option<Other> {
+    pub(crate) fn of_owner(&self, client: ClientId, owner: &Bytes, open: StateOther) -> Option<StateOther> {
         self.by_owner.get(&(client, owner.clone(), open)).copied()
     }
 
     /// A lock stateid of a client.
     pub(crate) fn of_client(&self, client: ClientId) -> Option<&LockState> {
-        let (key, other) = self.by_owner.from(&(client, Bytes::new(), [0; 12])).next()?;
+        let (key, other) = self.by_owner.from(&(client, Bytes::new(), StateOther::ZEROS)).next()?;
         if key.0 == client { self.get(other) } else { None }
     }
 
@@ -86,7 +85,7 @@ impl LockTable {
     pub(crate) fn clients(&self) -> impl Iterator<Item = &Arc<Client>> {
         let mut next = Some(ClientId(0));
         std::iter::from_fn(move || {
-            let (_, other) = self.by_owner.from(&(next?, Bytes::new(), [0; 12])).next()?;
+            let (_, other) = self.by_owner.from(&(next?, Bytes::new(), StateOther::ZEROS)).next()?;
             let client = &self.get(other)?.client;
             next = client.id().0.checked_add(1).map(ClientId);
             Some(client)
@@ -106,7 +105,7 @@ impl LockTable {
     ///
     /// # Errors
     /// BAD_STATEID when there is none.
-    pub(crate) fn advance(&mut self, other: &Other) -> Result<u32, Status> {
+    pub(crate) fn advance(&mut self, other: &StateOther) -> Result<u32, Status> {
         let lock = self.by_other.get_mut(other).ok_or(Status::BadStateId)?;
         lock.sequence = crate::client::next_sequence(lock.sequence);
         Ok(lock.sequence)
@@ -129,7 +128,7 @@ impl LockTable {
 
     /// Removes a lock stateid with its owner's ranges, unless the owner has another; true when it is gone.
     /// At most [`PIECE`] ranges go at a time.
-    pub(crate) fn remove_some(&mut self, other: &Other) -> bool {
+    pub(crate) fn remove_some(&mut self, other: &StateOther) -> bool {
         let Some(lock) = self.get(other) else { return true };
         let owner = lock.lock_owner();
         let is_shared = self.states_of(&owner).nth(1).is_some();
@@ -141,7 +140,7 @@ impl LockTable {
     }
 
     /// Removes a lock stateid, but no ranges.
-    fn forget(&mut self, other: &Other) {
+    fn forget(&mut self, other: &StateOther) {
         let Some(lock) = self.by_other.remove(other) else { return };
         // The stateid's own pin is found in the indices, which it is still in.
         self.repin(&lock.lock_owner(), |table| {
@@ -151,27 +150,28 @@ impl LockTable {
     }
 
     /// Removes the lock stateids of an open that no lock-owner is pinned to, and returns them.
-    pub(crate) fn remove_of_open(&mut self, open: &Other) -> Vec<Other> {
-        let of_open = self.by_open.from(&(*open, [0; 12])).map(|(key, ())| *key);
-        let removed: Vec<Other> = of_open.take_while(|(of, _)| of == open).map(|(_, other)| other).collect();
+    pub(crate) fn remove_of_open(&mut self, open: &StateOther) -> Vec<StateOther> {
+        let of_open = self.by_open.from(&(*open, StateOther::ZEROS)).map(|(key, ())| *key);
+        let removed: Vec<StateOther> =
+            of_open.take_while(|(of, _)| of == open).map(|(_, other)| other).collect();
         removed.iter().for_each(|other| self.forget(other));
         removed
     }
 
     /// True while a range is locked under an open, and under no other open of the same lock-owner.
-    pub(crate) fn is_pinned(&self, open: &Other) -> bool {
+    pub(crate) fn is_pinned(&self, open: &StateOther) -> bool {
         self.pins.get(open).is_some()
     }
 
     /// True when the locks of this stateid's owner cover any range.
-    pub(crate) fn has_ranges(&self, other: &Other) -> bool {
+    pub(crate) fn has_ranges(&self, other: &StateOther) -> bool {
         self.get(other).is_some_and(|lock| self.ranges.holds(&lock.lock_owner()))
     }
 
     /// The opens that a lock-owner has lock stateids under.
-    fn states_of(&self, owner: &LockOwner) -> impl Iterator<Item = Other> {
+    fn states_of(&self, owner: &LockOwner) -> impl Iterator<Item = StateOther> {
         let key = match owner {
-            LockOwner::Nfs4 { client, owner } => Some((*client, owner.clone(), [0; 12])),
+            LockOwner::Nfs4 { client, owner } => Some((*client, owner.clone(), StateOther::ZEROS)),
             LockOwner::Nlm { .. } => None,
         };
         let states = key.map(|key| {
@@ -183,7 +183,7 @@ impl LockTable {
     }
 
     /// The open that a lock-owner is pinned to.
-    fn pin_of(&self, owner: &LockOwner) -> Option<Other> {
+    fn pin_of(&self, owner: &LockOwner) -> Option<StateOther> {
         let mut states = self.states_of(owner);
         let first = states.next()?;
         (states.next().is_none() && self.ranges.holds(owner)).then_some(first)

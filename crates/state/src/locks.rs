@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{StateId, Status, share};
+use proto::nfs4::{StateId, StateOther, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
 use crate::kept::own;
-use crate::lock_table::{LockState, LockTable, Other, PIECE};
+use crate::lock_table::{LockState, LockTable, PIECE};
 use crate::obstacles::CONFLICTS_MAX;
 use crate::range_table::Held;
 use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
@@ -229,7 +229,7 @@ impl State {
         state: &mut FileState,
         client: &Arc<Client>,
         file: FileId,
-        open: Other,
+        open: StateOther,
         name: Bytes,
     ) -> Result<StateId, Status> {
         if let Some(other) = state.locks.of_owner(client.id(), &name, open) {
@@ -255,7 +255,7 @@ impl FileState {
     }
 
     /// The open and the name that a request to lock stands for.
-    fn locker(&self, client: &Client, locker: &Locker) -> Result<(Other, Bytes), Status> {
+    fn locker(&self, client: &Client, locker: &Locker) -> Result<(StateOther, Bytes), Status> {
         match locker {
             Locker::Existing(id) => {
                 let lock = self.locks.get(&id.other).ok_or(Status::BadStateId)?;
@@ -272,7 +272,7 @@ impl FileState {
     }
 
     /// RFC 8881 §18.10.3: a lock needs the open mode of what it protects.
-    fn check_lock_mode(&self, open: &Other, exclusive: bool) -> Result<(), Status> {
+    fn check_lock_mode(&self, open: &StateOther, exclusive: bool) -> Result<(), Status> {
         let open = self.opens.get(open).ok_or(Status::BadStateId)?;
         let needed = if exclusive { share::WRITE } else { share::READ };
         if open.access & needed == 0 { Err(Status::OpenMode) } else { Ok(()) }

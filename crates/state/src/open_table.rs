@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, Status, share};
+use proto::nfs4::{ClientId, StateOther, Status, share};
 
 use crate::Client;
-use crate::lock_table::Other;
 use crate::share_counts::ShareCounts;
 use crate::small_map::SmallMap;
 use crate::steps::step;
@@ -14,7 +13,7 @@ use crate::steps::step;
 /// An open-owner's opens of the file, as one (RFC 8881 §9.9).
 #[derive(Debug)]
 pub(crate) struct OpenState {
-    pub(crate) other: Other,
+    pub(crate) other: StateOther,
     pub(crate) sequence: u32,
     pub(crate) client: Arc<Client>,
     pub(crate) owner: Bytes,
@@ -33,10 +32,10 @@ impl OpenState {
 
 #[derive(Debug, Default)]
 pub(crate) struct OpenTable {
-    by_other: SmallMap<Other, Box<OpenState>>,
-    by_owner: SmallMap<(ClientId, Bytes), Other>,
+    by_other: SmallMap<StateOther, Box<OpenState>>,
+    by_owner: SmallMap<(ClientId, Bytes), StateOther>,
     /// By access and denial.
-    by_shares: SmallMap<((u32, u32), Other), ()>,
+    by_shares: SmallMap<((u32, u32), StateOther), ()>,
     counts: ShareCounts,
 }
 
@@ -49,12 +48,12 @@ impl OpenTable {
         self.by_other.len()
     }
 
-    pub(crate) fn get(&self, other: &Other) -> Option<&OpenState> {
+    pub(crate) fn get(&self, other: &StateOther) -> Option<&OpenState> {
         self.by_other.get(other).map(|open| &**open)
     }
 
     /// The open of an open-owner.
-    pub(crate) fn of_owner(&self, client: ClientId, owner: &Bytes) -> Option<Other> {
+    pub(crate) fn of_owner(&self, client: ClientId, owner: &Bytes) -> Option<StateOther> {
         self.by_owner.get(&(client, owner.clone())).copied()
     }
 
@@ -87,7 +86,7 @@ impl OpenTable {
     }
 
     /// The opens from `from` on.
-    pub(crate) fn list(&self, from: Other) -> impl Iterator<Item = &OpenState> {
+    pub(crate) fn list(&self, from: StateOther) -> impl Iterator<Item = &OpenState> {
         self.by_other.from(&from).map(|(_, open)| &**open)
     }
 
@@ -97,7 +96,7 @@ impl OpenTable {
         self.by_other.insert(open.other, Box::new(open));
     }
 
-    pub(crate) fn remove(&mut self, other: &Other) -> Option<Box<OpenState>> {
+    pub(crate) fn remove(&mut self, other: &StateOther) -> Option<Box<OpenState>> {
         let open = self.by_other.remove(other)?;
         self.by_owner.remove(&(open.client.id(), open.owner.clone()));
         self.unindex(open.shares(), open.other);
@@ -110,7 +109,7 @@ impl OpenTable {
     /// BAD_STATEID when there is none; what `change` fails with.
     pub(crate) fn change<R>(
         &mut self,
-        other: &Other,
+        other: &StateOther,
         change: impl FnOnce(&mut OpenState) -> Result<R, Status>,
     ) -> Result<R, Status> {
         let open = self.by_other.get_mut(other).ok_or(Status::BadStateId)?;
@@ -128,7 +127,7 @@ impl OpenTable {
     pub(crate) fn conflicts(
         &self,
         (access, deny): (u32, u32),
-        except: Option<Other>,
+        except: Option<StateOther>,
         most: usize,
     ) -> Vec<&Arc<Client>> {
         let mut found = Vec::new();
@@ -138,7 +137,8 @@ impl OpenTable {
         let kinds = (0..=share::BOTH).flat_map(|a| (0..=share::BOTH).map(move |d| (a, d)));
         for kind in kinds.filter(|(a, d)| access & d != 0 || deny & a != 0) {
             step();
-            let of_kind = self.by_shares.from(&(kind, [0; 12])).take_while(|((found, _), ())| *found == kind);
+            let of_kind =
+                self.by_shares.from(&(kind, StateOther::ZEROS)).take_while(|((found, _), ())| *found == kind);
             let others = of_kind.map(|((_, other), ())| other).filter(|other| Some(**other) != except);
             let clients = others.filter_map(|other| self.get(other)).map(|open| &open.client);
             found.extend(clients.inspect(|_| step()).take(most - found.len()));
@@ -146,12 +146,12 @@ impl OpenTable {
         found
     }
 
-    fn index(&mut self, shares: (u32, u32), other: Other) {
+    fn index(&mut self, shares: (u32, u32), other: StateOther) {
         self.counts.add(shares);
         self.by_shares.insert((shares, other), ());
     }
 
-    fn unindex(&mut self, shares: (u32, u32), other: Other) {
+    fn unindex(&mut self, shares: (u32, u32), other: StateOther) {
         self.counts.remove(shares);
         self.by_shares.remove(&(shares, other));
     }
@@ -182,9 +182,9 @@ mod tests {
         }
     }
 
-    fn other(number: u64) -> Other {
-        let mut other = [0; 12];
-        other[4..].copy_from_slice(&number.to_be_bytes());
+    fn other(number: u64) -> StateOther {
+        let mut other = StateOther::ZEROS;
+        other.0[4..].copy_from_slice(&number.to_be_bytes());
         other
     }
 

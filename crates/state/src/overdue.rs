@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use proto::nfs4::{ClientId, Status};
+use proto::nfs4::{ClientId, StateOther, Status};
 
 use crate::{Client, FileId, Now, State};
 
@@ -17,7 +17,7 @@ use crate::{Client, FileId, Now, State};
 #[derive(Debug)]
 pub struct Overdue {
     client: Arc<Client>,
-    delegations: Vec<(FileId, [u8; 12])>,
+    delegations: Vec<(FileId, StateOther)>,
 }
 
 impl Overdue {
@@ -70,7 +70,7 @@ impl State {
     /// Revokes what is still overdue; returns how many. Before, [`Client::lost`] must be on stable storage,
     /// if there is anything by which the client might reclaim.
     pub fn revoke_overdue(&self, overdue: &Overdue, now: Now) -> usize {
-        let revoke = |(file, other): &(FileId, [u8; 12])| {
+        let revoke = |(file, other): &(FileId, StateOther)| {
             self.files.with(*file, |state, shard| {
                 let held = state.delegations.get_mut(other);
                 let is_overdue = held.is_some_and(|held| held.is_overdue(now, self.limits.recall_ms));

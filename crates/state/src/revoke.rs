@@ -8,11 +8,10 @@
 
 use std::sync::Arc;
 
-use proto::nfs4::{ClientId, Status};
+use proto::nfs4::{ClientId, StateOther, Status};
 
 use crate::client::StateKind;
 use crate::file::FileState;
-use crate::lock_table::Other;
 use crate::{Client, FileId, State};
 
 /// How much was revoked.
@@ -102,7 +101,7 @@ impl State {
 
 impl FileState {
     /// Some state of a client: locks before opens.
-    fn held_by(&self, client: &Client) -> Option<(StateKind, Other)> {
+    fn held_by(&self, client: &Client) -> Option<(StateKind, StateOther)> {
         let lock = self.locks.of_client(client.id()).map(|lock| (StateKind::Lock, lock.other));
         let open = self.opens.of_client(client.id()).map(|open| (StateKind::Open, open.other));
         let delegation = self.delegations.of_client(client.id());

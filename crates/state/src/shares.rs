@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use proto::nfs4::{Status, share};
+use proto::nfs4::{StateOther, Status, share};
 
 use crate::file::FileState;
-use crate::lock_table::Other;
 use crate::obstacles::CONFLICTS_MAX;
 use crate::share_counts::ShareCounts;
 use crate::{Blocked, FileId, Now, Obstacles, State};
@@ -80,7 +79,7 @@ impl State {
         &self,
         state: &FileState,
         wanted: (u32, u32),
-        except: Option<Other>,
+        except: Option<StateOther>,
         now: Now,
     ) -> Result<(), Blocked> {
         if state.shares.counts.conflict(wanted) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{
-    ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, Status, Verifier, share,
+    ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, StateOther, Status, Verifier, share,
 };
 use state::{
     Blocked, Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId, ExchangedId,
@@ -274,7 +274,7 @@ fn state_belongs_to_its_client() {
         state.check_io(&a, FileId(8, 1), &opened, Io::Read, T0).map_err(|blocked| status(&blocked)),
         Err(Status::BadStateId)
     );
-    let stale = StateId { sequence: 1, other: [9; 12] };
+    let stale = StateId { sequence: 1, other: StateOther([9; 12]) };
     assert_eq!(
         state.check_io(&a, FILE, &stale, Io::Read, T0).map_err(|blocked| status(&blocked)),
         Err(Status::BadStateId)

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use lru::LruCache;
 use parking_lot::Mutex;
-use proto::nfs4::{ChannelAttributes, ClientId, ClientOwner, SequenceId};
+use proto::nfs4::{ChannelAttributes, ClientId, ClientOwner, SequenceId, StateOther};
 use rpc::net::Client;
 use tokio::sync::{Notify, Semaphore};
 
@@ -67,7 +67,7 @@ pub(super) struct Core {
     pub(super) delegations: Mutex<LruCache<u64, Arc<Node>>>,
     /// Objects whose delegation a task is giving back.
     pub(super) returning: Mutex<BTreeMap<u64, Arc<Node>>>,
-    pub(super) early_recalls: Mutex<VecDeque<[u8; 12]>>,
+    pub(super) early_recalls: Mutex<VecDeque<StateOther>>,
     /// Opens that nobody uses any more.
     pub(super) closes: Mutex<Closes>,
     pub(super) closing: Semaphore,

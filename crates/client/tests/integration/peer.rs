@@ -18,8 +18,8 @@ use proto::nfs4::{
     LookupArgs, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs,
     ReadDelegation, ReadDirArgs, ReadDirResult, ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs,
     RemoveResult, SeekArgs, SeekResult, SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId,
-    SlotId, StableHow, StateId, StateProtectResult, Status, Time, Verifier, WriteArgs, WriteResponse,
-    WriteResult,
+    SlotId, StableHow, StateId, StateOther, StateProtectResult, Status, Time, Verifier, WriteArgs,
+    WriteResponse, WriteResult,
 };
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
@@ -367,7 +367,7 @@ impl State {
                     _ => OpenDelegation::None,
                 };
                 to.put(&OpenResult {
-                    state_id: StateId { sequence: 1, other: [1; 12] },
+                    state_id: StateId { sequence: 1, other: StateOther([1; 12]) },
                     change: ChangeInfo { atomic: true, before: 0, after: 1 },
                     flags: 0,
                     attributes_set: Bitmap::EMPTY,
@@ -428,7 +428,7 @@ impl State {
                 if status == Status::Ok {
                     self.locks.push((args.offset, args.reclaim));
                 }
-                to.put(&LockResult { state_id: StateId { sequence: 1, other: [2; 12] } });
+                to.put(&LockResult { state_id: StateId { sequence: 1, other: StateOther([2; 12]) } });
             }
             Operation::LockU => {
                 let args: LockUArgs = from.get()?;
@@ -502,7 +502,7 @@ impl State {
 
 fn delegation() -> OpenDelegation {
     OpenDelegation::Read(ReadDelegation {
-        state_id: StateId { sequence: 1, other: [3; 12] },
+        state_id: StateId { sequence: 1, other: StateOther([3; 12]) },
         recall: false,
         permissions: Ace { kind: 0, flags: 0, mask: 0, who: Bytes::new() },
     })

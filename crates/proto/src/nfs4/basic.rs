@@ -49,28 +49,38 @@ impl SequenceId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
 pub struct Verifier(pub [u8; 8]);
 
+/// The part of a stateid that names the state (`other`, RFC 8881 §3.3.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Xdr)]
+pub struct StateOther(pub [u8; 12]);
+
+impl StateOther {
+    /// That of special stateids (RFC 8881 §8.2.3), and the least in order.
+    pub const ZEROS: Self = Self([0; 12]);
+    const ONES: Self = Self([0xff; 12]);
+}
+
 /// Names a piece of state: an open, a set of locks, a delegation, a layout (`stateid4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
 pub struct StateId {
     /// Counts the changes of the state; 0 means the newest (RFC 8881 §8.2.2).
     pub sequence: u32,
     /// Which state.
-    pub other: [u8; 12],
+    pub other: StateOther,
 }
 
 impl StateId {
     /// No state: a READ or WRITE checked against share reservations only (RFC 8881 §8.2.3).
-    pub const ANONYMOUS: Self = Self { sequence: 0, other: [0; 12] };
+    pub const ANONYMOUS: Self = Self { sequence: 0, other: StateOther::ZEROS };
     /// As [`StateId::ANONYMOUS`], but a READ passes share reservations (RFC 8881 §8.2.3).
-    pub const READ_BYPASS: Self = Self { sequence: u32::MAX, other: [0xff; 12] };
+    pub const READ_BYPASS: Self = Self { sequence: u32::MAX, other: StateOther::ONES };
     /// The stateid that an earlier operation of the COMPOUND returned (RFC 8881 §16.2.3.1.2).
-    pub const CURRENT: Self = Self { sequence: 1, other: [0; 12] };
+    pub const CURRENT: Self = Self { sequence: 1, other: StateOther::ZEROS };
     /// Never valid (RFC 8881 §8.2.3).
-    pub const INVALID: Self = Self { sequence: u32::MAX, other: [0; 12] };
+    pub const INVALID: Self = Self { sequence: u32::MAX, other: StateOther::ZEROS };
 
     /// True for every stateid whose meaning the standard fixes, valid or not: `other` all zeros or all ones.
     pub fn is_special(&self) -> bool {
-        self.other == [0; 12] || self.other == [0xff; 12]
+        self.other == StateOther::ZEROS || self.other == StateOther::ONES
     }
 }
 

@@ -28,7 +28,9 @@ use std::time::Duration;
 use event_listener::Event;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use proto::nfs4::{CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, SessionId, StateId, Status};
+use proto::nfs4::{
+    CallbackOperation, CbRecallArgs, ClientId, ReferringCallList, SessionId, StateId, StateOther, Status,
+};
 use state::{Blocked, Changing, Client, FileId, Now, Obstacles, Recall, State};
 use vfs::{Tell, Watch};
 use xdr::Encode;
@@ -74,7 +76,7 @@ struct Inner {
     /// Sessions of which there are records, alive or dead.
     kept_sessions: Mutex<BTreeSet<SessionId>>,
     backchannels: Backchannels,
-    granted: Mutex<BTreeMap<[u8; 12], Out>>,
+    granted: Mutex<BTreeMap<StateOther, Out>>,
     /// Told of what is done to delegated files behind the server's back.
     tell: OnceLock<Tell>,
     lock_waiters: LockWaiters,
@@ -86,7 +88,7 @@ struct Inner {
     /// When clients were last asked to return some of their delegations.
     trimmed: Mutex<Now>,
     /// Delegations that were asked back, and when.
-    recalled: Mutex<BTreeMap<[u8; 12], Now>>,
+    recalled: Mutex<BTreeMap<StateOther, Now>>,
     events: Arc<Events>,
 }
 

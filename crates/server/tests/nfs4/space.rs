@@ -195,7 +195,7 @@ fn advice_is_taken_and_what_becomes_of_it_is_told() {
         let told: IoAdviseResult = results.body(Operation::IoAdvise);
         assert_eq!(told.hints, Bitmap::from_word(io_hint::NORMAL));
     }
-    let nobodys = StateId { other: [9; 12], sequence: 1 };
+    let nobodys = StateId { other: StateOther([9; 12]), sequence: 1 };
     assert_eq!(peer.on(&file, Operation::IoAdvise, &advice(nobodys)).status, Status::BadStateId);
 }
 

@@ -127,7 +127,7 @@ fn an_open_that_was_not_closed_ends_with_its_file() {
 #[test]
 fn what_leaves_something_behind_waits_for_the_disk() {
     let mut lab = Lab::new();
-    let stale = StateId { sequence: 1, other: [9; 12] };
+    let stale = StateId { sequence: 1, other: StateOther([9; 12]) };
     let write =
         WriteArgs { state_id: StateId::CURRENT, offset: 0, stable: StableHow::Unstable, data: "data".into() };
     let close = CloseArgs { sequence: 0, state_id: stale };

@@ -9,7 +9,7 @@ use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, open};
 
 /// A stateid that nobody was given.
-const FOREIGN: StateId = StateId { sequence: 1, other: [5; 12] };
+const FOREIGN: StateId = StateId { sequence: 1, other: StateOther([5; 12]) };
 
 pub fn run(ledger: &Ledger) {
     kinds_of_objects(ledger);

@@ -11,7 +11,7 @@ use super::ledger::{Ledger, Step, step};
 use crate::peer::{Peer, open, size_only};
 
 /// A stateid that nobody was given.
-const FOREIGN: StateId = StateId { sequence: 1, other: [5; 12] };
+const FOREIGN: StateId = StateId { sequence: 1, other: StateOther([5; 12]) };
 
 pub fn run(ledger: &Ledger) {
     wrong_stateids(ledger);

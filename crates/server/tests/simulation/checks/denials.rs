@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proto::nfs4::Status;
+use proto::nfs4::{StateOther, Status};
 
 use super::Executions;
 use super::conflict::{conflict, ended, excludes_own, gained};
@@ -12,7 +12,7 @@ use crate::history::{History, Holding, Violation, What};
 
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut executions = Executions::default();
-    let mut given: BTreeMap<[u8; 12], (Life, Holding)> = BTreeMap::new();
+    let mut given: BTreeMap<StateOther, (Life, Holding)> = BTreeMap::new();
     // Requests whose effect may be there before their answer.
     let mut under_way: BTreeSet<u64> = BTreeSet::new();
     // Of these, the ones that wait for a lock.

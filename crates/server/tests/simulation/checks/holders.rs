@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proto::nfs4::{ClientId, SessionId, StateId, Status};
+use proto::nfs4::{ClientId, SessionId, StateId, StateOther, Status};
 
 use super::conflict::{conflict, ended, excludes_own, gained, reclaims, state_id, uses, wants};
 use super::{Executed, Executions};
@@ -55,7 +55,7 @@ struct Given {
 #[derive(Default)]
 struct Checker<'a> {
     held: BTreeMap<u64, Held<'a>>,
-    given: BTreeMap<[u8; 12], Given>,
+    given: BTreeMap<StateOther, Given>,
     clients: BTreeMap<SessionId, ClientId>,
     renewed: BTreeMap<ClientId, u64>,
     /// Who has said that it has reclaimed everything.

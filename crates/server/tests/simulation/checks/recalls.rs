@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proto::nfs4::{StateId, Status};
+use proto::nfs4::{StateId, StateOther, Status};
 
 use super::Executions;
 use crate::action::{Action, Outcome, Request};
@@ -25,7 +25,7 @@ struct Delegated<'a> {
 }
 
 /// True for what the holder does with its delegation, or for its file before it gives it back.
-fn is_use(action: &Action, other: &[u8; 12], file: &str) -> bool {
+fn is_use(action: &Action, other: &StateOther, file: &str) -> bool {
     match action {
         Action::Read { state_id, .. } => state_id.other == *other,
         Action::Write { cell, .. } => cell.file == file,
@@ -37,8 +37,8 @@ fn is_use(action: &Action, other: &[u8; 12], file: &str) -> bool {
 pub fn check(history: &History) -> Result<(), Violation> {
     let mut executions = Executions::default();
     let mut held = BTreeMap::new();
-    let mut delegated: BTreeMap<[u8; 12], Delegated<'_>> = BTreeMap::new();
-    let mut recalled: BTreeMap<[u8; 12], u64> = BTreeMap::new();
+    let mut delegated: BTreeMap<StateOther, Delegated<'_>> = BTreeMap::new();
+    let mut recalled: BTreeMap<StateOther, u64> = BTreeMap::new();
     let mut arrived: BTreeMap<u64, u64> = BTreeMap::new();
     let mut looked_from = 0;
     for entry in &history.entries {
@@ -67,7 +67,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
         }
         let Some(executed) = executions.at(history, entry) else { continue };
         let Request::InSession { action, .. } = executed.request else { continue };
-        let extended = |other: &[u8; 12], at: u64| {
+        let extended = |other: &StateOther, at: u64| {
             let used_ms = delegated.get(other).map_or(0, |delegated| delegated.used_ms);
             (at.max(used_ms) + LIMITS.recall_ms).min(at + RECALL_TIMES_MAX * LIMITS.recall_ms)
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, Status, share};
+use proto::nfs4::{ClientId, FileHandle, SequenceId, SessionId, StateId, StateOther, Status, share};
 
 use crate::action::{Action, CELL_BYTES, Cell, Create, Done, Life, Outcome, Place, Request};
 use crate::history::{Entry, History, Holding, What};
@@ -22,7 +22,7 @@ pub fn life(machine: usize) -> Life {
 }
 
 pub fn id(number: u8) -> StateId {
-    StateId { sequence: 1, other: [number; 12] }
+    StateId { sequence: 1, other: StateOther([number; 12]) }
 }
 
 pub fn cell() -> Cell {

@@ -113,7 +113,7 @@ const INVENTED: [u8; 4] = [0xff; 4];
 
 /// True for what stands for a lock of NLM.
 pub fn is_invented(id: &StateId) -> bool {
-    *id != StateId::READ_BYPASS && id.other[8..] == INVENTED
+    *id != StateId::READ_BYPASS && id.other.0[8..] == INVENTED
 }
 
 /// A stateid for what NLM gives without one.
@@ -122,7 +122,7 @@ pub fn invented(place: Place) -> StateId {
     other[8..].copy_from_slice(&INVENTED);
     other[..4].copy_from_slice(&place.slot.to_be_bytes());
     other[4..8].copy_from_slice(&place.sequence.to_be_bytes());
-    StateId { sequence: 1, other }
+    StateId { sequence: 1, other: proto::nfs4::StateOther(other) }
 }
 
 fn of_nfs<R: nfs3::Request>(reply: &Bytes) -> Result<R::Ok, Status> {

@@ -5,8 +5,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, Settling,
-    StatFs, Tell, Watch, XattrMode, XattrName, defaults,
+    Access, Attributes, Capabilities, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes,
+    Settling, StatFs, Tell, Watch, XattrMode, XattrName, defaults,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -164,15 +164,6 @@ pub struct Limits {
     pub time_granularity_ns: u32,
     /// True where only a privileged caller may give a file away.
     pub chown_restricted: bool,
-    /// True where [`Attributes::created`] is recorded.
-    pub records_creation: bool,
-    /// How the change attribute evolves.
-    pub change: ChangeKind,
-    /// True where objects have extended attributes.
-    pub xattrs: bool,
-    /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that
-    /// ends with the source. Absent where nothing can be cloned, or that is not known.
-    pub clone_block_bytes: Option<u32>,
 }
 
 /// A file system that a server can export.
@@ -471,7 +462,7 @@ pub trait FileSystem: Send + Sync + 'static {
     ///
     /// # Errors
     /// `Invalid` for a range that overlaps itself, reaches beyond the end of the source, or is not aligned as
-    /// [`Limits::clone_block_bytes`] says.
+    /// [`Capabilities::clone_block_bytes`] says.
     fn clone_range(
         &self,
         _who: &Identity,
@@ -541,6 +532,11 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// Limits to tell a client.
     fn limits(&self) -> Limits;
+
+    /// What this back end can do. By default that of a read-only one.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
 
     /// How many objects without a name may be held for long at a time, where each takes something that others
     /// need too.

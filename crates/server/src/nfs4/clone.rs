@@ -12,6 +12,9 @@ pub(crate) async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: Clon
     let target_state = context.resolve_state(arguments.target_state_id)?;
     let (source, target) = (context.saved()?, context.object()?);
     context.writable(target)?;
+    if !target.fs().capabilities().clone.may_work() {
+        return Err(Status::NotSupported);
+    }
     if source.export.id() != target.export.id() {
         return Err(Status::CrossDevice);
     }

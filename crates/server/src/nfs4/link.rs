@@ -17,6 +17,9 @@ pub(crate) async fn run<F: FileSystem>(
     let name = names::checked(&arguments.new_name)?;
     context.writable(object)?;
     context.writable(directory)?;
+    if !directory.fs().capabilities().hard_links {
+        return Err(Status::NotSupported);
+    }
     if object.export.id() != directory.export.id() {
         return Err(Status::CrossDevice);
     }

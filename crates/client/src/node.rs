@@ -214,7 +214,7 @@ impl NodeTable {
 
 #[cfg(test)]
 mod tests {
-    use proto::nfs4::{StateId, StateOther};
+    use proto::nfs4::StateId;
 
     use super::*;
 

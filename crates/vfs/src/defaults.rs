@@ -5,7 +5,7 @@ use crate::{
     permissions,
 };
 
-/// Which of `wanted` the mode, owner and group of `node` give to `who`.
+/// Which of `wanted` the mode, owner and group of `node` give to `who`: none to change a read-only back end.
 pub(crate) async fn access_by_mode<F: FileSystem + ?Sized>(
     fs: &F,
     who: &Identity,
@@ -13,7 +13,9 @@ pub(crate) async fn access_by_mode<F: FileSystem + ?Sized>(
     wanted: Access,
 ) -> Result<Access> {
     let found = fs.attributes(node).await?;
-    Ok(permissions::granted(found.kind, wanted, |bits| permissions::allows(who, &found, bits)))
+    let granted = permissions::granted(found.kind, wanted, |bits| permissions::allows(who, &found, bits));
+    let changes = Access::MODIFY.0 | Access::EXTEND.0 | Access::DELETE.0;
+    Ok(if fs.capabilities().changes { granted } else { Access(granted.0 & !changes) })
 }
 
 /// Commits a file without unstable writes.

@@ -5,8 +5,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes, Settling,
-    StatFs, Tell, Watch, XattrMode, XattrName, defaults,
+    Access, Attributes, Capabilities, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes,
+    Settling, StatFs, Tell, Watch, XattrMode, XattrName, defaults,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -199,19 +199,10 @@ pub struct Limits {
     pub time_granularity_ns: u32,
     /// True where only a privileged caller may give a file away.
     pub chown_restricted: bool,
-    /// True where [`Attributes::created`] is recorded.
-    pub records_creation: bool,
-    /// How the change attribute evolves.
-    pub change: ChangeKind,
-    /// True where objects have extended attributes.
-    pub xattrs: bool,
-    /// What the ranges of [`FileSystem::clone_range`] must be whole multiples of, in bytes, but for one that
-    /// ends with the source. Absent where nothing can be cloned, or that is not known.
-    pub clone_block_bytes: Option<u32>,
 }
 
 impl Default for Limits {
-    /// Those of a back end without limits of its own, whose change attribute says nothing of order.
+    /// Those of a back end without limits of its own.
     fn default() -> Self {
         Self {
             name_bytes_max: Name::MAX as u32,
@@ -219,10 +210,6 @@ impl Default for Limits {
             file_bytes_max: i64::MAX as u64,
             time_granularity_ns: 1,
             chown_restricted: true,
-            records_creation: false,
-            change: ChangeKind::Undefined,
-            xattrs: false,
-            clone_block_bytes: None,
         }
     }
 }
@@ -523,7 +510,7 @@ pub trait FileSystem: Send + Sync + 'static {
     ///
     /// # Errors
     /// `Invalid` for a range that overlaps itself, reaches beyond the end of the source, or is not aligned as
-    /// [`Limits::clone_block_bytes`] says.
+    /// [`Capabilities::clone_block_bytes`] says.
     fn clone_range(
         &self,
         _who: &Identity,
@@ -594,6 +581,11 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Limits to tell a client.
     fn limits(&self) -> Limits {
         Limits::default()
+    }
+
+    /// What this back end can do. By default that of a read-only one.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 
     /// How many objects without a name may be held for long at a time, where each takes something that others

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use crate::methods::methods;
 use crate::{
-    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
-    Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
+    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 /// The nodes of a layer: those of the file system below.

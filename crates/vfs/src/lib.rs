@@ -12,6 +12,7 @@ pub mod memory;
 mod alone;
 mod any;
 mod attributes;
+mod capabilities;
 mod defaults;
 mod error;
 mod file_system;
@@ -32,6 +33,7 @@ mod xattr;
 pub use alone::{begin_alone, end_alone};
 pub use any::{AnyFileSystem, AnyNode};
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
+pub use capabilities::{Capabilities, Support};
 pub use error::{Error, Result};
 pub use file_system::{
     ChangeKind, Committed, Content, CreateMode, Created, DirEntry, DirPage, FileSystem, Limits, NodeKind,

@@ -14,6 +14,7 @@ macro_rules! methods {
                 fn write_verifier() -> [u8; 8] = same;
                 fn watch(node: &$life $node, least: Seen, tell: &$life Tell) -> Result<Option<Watch>> = same;
                 fn limits() -> Limits = same;
+                fn capabilities() -> Capabilities = same;
                 fn nameless_max() -> usize = same;
                 fn sweep() -> () = same;
                 fn set_descriptors_max(max: usize) -> () = same;

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use vfs::{
-    Access, Attributes, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem,
-    Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes,
-    Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error,
+    FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen,
+    SetAttributes, Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 use super::pseudo::{PseudoNode, PseudoTree};
@@ -412,6 +412,13 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         match self {
             Self::Own(fs) => fs.limits(),
             Self::Way(_) => PseudoTree::limits(),
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Own(fs) => fs.capabilities(),
+            Self::Way(_) => Capabilities::default(),
         }
     }
 

@@ -10,8 +10,7 @@ use std::hash::Hasher;
 use bytes::Bytes;
 use siphasher::sip::SipHasher24;
 use vfs::{
-    Access, Attributes, ChangeKind, DirEntry, DirPage, Error, FileKind, Handle, Limits, Name, ObjectId,
-    Result, Timestamp,
+    Access, Attributes, DirEntry, DirPage, Error, FileKind, Handle, Limits, Name, ObjectId, Result, Timestamp,
 };
 
 use super::ExportPath;
@@ -158,10 +157,6 @@ impl PseudoTree {
             file_bytes_max: 0,
             time_granularity_ns: 1,
             chown_restricted: true,
-            records_creation: false,
-            change: ChangeKind::Undefined,
-            xattrs: false,
-            clone_block_bytes: None,
         }
     }
 }

@@ -34,6 +34,9 @@ async fn create<F: FileSystem, C: Conflicts>(
     let mode = match arguments.how {
         CreateHow::Unchecked(set) => CreateMode::Unchecked(dir.to_set(&set)),
         CreateHow::Guarded(set) => CreateMode::Guarded(dir.to_set(&set)),
+        CreateHow::Exclusive(_) if !dir.fs().capabilities().exclusive_create => {
+            return Err(Status::NotSupported);
+        }
         // The attributes follow in a SETATTR.
         CreateHow::Exclusive(verifier) => {
             CreateMode::Exclusive { verifier: verifier.0, attributes: SetAttributes::default() }

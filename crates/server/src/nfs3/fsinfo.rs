@@ -20,7 +20,9 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     let object = context.object(&arguments.root).await.map_err(bare)?;
     let now = object.attributes().await.map_err(bare)?;
     let limits = object.fs().limits();
-    let link = if limits.links_max > 1 { FSINFO_LINK } else { 0 };
+    let capabilities = object.fs().capabilities();
+    let link = if capabilities.hard_links { FSINFO_LINK } else { 0 };
+    let symlink = if capabilities.symlinks { FSINFO_SYMLINK } else { 0 };
     Ok(FsInfoOk {
         attributes: Some(attributes::to_wire(&now)),
         read_max: DATA_BYTES_MAX,
@@ -35,6 +37,6 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
             seconds: limits.time_granularity_ns / 1_000_000_000,
             nanoseconds: limits.time_granularity_ns % 1_000_000_000,
         },
-        properties: link | FSINFO_SYMLINK | FSINFO_HOMOGENEOUS | FSINFO_CAN_SET_TIME,
+        properties: link | symlink | FSINFO_HOMOGENEOUS | FSINFO_CAN_SET_TIME,
     })
 }

@@ -40,6 +40,9 @@ async fn link<F: FileSystem, C: Conflicts>(
         return Err(Status::CrossDevice);
     }
     dir.writable()?;
+    if !dir.fs().capabilities().hard_links {
+        return Err(Status::NotSupported);
+    }
     // A RENAME that has found no holder under this name must not replace the link.
     let names = context.take_names([(dir, name)]).await?;
     let _changing = context.before_name_change(&names, [dir], [Some(file.id())], None).await?;

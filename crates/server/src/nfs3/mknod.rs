@@ -40,6 +40,9 @@ async fn make<F: FileSystem, C: Conflicts>(
         MkNodData::Fifo(set) => (NodeKind::Fifo, set),
         MkNodData::Other(_) => return Err(Status::BadType),
     };
+    if !dir.fs().capabilities().special_files {
+        return Err(Status::NotSupported);
+    }
     let set = dir.to_set(set);
     let _entry = context.before_entry_change(dir).await?;
     dir.fs().make_node(&dir.who, &dir.node, name, kind, &set).await.map_err(status::of_making)

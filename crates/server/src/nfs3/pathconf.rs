@@ -13,14 +13,14 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 ) -> Outcome<PathConfArgs> {
     let object = context.object(&arguments.object).await.map_err(bare)?;
     let now = object.attributes().await.map_err(bare)?;
-    let limits = object.fs().limits();
+    let (limits, capabilities) = (object.fs().limits(), object.fs().capabilities());
     Ok(PathConfOk {
         attributes: Some(attributes::to_wire(&now)),
         links_max: limits.links_max,
         name_bytes_max: limits.name_bytes_max,
         no_truncation: true,
         chown_restricted: limits.chown_restricted,
-        case_insensitive: false,
-        case_preserving: true,
+        case_insensitive: !capabilities.case_sensitive,
+        case_preserving: capabilities.case_preserving,
     })
 }

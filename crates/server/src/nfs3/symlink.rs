@@ -31,6 +31,9 @@ async fn make<F: FileSystem, C: Conflicts>(
 ) -> Result<(F::Node, Attributes), Status> {
     let name = names::checked(&arguments.place.name, Status::Exists)?;
     dir.writable()?;
+    if !dir.fs().capabilities().symlinks {
+        return Err(Status::NotSupported);
+    }
     let set = dir.to_set(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
     let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;

@@ -5,6 +5,7 @@
 mod attributes;
 mod bad_input;
 mod callbacks;
+mod capabilities;
 mod changes;
 mod connections;
 mod copies;

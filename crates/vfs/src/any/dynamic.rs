@@ -10,9 +10,9 @@ use super::border::{Border, Boxed, Lower};
 use super::file_system::OWN_NODES;
 use crate::methods::methods;
 use crate::{
-    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
-    Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
+    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 type Running<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

@@ -7,9 +7,9 @@ use super::border::{Border, Direct, Lower};
 use super::{AnyFileSystem, AnyNode, BackEnd};
 use crate::methods::methods;
 use crate::{
-    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
-    Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
+    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 /// What callers of methods without an error must heed.

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::Options;
 use crate::{
-    Attributes, CreateMode, DirEntry, FileSystem, Identity, Name, NodeKind, ReadDone, RemoveKind, Result,
-    SetAttributes, Stability,
+    Attributes, Capabilities, CreateMode, DirEntry, FileKind, FileSystem, Identity, Name, NodeKind, ReadDone,
+    RemoveKind, Result, SetAttributes, Stability,
 };
 
 /// A new file system and the superuser.
@@ -13,6 +13,7 @@ pub(super) struct Fixture<F: FileSystem> {
     pub(super) fs: F,
     pub(super) root: F::Node,
     pub(super) who: Identity,
+    pub(super) can: Capabilities,
     pub(super) options: Options,
 }
 
@@ -33,7 +34,19 @@ pub(super) fn size(size: u64) -> SetAttributes {
 
 impl<F: FileSystem> Fixture<F> {
     pub(super) fn new(fs: F, options: Options) -> Self {
-        Self { root: fs.root(), fs, who: Identity::root(), options }
+        Self { root: fs.root(), can: fs.capabilities(), fs, who: Identity::root(), options }
+    }
+
+    /// The kinds of objects that can be made, and the names that [`one_of_each`](Self::one_of_each) gives.
+    pub(super) fn kinds(&self) -> Vec<(&'static str, FileKind)> {
+        let mut kinds = vec![("file", FileKind::Regular), ("dir", FileKind::Directory)];
+        if self.can.symlinks {
+            kinds.push(("symlink", FileKind::Symlink));
+        }
+        if self.can.special_files {
+            kinds.extend([("fifo", FileKind::Fifo), ("socket", FileKind::Socket)]);
+        }
+        kinds
     }
 
     /// Makes a file that must not exist yet.
@@ -73,19 +86,27 @@ impl<F: FileSystem> Fixture<F> {
         Ok(self.fs.make_dir(who, dir, name(child), &mode(bits)).await?.0)
     }
 
-    /// One object of every kind in the root: file, directory, symbolic link, pipe, socket.
+    /// One object of every kind in the root: file, directory, and as the back end has them symbolic link,
+    /// pipe, socket.
     pub(super) async fn one_of_each(&self) -> Result<Vec<F::Node>> {
-        let set = mode(0o644);
-        Ok(vec![
-            self.file(&self.root, "file").await?,
-            self.dir(&self.root, "dir").await?,
-            self.fs
-                .make_symlink(&self.who, &self.root, name("symlink"), b"target", &Default::default())
-                .await?
-                .0,
-            self.fs.make_node(&self.who, &self.root, name("fifo"), NodeKind::Fifo, &set).await?.0,
-            self.fs.make_node(&self.who, &self.root, name("socket"), NodeKind::Socket, &set).await?.0,
-        ])
+        let (root, set) = (&self.root, mode(0o644));
+        let mut all = Vec::new();
+        for (child, kind) in self.kinds() {
+            let child = name(child);
+            all.push(match kind {
+                FileKind::Directory => self.fs.make_dir(&self.who, root, child, &mode(0o755)).await?.0,
+                FileKind::Symlink => {
+                    let none = SetAttributes::default();
+                    self.fs.make_symlink(&self.who, root, child, b"target", &none).await?.0
+                }
+                FileKind::Fifo => self.fs.make_node(&self.who, root, child, NodeKind::Fifo, &set).await?.0,
+                FileKind::Socket => {
+                    self.fs.make_node(&self.who, root, child, NodeKind::Socket, &set).await?.0
+                }
+                _ => self.fs.create(&self.who, root, child, &CreateMode::Guarded(set)).await?.node,
+            });
+        }
+        Ok(all)
     }
 
     pub(super) async fn lookup(&self, dir: &F::Node, child: &str) -> Result<(F::Node, Attributes)> {

@@ -1,8 +1,10 @@
-//! One suite that any back end must pass, ours or anybody else's.
+//! One suite for all back ends, those outside of this crate too.
 //!
-//! [`run`] makes a fresh file system for every check and reports what failed and where. It knows only the
-//! [`FileSystem`] trait, needs no runtime, and asserts no times.
+//! [`run`] makes a new file system for each check and reports the failures and their places. It runs the
+//! checks of exactly what [`FileSystem::capabilities`] promises, and checks that the rest is refused. It
+//! knows only the [`FileSystem`] trait, needs no runtime, and asserts no times.
 
+mod absent;
 mod attributes;
 mod create;
 mod data;
@@ -12,6 +14,7 @@ mod handles;
 mod links;
 mod names;
 mod permissions;
+mod read_only;
 mod rename;
 mod space;
 mod watch;
@@ -22,7 +25,7 @@ use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 
-use crate::{Error, FileSystem};
+use crate::{Capabilities, Error, FileSystem};
 use fixture::Fixture;
 
 /// What the back end under test can do in its surroundings.
@@ -78,11 +81,14 @@ struct Check<F: FileSystem> {
     name: &'static str,
     /// It needs a back end that enforces the caller's ids.
     identities: bool,
+    /// The back end must be able to do this.
+    needs: fn(&Capabilities) -> bool,
     run: for<'a> fn(&'a Fixture<F>) -> Running<'a>,
 }
 
-/// Runs every check that `options` allow, each on a new and empty file system from `make`, whose root must be
-/// a directory that belongs to the superuser (or to the user it acts as) with mode 0755.
+/// Runs every check that `options` and the capabilities allow, each on a new file system from `make`. Its
+/// root must be an empty directory that belongs to the superuser (or to the user it acts as) with mode 0755.
+/// A read-only file system has at least one file and one directory below its root, all of them readable.
 pub async fn run<F: FileSystem>(make: impl Fn() -> F, options: Options) -> Report {
     let mut report = Report::default();
     for check in checks::<F>() {
@@ -90,6 +96,9 @@ pub async fn run<F: FileSystem>(make: impl Fn() -> F, options: Options) -> Repor
             continue;
         }
         let fixture = Fixture::new(make(), options);
+        if !(check.needs)(&fixture.can) {
+            continue;
+        }
         match (check.run)(&fixture).await {
             Ok(()) => report.passed.push(check.name),
             Err(failure) => report.failed.push((check.name, failure)),
@@ -98,25 +107,37 @@ pub async fn run<F: FileSystem>(make: impl Fn() -> F, options: Options) -> Repor
     report
 }
 
+/// Lists checks with the capability that all of them need; each may need one more, or need one to be absent.
 macro_rules! checks {
-    ($identities:literal: $($module:ident { $($name:ident,)* })*) => {
+    ($identities:literal, $all:expr; $($module:ident {
+        $($name:ident $(if $need:ident)? $(unless $lack:ident)?,)*
+    })*) => {
         [$($(Check {
             name: concat!(stringify!($module), "::", stringify!($name)),
             identities: $identities,
+            needs: |can| $all(can) $(&& can.$need)? $(&& !can.$lack)?,
             run: |fixture| Box::pin($module::$name(fixture)),
         },)*)*]
     };
 }
 
+fn has_changes(can: &Capabilities) -> bool {
+    can.changes
+}
+
+fn is_read_only(can: &Capabilities) -> bool {
+    !can.changes
+}
+
 fn checks<F: FileSystem>() -> Vec<Check<F>> {
-    let for_all: [Check<F>; _] = checks! { false:
+    let for_all: [Check<F>; _] = checks! { false, has_changes;
         handles {
             the_root_handle_resolves_to_the_root,
             a_handle_round_trips_for_every_kind,
             a_flipped_bit_makes_a_bad_handle,
             a_cut_or_padded_handle_is_bad,
             a_handle_survives_renames,
-            a_handle_is_the_same_however_the_object_was_found,
+            a_handle_is_the_same_however_the_object_was_found if hard_links,
             the_handle_of_a_removed_file_is_stale,
             a_held_file_lives_on_without_a_name,
             a_replaced_file_lives_on_as_long_as_it_is_held,
@@ -134,16 +155,16 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             a_directory_with_entries_is_not_removed,
             a_removed_directory_takes_no_entries,
             the_parent_is_found_and_the_root_has_none,
-            pipes_and_sockets_are_made,
-            devices_keep_their_numbers,
+            pipes_and_sockets_are_made if special_files,
+            devices_keep_their_numbers if special_files,
             the_file_system_has_room_and_limits,
         }
         links {
-            a_link_names_the_same_object,
-            a_link_needs_a_free_name_and_no_directory,
-            a_symlink_keeps_its_target_and_is_not_followed,
-            only_symlinks_are_read_as_links,
-            a_symlink_has_times_but_no_mode_to_set,
+            a_link_names_the_same_object if hard_links,
+            a_link_needs_a_free_name_and_no_directory if hard_links,
+            a_symlink_keeps_its_target_and_is_not_followed if symlinks,
+            only_symlinks_are_read_as_links if symlinks,
+            a_symlink_has_times_but_no_mode_to_set if symlinks,
         }
         create {
             unchecked_opens_an_existing_file,
@@ -151,8 +172,8 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             unchecked_refuses_other_kinds,
             guarded_refuses_an_existing_name,
             guarded_applies_all_attributes,
-            exclusive_recognises_its_own_retry,
-            exclusive_refuses_a_file_made_otherwise,
+            exclusive_recognises_its_own_retry if exclusive_create,
+            exclusive_refuses_a_file_made_otherwise if exclusive_create,
         }
         data {
             what_is_written_is_read,
@@ -180,9 +201,9 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             what_comes_through_the_file_system_is_told_nobody,
         }
         xattrs {
-            extended_attributes_are_kept,
-            extended_attributes_are_set_as_the_mode_says,
-            only_files_and_directories_have_extended_attributes,
+            extended_attributes_are_kept if xattrs,
+            extended_attributes_are_set_as_the_mode_says if xattrs,
+            only_files_and_directories_have_extended_attributes if xattrs,
         }
         attributes {
             a_mode_keeps_its_twelve_bits,
@@ -193,7 +214,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             impossible_values_are_invalid,
             setting_nothing_sets_nothing,
             every_change_moves_the_change_attribute,
-            the_mode_of_a_symlink_is_not_set,
+            the_mode_of_a_symlink_is_not_set if symlinks,
             a_changed_directory_moves_its_change_attribute,
             a_thousand_changes_in_a_row_give_a_thousand_values,
         }
@@ -208,15 +229,22 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
         rename {
             a_renamed_object_is_the_same,
             a_rename_replaces_a_file,
-            a_rename_onto_the_same_object_does_nothing,
+            a_rename_onto_the_same_object_does_nothing if hard_links,
             a_rename_replaces_an_empty_directory_only,
             a_rename_needs_compatible_kinds,
             a_directory_is_not_moved_into_itself,
             a_missing_source_is_not_found,
             a_moved_directory_has_a_new_parent,
         }
+        absent {
+            absent_hard_links_are_not_supported unless hard_links,
+            absent_symlinks_are_not_supported unless symlinks,
+            absent_special_files_are_not_supported unless special_files,
+            absent_exclusive_create_is_not_supported unless exclusive_create,
+            absent_xattrs_are_not_supported unless xattrs,
+        }
     };
-    let with_identities: [Check<F>; _] = checks! { true:
+    let with_identities: [Check<F>; _] = checks! { true, has_changes;
         permissions {
             mode_bits_decide_by_class,
             supplementary_groups_count,
@@ -230,7 +258,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             a_sticky_directory_lets_only_owners_remove,
             a_moved_directory_must_be_writable,
             only_the_owner_sets_mode_and_given_times,
-            only_the_owner_sets_the_mode_of_a_symlink,
+            only_the_owner_sets_the_mode_of_a_symlink if symlinks,
             a_writer_sets_times_to_now,
             only_the_superuser_gives_files_away,
             the_owner_gives_a_file_to_own_groups_only,
@@ -241,14 +269,31 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             a_write_clears_set_id_bits,
             a_change_of_owner_clears_set_id_bits,
             set_group_id_needs_membership,
-            devices_need_the_superuser,
+            devices_need_the_superuser if special_files,
             identities_do_not_leak_between_calls,
         }
         xattrs {
-            extended_attributes_have_the_permissions_of_data,
+            extended_attributes_have_the_permissions_of_data if xattrs,
         }
     };
-    for_all.into_iter().chain(with_identities).collect()
+    let read_only: [Check<F>; _] = checks! { false, is_read_only;
+        handles {
+            the_root_handle_resolves_to_the_root,
+        }
+        read_only {
+            every_handle_resolves_to_its_object,
+            changed_handles_are_bad,
+            objects_have_ids_of_their_own,
+            names_are_found_in_directories_only,
+            pages_of_any_size_list_the_same_entries,
+            files_are_read_in_pieces_to_their_end,
+            changes_are_refused_as_read_only,
+        }
+        absent {
+            absent_xattrs_are_not_supported unless xattrs,
+        }
+    };
+    for_all.into_iter().chain(with_identities).chain(read_only).collect()
 }
 
 /// Fails the check unless the condition holds.

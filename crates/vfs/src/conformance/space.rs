@@ -1,19 +1,21 @@
-//! Holes, reserved space, copies and clones. A back end that has none of an operation says so, and the check
-//! ends there.
+//! Holes, reserved space, copies and clones. A check ends where the back end does not have the operation.
 
 use super::fixture::{Fixture, size};
-use super::{Outcome, ensure, refused, same};
-use crate::{Content, Error, FileSystem, Span};
+use super::{Failure, Outcome, ensure, refused, same};
+use crate::{Content, Error, FileSystem, Span, Support};
 
 /// A whole number of any file system's blocks.
 const PIECE: u64 = 1 << 16;
 
-/// Ends the check where the operation is not offered.
+/// Ends the check where the operation is not offered; fails it where that is not what the capabilities say.
 macro_rules! offered {
-    ($result:expr) => {
-        match $result {
-            Err(Error::NotSupported) => return Ok(()),
-            result => result?,
+    ($support:expr, $result:expr) => {
+        match ($support, $result) {
+            (Support::Absent | Support::Unknown, Err(Error::NotSupported)) => return Ok(()),
+            (Support::Absent, _) => {
+                return Err(Failure::new(concat!("absent, and works: ", stringify!($result))));
+            }
+            (_, result) => result?,
         }
     };
 }
@@ -37,7 +39,7 @@ pub(super) async fn data_and_holes_are_found<F: FileSystem>(t: &Fixture<F>) -> O
         (17 * PIECE, None, 17 * PIECE),
         (18 * PIECE - 1, None, 18 * PIECE - 1),
     ] {
-        let found = offered!(t.fs.seek(&t.who, &file, offset, Content::Data).await);
+        let found = offered!(t.can.holes, t.fs.seek(&t.who, &file, offset, Content::Data).await);
         same!((offset, found), (offset, data));
         same!((offset, t.fs.seek(&t.who, &file, offset, Content::Hole).await?), (offset, Some(hole)));
     }
@@ -46,7 +48,7 @@ pub(super) async fn data_and_holes_are_found<F: FileSystem>(t: &Fixture<F>) -> O
 
 pub(super) async fn every_file_ends_with_a_hole<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let (file, empty) = (t.file_with("file", b"0123456789").await?, t.file(&t.root, "empty").await?);
-    same!(offered!(t.fs.seek(&t.who, &file, 3, Content::Hole).await), Some(10));
+    same!(offered!(t.can.holes, t.fs.seek(&t.who, &file, 3, Content::Hole).await), Some(10));
     for what in [Content::Data, Content::Hole] {
         for offset in [10, 11, u64::MAX] {
             refused!(t.fs.seek(&t.who, &file, offset, what).await, Error::BeyondEnd);
@@ -59,7 +61,7 @@ pub(super) async fn every_file_ends_with_a_hole<F: FileSystem>(t: &Fixture<F>) -
 pub(super) async fn reserved_space_reads_as_zeros_and_makes_longer<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file_with("file", b"0123456789").await?;
     let before = t.fs.attributes(&file).await?;
-    offered!(t.fs.allocate(&t.who, &file, 4, 4 * PIECE).await);
+    offered!(t.can.allocate, t.fs.allocate(&t.who, &file, 4, 4 * PIECE).await);
     let after = t.fs.attributes(&file).await?;
     same!(after.size, 4 * PIECE + 4);
     ensure!(after.used >= 4 * PIECE && after.change != before.change);
@@ -80,7 +82,7 @@ pub(super) async fn space_that_is_given_back_reads_as_zeros<F: FileSystem>(t: &F
     let file = t.file_with("file", &content).await?;
     let before = t.fs.attributes(&file).await?;
     let (from, to) = (PIECE - 10, 3 * PIECE + 7);
-    offered!(t.fs.deallocate(&t.who, &file, from, to - from).await);
+    offered!(t.can.allocate, t.fs.deallocate(&t.who, &file, from, to - from).await);
     let after = t.fs.attributes(&file).await?;
     ensure!(after.size == before.size && after.change != before.change && after.used < before.used);
     content[from as usize..to as usize].fill(0);
@@ -99,7 +101,7 @@ pub(super) async fn what_is_copied_is_read<F: FileSystem>(t: &Fixture<F>) -> Out
     let (source, target) = (t.file_with("source", &content).await?, t.file_with("target", b"before").await?);
     let before = t.fs.attributes(&target).await?;
     let span = Span { from: 50, to: 4, count: 2 * PIECE };
-    let copied = offered!(t.fs.copy(&t.who, &source, &target, span).await);
+    let copied = offered!(t.can.copy, t.fs.copy(&t.who, &source, &target, span).await);
     same!(copied.count as u64, 2 * PIECE);
     ensure!(t.fs.attributes(&target).await?.change != before.change);
     let (out, done) = t.read(&target, 0, 3 * PIECE as usize).await?;
@@ -120,7 +122,7 @@ pub(super) async fn a_clone_holds_what_its_source_held<F: FileSystem>(t: &Fixtur
     let (source, target) = (t.file_with("source", &content).await?, t.file_with("target", b"before").await?);
     let before = t.fs.attributes(&target).await?;
     let span = Span { from: PIECE, to: PIECE, count: 2 * PIECE + 100 };
-    offered!(t.fs.clone_range(&t.who, &source, &target, span).await);
+    offered!(t.can.clone, t.fs.clone_range(&t.who, &source, &target, span).await);
     ensure!(t.fs.attributes(&target).await?.change != before.change);
     t.write(&source, PIECE, b"since").await?;
     let (out, done) = t.read(&target, 0, 4 * PIECE as usize).await?;

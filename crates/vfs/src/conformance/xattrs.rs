@@ -1,4 +1,4 @@
-//! Extended attributes. A back end that says that it has none must refuse all of them.
+//! Extended attributes.
 
 use super::fixture::{Fixture, mode, name};
 use super::{Outcome, ensure, refused, same};
@@ -17,11 +17,6 @@ async fn names<F: FileSystem>(t: &Fixture<F>, node: &F::Node) -> crate::Result<V
 pub(super) async fn extended_attributes_are_kept<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let nodes = [t.file(&t.root, "file").await?, t.dir(&t.root, "dir").await?];
     for node in &nodes {
-        if !t.fs.limits().xattrs {
-            refused!(t.fs.get_xattr(&t.who, node, key("a")).await, Error::NotSupported);
-            refused!(t.fs.list_xattrs(&t.who, node).await, Error::NotSupported);
-            continue;
-        }
         let mut changes = vec![t.fs.attributes(node).await?.change];
         refused!(t.fs.get_xattr(&t.who, node, key("a")).await, Error::NoXattr);
         for (name, value, mode) in [
@@ -46,9 +41,6 @@ pub(super) async fn extended_attributes_are_kept<F: FileSystem>(t: &Fixture<F>) 
 }
 
 pub(super) async fn extended_attributes_are_set_as_the_mode_says<F: FileSystem>(t: &Fixture<F>) -> Outcome {
-    if !t.fs.limits().xattrs {
-        return Ok(());
-    }
     let file = t.file(&t.root, "file").await?;
     let set = |name, mode| t.fs.set_xattr(&t.who, &file, name, b"value", mode);
     refused!(set(key("a"), XattrMode::Replace).await, Error::NoXattr);
@@ -76,7 +68,7 @@ pub(super) async fn only_files_and_directories_have_extended_attributes<F: FileS
             t.fs.list_xattrs(&t.who, &node).await.map(|_| ()),
             t.fs.remove_xattr(&t.who, &node, key("a")).await,
         ] {
-            refused!(outcome, Error::WrongType | Error::NotSupported);
+            refused!(outcome, Error::WrongType);
         }
     }
     Ok(())
@@ -85,9 +77,6 @@ pub(super) async fn only_files_and_directories_have_extended_attributes<F: FileS
 pub(super) async fn extended_attributes_have_the_permissions_of_data<F: FileSystem>(
     t: &Fixture<F>,
 ) -> Outcome {
-    if !t.fs.limits().xattrs {
-        return Ok(());
-    }
     let made = t.fs.create(&t.who, &t.root, name("file"), &CreateMode::Guarded(mode(0o604))).await?;
     let (file, other, stranger) = (made.node, Identity::new(1000, 1000), Identity::new(1001, 0));
     t.fs.set_xattr(&t.who, &file, key("a"), b"value", XattrMode::Either).await?;

@@ -82,9 +82,9 @@ use rustix::io::Errno;
 
 use crate::seal::Seal;
 use crate::{
-    Access, Attributes, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle, Identity,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling, Span,
-    Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
+    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 use cache::Cache;
 use change::Changes;
@@ -131,6 +131,7 @@ struct Export {
     durability: Durability,
     read_only: bool,
     limits: Limits,
+    capabilities: Capabilities,
     /// Of the process; takes bits from the mode of what we make.
     umask: u32,
     /// Handles and times of the file system tell enough to look at entries without opening them.
@@ -452,6 +453,10 @@ impl FileSystem for Local {
 
     fn limits(&self) -> Limits {
         self.export.limits
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.export.capabilities
     }
 
     fn nameless_max(&self) -> usize {

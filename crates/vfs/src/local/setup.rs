@@ -25,7 +25,7 @@ use super::sync::WholeSyncs;
 use super::watch::Watcher;
 use super::{Export, HandleMode, IdentityMode, LocalOptions, stat, sys, watchdog};
 use crate::seal::{Seal, random};
-use crate::{ChangeKind, Error, FileKind, Limits, Name, Result};
+use crate::{Capabilities, ChangeKind, Error, FileKind, Limits, Name, Result, Support};
 
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 const FAT_MAGIC: i64 = 0x4d44;
@@ -90,10 +90,14 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
         in_place: InPlace::new(options.wait_in_place, options.threads_max),
         durability: options.durability,
         read_only: options.read_only,
-        limits: Limits {
-            change: if fine { ChangeKind::Time } else { ChangeKind::Undefined },
+        limits: limits(&file_system, creation.is_some()),
+        capabilities: Capabilities {
+            changes: !options.read_only,
             xattrs: has_xattrs(&fd),
-            ..limits(&file_system, creation.is_some())
+            watch: matches!(watcher, Some(Ok(_))),
+            records_creation: creation.is_some(),
+            change: if fine { ChangeKind::Time } else { ChangeKind::Undefined },
+            ..capabilities(magic)
         },
         umask: umask(),
         glances,
@@ -182,11 +186,24 @@ fn limits(file_system: &StatFs, records_creation: bool) -> Limits {
         file_bytes_max,
         time_granularity_ns,
         chown_restricted: true,
-        records_creation,
-        change: ChangeKind::Undefined,
-        xattrs: false,
-        // The file systems that can clone do not tell in what pieces; it is seen when it is tried.
-        clone_block_bytes: None,
+    }
+}
+
+/// What a kind of file system can do.
+fn capabilities(magic: i64) -> Capabilities {
+    let has_inodes = magic != FAT_MAGIC;
+    Capabilities {
+        hard_links: has_inodes,
+        symlinks: has_inodes,
+        special_files: has_inodes,
+        exclusive_create: true,
+        // Kernels do not tell; and those that can clone do not tell in what pieces.
+        holes: Support::Unknown,
+        allocate: Support::Unknown,
+        copy: Support::Unknown,
+        clone: Support::Unknown,
+        case_sensitive: has_inodes,
+        ..Capabilities::default()
     }
 }
 

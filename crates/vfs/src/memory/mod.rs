@@ -26,9 +26,9 @@ use parking_lot::Mutex;
 
 use crate::seal::{KEY_BYTES, Seal, random};
 use crate::{
-    Access, Attributes, ChangeKind, Committed, Content as Sought, CreateMode, Created, DirPage, Error,
-    FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result,
-    SetAttributes, Span, Stability, StatFs, Timestamp, Written, XattrMode, XattrName,
+    Access, Attributes, Capabilities, ChangeKind, Committed, Content as Sought, CreateMode, Created, DirPage,
+    Error, FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result,
+    SetAttributes, Span, Stability, StatFs, Support, Timestamp, Written, XattrMode, XattrName,
 };
 use budget::Budget;
 pub use inode::Node;
@@ -358,10 +358,24 @@ impl FileSystem for Memory {
             file_bytes_max: FILE_BYTES_MAX,
             time_granularity_ns: 1,
             chown_restricted: true,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            changes: true,
+            hard_links: true,
+            symlinks: true,
+            special_files: true,
+            xattrs: true,
+            exclusive_create: true,
+            holes: Support::Present,
+            allocate: Support::Present,
+            clone: Support::Present,
+            clone_block_bytes: Some(pages::PAGE_BYTES as u32),
             records_creation: true,
             change: ChangeKind::Increasing,
-            xattrs: true,
-            clone_block_bytes: Some(pages::PAGE_BYTES as u32),
+            ..Capabilities::default()
         }
     }
 }

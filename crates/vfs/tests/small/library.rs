@@ -160,10 +160,6 @@ impl FileSystem for Library {
             file_bytes_max: i64::MAX as u64,
             time_granularity_ns: 1,
             chown_restricted: true,
-            records_creation: false,
-            change: vfs::ChangeKind::Undefined,
-            xattrs: false,
-            clone_block_bytes: None,
         }
     }
 }

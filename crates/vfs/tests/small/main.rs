@@ -6,6 +6,7 @@ mod library;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use library::Library;
+use vfs::conformance::{Options, run};
 use vfs::{
     Access, CreateMode, Error, FileSystem, Identity, Name, RemoveKind, SetAttributes, Stability, XattrName,
 };
@@ -25,6 +26,16 @@ fn reader() -> Identity {
 
 fn book(fs: &Library) -> library::Node {
     now(fs.lookup(&reader(), &fs.root(), name("README"))).expect("is there").0
+}
+
+#[test]
+fn small_back_end_conforms() {
+    let report = now(run(Library::new, Options { identities: false, devices: false }));
+    for (check, failure) in &report.failed {
+        eprintln!("{check}: {failure}");
+    }
+    assert!(report.failed.is_empty(), "{} checks failed", report.failed.len());
+    assert!(report.passed.len() > 8);
 }
 
 #[test]

@@ -28,7 +28,7 @@ async fn run<F: FileSystem>(
     let object = context.object()?;
     let identity = context.identity(object)?;
     users::before_access(context, object, &identity).await?;
-    let has_xattrs = context.minor_version >= 2 && object.fs().limits().xattrs;
+    let has_xattrs = context.minor_version >= 2 && object.fs().capabilities().xattrs;
     let known =
         if has_xattrs { Access::ALL.0 | xattr::READ | xattr::WRITE | xattr::LIST } else { Access::ALL.0 };
     let supported = arguments.access & known;

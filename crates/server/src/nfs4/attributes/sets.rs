@@ -7,13 +7,14 @@ use vfs::{FileKind, FileSystem};
 /// The attributes that can be read from or set on `fs` in a minor version: what `supported_attrs` says (RFC
 /// 8881 §5.8.1.1).
 pub(crate) fn supported<F: FileSystem>(fs: &F, minor_version: u32) -> Bitmap {
+    let capabilities = fs.capabilities();
     let creation =
-        if fs.limits().records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
+        if capabilities.records_creation { Bitmap::of(&[AttributeId::TimeCreate]) } else { Bitmap::EMPTY };
     let all = SUPPORTED | creation;
     if minor_version < 2 {
         return all;
     }
-    let clones = fs.limits().clone_block_bytes.map_or(Bitmap::EMPTY, |_| CLONES);
+    let clones = capabilities.clone_block_bytes.map_or(Bitmap::EMPTY, |_| CLONES);
     // The times also where nothing is delegated any more: who was granted a delegation before gives it back
     // with them.
     all | SUPPORTED_SINCE_2 | clones | DELEGATED_TIMES

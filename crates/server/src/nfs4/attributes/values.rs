@@ -5,7 +5,7 @@ use proto::nfs4::attributes::{
     AttributeId, AttributeValues, Bitmap, ChangeAttrType, FileType, FsId, OpenArguments, SpecData, charset,
 };
 use proto::nfs4::{FileHandle, Status, Time};
-use vfs::{Attributes, ChangeKind, FileKind, FileSystem, Timestamp};
+use vfs::{Attributes, Capabilities, ChangeKind, FileKind, FileSystem, Timestamp};
 
 use super::sets::{SETTABLE_EXCLUSIVELY, supported};
 use crate::nfs4::engine::context::{Context, Object};
@@ -51,7 +51,7 @@ pub(crate) async fn of<F: FileSystem>(
         values.supported_attrs = Some(supported(object.fs(), context.minor_version));
     }
     if wanted.intersects(CONSTANTS) {
-        add_constants(&mut values, server.lease_seconds());
+        add_constants(&mut values, &object.fs().capabilities(), server.lease_seconds());
     }
     if wanted.contains(AttributeId::FileHandle) {
         let handle = object.fs().handle(&object.node);
@@ -134,20 +134,23 @@ pub(super) fn of_object(attributes: &Attributes) -> AttributeValues {
     }
 }
 
-fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
-    // FH4_PERSISTENT (RFC 8881 §5.8.1.3).
-    values.fh_expire_type = Some(0);
-    values.link_support = Some(true);
-    values.symlink_support = Some(true);
+/// The values of `fh_expire_type` (RFC 8881 §5.8.1.3).
+const FH_PERSISTENT: u32 = 0;
+const FH_VOLATILE_ANY: u32 = 2;
+
+fn add_constants(values: &mut AttributeValues, capabilities: &Capabilities, lease_seconds: u32) {
+    let is_persistent = capabilities.persistent_handles;
+    values.fh_expire_type = Some(if is_persistent { FH_PERSISTENT } else { FH_VOLATILE_ANY });
+    values.link_support = Some(capabilities.hard_links);
+    values.symlink_support = Some(capabilities.symlinks);
     values.named_attr = Some(false);
-    // Two handles of one object are equal.
-    values.unique_handles = Some(true);
+    values.unique_handles = Some(capabilities.unique_handles);
     values.lease_time = Some(lease_seconds);
     values.rdattr_error = Some(Status::Ok);
     values.acl_support = Some(0);
     values.can_set_time = Some(true);
-    values.case_insensitive = Some(false);
-    values.case_preserving = Some(true);
+    values.case_insensitive = Some(!capabilities.case_sensitive);
+    values.case_preserving = Some(capabilities.case_preserving);
     values.homogeneous = Some(true);
     values.max_read = Some(u64::from(transfer::DATA_BYTES_MAX));
     values.max_write = Some(u64::from(transfer::DATA_BYTES_MAX));
@@ -159,9 +162,10 @@ fn add_constants(values: &mut AttributeValues, lease_seconds: u32) {
 
 /// What minor version 2 and its extensions add (RFC 7862 §12.2).
 fn add_since_2<F: FileSystem>(values: &mut AttributeValues, fs: &F) {
-    values.clone_blksize = fs.limits().clone_block_bytes;
-    values.xattr_support = Some(fs.limits().xattrs);
-    values.change_attr_type = Some(match fs.limits().change {
+    let capabilities = fs.capabilities();
+    values.clone_blksize = capabilities.clone_block_bytes;
+    values.xattr_support = Some(capabilities.xattrs);
+    values.change_attr_type = Some(match capabilities.change {
         ChangeKind::Increasing => ChangeAttrType::Increasing,
         ChangeKind::Time => ChangeAttrType::TimeMetadata,
         ChangeKind::Undefined => ChangeAttrType::Undefined,

@@ -24,7 +24,7 @@ pub(crate) fn checked<'n, F: FileSystem>(
 }
 
 pub(crate) fn check_supported<F: FileSystem>(object: &Object<'_, F>) -> Result<(), Status> {
-    if object.fs().limits().xattrs { Ok(()) } else { Err(Status::NotSupported) }
+    if object.fs().capabilities().xattrs { Ok(()) } else { Err(Status::NotSupported) }
 }
 
 /// False when setting an attribute so must fail, as far as the superuser can see.

@@ -40,6 +40,9 @@ pub(crate) async fn change_space<F: FileSystem>(
     let state_id = context.resolve_state(state_id)?;
     let object = context.object()?;
     context.writable(object)?;
+    if !object.fs().capabilities().allocate.may_work() {
+        return Err(Status::NotSupported);
+    }
     regular::check_only(object).await?;
     let _writing = conflict::before_write(context, object, &state_id).await?;
     if length == 0 || offset.checked_add(length).is_none() {

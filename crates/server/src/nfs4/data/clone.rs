@@ -30,6 +30,9 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: CloneArgs) -> R
     let target_state = context.resolve_state(arguments.target_state_id)?;
     let (source, target) = (context.saved()?, context.object()?);
     context.writable(target)?;
+    if !target.fs().capabilities().clone.may_work() {
+        return Err(Status::NotSupported);
+    }
     if source.export.id() != target.export.id() {
         return Err(Status::CrossDevice);
     }

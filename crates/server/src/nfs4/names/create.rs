@@ -44,6 +44,7 @@ async fn run<F: FileSystem>(
     let directory = context.object()?;
     context.writable(directory)?;
     let name = checked_name(&name)?;
+    check_kind(directory, &kind)?;
     let set = attributes::to_set(context, directory, &values, attributes::SETTABLE).await?;
     let identity = context.identity(directory)?;
     let entry = conflict::before_entry_change(context, directory).await?;
@@ -71,4 +72,20 @@ async fn run<F: FileSystem>(
     let made = Object { export: directory.export, node };
     context.set_current(made);
     Ok(result)
+}
+
+/// Checks that the back end has objects of this type.
+///
+/// # Errors
+/// BADTYPE (RFC 8881 §18.4.3).
+fn check_kind<F: FileSystem>(directory: &Object<'_, F>, kind: &CreateType) -> Result<(), Status> {
+    let capabilities = directory.fs().capabilities();
+    let has = match kind {
+        CreateType::Directory | CreateType::Other(_) => true,
+        CreateType::Symlink(_) => capabilities.symlinks,
+        CreateType::Block(_) | CreateType::Character(_) | CreateType::Socket | CreateType::Fifo => {
+            capabilities.special_files
+        }
+    };
+    if has { Ok(()) } else { Err(Status::BadType) }
 }

@@ -33,6 +33,9 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LinkArgs) -
     let name = checked_name(&arguments.new_name)?;
     context.writable(object)?;
     context.writable(directory)?;
+    if !directory.fs().capabilities().hard_links {
+        return Err(Status::NotSupported);
+    }
     if object.export.id() != directory.export.id() {
         return Err(Status::CrossDevice);
     }

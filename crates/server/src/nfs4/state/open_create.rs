@@ -42,6 +42,11 @@ pub(crate) async fn create<'e, F: FileSystem>(
         {
             return Err(Status::Invalid);
         }
+        CreateHow::Exclusive(_) | CreateHow::Exclusive41(..)
+            if !directory.fs().capabilities().exclusive_create =>
+        {
+            return Err(Status::NotSupported);
+        }
         CreateHow::Exclusive(verifier) => {
             let attributes = SetAttributes::default();
             (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)

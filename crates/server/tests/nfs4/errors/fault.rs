@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use parking_lot::Mutex;
 use vfs::memory::Memory;
-use vfs::{FileSystem, Layer, Limits, Result};
+use vfs::{Capabilities, FileSystem, Layer, Result};
 
 use super::kinds::Kind;
 
@@ -112,7 +112,7 @@ impl Layer for Faulty {
         outcome
     }
 
-    fn limits(&self) -> Limits {
-        Limits { xattrs: !self.trigger.is_without_xattrs(), ..self.memory.limits() }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { xattrs: !self.trigger.is_without_xattrs(), ..self.memory.capabilities() }
     }
 }

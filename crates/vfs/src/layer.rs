@@ -32,6 +32,10 @@ macro_rules! layer {
         /// calls those of [`inner`](Self::inner) in them. All other methods are passed on, those with a
         /// default in [`FileSystem`] too. [`around`](Self::around) sees all asynchronous calls that are
         /// passed on: it delays, counts or refuses them.
+        ///
+        /// Defaults of [`FileSystem`] that call other methods do not apply here: a layer that writes
+        /// [`create`](Self::create) also writes [`begin_create`](Self::begin_create), and one that writes
+        /// [`attributes`](Self::attributes) also writes [`settled_attributes`](Self::settled_attributes).
         pub trait Layer: Send + Sync + 'static {
             /// The file system below.
             type Inner: FileSystem;

@@ -4,7 +4,9 @@
 use futures_util::FutureExt;
 use vfs::conformance::{Options, Report, run};
 use vfs::memory::{Memory, MemoryOptions, Node};
-use vfs::{Capabilities, CreateMode, Created, Error, FileSystem, Identity, Layer, Name, Result, Support};
+use vfs::{
+    Capabilities, CreateMode, Created, Error, FileSystem, Identity, Layer, Name, Result, Settling, Support,
+};
 
 /// A file system in memory that has no more than files and directories, and says `promised`.
 struct Plain {
@@ -50,6 +52,16 @@ impl Layer for Plain {
             CreateMode::Exclusive { .. } => Err(Error::NotSupported),
             _ => self.memory.create(who, dir, name, mode).await,
         }
+    }
+
+    async fn begin_create(
+        &self,
+        who: &Identity,
+        dir: &Node,
+        name: Name<'_>,
+        mode: &CreateMode,
+    ) -> Result<(Created<Node>, Settling)> {
+        Ok((Layer::create(self, who, dir, name, mode).await?, Settling::DONE))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -85,3 +85,14 @@ impl fmt::Debug for AnyNode {
         f.write_str("AnyNode")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of directories carry nodes; the server adds its own kind of node without growing them.
+    #[test]
+    fn node_has_two_words() {
+        assert_eq!(size_of::<AnyNode>(), 2 * size_of::<usize>());
+    }
+}

@@ -8,8 +8,8 @@
 //! | [`runtime`] | a clock that a test sets, and tasks that a test polls |
 //! | [`records`] | stable storage in memory whose writes fail or stall as planned (feature `server`) |
 //!
-//! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the crate
-//! under test: this library depends on another build of `server`, whose traits are different types.
+//! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the
+//! crate under test: this library depends on another build of `server`, whose traits are different types.
 
 #![allow(clippy::unwrap_used)] // A peer that cannot go on ends its test.
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::attributes::{Access, Attributes, FsStat, SetAttributes};
-use crate::batch::{Batch, Output};
+use crate::batch::Batch;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::items::Output;
 use crate::listing::ReadDir;
 use crate::name::RefusedNames;
 use crate::object::Object;

@@ -8,31 +8,10 @@ use futures_util::FutureExt;
 use proto::portmap::rpcbind::{Binding, BindingList, Text};
 use proto::portmap::{Mapping, MappingList};
 use rpc::{Call, CallHeader, Connection, Credential, Refusal, Service, Transport};
+use testkit::connection::TestConnection;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{PortMapper, Registration};
-
-struct Line {
-    local: Option<SocketAddr>,
-}
-
-impl Connection for Line {
-    fn id(&self) -> u64 {
-        1
-    }
-
-    fn peer(&self) -> SocketAddr {
-        SocketAddr::from(([10, 0, 0, 2], 900))
-    }
-
-    fn local(&self) -> Option<SocketAddr> {
-        self.local
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-}
 
 const KNOWN: Option<SocketAddr> =
     Some(SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 111));
@@ -54,15 +33,10 @@ fn raw(
 ) -> Result<Bytes, Refusal> {
     let header = CallHeader { xid: 1, program, version, procedure };
     let caller = Credential::None.into();
-    let connection: Arc<dyn Connection> = Arc::new(Line { local });
+    let peer = SocketAddr::from(([10, 0, 0, 2], 900));
+    let connection: Arc<dyn Connection> = Arc::new(TestConnection::new(peer).with_local(local));
     let arguments = Decoder::new(xdr::to_bytes(arguments));
-    let call = Call {
-        header: &header,
-        caller: &caller,
-        peer: connection.peer(),
-        connection: &connection,
-        arguments,
-    };
+    let call = Call { header: &header, caller: &caller, peer, connection: &connection, arguments };
     let mut reply = Encoder::new();
     mapper().call(call, &mut reply).now_or_never().unwrap()?;
     Ok(reply.into_inner().into())

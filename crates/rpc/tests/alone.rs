@@ -2,8 +2,6 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
-mod support;
-
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
-use support::call;
+use testkit::wire::null_call;
 use tokio::net::TcpListener;
 use xdr::Encoder;
 
@@ -75,7 +73,7 @@ impl Scene {
     }
 
     fn send(&mut self, xids: impl IntoIterator<Item = u32>) {
-        let calls: Vec<u8> = xids.into_iter().flat_map(call).collect();
+        let calls: Vec<u8> = xids.into_iter().flat_map(null_call).collect();
         self.client.write_all(&calls).unwrap();
     }
 

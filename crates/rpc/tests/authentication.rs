@@ -4,8 +4,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,6 +15,8 @@ use rpc::auth::{
 };
 use rpc::net::{Client, ClientOptions, ServerOptions, serve};
 use rpc::{AuthStatus, Call, CallError, CallHeader, Connection, Credential, Disposition, Refusal, Service};
+use testkit::peer::RawPeer;
+use testkit::wire::RawCall;
 use tokio::net::TcpListener;
 use xdr::{Decoder, Encoder};
 
@@ -115,32 +116,18 @@ async fn echo() -> (SocketAddr, Arc<Seals>) {
 
 /// A call of this flavor with a verifier that is right or not.
 fn call(flavor: u32, body: &[u8], is_proven: bool, arguments: &[u8]) -> Vec<u8> {
-    let mut message = Encoder::new();
-    for word in [7, 0, 2, PROGRAM, 1, 1, flavor] {
-        message.u32(word);
-    }
-    message.opaque(body);
-    let proof = sum(message.as_slice());
-    message.u32(if flavor == SEALED { SEALED } else { 0 });
-    message.opaque(if !is_proven { &[] } else { &proof });
-    message.buffer_mut().extend_from_slice(arguments);
-    let message = message.into_inner();
-    [&rpc::mark(message.len())[..], &message].concat()
+    let call = RawCall::new(7, (PROGRAM, 1, 1)).with_credential(flavor, body).with_bytes(arguments);
+    let proof = sum(&call.head());
+    let verifier: &[u8] = if is_proven { &proof } else { &[] };
+    call.with_verifier(if flavor == SEALED { SEALED } else { 0 }, verifier).record()
 }
 
 /// Sends calls in one piece, and returns the replies behind their transaction ids.
 fn exchange(address: SocketAddr, calls: &[Vec<u8>], replies: usize) -> Vec<Vec<u8>> {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream.write_all(&calls.concat()).unwrap();
-    let mut read = || {
-        let mut mark = [0; 4];
-        stream.read_exact(&mut mark).unwrap();
-        let mut reply = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        stream.read_exact(&mut reply).unwrap();
-        reply.split_off(4)
-    };
-    (0..replies).map(|_| read()).collect()
+    let mut peer = RawPeer::connect(address).unwrap();
+    peer.set_read_timeout(Duration::from_secs(60)).unwrap();
+    peer.send(&calls.concat()).unwrap();
+    (0..replies).map(|_| peer.receive().unwrap().split_off(4)).collect()
 }
 
 /// REPLY, ACCEPTED, this verifier, SUCCESS, and these results.

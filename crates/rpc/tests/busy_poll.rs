@@ -3,8 +3,6 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -14,7 +12,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
-use support::call;
+use testkit::wire::null_call;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -85,7 +83,7 @@ fn take(client: &mut TcpStream, xid: u32) -> bool {
 }
 
 fn ask(client: &mut TcpStream, xid: u32) -> bool {
-    client.write_all(&call(xid)).unwrap();
+    client.write_all(&null_call(xid)).unwrap();
     take(client, xid)
 }
 
@@ -102,7 +100,7 @@ async fn calls_that_come_soon_are_looked_for_and_others_are_answered_meanwhile()
     assert!(!ask(&mut other, 7));
     // Once it was given up, and began anew.
     ask_until_looked_for(&mut quick);
-    quick.write_all(&[call(1), call(2), call(3)].concat()).unwrap();
+    quick.write_all(&[null_call(1), null_call(2), null_call(3)].concat()).unwrap();
     for xid in 1..4 {
         take(&mut quick, xid);
     }
@@ -116,7 +114,7 @@ async fn a_call_that_comes_in_pieces_is_answered_when_it_is_whole() {
     // In the mark, behind it, in the header, and before the last byte.
     for cut in [1, 4, 21, CALL_BYTES - 1] {
         ask_until_looked_for(&mut client);
-        let whole = call(9);
+        let whole = null_call(9);
         let (head, tail) = whole.split_at(cut);
         client.write_all(head).unwrap();
         assert!(!ask(&mut scene.connect(), 5));
@@ -143,7 +141,7 @@ async fn a_server_stops_while_it_looks_for_calls() {
     ask_until_looked_for(&mut client);
     scene.stop.send(()).unwrap();
     // Calls go on to come until the server has closed the connection.
-    while client.write_all(&call(1)).and_then(|()| client.read_exact(&mut [0; REPLY_BYTES])).is_ok() {}
+    while client.write_all(&null_call(1)).and_then(|()| client.read_exact(&mut [0; REPLY_BYTES])).is_ok() {}
     scene.server.await.unwrap().unwrap();
     assert_eq!(scene.service.gone.load(Relaxed), 1);
 }

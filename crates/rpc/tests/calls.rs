@@ -2,42 +2,34 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Read;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use rpc::CallError;
 use rpc::net::{Client, ClientOptions};
-use rpc::{CallError, RecordLimits, RecordReader};
+use testkit::peer::{RawPeer, listen};
+use testkit::wire::{record, success};
 use tokio::time::{Instant, sleep};
 
 /// Takes calls as they come; answers when a test says so.
-struct Peer {
-    stream: TcpStream,
-    reader: RecordReader,
-}
+struct Peer(RawPeer);
 
 impl Peer {
     fn accept(listener: &TcpListener) -> Self {
-        let limits = RecordLimits { record_bytes_max: 1 << 20, fragments_max: 1 };
-        Self { stream: listener.accept().unwrap().0, reader: RecordReader::new(limits) }
+        Self(RawPeer::accept(listener).unwrap())
     }
 
     /// The xids of what one look at the socket brings.
-    fn read(&mut self) -> Vec<[u8; 4]> {
-        let mut input = [0; 1 << 16];
-        let count = self.stream.read(&mut input).unwrap();
-        self.reader.buffer().extend_from_slice(&input[..count]);
-        let mut xids = Vec::new();
-        while let Some(call) = self.reader.next_record().unwrap() {
-            xids.push(*call.first_chunk().unwrap());
-        }
-        xids
+    fn read(&mut self) -> Vec<u32> {
+        let calls = self.0.receive_once().unwrap();
+        calls.iter().map(|call| u32::from_be_bytes(*call.first_chunk().unwrap())).collect()
     }
 
-    fn read_many(&mut self, count: usize) -> Vec<[u8; 4]> {
+    fn read_many(&mut self, count: usize) -> Vec<u32> {
         let mut xids = Vec::new();
         while xids.len() < count {
             xids.extend(self.read());
@@ -46,22 +38,10 @@ impl Peer {
     }
 
     /// Answers all of them at once.
-    fn answer(&mut self, xids: &[[u8; 4]]) {
-        let answer = |xid: &[u8; 4]| {
-            let mut record = rpc::mark(24).to_vec();
-            record.extend(xid);
-            // REPLY, accepted, a verifier of two words, SUCCESS.
-            [1_u32, 0, 0, 0, 0].into_iter().for_each(|word| record.extend(word.to_be_bytes()));
-            record
-        };
-        self.stream.write_all(&xids.iter().flat_map(answer).collect::<Vec<_>>()).unwrap();
+    fn answer(&mut self, xids: &[u32]) {
+        let replies: Vec<u8> = xids.iter().flat_map(|xid| record(&success(*xid, &[]))).collect();
+        self.0.send(&replies).unwrap();
     }
-}
-
-fn listen() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
 }
 
 async fn call(client: &Client) -> Result<(), CallError> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rpc::net::{Client, ClientOptions, Resolve, ServerOptions, serve};
 use rpc::{Call, CallError, Credential, Disposition, Refusal, Service};
+use testkit::wire::{self, RawCall, words};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
@@ -132,14 +133,8 @@ async fn raw(address: SocketAddr, bytes: &[u8], length: usize) -> Vec<u8> {
     answer
 }
 
-fn words(values: &[u32]) -> Vec<u8> {
-    values.iter().flat_map(|v| v.to_be_bytes()).collect()
-}
-
 fn record(values: &[u32]) -> Vec<u8> {
-    let mut bytes = rpc::mark(values.len() * 4).to_vec();
-    bytes.extend(words(values));
-    bytes
+    wire::record(&words(values))
 }
 
 #[tokio::test]
@@ -185,10 +180,9 @@ async fn half_a_record_is_not_waited_for_without_end() {
 
 /// An ECHO of `value` with so many bytes behind it that nobody reads.
 fn large_call(value: u32, bytes: usize) -> Vec<u8> {
-    let mut call = rpc::mark(44 + bytes).to_vec();
-    call.extend(words(&[77, 0, 2, PROGRAM, 1, ECHO, 0, 0, 0, 0, value]));
-    call.resize(call.len() + bytes, 0);
-    call
+    let mut arguments = words(&[value]);
+    arguments.resize(arguments.len() + bytes, 0);
+    RawCall::new(77, (PROGRAM, 1, ECHO)).with_bytes(&arguments).record()
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rpc::memory::{MemoryBudget, MemoryUse};
 use rpc::net::{ServerOptions, serve_within};
 use rpc::{Call, Disposition, Refusal, Service, notes};
+use testkit::wire::RawCall;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -130,11 +131,9 @@ impl Fixture {
 }
 
 fn call(procedure: u32, value: u32, bytes: usize) -> Vec<u8> {
-    let mut call = rpc::mark(44 + bytes).to_vec();
-    let words = [value, 0, 2, PROGRAM, 1, procedure, 0, 0, 0, 0, value];
-    call.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-    call.resize(call.len() + bytes, 0);
-    call
+    let mut arguments = value.to_be_bytes().to_vec();
+    arguments.resize(arguments.len() + bytes, 0);
+    RawCall::new(value, (PROGRAM, 1, procedure)).with_bytes(&arguments).record()
 }
 
 async fn echo(stream: &mut TcpStream, value: u32) {

@@ -14,6 +14,7 @@ use bytes::{BufMut, BytesMut};
 use parking_lot::Mutex;
 use rpc::net::{ServerOptions, Stream, serve_stream};
 use rpc::{Call, Disposition, Refusal, Service};
+use testkit::wire::{RawCall, TEST_PROGRAM, record, success};
 use xdr::Encoder;
 
 /// Bytes that one direction holds.
@@ -144,13 +145,11 @@ async fn read(end: &End, count: usize) -> Vec<u8> {
 }
 
 fn call(xid: u32, arguments: &[u8]) -> Vec<u8> {
-    let head = [xid, 0, 2, 400_000, 1, 1, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
-    [&rpc::mark(head.len() + arguments.len())[..], &head, arguments].concat()
+    RawCall::new(xid, (TEST_PROGRAM, 1, 1)).with_bytes(arguments).record()
 }
 
 fn reply(xid: u32, arguments: &[u8]) -> Vec<u8> {
-    let head = [xid, 1, 0, 0, 0, 0].map(u32::to_be_bytes).concat();
-    [&rpc::mark(head.len() + arguments.len())[..], &head, arguments].concat()
+    record(&success(xid, arguments))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

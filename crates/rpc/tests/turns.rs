@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
+use testkit::wire::null_call;
 use tokio::net::TcpListener;
 use xdr::Encoder;
 
@@ -70,10 +71,10 @@ async fn place_of_a_lone_call_beside(connections: u32) -> usize {
     service.0.lock().unwrap().clear();
     // In one thread: the server finds them all when it looks.
     for (connection, stream) in (0..).zip(&mut busy) {
-        let calls: Vec<u8> = (0..MANY).flat_map(|number| call(connection * MANY + number)).collect();
+        let calls: Vec<u8> = (0..MANY).flat_map(|number| null_call(connection * MANY + number)).collect();
         stream.write_all(&calls).unwrap();
     }
-    lone.write_all(&call(LONE)).unwrap();
+    lone.write_all(&null_call(LONE)).unwrap();
     for stream in busy {
         read_replies(stream, MANY as usize).await;
     }
@@ -92,16 +93,8 @@ async fn place_of_a_lone_call_beside(connections: u32) -> usize {
 /// A connection that the server knows.
 async fn connected(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(&call(0)).unwrap();
+    stream.write_all(&null_call(0)).unwrap();
     read_replies(stream, 1).await
-}
-
-fn call(xid: u32) -> Vec<u8> {
-    // CALL, RPC version, program, version, procedure, credential, verifier.
-    let words = [xid, 0, 2, 400_000, 1, 0, 0, 0, 0, 0];
-    let mut bytes = rpc::mark(words.len() * 4).to_vec();
-    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-    bytes
 }
 
 /// Waits for so many replies while the server goes on.

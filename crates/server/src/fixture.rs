@@ -8,6 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use proto::nfs3::{self, FileAttributes, FileHandle, Reply, Request, Status};
 use rpc::{AuthSys, BoxFuture, Call, CallHeader, Connection, Credential, Disposition, Refusal, Service};
+use testkit::connection::TestConnection;
+use testkit::runtime::{ManualRuntime, SleepEnd};
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, Timestamp};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -34,53 +36,37 @@ pub(crate) struct Server<C = NoConflicts> {
     pub(crate) root: FileHandle,
 }
 
-/// A connection that carries no calls the other way.
-struct Nowhere(SocketAddr);
-
-impl Connection for Nowhere {
-    fn id(&self) -> u64 {
-        1
+/// The double of the test kit with the trait of the crate under test.
+impl Runtime for ManualRuntime {
+    fn now_ms(&self) -> u64 {
+        self.now_ms()
     }
 
-    fn peer(&self) -> SocketAddr {
-        self.0
+    fn wall_clock(&self) -> Timestamp {
+        Timestamp { seconds: self.wall_seconds(), nanoseconds: 0 }
     }
 
-    fn is_open(&self) -> bool {
-        true
+    fn sleep(&self, duration: Duration) -> BoxFuture<()> {
+        self.sleep(duration)
+    }
+
+    fn spawn(&self, task: BoxFuture<()>) {
+        self.spawn(task);
+    }
+
+    fn random(&self, bytes: &mut [u8]) {
+        self.random(bytes);
     }
 }
 
-/// A world in which time stands still and nothing runs by itself.
-struct StillWorld;
-
-impl Runtime for StillWorld {
-    fn now_ms(&self) -> u64 {
-        0
-    }
-
-    fn wall_clock(&self) -> vfs::Timestamp {
-        vfs::Timestamp::default()
-    }
-
-    fn sleep(&self, _: Duration) -> BoxFuture<()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn spawn(&self, _: BoxFuture<()>) {}
-
-    fn random(&self, bytes: &mut [u8]) {
-        bytes.fill(7);
-    }
+/// A runtime whose clock stands still and whose sleeps end at once.
+fn runtime() -> Arc<dyn Runtime> {
+    Arc::new(ManualRuntime::new(SleepEnd::AtOnce))
 }
 
 /// A state without clients.
 pub(crate) fn recaller() -> Recaller {
-    Recaller::new(
-        Arc::new(state::State::new(state::Limits::default(), 1)),
-        Arc::new(StillWorld),
-        Arc::new(Forgetful),
-    )
+    Recaller::new(Arc::new(state::State::new(state::Limits::default(), 1)), runtime(), Arc::new(Forgetful))
 }
 
 /// A memory file system whose root anybody may change and whose clock ticks with every look.
@@ -147,14 +133,14 @@ impl<C: Conflicts> Server<C> {
         drop(set);
         let events = Arc::clone(recaller.events());
         let programs = Programs::new(Arc::clone(&exports), conflicts, recaller.clone())
-            .with_retries(Retries::new(RetryLimits::default(), Arc::new(StillWorld), Arc::clone(&events)))
+            .with_retries(Retries::new(RetryLimits::default(), runtime(), Arc::clone(&events)))
             .with_nsm1(Nsm1::new(recaller, 7));
         Self { programs, exports, events, xids: AtomicU32::new(1), root }
     }
 
     /// The same with other bounds for retries.
     pub(crate) fn with_retry_limits(self, limits: RetryLimits) -> Self {
-        let retries = Retries::new(limits, Arc::new(StillWorld), Arc::clone(&self.events));
+        let retries = Retries::new(limits, runtime(), Arc::clone(&self.events));
         Self { programs: self.programs.with_retries(retries), ..self }
     }
 
@@ -200,7 +186,7 @@ impl<C: Conflicts> Server<C> {
         peer: SocketAddr,
         arguments: Bytes,
     ) -> Result<Bytes, Refusal> {
-        let connection: Arc<dyn Connection> = Arc::new(Nowhere(peer));
+        let connection: Arc<dyn Connection> = Arc::new(TestConnection::new(peer));
         let arguments = Decoder::new(arguments);
         let call = Call { header, caller, peer, connection: &connection, arguments };
         let mut reply = Encoder::with_buffer(HEAD.to_vec());

@@ -44,7 +44,8 @@ pub async fn serve_with(change: impl FnOnce(&mut Limits)) -> SocketAddr {
     address
 }
 
-/// When it began, and how often it was asked for something random.
+/// Has the real clock and the tasks of the thread, unlike the double of the test kit: a benchmark measures
+/// time. Holds its start and the number of draws.
 struct World(Instant, AtomicU64);
 
 impl Runtime for World {

@@ -9,10 +9,8 @@ use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::ground::Ground;
-use super::item::{Item, Output};
-use super::order::{ItemId, Order};
 use crate::error::{Error, Result};
+use crate::items::{End, Entry, Ground, Item, ItemId, Order, Output};
 use crate::nfs4::{self, Fit};
 
 /// Items that are held at once: more are taken when some are done.
@@ -26,27 +24,6 @@ const SINGLES_MAX: usize = 64;
 const GROUPS_MAX: usize = 48;
 /// While more than this is under way, a compound waits until it is full.
 const PARTIAL_MAX: usize = 4;
-
-/// An item on its way.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) id: ItemId,
-    pub(crate) item: Item,
-    /// It goes by calls of its own.
-    pub(crate) alone: bool,
-    /// When it was added.
-    pub(crate) since: Instant,
-    /// Those that must be done before, or go before it in the same compound.
-    waits_for: Vec<ItemId>,
-}
-
-/// How a sending ended for an item.
-#[derive(Debug)]
-pub(crate) enum End {
-    Done(ItemId, Result<Output>),
-    /// It was not tried, or is to be tried again.
-    Again(Entry),
-}
 
 type Sending = Pin<Box<dyn Future<Output = Vec<End>> + Send>>;
 

@@ -1,25 +1,17 @@
 //! Many operations in few round trips.
 
 mod engine;
-mod ground;
-mod item;
-mod names;
-mod order;
 mod single;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(crate) use engine::{End, Engine, Entry};
-pub(crate) use ground::Ground;
-pub(crate) use item::{Chunks, Item};
-pub use item::{Existing, Output};
-pub(crate) use names::Names;
-pub(crate) use order::ItemId;
+pub(crate) use engine::Engine;
 
 use crate::attributes::SetAttributes;
 use crate::error::{Error, Result};
+use crate::items::{Existing, Ground, Item, Names, Output};
 use crate::node::Node;
 use crate::shared::Shared;
 

@@ -9,13 +9,11 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::mpsc;
 
-use super::ground::{Ground, kind};
-use super::item::{Chunk, Chunks, Existing, Item, Output};
-use super::names::Names;
 use crate::attributes::{DirEntry, FileType, SetAttributes};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::holes::data_runs;
+use crate::items::{Chunk, Chunks, Existing, Ground, Item, Names, Output, kind};
 use crate::listing::{ListingTrail, NamedEntry};
 use crate::node::Node;
 use crate::open::OpenOptions;

@@ -139,7 +139,7 @@ impl Mount {
 
     pub(super) fn lock_of(&self, file: &OpenFile, offset: u64, length: u64) -> nlm4::Lock {
         nlm4::Lock {
-            caller_name: crate::nfs4::host_name(),
+            caller_name: crate::call::host_name(),
             file: NetObject(file.node.handle.0.clone()),
             owner: NetObject(self.lock_owner(file)),
             // Linux's server tells the owners of one host apart by it alone, also those of several clients.

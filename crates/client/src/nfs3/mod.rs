@@ -17,4 +17,3 @@ mod transport;
 pub(crate) use connect::Mount;
 pub(crate) use exports::exports;
 pub(crate) use open::{open, open_object};
-pub(crate) use transport::{call_error, credentials};

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proto::nfs3;
-use rpc::auth::{Credentials, SystemCredentials};
 use rpc::net::{Client, ClientOptions};
-use rpc::{AuthSys, CallError, Credential, Refusal};
+use rpc::{CallError, Refusal};
 use xdr::{Decode, Decoder, Encoder};
 
 use super::reclaim::{ConnectionEnd, LockWatch};
+use crate::call::{call_error, credentials};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::server::Server;
@@ -157,17 +157,6 @@ fn client_options(server: &Server, options: &Options) -> ClientOptions {
     }
 }
 
-/// The credentials of all requests: those of the user in `options`.
-pub(crate) fn credentials(options: &Options) -> Arc<dyn Credentials> {
-    SystemCredentials::shared(Credential::Sys(AuthSys {
-        stamp: 0,
-        machine_name: crate::nfs4::host_name(),
-        uid: options.uid,
-        gid: options.gid,
-        gids: options.gids.iter().copied().take(16).collect(),
-    }))
-}
-
 /// True when the server does not have the program, here at least.
 pub(super) fn is_unavailable(error: &CallError) -> bool {
     matches!(
@@ -175,18 +164,6 @@ pub(super) fn is_unavailable(error: &CallError) -> bool {
         CallError::Refused(Refusal::ProgramUnavailable | Refusal::ProgramMismatch { .. })
             | CallError::Connect(_)
     )
-}
-
-pub(crate) fn call_error(operation: &'static str, error: CallError, repeatable: bool) -> Error {
-    match error {
-        CallError::Disconnected | CallError::Timeout if !repeatable => Error::UncertainOutcome { operation },
-        CallError::Timeout => Error::Timeout { operation },
-        CallError::Protocol(error) => Error::misbehaved(operation, error),
-        CallError::Refused(Refusal::ProgramUnavailable | Refusal::ProgramMismatch { .. }) => {
-            Error::NotOffered(format!("the program of {operation}"))
-        }
-        other => Error::Transport(format!("{operation}: {other}")),
-    }
 }
 
 pub(super) fn failure(procedure: nfs3::Procedure, status: nfs3::Status) -> Error {

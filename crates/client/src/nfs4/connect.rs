@@ -23,8 +23,8 @@ use super::establish::OVERHEAD_BYTES;
 use super::lease::{Lease, spawn_keeper};
 use super::owners::Owners;
 use super::send::Kind;
+use crate::call::{call_error, credentials, host_name};
 use crate::error::{Error, Result};
-use crate::nfs3::{call_error, credentials};
 use crate::options::Options;
 use crate::protocol::Found;
 use crate::server::Server;
@@ -276,11 +276,4 @@ fn client_owner() -> ClientOwner {
     id.extend_from_slice(&host);
     id.extend_from_slice(format!(" {} {:016x}", std::process::id(), rand::random::<u64>()).as_bytes());
     ClientOwner { verifier: Verifier(rand::random()), id: id.into() }
-}
-
-/// The name of this host, for servers' logs.
-pub(crate) fn host_name() -> Bytes {
-    let name = rustix::system::uname();
-    let name = name.nodename().to_bytes();
-    Bytes::copy_from_slice(&name[..name.len().min(255)])
 }

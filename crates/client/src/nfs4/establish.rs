@@ -15,11 +15,10 @@ use xdr::{Decode, Encode};
 
 use super::callback::{CALLBACK_PROGRAM, CALLBACK_SLOTS};
 use super::compound::Results;
-use super::connect::host_name;
 use super::core::{Core, Incarnation};
 use super::gate::Session;
+use crate::call::{call_error, host_name};
 use crate::error::{Error, Result};
-use crate::nfs3::call_error;
 use crate::tap::{Cost, Request};
 
 /// Room in a record for everything but file data, in bytes.

@@ -45,7 +45,7 @@ mod write_file;
 
 pub(crate) use ahead::{LockAhead, expire_lock_ahead};
 pub(crate) use batch::{Fit, send_group};
-pub(crate) use connect::{Mount, host_name};
+pub(crate) use connect::Mount;
 pub(crate) use lease::Lease;
 pub(crate) use open::{create_file, open};
 pub(crate) use open_object::open_object;

@@ -16,8 +16,8 @@ use super::compound::{Operations, Results};
 use super::core::Core;
 use super::gate::{HeldSlot, Session};
 use super::recovery::notice;
+use crate::call::call_error;
 use crate::error::{Error, Result};
-use crate::nfs3::call_error;
 use crate::tap::{Cost, Request};
 
 /// The first pause after NFS4ERR_DELAY; it doubles up to [`PAUSE_MAX`].

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use super::flow::Flow;
 use super::{TreeOptions, TreeReport};
 use crate::attributes::{SetAttributes, SetTime, Time};
-use crate::batch::{Chunks, Ground, Item, Names, Output};
 use crate::error::{Error, Result};
+use crate::items::{Chunks, Ground, Item, Names, Output};
 
 /// Arrivals that wait to be taken.
 pub(super) const ARRIVALS_MAX: usize = 256;

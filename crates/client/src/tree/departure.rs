@@ -10,8 +10,8 @@ use super::flow::Flow;
 use super::lineage::Lineage;
 use super::{PARTS_MAX, SMALL_BYTES_MAX, TreeOptions, TreeReport};
 use crate::attributes::{Attributes, FileType};
-use crate::batch::{Ground, Item, Names, Output};
 use crate::error::{Error, Result};
+use crate::items::{Ground, Item, Names, Output};
 
 /// Objects that wait to be asked for; while there are more, no further directory is listed.
 const BACKLOG_MAX: usize = 16_384;

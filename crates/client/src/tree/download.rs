@@ -14,8 +14,8 @@ use super::departure::depart;
 use super::local::local_error;
 use super::place::LocalTree;
 use super::{TreeFailure, TreeOptions, TreeProgress, TreeReport};
-use crate::batch::{Chunks, Names};
 use crate::error::{Error, Result};
+use crate::items::{Chunks, Names};
 use crate::shared::Shared;
 
 impl Shared {

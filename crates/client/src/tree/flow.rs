@@ -6,8 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{FAILURES_MAX, TreeFailure, TreeOptions, TreeProgress, TreeReport};
-use crate::batch::{Engine, Ground, Item, ItemId, Names, Output};
+use crate::batch::Engine;
 use crate::error::{Error, Result};
+use crate::items::{Ground, Item, ItemId, Names, Output};
 
 /// The items of one tree. `T` is what an item's result is awaited with.
 pub(super) struct Flow<T> {

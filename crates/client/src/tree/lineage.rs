@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::batch::{Ground, Names};
 use crate::error::{Error, Result};
+use crate::items::{Ground, Names};
 
 /// The most directories in one another: as many as a path has components.
 pub(super) const DEPTH_MAX: usize = 4096;

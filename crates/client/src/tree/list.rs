@@ -8,8 +8,8 @@ use super::flow::Flow;
 use super::lineage::Lineage;
 use super::{TreeOptions, TreeReport};
 use crate::attributes::DirEntry;
-use crate::batch::{Item, Names};
 use crate::error::Result;
+use crate::items::{Item, Names};
 use crate::shared::Shared;
 
 /// Something in a tree.

@@ -10,9 +10,9 @@ use tokio::sync::{Mutex, mpsc};
 use super::arrival::{Arrival, Meta};
 use super::{PART_BYTES, PARTS_MAX, SMALL_BYTES_MAX};
 use crate::attributes::Time;
-use crate::batch::Names;
 use crate::error::Error;
 use crate::holes::data_runs;
+use crate::items::Names;
 
 /// What went wrong with the local file system or an archive.
 pub(super) fn local_error(error: &std::io::Error) -> Error {

@@ -22,8 +22,8 @@ use bytes::Bytes;
 
 pub use list::{Descend, TreeEntry};
 
-use crate::batch::{Existing, Ground, Names};
 use crate::error::{Error, Result};
+use crate::items::{Existing, Ground, Names};
 use crate::name::FileName;
 use crate::shared::Shared;
 

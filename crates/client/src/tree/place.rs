@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::TreeOptions;
 use super::arrival::{Meta, mode};
 use crate::attributes::Time;
-use crate::batch::{Existing, Names};
+use crate::items::{Existing, Names};
 
 /// Paths of more bytes are walked name by name (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 4096;

@@ -8,8 +8,8 @@ use proto::nfs4;
 use super::flow::Flow;
 use super::lineage::Lineage;
 use super::{TreeOptions, TreeReport};
-use crate::batch::{Ground, Item, Names};
 use crate::error::{Error, Result};
+use crate::items::{Ground, Item, Names};
 use crate::shared::Shared;
 
 /// Names that wait to be removed; while there are more, no further directory is listed.

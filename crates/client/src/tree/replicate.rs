@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use super::arrival::{ARRIVALS_MAX, receive};
 use super::departure::depart;
 use super::{FAILURES_MAX, Location, TreeOptions, TreeReport};
-use crate::batch::Names;
 use crate::error::{Error, Result};
+use crate::items::Names;
 use crate::shared::Shared;
 
 impl Shared {

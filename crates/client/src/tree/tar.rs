@@ -16,8 +16,8 @@ use self::sparse::Map;
 use super::arrival::{ARRIVALS_MAX, Arrival, receive};
 use super::local::{local_error, send_file};
 use super::{TreeOptions, TreeReport};
-use crate::batch::Names;
 use crate::error::{Error, Result};
+use crate::items::Names;
 use crate::shared::Shared;
 
 impl Shared {

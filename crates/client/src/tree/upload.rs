@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use super::arrival::{ARRIVALS_MAX, Arrival, receive};
 use super::local::{local_error, meta, send_file};
 use super::{TreeOptions, TreeReport};
-use crate::batch::Names;
 use crate::error::{Error, Result};
+use crate::items::Names;
 use crate::name::FileName;
 use crate::shared::Shared;
 

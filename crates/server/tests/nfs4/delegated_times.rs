@@ -1,7 +1,6 @@
 //! Delegations under which the client keeps the times, and delegations without an open (RFC 9754).
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap, SetTime};
@@ -14,7 +13,7 @@ const NOW_SECONDS: i64 = 1 << 33;
 
 fn server() -> Arc<TestServer> {
     let server = TestServer::of_minor_version_2();
-    server.world.wall_seconds.store(NOW_SECONDS, Ordering::Relaxed);
+    server.world.set_wall_seconds(NOW_SECONDS);
     server
 }
 

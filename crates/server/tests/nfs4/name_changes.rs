@@ -162,7 +162,7 @@ fn the_wait_for_a_name_is_part_of_the_wait_for_delegations() {
     assert!((&mut second).now_or_never().is_none(), "the name is the first one's");
     server.world.run();
     assert_eq!(*a.callbacks.recalled.lock(), [f]);
-    server.world.wait(3000);
+    server.world.advance(3000);
     give_back(&mut a, &files[0], f);
     assert_eq!(first.now_or_never().unwrap().status, Status::Ok);
     assert!((&mut second).now_or_never().is_none());

@@ -135,7 +135,7 @@ fn without_the_name_service_numbers_do_and_names_must_wait() {
     assert_eq!(set(&mut peer, &file, values(Some("ann@example.org"), None)), Status::Delay);
     assert_eq!(few.asked.load(Relaxed), asked + 1, "only for the name of the new owner");
     few.down.store(false, Relaxed);
-    peer.server.world.wait(5000);
+    peer.server.world.advance(5000);
     assert_eq!(get(&mut peer, &file), values(Some("ann@Example.org"), Some("wheel@Example.org")));
     assert_eq!(set(&mut peer, &file, values(Some("ann@example.org"), None)), Status::Ok);
 }

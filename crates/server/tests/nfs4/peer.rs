@@ -2,8 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -20,6 +18,8 @@ use server::recall::Recaller;
 use server::runtime::Runtime;
 use server::stable::{Forgetful, StableRecords, StoredSession};
 use state::{Limits, Now, State};
+use testkit::connection::{Callback, LOCAL_PEER, TestConnection};
+use testkit::runtime::{ManualRuntime, SleepEnd};
 use vfs::FileSystem;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
@@ -30,72 +30,6 @@ use crate::errors::fault::{Faulty, Trigger};
 /// Turns that a request takes at most which nobody keeps waiting: more than the longest listing of these
 /// tests has.
 const TURNS_MAX: usize = 128;
-
-/// A clock that is set by hand; tasks run when they are polled by [`World::run`].
-#[derive(Default)]
-pub struct World {
-    now_ms: AtomicU64,
-    /// The time of day.
-    pub wall_seconds: AtomicI64,
-    /// How far the clock goes on with each look at it.
-    pub ms_per_look: AtomicU64,
-    tasks: Mutex<Vec<Boxed<'static, ()>>>,
-    random: AtomicU64,
-    /// Sleeps that begin from now on are over at once; others never end.
-    pub sleeps_end: AtomicBool,
-    slept: Mutex<Vec<Duration>>,
-}
-
-impl World {
-    pub fn wait(&self, ms: u64) {
-        self.now_ms.fetch_add(ms, Ordering::Relaxed);
-    }
-
-    /// How long each sleep was to be.
-    pub fn slept(&self) -> Vec<Duration> {
-        self.slept.lock().clone()
-    }
-
-    /// Polls what was spawned until nothing moves any more.
-    pub fn run(&self) {
-        for _ in 0..10 {
-            let tasks = std::mem::take(&mut *self.tasks.lock());
-            for mut task in tasks {
-                if (&mut task).now_or_never().is_none() {
-                    self.tasks.lock().push(task);
-                }
-            }
-        }
-    }
-}
-
-impl Runtime for World {
-    fn now_ms(&self) -> u64 {
-        self.now_ms.fetch_add(self.ms_per_look.load(Ordering::Relaxed), Ordering::Relaxed)
-    }
-
-    fn wall_clock(&self) -> vfs::Timestamp {
-        let seconds = self.wall_seconds.load(Ordering::Relaxed);
-        vfs::Timestamp { seconds, nanoseconds: 0 }
-    }
-
-    fn sleep(&self, duration: Duration) -> rpc::BoxFuture<()> {
-        self.slept.lock().push(duration);
-        if self.sleeps_end.load(Ordering::Relaxed) {
-            return Box::pin(std::future::ready(()));
-        }
-        Box::pin(std::future::pending())
-    }
-
-    fn spawn(&self, task: rpc::BoxFuture<()>) {
-        self.tasks.lock().push(task);
-    }
-
-    fn random(&self, bytes: &mut [u8]) {
-        let number = self.random.fetch_add(1, Ordering::Relaxed);
-        bytes.fill(number as u8 + 1);
-    }
-}
 
 /// The client's end of a connection: keeps the callbacks and answers them.
 #[derive(Default)]
@@ -120,6 +54,47 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
+    /// Returns the reply to a call of the server.
+    fn answer(&self, callback: Callback) -> Result<Bytes, CallError> {
+        self.called.lock().push((callback.number.0, callback.credential));
+        if callback.number.2 == callback_procedure::NULL {
+            return Ok(Bytes::new());
+        }
+        let mut from = Decoder::new(callback.arguments);
+        let header: CallbackHeader = from.get().unwrap();
+        self.minor_versions.lock().push(header.minor_version);
+        assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
+        let sequence: CbSequenceArgs = from.get().unwrap();
+        if let Some(status) = *self.refused.lock() {
+            let mut to = Encoder::new();
+            to.put(&CallbackReplyHeader { status, tag: header.tag, results: 1 });
+            to.u32(CallbackOperation::Sequence.number());
+            to.put(&status);
+            return Ok(to.into_inner().into());
+        }
+        let operation = CallbackOperation::from_number(from.u32().unwrap()).unwrap();
+        let mut result = Encoder::new();
+        let status = self.run(operation, &mut from, &mut result);
+        if status != Status::Ok {
+            result.put(&status);
+        }
+        *self.referred.lock() = sequence.referring_calls;
+        let mut to = Encoder::new();
+        to.put(&CallbackReplyHeader { status, tag: header.tag, results: 2 });
+        to.u32(CallbackOperation::Sequence.number());
+        to.put(&Status::Ok);
+        to.put(&CbSequenceResult {
+            session: sequence.session,
+            sequence: sequence.sequence,
+            slot: sequence.slot,
+            highest_slot: sequence.highest_slot,
+            target_highest_slot: sequence.highest_slot,
+        });
+        to.u32(operation.number());
+        to.buffer_mut().extend_from_slice(result.as_slice());
+        Ok(to.into_inner().into())
+    }
+
     /// Runs the callback and appends its result.
     fn run(&self, operation: CallbackOperation, from: &mut Decoder, to: &mut Encoder) -> Status {
         match operation {
@@ -152,76 +127,6 @@ impl Callbacks {
         }
         to.put(&Status::Ok);
         Status::Ok
-    }
-}
-
-struct Line {
-    id: u64,
-    callbacks: Arc<Callbacks>,
-}
-
-impl Connection for Line {
-    fn id(&self) -> u64 {
-        self.id
-    }
-
-    fn peer(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 900))
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    fn call(
-        &self,
-        program: u32,
-        _: u32,
-        procedure: u32,
-        credential: Credential,
-        arguments: Vec<u8>,
-        _: Duration,
-    ) -> rpc::BoxFuture<Result<Bytes, CallError>> {
-        let callbacks = Arc::clone(&self.callbacks);
-        Box::pin(async move {
-            callbacks.called.lock().push((program, credential));
-            if procedure == callback_procedure::NULL {
-                return Ok(Bytes::new());
-            }
-            let mut from = Decoder::new(arguments.into());
-            let header: CallbackHeader = from.get().unwrap();
-            callbacks.minor_versions.lock().push(header.minor_version);
-            assert_eq!(from.u32().unwrap(), CallbackOperation::Sequence.number());
-            let sequence: CbSequenceArgs = from.get().unwrap();
-            if let Some(status) = *callbacks.refused.lock() {
-                let mut to = Encoder::new();
-                to.put(&CallbackReplyHeader { status, tag: header.tag, results: 1 });
-                to.u32(CallbackOperation::Sequence.number());
-                to.put(&status);
-                return Ok(to.into_inner().into());
-            }
-            let operation = CallbackOperation::from_number(from.u32().unwrap()).unwrap();
-            let mut result = Encoder::new();
-            let status = callbacks.run(operation, &mut from, &mut result);
-            if status != Status::Ok {
-                result.put(&status);
-            }
-            *callbacks.referred.lock() = sequence.referring_calls;
-            let mut to = Encoder::new();
-            to.put(&CallbackReplyHeader { status, tag: header.tag, results: 2 });
-            to.u32(CallbackOperation::Sequence.number());
-            to.put(&Status::Ok);
-            to.put(&CbSequenceResult {
-                session: sequence.session,
-                sequence: sequence.sequence,
-                slot: sequence.slot,
-                highest_slot: sequence.highest_slot,
-                target_highest_slot: sequence.highest_slot,
-            });
-            to.u32(operation.number());
-            to.buffer_mut().extend_from_slice(result.as_slice());
-            Ok(to.into_inner().into())
-        })
     }
 }
 
@@ -263,7 +168,7 @@ pub struct TestServer {
     programs: Box<dyn Answers>,
     pub recaller: Recaller,
     pub state: Arc<State>,
-    pub world: Arc<World>,
+    pub world: Arc<ManualRuntime>,
     /// The back end has threads of its own that a request may wait for.
     pub waits: bool,
     /// What peers speak.
@@ -364,9 +269,9 @@ impl TestServer {
         state: State,
         life: Life,
     ) -> Self {
-        let world = Arc::new(World::default());
         // Sessions of different lives have different ids.
-        world.random.store(u64::from(life.boot), Ordering::Relaxed);
+        let world = ManualRuntime::new(SleepEnd::Never).with_first_draw(u64::from(life.boot));
+        let world = Arc::new(world);
         let state = Arc::new(state);
         let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
@@ -381,7 +286,7 @@ impl TestServer {
 
     /// Sets the clock and lets happen what is due.
     pub fn at(&self, now_ms: u64) {
-        self.world.now_ms.store(now_ms, Ordering::Relaxed);
+        self.world.set_now(now_ms);
         self.recaller.tick().now_or_never().expect("nothing is written to a disk");
         self.world.run();
     }
@@ -470,14 +375,21 @@ impl Results {
 impl Peer {
     pub fn stranger(server: &Arc<TestServer>, id: u64, uid: u32) -> Self {
         let callbacks = Arc::new(Callbacks::default());
+        let script = {
+            let callbacks = Arc::clone(&callbacks);
+            move |callback| -> rpc::BoxFuture<_> {
+                let callbacks = Arc::clone(&callbacks);
+                Box::pin(async move { callbacks.answer(callback) })
+            }
+        };
         Self {
             server: Arc::clone(server),
-            connection: Arc::new(Line { id, callbacks: Arc::clone(&callbacks) }),
+            connection: Arc::new(TestConnection::new(LOCAL_PEER).with_id(id).with_callbacks(script)),
             callbacks,
             uid,
             gids: vec![],
             machine_name: "",
-            from: SocketAddr::from(([127, 0, 0, 1], 900)),
+            from: LOCAL_PEER,
             anonymous: false,
             minor_version: server.minor_version,
             client: ClientId(0),

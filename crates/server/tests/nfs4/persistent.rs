@@ -6,10 +6,11 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
+use testkit::records::Outcome::{Failed, Lost, Unanswered, Written};
+use testkit::records::{Change, Outcome};
 
 use crate::peer::{Peer, Results, TestServer, open};
-use crate::store::Fate::{Failed, Lost, Unanswered, Written};
-use crate::store::{Fate, Machine};
+use crate::store::Machine;
 
 /// The request that the server dies at.
 const SEQUENCE: u32 = 9;
@@ -66,8 +67,8 @@ fn client(server: &Arc<TestServer>) -> Peer {
 
 /// Sends the request, and lets the server die at one of its writes. If there is an answer by then, the client
 /// misses it.
-fn killed_at(machine: &mut Machine, peer: &Peer, request: &str, fates: &[Fate]) -> Peer {
-    machine.store.expect(fates);
+fn killed_at(machine: &mut Machine, peer: &Peer, request: &str, fates: &[Outcome]) -> Peer {
+    machine.store.plan(Change::SetSlot, fates);
     let answer = peer.begin_with_sequence(SEQUENCE, |c| build(request, c)).now_or_never();
     let begun = fates.iter().take_while(|fate| **fate == Written).count() >= intents(request);
     assert_eq!(answer.is_some(), begun, "{request}: nothing is done before its intent is written");
@@ -135,14 +136,14 @@ fn intents(request: &str) -> usize {
 fn intents_and_reply_are_written_of_a_request_whose_reply_is_to_be_kept() {
     for request in REQUESTS {
         let (machine, peer) = machine();
-        assert_eq!(machine.store.writes(), 0);
+        assert_eq!(machine.store.written(Change::SetSlot), 0);
         assert_eq!(again(&peer, request).status, Status::Ok, "{request}");
-        assert_eq!(machine.store.writes(), intents(request) + 1, "{request}");
+        assert_eq!(machine.store.written(Change::SetSlot), intents(request) + 1, "{request}");
         assert_eq!(names(&peer.server, 3), expected(request), "{request}");
     }
     let (machine, peer) = machine();
     assert_eq!(peer.with_sequence(SEQUENCE, false, |c| build("remove", c)).status, Status::Ok);
-    assert_eq!(machine.store.writes(), 0, "nobody asked for the reply to be kept");
+    assert_eq!(machine.store.written(Change::SetSlot), 0, "nobody asked for the reply to be kept");
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn what_others_have_done_since_is_left_alone_by_a_retry() {
 #[test]
 fn two_requests_for_one_name_cannot_be_told_apart_and_neither_is_answered() {
     let (mut machine, peer) = machine();
-    machine.store.expect(&[Unanswered, Written, Lost]);
+    machine.store.plan(Change::SetSlot, &[Unanswered, Written, Lost]);
     let slot = |slot: u32| SequenceArgs { slot: SlotId(slot), ..peer.sequence_args(1, true) };
     let begin = |slot: SequenceArgs| peer.begin_kept(&slot, |c| build("create", c)).now_or_never();
     // The first is stopped before it makes the file, the second after.
@@ -250,13 +251,13 @@ fn two_requests_for_one_name_cannot_be_told_apart_and_neither_is_answered() {
 fn what_cannot_be_written_down_is_not_done() {
     for request in REQUESTS {
         let (machine, peer) = machine();
-        machine.store.expect(&[Failed]);
+        machine.store.plan(Change::SetSlot, &[Failed]);
         assert_eq!(again(&peer, request).status, Status::Delay, "{request}");
         assert_eq!(names(&peer.server, 3), expected("before"), "{request}");
     }
     // A reply that cannot be written is sent: the intent tells a restart what was done.
     let (mut machine, peer) = machine();
-    machine.store.expect(&[Written, Failed]);
+    machine.store.plan(Change::SetSlot, &[Written, Failed]);
     assert_eq!(again(&peer, "rename").status, Status::Ok);
     let peer = peer.after_restart(&machine.start());
     assert_eq!(again(&peer, "rename").status, Status::Ok);
@@ -337,7 +338,7 @@ fn creating(how: CreateHow) -> impl Fn(&mut CompoundBuilder<'_>) {
 fn an_open_that_made_its_file_is_known_again_once_from_its_own_client() {
     let guarded = creating(CreateHow::Guarded(AttributeValues { mode: Some(0o640), ..Default::default() }));
     let (mut machine, peer) = machine();
-    machine.store.expect(&[Written, Lost]);
+    machine.store.plan(Change::SetSlot, &[Written, Lost]);
     assert_eq!(peer.with_sequence(SEQUENCE, true, &guarded).status, Status::Ok, "the client misses it");
     let peer = peer.after_restart(&machine.start());
     assert_eq!(
@@ -398,7 +399,7 @@ fn an_open_is_known_again_after_a_second_crash_too_unless_it_was_answered() {
     for answered in [false, true] {
         let guarded = creating(CreateHow::Guarded(AttributeValues::default()));
         let (mut machine, peer) = machine();
-        machine.store.expect(&[Written, Lost]);
+        machine.store.plan(Change::SetSlot, &[Written, Lost]);
         assert_eq!(peer.with_sequence(SEQUENCE, true, &guarded).status, Status::Ok, "the client misses it");
         let server = machine.start();
         if answered {

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use proto::nfs4::*;
-use server::stable::StableRecords;
+use testkit::records::{Change, MemoryRecords, Outcome};
 
 use crate::peer::{Peer, TestServer};
-use crate::store::Stuck;
 
 /// Everybody who is not the principal of [`Peer::new`]: another user, and the same user of another machine.
 fn others(peer: &Peer) -> [Peer; 2] {
@@ -46,21 +45,21 @@ fn another_principal_gets_no_client_id_no_session_and_ends_no_client() {
 #[test]
 fn state_of_a_silent_client_is_freed_when_its_record_is_gone() {
     // RFC 8881 §18.35.4, case 3: the lease is over, and somebody else takes the name.
-    let stuck = Arc::new(Stuck::new(false));
-    let server = TestServer::with_records(Arc::clone(&stuck) as Arc<dyn StableRecords>);
+    let records = MemoryRecords::new();
+    let server = TestServer::with_records(Arc::new(records.clone()));
     let mut peer = Peer::new(&server, 1);
     peer.create("f");
     let holder = server.state.client(peer.client).unwrap();
     let lease_ms = u64::from(server.state.limits().lease_seconds) * 1000;
     server.at(lease_ms + 1000);
-    stuck.set(true);
+    records.set_outcome(Change::RemoveClient, Outcome::Failed);
     let [heir, _] = others(&peer);
     let exchanged = heir.exchange_id("client 1", 1).unwrap();
     assert_ne!(exchanged.client, peer.client);
     assert!(holder.is_gone() && holder.has_state(), "it could still be reclaimed");
     server.at(lease_ms + 2000);
     assert!(holder.has_state());
-    stuck.set(false);
+    records.set_outcome(Change::RemoveClient, Outcome::Written);
     server.at(lease_ms + 3000);
     assert!(!holder.has_state());
 }

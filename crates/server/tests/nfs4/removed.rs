@@ -1,13 +1,13 @@
 //! Files that are removed while somebody has them open (RFC 8881 §18.25.4).
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs3;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
+use testkit::runtime::SleepEnd;
 
 use crate::peer::{Peer, TestServer, open};
 use crate::store::Machine;
@@ -310,9 +310,9 @@ fn what_comes_by_a_name_while_its_removal_waits_is_not_removed() {
         c.push(Operation::PutRootFh, &()).push(Operation::Remove, &RemoveArgs { target: "f".into() });
     });
     assert!((&mut removing).now_or_never().is_none(), "the delegation is in the way");
-    server.world.sleeps_end.store(true, Ordering::Relaxed);
+    server.world.set_sleep_end(SleepEnd::AtOnce);
     assert_eq!(rename(&mut b, "g", "f"), Status::Delay, "it is not waited for without end");
-    server.world.sleeps_end.store(false, Ordering::Relaxed);
+    server.world.set_sleep_end(SleepEnd::Never);
     let asked = RenameArgs { old_name: "g".into(), new_name: "f".into() };
     let mut renaming = b.begin(|c| {
         c.push(Operation::PutRootFh, &()).push(Operation::SaveFh, &()).push(Operation::Rename, &asked);

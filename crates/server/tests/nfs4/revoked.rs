@@ -5,9 +5,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use proto::nfs4::*;
 use state::{FileId, Revoked};
+use testkit::records::{Change, MemoryRecords, Outcome};
 
 use crate::peer::{Peer, TestServer, open};
-use crate::store::{Machine, Stuck};
+use crate::store::Machine;
 
 fn in_root(peer: &mut Peer, arguments: &OpenArgs) -> Result<OpenResult, Status> {
     let mut results = peer
@@ -51,7 +52,7 @@ fn a_client_is_told_what_it_has_lost_and_is_recorded_again_when_it_knows() {
     let (file, state_id) = peer.create("f");
     let victim = file_of(&peer);
     let (_, other) = peer.create("g");
-    assert_eq!(machine.store.owners(), 1);
+    assert_eq!(machine.store.clients(), 1);
     assert_eq!(revoke_file(&server, victim), Revoked { opens: 1, ..Revoked::default() });
     assert_eq!(flags(&mut peer), sequence_flags::ADMIN_STATE_REVOKED);
     assert_eq!(peer.close(&file, state_id), Status::AdminRevoked);
@@ -65,9 +66,9 @@ fn a_client_is_told_what_it_has_lost_and_is_recorded_again_when_it_knows() {
     assert_eq!(tested.statuses, [Status::AdminRevoked, Status::Ok]);
     assert!(in_root(&mut peer, &open("f", share::BOTH | share::WANT_NO_DELEGATION, None)).is_ok());
     server.at(60_000);
-    assert_eq!(machine.store.owners(), 0, "it may not know yet");
+    assert_eq!(machine.store.clients(), 0, "it may not know yet");
     assert_eq!(free(&mut peer, state_id), Status::Ok);
-    assert_eq!((flags(&mut peer), machine.store.owners()), (0, 1));
+    assert_eq!((flags(&mut peer), machine.store.clients()), (0, 1));
 }
 
 #[test]
@@ -123,11 +124,11 @@ fn a_client_that_is_expelled_by_order_has_lost_everything_at_once() {
     a.create("f");
     let deny = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
     assert_eq!(in_root(&mut b, &deny).unwrap_err(), Status::ShareDenied);
-    assert_eq!(machine.store.owners(), 2);
+    assert_eq!(machine.store.clients(), 2);
     let expel = |id| server.recaller.expel_client(id).now_or_never().expect("nothing has to wait");
     assert!(expel(a.client));
     assert!(!expel(a.client), "it is gone");
-    assert_eq!(machine.store.owners(), 1);
+    assert_eq!(machine.store.clients(), 1);
     assert!(in_root(&mut b, &deny).is_ok());
     let lost = a.with_sequence(a.last_sequence() + 1, false, |_| {});
     assert_eq!(lost.status, Status::BadSession);
@@ -138,7 +139,9 @@ fn a_client_that_is_expelled_by_order_has_lost_everything_at_once() {
 
 #[test]
 fn nothing_is_revoked_that_its_holder_could_reclaim() {
-    let server = TestServer::with_records(Arc::new(Stuck::new(true)));
+    let records = MemoryRecords::new();
+    records.set_outcome(Change::RemoveClient, Outcome::Failed);
+    let server = TestServer::with_records(Arc::new(records));
     let mut peer = Peer::new(&server, 1);
     let (file, state_id) = peer.create("f");
     let revoking = server.recaller.revoke_file(file_of(&peer));

@@ -1,14 +1,10 @@
 //! Sessions and exactly-once (RFC 8881 §2.10, §18.34 – §18.37, §18.46).
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs4::*;
-use server::runtime::BoxFuture;
-use server::stable::StableRecords;
+use testkit::records::{Change, MemoryRecords, Outcome};
 
 use crate::peer::{Peer, TestServer, open, size_only};
 
@@ -225,29 +221,14 @@ fn a_client_is_destroyed_when_nothing_is_left() {
     assert_eq!(destroy(&peer), Status::StaleClientId);
 }
 
-/// A disk that takes names and never gives them up.
-struct Stuck;
-
-impl StableRecords for Stuck {
-    fn add(&self, _: ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Err(io::Error::other("stuck"))))
-    }
-
-    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[test]
 fn a_silent_client_that_cannot_be_expelled_is_waited_for_in_peace() {
-    let server = TestServer::with_records(Arc::new(Stuck));
+    let records = MemoryRecords::new();
+    records.set_outcome(Change::RemoveClient, Outcome::Failed);
+    let server = TestServer::with_records(Arc::new(records));
     let mut silent = Peer::new(&server, 1);
     silent.create("f");
-    server.world.wait(91_000);
+    server.world.advance(91_000);
     let mut other = Peer::new(&server, 2);
     let denying = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
     let held = other.begin(|c| {
@@ -256,34 +237,15 @@ fn a_silent_client_that_cannot_be_expelled_is_waited_for_in_peace() {
     assert!(held.now_or_never().is_none(), "held, and not trying all the time");
 }
 
-/// A disk that never ends the first removal of a name.
-#[derive(Default)]
-struct SlowOnce(AtomicBool);
-
-impl StableRecords for SlowOnce {
-    fn add(&self, _: ClientId, _: Bytes, _: state::Lost) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn remove(&self, _: ClientId, _: Bytes) -> BoxFuture<io::Result<()>> {
-        if self.0.swap(true, Ordering::Relaxed) {
-            return Box::pin(std::future::ready(Ok(())));
-        }
-        Box::pin(std::future::pending())
-    }
-
-    fn end_grace(&self) -> BoxFuture<io::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[test]
 fn expulsion_goes_on_when_the_request_that_began_it_is_cancelled() {
-    let server = TestServer::with_records(Arc::new(SlowOnce::default()));
+    let records = MemoryRecords::new();
+    records.plan(Change::RemoveClient, &[Outcome::Lost]);
+    let server = TestServer::with_records(Arc::new(records));
     let mut silent = Peer::new(&server, 1);
     silent.create("f");
     let client = Arc::clone(server.state.session(silent.sequence_args(1, false).session).unwrap().client());
-    server.world.wait(91_000);
+    server.world.advance(91_000);
     let mut other = Peer::new(&server, 2);
     let denying = OpenArgs { share_deny: share::BOTH, ..open("f", share::READ, None) };
     let build = |c: &mut CompoundBuilder<'_>| {

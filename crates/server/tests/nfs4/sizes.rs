@@ -1,9 +1,8 @@
 //! How long requests and replies may be (RFC 8881 §2.10.6.4), and what is kept of a reply (§2.10.6.1.3).
 
-use std::sync::atomic::Ordering;
-
 use futures_util::FutureExt;
 use proto::nfs4::*;
+use testkit::runtime::SleepEnd;
 
 use crate::peer::{Peer, Results, TestServer, open, size_only};
 
@@ -177,7 +176,7 @@ fn retry_of_a_long_running_request_is_delayed_and_runs_once() {
     let mut held = writer.begin(build);
     assert!((&mut held).now_or_never().is_none());
     let sequence = writer.last_sequence();
-    server.world.sleeps_end.store(true, Ordering::Relaxed);
+    server.world.set_sleep_end(SleepEnd::AtOnce);
     for connection in [2, 3] {
         let again = writer.over(connection, 0).with_sequence(sequence, false, build);
         assert_eq!((again.status, again.count), (Status::Delay, 1));

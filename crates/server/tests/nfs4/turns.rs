@@ -1,7 +1,5 @@
 //! How long a COMPOUND keeps others waiting.
 
-use std::sync::atomic::Ordering;
-
 use futures_util::FutureExt;
 use proto::nfs4::{ChannelAttributes, Operation, Status};
 
@@ -30,7 +28,7 @@ fn compound_that_takes_long_lets_others_run_in_between() {
     let channel = ChannelAttributes { operations_max: 200, ..Peer::channel() };
     let mut peer = Peer::new(&server, 1).with_channel(channel);
     assert_eq!(polls(&mut peer, 100), 1, "no time passes");
-    server.world.ms_per_look.store(2, Ordering::Relaxed);
+    server.world.set_ms_per_read(2);
     assert_eq!(polls(&mut peer, 5), 1, "it is short");
     assert_eq!(polls(&mut peer, 100), 1 + 102 / 8, "one yield for every eight operations");
 }

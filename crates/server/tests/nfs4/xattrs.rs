@@ -4,9 +4,10 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs4::attributes::{AttributeId, AttributeValues};
 use proto::nfs4::*;
+use testkit::records::Change;
+use testkit::records::Outcome::{Lost, Written};
 
 use crate::peer::{Peer, TestServer, open};
-use crate::store::Fate::{Lost, Written};
 use crate::store::Machine;
 
 fn set(option: SetXattrOption, name: &str, value: &[u8]) -> SetXattrArgs {
@@ -195,7 +196,7 @@ fn a_retry_after_a_crash_is_answered_as_before() {
             let root = root(&mut other);
             let old = other.on(&root, Operation::SetXattr, &set(SetXattrOption::Create, "old", b"value"));
             assert_eq!(old.status, Status::Ok);
-            machine.store.expect(fates);
+            machine.store.plan(Change::SetSlot, fates);
             drop(peer.begin_with_sequence(1, build).now_or_never());
             let server = machine.start();
             let again = peer.after_restart(&server).with_sequence(1, true, build);

@@ -15,7 +15,7 @@ use super::super::convert::{ATTRIBUTES, values};
 use super::super::names::CreateWith;
 use super::plan::Amount;
 use crate::attributes::SetAttributes;
-use crate::batch::{Existing, Item, Names};
+use crate::items::{Existing, Item, Names};
 
 /// The longest list of entries that comes with others, in bytes.
 const LIST_BYTES: u32 = 32 << 10;

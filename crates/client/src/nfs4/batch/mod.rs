@@ -16,8 +16,8 @@ use self::plan::{Amount, Ends, Plan, Spot, Step, Way};
 use super::Mount;
 use super::open::owner_of;
 use super::send::Kind;
-use crate::batch::{End, Entry, Ground, Item, Names};
 use crate::error::{Error, Result};
+use crate::items::{End, Entry, Ground, Item, Names};
 
 /// What the call, SEQUENCE and the ends of both take of a request, in bytes.
 const REQUEST_OVERHEAD_BYTES: usize = 1280;

@@ -11,8 +11,8 @@ use proto::nfs4::{
 
 use super::act;
 use super::plan::Step;
-use crate::batch::{End, Entry, Existing, Ground, Item, Names, Output};
 use crate::error::{Error, Result};
+use crate::items::{End, Entry, Existing, Ground, Item, Names, Output};
 use crate::name::checked_target;
 use crate::nfs4::Mount;
 use crate::nfs4::compound::{Results, status_of};

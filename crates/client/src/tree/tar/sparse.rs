@@ -9,7 +9,7 @@ use tar::Entry;
 use tokio::sync::{Mutex, mpsc};
 
 use super::member::malformed;
-use crate::batch::Names;
+use crate::items::Names;
 use crate::tree::arrival::{Arrival, Meta};
 use crate::tree::local::local_error;
 use crate::tree::{PART_BYTES, PARTS_MAX, SMALL_BYTES_MAX};

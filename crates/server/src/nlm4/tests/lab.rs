@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use proto::nfs3::FileHandle;
 use proto::nlm4::*;
 use rpc::{CallError, Refusal};
 use state::{Limits, State};
+use testkit::runtime::ManualRuntime;
 use xdr::{Decode, Encode};
 
 use crate::conflicts::NoConflicts;
@@ -22,61 +23,8 @@ use crate::exports::ExportSet;
 use crate::fixture::{Server, export, unsquashed, user};
 use crate::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use crate::recall::Recaller;
-use crate::runtime::{BoxFuture, Runtime};
+use crate::runtime::BoxFuture;
 use crate::stable::{StableRecords, StoredHost};
-
-/// A world that stands still between the steps of a test.
-#[derive(Default)]
-pub(super) struct World {
-    now_ms: Arc<AtomicU64>,
-    tasks: Mutex<Vec<BoxFuture<()>>>,
-    random: AtomicU64,
-}
-
-impl World {
-    fn run(&self) {
-        // A task may start others, or wake them by what it does: some rounds are enough for all.
-        for _ in 0..8 {
-            let tasks = std::mem::take(&mut *self.tasks.lock());
-            let left: Vec<_> = tasks
-                .into_iter()
-                .filter_map(|mut task| task.as_mut().now_or_never().is_none().then_some(task))
-                .collect();
-            self.tasks.lock().extend(left);
-        }
-    }
-}
-
-impl Runtime for World {
-    fn now_ms(&self) -> u64 {
-        self.now_ms.load(Ordering::SeqCst)
-    }
-
-    fn wall_clock(&self) -> vfs::Timestamp {
-        vfs::Timestamp::default()
-    }
-
-    fn sleep(&self, duration: Duration) -> BoxFuture<()> {
-        let clock = Arc::clone(&self.now_ms);
-        let end = clock.load(Ordering::SeqCst) + duration.as_millis() as u64;
-        Box::pin(poll_fn(
-            move |_| {
-                if clock.load(Ordering::SeqCst) >= end { Poll::Ready(()) } else { Poll::Pending }
-            },
-        ))
-    }
-
-    fn spawn(&self, task: BoxFuture<()>) {
-        self.tasks.lock().push(task);
-    }
-
-    fn random(&self, bytes: &mut [u8]) {
-        let number = self.random.fetch_add(1, Ordering::SeqCst).to_be_bytes();
-        for (byte, random) in bytes.iter_mut().zip(number) {
-            *byte = random;
-        }
-    }
-}
 
 /// What the hosts answer to GRANTED and NOTIFY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +69,8 @@ impl CallHosts for Hosts {
     }
 }
 
-/// Stable storage for hosts.
+/// Stable storage for hosts. The test kit cannot have it: its `StoredHost` is that of another build of this
+/// crate.
 #[derive(Default)]
 pub(super) struct Disk {
     pub(super) hosts: Mutex<Vec<StoredHost>>,
@@ -180,7 +129,7 @@ impl StableRecords for Disk {
 pub(super) struct Lab {
     pub(super) server: Server,
     pub(super) file: FileHandle,
-    pub(super) world: Arc<World>,
+    pub(super) world: Arc<ManualRuntime>,
     pub(super) hosts: Arc<Hosts>,
     pub(super) disk: Arc<Disk>,
     pub(super) state: Arc<State>,
@@ -196,7 +145,7 @@ impl Lab {
     pub(super) fn new() -> Self {
         let answer = Arc::new(Mutex::new(Answer::Status(Status::Granted)));
         let hosts = Arc::new(Hosts { calls: Mutex::default(), answer: Arc::clone(&answer) });
-        let (world, disk) = (Arc::new(World::default()), Arc::new(Disk::default()));
+        let (world, disk) = (Arc::new(ManualRuntime::default()), Arc::new(Disk::default()));
         let state = Arc::new(State::new(Limits::default(), 1));
         let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as _, Arc::clone(&disk) as _);
         recaller.call_hosts_by(Arc::clone(&hosts) as _);
@@ -214,7 +163,7 @@ impl Lab {
     pub(super) fn pass(&self, seconds: u64) {
         self.world.run();
         for _ in 0..seconds * 2 {
-            self.world.now_ms.fetch_add(500, Ordering::SeqCst);
+            self.world.advance(500);
             self.recaller.tick().now_or_never().expect("nothing is waited for");
             self.world.run();
         }

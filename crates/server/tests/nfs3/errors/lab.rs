@@ -1,7 +1,6 @@
 //! A server with some objects, and a ledger of how its procedures end.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use server::exports::{Clients, Export, ExportId, ExportOptions, ExportPath, Expo
 use server::nfs3::Nfs3;
 use server::recall::TakenNames;
 use state::NameChange;
+use testkit::connection::{LOCAL_PEER, TestConnection};
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{FileSystem, ObjectId};
@@ -117,22 +117,6 @@ impl Conflicts for Obstacle {
     }
 
     async fn after_remove<F: FileSystem>(&self, _: &F, _: &F::Node) {}
-}
-
-struct Nowhere;
-
-impl Connection for Nowhere {
-    fn id(&self) -> u64 {
-        1
-    }
-
-    fn peer(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 900))
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
 }
 
 fn exports<F: FileSystem>(fs: F, other: F, options: &Options) -> Arc<Exports<F>> {
@@ -255,7 +239,7 @@ impl<'a> Lab<'a> {
         let caller = AuthSys { stamp: 0, machine_name: Bytes::new(), uid, gid: uid, gids: vec![] }.into();
         let (program, version, procedure) = (nfs3::PROGRAM, nfs3::VERSION, procedure.number());
         let header = CallHeader { xid: 1, program, version, procedure };
-        let connection: Arc<dyn Connection> = Arc::new(Nowhere);
+        let connection: Arc<dyn Connection> = Arc::new(TestConnection::new(LOCAL_PEER));
         let call = Call {
             header: &header,
             caller: &caller,

@@ -1,11 +1,10 @@
 //! Clients and sessions: what the operations refuse that make, use and end them.
 
-use std::sync::atomic::Ordering;
-
 use bytes::Bytes;
 use proto::nfs4::attributes::AttributeValues;
 use proto::nfs4::*;
 use state::Limits;
+use testkit::runtime::SleepEnd;
 
 use super::arguments::{exchange, put, root};
 use super::lab::{Lab, Options};
@@ -187,7 +186,7 @@ fn under_way(ledger: &Ledger) {
         root(),
         step(Operation::Open, &write),
     ];
-    lab.server.world.sleeps_end.store(true, Ordering::Relaxed);
+    lab.server.world.set_sleep_end(SleepEnd::AtOnce);
     assert_eq!(ledger.bare(&other, &retry).status, Status::Delay);
 }
 

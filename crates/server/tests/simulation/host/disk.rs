@@ -1,4 +1,8 @@
-//! Stable storage that takes its time: what was acknowledged survives a crash, of the rest a part may.
+//! Stable storage whose writes take time: acknowledged changes survive a crash, and the first few of the
+//! others may.
+//!
+//! The records of the test kit would not do: here changes end by the simulated clock, in order, and a seed
+//! decides their outcome.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,7 @@
 //! The server's end of a connection: carries callbacks.
+//!
+//! The double of the test kit would not do: the simulated network delivers callbacks and replies, late or
+//! never.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

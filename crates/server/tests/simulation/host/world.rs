@@ -1,4 +1,7 @@
-//! The world around one incarnation of the server: its tasks, polled by hand, its timers and its randomness.
+//! The runtime of one incarnation of the server: its tasks, its timers and its random numbers.
+//!
+//! The double of the test kit would not do: a seed decides the order of woken tasks, the simulation asks for
+//! the next timer, and a crash drops all tasks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

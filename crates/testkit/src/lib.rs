@@ -1,0 +1,24 @@
+//! Doubles and raw peers that the tests and benches of several crates share.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`wire`] | calls, replies and records as bytes, written word by word |
+//! | [`peer`] | either end of a TCP connection that sends and receives such bytes |
+//! | [`connection`] | an [`rpc::Connection`] without a network, with scripted callbacks |
+//! | [`runtime`] | a clock that a test sets, and tasks that a test polls |
+//! | [`records`] | stable storage in memory whose writes fail or stall as planned (feature `server`) |
+//!
+//! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the
+//! crate under test: this library depends on another build of `server`, whose traits are different types.
+
+#![allow(clippy::unwrap_used)] // A peer that cannot go on ends its test.
+
+pub mod connection;
+pub mod peer;
+#[cfg(feature = "server")]
+pub mod records;
+pub mod runtime;
+pub mod wire;
+
+/// Program, version and procedure of a call.
+pub type ProcedureNumber = (u32, u32, u32);

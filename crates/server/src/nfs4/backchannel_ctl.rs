@@ -4,7 +4,7 @@ use proto::nfs4::{BackchannelCtlArgs, CallbackSecurity, Status};
 use vfs::FileSystem;
 
 use super::context::Context;
-use crate::recall::CallbackTarget;
+use crate::callbacks::CallbackTarget;
 
 pub(crate) fn run<F: FileSystem>(
     context: &Context<'_, F>,
@@ -13,7 +13,7 @@ pub(crate) fn run<F: FileSystem>(
     check_gss(&arguments.callback_security)?;
     let session = context.session.as_ref().ok_or(Status::OperationNotInSession)?.session();
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
-    let backchannels = context.server.recaller().backchannels();
+    let backchannels = context.server.services().callbacks().backchannels();
     match (backchannels.get(session.id()), target) {
         (Some(channel), Some(target)) => channel.retarget(target),
         (Some(channel), None) => channel.set_program(arguments.callback_program),

@@ -28,7 +28,7 @@ pub(crate) fn session<F: FileSystem>(
     // The connection must be associated with the session (§18.37.3), for every caller: a client whose
     // connection was lost binds the new one, or sends SEQUENCE over it.
     let connection = context.call.connection.id();
-    let backchannels = server.recaller().backchannels();
+    let backchannels = server.services().callbacks().backchannels();
     let is_associated = session.is_associated(ConnectionId(connection))
         || backchannels.get(session.id()).is_some_and(|channel| channel.is_bound(connection));
     if !is_associated {
@@ -51,7 +51,7 @@ pub(crate) async fn client<F: FileSystem>(
     context.check_minor_version(context.server.state().minor_version_of(arguments.client)?)?;
     let client = context.server.state().destroy_client(arguments.client, &principal(context))?;
     if client.is_recorded() {
-        context.server.recaller().forget(&client).await;
+        context.server.services().recovery().forget(&client).await;
     }
     Ok(())
 }

@@ -5,8 +5,9 @@ use state::{LockOwner, Range};
 use vfs::FileSystem;
 
 use super::context::Context;
-use super::lock::{Refused, describe, outcome};
+use super::lock::{Refused, describe};
 use super::regular;
+use crate::lock_waiters::lock_outcome as outcome;
 
 pub(crate) async fn run<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -18,13 +19,14 @@ pub(crate) async fn run<F: FileSystem>(
     // The session tells the client; what stands in the owner is ignored (RFC 8881 §18.11.3).
     let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
     let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
-    let recaller = context.server.recaller();
+    let services = context.server.services();
     // Whoever asks in the grace period might be told of a lock that is about to be reclaimed, or not be told.
-    if recaller.state().in_grace() {
+    if services.state().in_grace() {
         return Err(Status::Grace.into());
     }
-    recaller
-        .hold(|| outcome(recaller.state().test_lock(file, &owner, asked, recaller.now())))
+    services
+        .delegations()
+        .hold(|| outcome(services.state().test_lock(file, &owner, asked, services.now())))
         .await?
         .map_err(|denied| Refused::Denied(describe(denied)))
 }

@@ -75,8 +75,7 @@ use xdr::Encoder;
 use crate::exports::Exports;
 use crate::metrics::Metrics;
 use crate::persistent::Repetitions;
-use crate::recall::Recaller;
-pub(crate) use lock::outcome as lock_outcome;
+use crate::services::StateService;
 use owners::Owners;
 pub use owners::{NameService, OwnerNames, PrincipalKind, Unavailable};
 
@@ -101,7 +100,7 @@ pub struct Nfs4Options {
 #[derive(Debug)]
 pub struct Nfs4<F> {
     exports: Arc<Exports<F>>,
-    recaller: Recaller,
+    services: StateService,
     options: Nfs4Options,
     owners: Owners,
     repetitions: Repetitions,
@@ -111,11 +110,11 @@ pub struct Nfs4<F> {
 }
 
 impl<F: FileSystem> Nfs4<F> {
-    /// Serves `exports`; state and recalls are those of `recaller`.
-    pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
+    /// Serves `exports`; state and recalls are those of `services`.
+    pub fn new(exports: Arc<Exports<F>>, services: StateService, options: Nfs4Options) -> Self {
         Self {
             exports,
-            recaller,
+            services,
             options,
             owners: Owners::numeric(),
             repetitions: Repetitions::default(),
@@ -133,7 +132,7 @@ impl<F: FileSystem> Nfs4<F> {
     #[must_use]
     pub fn with_names(mut self, service: Arc<dyn NameService>) -> Self {
         if let OwnerNames::Domain(domain) = &self.options.owner_names {
-            self.owners = Owners::of_domain(domain.clone(), service, Arc::clone(self.recaller.world()));
+            self.owners = Owners::of_domain(domain.clone(), service, Arc::clone(self.services.world()));
         }
         self
     }
@@ -155,9 +154,9 @@ impl<F: FileSystem> Nfs4<F> {
 
     /// A connection is gone.
     pub fn disconnected(&self, connection: u64) {
-        for session in self.recaller.backchannels().disconnected(connection) {
+        for session in self.services.callbacks().backchannels().disconnected(connection) {
             if let Ok(session) = self.state().session(session) {
-                self.recaller.backchannels().look_for_paths(self.state(), session.client());
+                self.services.callbacks().backchannels().look_for_paths(self.state(), session.client());
             }
         }
     }
@@ -168,12 +167,12 @@ impl<F: FileSystem> Nfs4<F> {
         &self.answered
     }
 
-    pub(crate) fn recaller(&self) -> &Recaller {
-        &self.recaller
+    pub(crate) fn services(&self) -> &StateService {
+        &self.services
     }
 
     fn state(&self) -> &State {
-        self.recaller.state()
+        self.services.state()
     }
 
     fn lease_seconds(&self) -> u32 {

@@ -19,7 +19,7 @@ use super::operations::SEQUENCED;
 use super::repeat::Repeat;
 use crate::digest::Digest;
 use crate::persistent::{Intent, SlotKept, SlotRecord};
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
@@ -128,10 +128,10 @@ impl InSession {
     }
 
     /// Ends the request without a reply. True when a retry is held until now.
-    pub(crate) fn abandon(self, recaller: &Recaller) -> bool {
+    pub(crate) fn abandon(self, services: &StateService) -> bool {
         let completed = self.ticket.complete(None);
         if completed.is_client_gone {
-            recaller.last_request_ended();
+            services.clients().last_request_ended();
         }
         completed.is_awaited
     }
@@ -144,16 +144,16 @@ impl InSession {
     /// has this reply written before.
     ///
     /// True when a retry is held until now.
-    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) -> bool {
+    pub(crate) fn complete(mut self, services: &StateService, reply: &[u8]) -> bool {
         let kept = self.cache_this.then_some(reply);
         let has_intents = !self.intents.get_mut().is_empty();
         if let Some(reply) = kept.filter(|_| has_intents) {
             let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
-            recaller.keep_slot_soon(self.session().id(), self.slot(), &record);
+            services.recovery().keep_slot_soon(self.session().id(), self.slot(), &record);
         }
         let completed = self.ticket.complete(kept);
         if completed.is_client_gone {
-            recaller.last_request_ended();
+            services.clients().last_request_ended();
         }
         completed.is_awaited
     }
@@ -257,20 +257,20 @@ async fn begin_or_wait<F: FileSystem>(
     request: &mut SequenceRequest,
     other_digest: impl FnOnce() -> u64,
 ) -> Result<Begin, Status> {
-    let recaller = context.server.recaller();
-    let mut begun = session.begin(request, recaller.now());
+    let services = context.server.services();
+    let mut begun = session.begin(request, services.now());
     if matches!(begun, Err(Status::SequenceFalseRetry)) {
         request.digest = other_digest();
-        begun = session.begin(request, recaller.now());
+        begun = session.begin(request, services.now());
     }
     if !matches!(begun, Err(Status::Delay)) {
         return begun;
     }
-    let mut deadline = recaller.world().sleep(RETRY_HOLD);
+    let mut deadline = services.world().sleep(RETRY_HOLD);
     loop {
         let answered = context.server.answered().listen();
         let under_way = session.await_end(request.slot);
-        let begun = session.begin(request, recaller.now());
+        let begun = session.begin(request, services.now());
         if !matches!(begun, Err(Status::Delay)) || !under_way {
             return begun;
         }

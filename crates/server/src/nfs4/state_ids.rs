@@ -26,9 +26,9 @@ pub(crate) async fn free<F: FileSystem>(
     let (had_lost, lost) = (client.has_lost_by_order(), client.lost());
     context.server.state().free_state_id(client, &id)?;
     if had_lost && !client.has_lost_by_order() {
-        context.server.recaller().record_again(client).await;
+        context.server.services().recovery().record_again(client).await;
     } else if client.lost() != lost {
-        context.server.recaller().record_loss(client).await;
+        context.server.services().recovery().record_loss(client).await;
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ pub(crate) fn return_delegation<F: FileSystem>(
     let state = context.server.state();
     state.check_file(client, object.file(), &id)?;
     state.return_delegation(client, &id)?;
-    context.server.recaller().delegation_ended(&id);
+    context.server.services().delegations().delegation_ended(&id);
     Ok(())
 }
 
@@ -56,9 +56,9 @@ pub(crate) async fn reclaim_complete<F: FileSystem>(
         context.object()?;
         return Ok(());
     }
-    context.server.recaller().record_reclaimed(context.client()?).await?;
+    context.server.services().recovery().record_reclaimed(context.client()?).await?;
     context.server.state().reclaim_complete(context.client()?)?;
     // The last one to be waited for need not find the door still closed.
-    context.server.recaller().end_grace_if_due().await;
+    context.server.services().recovery().end_grace_if_due().await;
     Ok(())
 }

@@ -16,8 +16,8 @@ use rpc::{AuthSys, Call, CallError, CallHeader, Caller, Connection, Credential, 
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
-use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::services::StateService;
 use server::stable::{Forgetful, StableRecords, StoredSession};
 use state::{Limits, Now, State};
 use vfs::FileSystem;
@@ -261,7 +261,7 @@ impl Default for Setup {
 
 pub struct TestServer {
     programs: Box<dyn Answers>,
-    pub recaller: Recaller,
+    pub recaller: StateService,
     pub state: Arc<State>,
     pub world: Arc<World>,
     /// The back end has threads of its own that a request may wait for.
@@ -368,7 +368,8 @@ impl TestServer {
         // Sessions of different lives have different ids.
         world.random.store(u64::from(life.boot), Ordering::Relaxed);
         let state = Arc::new(state);
-        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
+        let recaller =
+            StateService::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),

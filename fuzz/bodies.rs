@@ -20,8 +20,8 @@ use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use server::nfs4::{Nfs4, Nfs4Options};
 use server::nsm1::Nsm1;
-use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::services::StateService;
 use state::{Limits, State};
 use vfs::memory::{Memory, MemoryOptions};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -111,7 +111,7 @@ fn run(server: &FuzzServer, data: &[u8]) {
 }
 
 struct FuzzServer {
-    programs: Programs<Memory, Recaller, Recaller>,
+    programs: Programs<Memory, StateService, StateService>,
     port_mapper: PortMapper,
     root: Vec<u8>,
     file: Vec<u8>,
@@ -214,7 +214,7 @@ impl FuzzServer {
         let handle = vfs::FileSystem::handle(root_export.file_system(), &node);
         let root = xdr::to_bytes(&Bytes::copy_from_slice(handle.as_bytes())).to_vec();
         let state = Arc::new(State::new(Limits { clients_max: 8, ..Limits::default() }, 1));
-        let recaller = Recaller::new(state, Arc::new(FuzzWorld), Arc::new(server::stable::Forgetful));
+        let recaller = StateService::new(state, Arc::new(FuzzWorld), Arc::new(server::stable::Forgetful));
         let nfs4 = Nfs4::new(
             Arc::clone(&exports),
             recaller.clone(),

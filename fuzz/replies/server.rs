@@ -11,8 +11,8 @@ use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::nsm1::Nsm1;
-use server::recall::Recaller;
 use server::runtime::{BoxFuture, Runtime};
+use server::services::StateService;
 use state::{Limits, State};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
@@ -46,7 +46,7 @@ impl Runtime for World {
 }
 
 struct Hostile {
-    programs: Programs<Memory, Recaller, Recaller>,
+    programs: Programs<Memory, StateService, StateService>,
     script: Mutex<Script>,
 }
 
@@ -85,7 +85,7 @@ impl Server {
         let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, rule)));
         let state = Arc::new(State::new(Limits { clients_max: 8, ..Limits::default() }, 1));
         let recaller =
-            Recaller::new(state, Arc::new(World(Instant::now())), Arc::new(server::stable::Forgetful));
+            StateService::new(state, Arc::new(World(Instant::now())), Arc::new(server::stable::Forgetful));
         let nfs4 = Nfs4::new(
             Arc::clone(&exports),
             recaller.clone(),

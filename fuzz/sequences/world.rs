@@ -15,8 +15,8 @@ use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credentia
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
-use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::services::StateService;
 use state::{Limits, State};
 use vfs::memory::{Memory, MemoryOptions};
 use xdr::{Decoder, Encoder};
@@ -168,8 +168,8 @@ fn answered(arguments: Vec<u8>, refused: Option<Status>) -> Bytes {
 
 /// The server, and what the tests look at.
 pub struct Served {
-    programs: Arc<Programs<Memory, Recaller, Recaller>>,
-    pub recaller: Recaller,
+    programs: Arc<Programs<Memory, StateService, StateService>>,
+    pub recaller: StateService,
     pub state: Arc<State>,
     pub world: Arc<World>,
 }
@@ -188,7 +188,7 @@ impl Served {
         let state = Arc::new(State::new(limits, 1));
         let world = Arc::new(World::default());
         let stable = Arc::new(server::stable::Forgetful);
-        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, stable);
+        let recaller = StateService::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, stable);
         let identity = Bytes::from_static(b"fuzz");
         let options = Nfs4Options { delegations: true, identity, owner_names: OwnerNames::Numeric };
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 
-use crate::recall::TakenNames;
+use crate::delegations::TakenNames;
 
 /// Why an operation may not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

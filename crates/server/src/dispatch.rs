@@ -190,29 +190,31 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
 
     fn connected(&self) {
         if let Some(nfs4) = &self.nfs4 {
-            nfs4.recaller().events().connected.add(1);
+            nfs4.services().events().connected.add(1);
         }
     }
 
     fn refused(&self) {
         if let Some(nfs4) = &self.nfs4 {
-            nfs4.recaller().events().connections_refused.add(1);
+            nfs4.services().events().connections_refused.add(1);
         }
     }
 
     fn gave_way(&self) {
         if let Some(nfs4) = &self.nfs4 {
-            nfs4.recaller().events().connections_closed_for_others.add(1);
+            nfs4.services().events().connections_closed_for_others.add(1);
         }
     }
 
     fn is_only_backchannel(&self, connection: u64) -> bool {
-        self.nfs4.as_ref().is_some_and(|nfs4| nfs4.recaller().backchannels().is_only_path(connection))
+        self.nfs4
+            .as_ref()
+            .is_some_and(|nfs4| nfs4.services().callbacks().backchannels().is_only_path(connection))
     }
 
     fn disconnected(&self, connection: u64) {
         if let Some(nfs4) = &self.nfs4 {
-            nfs4.recaller().events().disconnected.add(1);
+            nfs4.services().events().disconnected.add(1);
             nfs4.disconnected(connection);
         }
     }

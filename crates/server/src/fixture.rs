@@ -19,9 +19,9 @@ use crate::dispatch::Programs;
 use crate::exports::{Export, ExportId, ExportOptions, ExportPath, ExportSet, Exports, Rule, Squash};
 use crate::metrics::Events;
 use crate::nsm1::Nsm1;
-use crate::recall::Recaller;
 use crate::retries::{Retries, RetryLimits};
 use crate::runtime::Runtime;
+use crate::services::StateService;
 use crate::stable::Forgetful;
 
 /// What a reply holds before the results; it must stay.
@@ -29,7 +29,7 @@ const HEAD: [u8; 24] = [0x5a; 24];
 
 /// A server and the handle of its root.
 pub(crate) struct Server<C = NoConflicts> {
-    programs: Programs<Memory, C, Recaller>,
+    programs: Programs<Memory, C, StateService>,
     exports: Arc<Exports<Memory>>,
     pub(crate) events: Arc<Events>,
     xids: AtomicU32,
@@ -65,8 +65,12 @@ fn runtime() -> Arc<dyn Runtime> {
 }
 
 /// A state without clients.
-pub(crate) fn recaller() -> Recaller {
-    Recaller::new(Arc::new(state::State::new(state::Limits::default(), 1)), runtime(), Arc::new(Forgetful))
+pub(crate) fn services() -> StateService {
+    StateService::new(
+        Arc::new(state::State::new(state::Limits::default(), 1)),
+        runtime(),
+        Arc::new(Forgetful),
+    )
 }
 
 /// A memory file system whose root anybody may change and whose clock ticks with every look.
@@ -116,25 +120,25 @@ impl Server {
 impl<C: Conflicts> Server<C> {
     /// The given exports.
     pub(crate) fn with(exports: Vec<Export<Memory>>, conflicts: C) -> Self {
-        Self::with_recaller(ExportSet::new(exports).unwrap(), conflicts, recaller())
+        Self::with_services(ExportSet::new(exports).unwrap(), conflicts, services())
     }
 
     /// A set of exports.
     pub(crate) fn over(exports: ExportSet<Memory>, conflicts: C) -> Self {
-        Self::with_recaller(exports, conflicts, recaller())
+        Self::with_services(exports, conflicts, services())
     }
 
-    /// A set of exports, and locks in the state of `recaller`.
-    pub(crate) fn with_recaller(exports: ExportSet<Memory>, conflicts: C, recaller: Recaller) -> Self {
+    /// A set of exports, and locks in the state of `services`.
+    pub(crate) fn with_services(exports: ExportSet<Memory>, conflicts: C, services: StateService) -> Self {
         let exports = Arc::new(Exports::from(exports));
         let set = exports.load();
         let (export, node) = set.root();
         let root = FileHandle::new(export.file_system().handle(&node).as_bytes()).unwrap();
         drop(set);
-        let events = Arc::clone(recaller.events());
-        let programs = Programs::new(Arc::clone(&exports), conflicts, recaller.clone())
+        let events = Arc::clone(services.events());
+        let programs = Programs::new(Arc::clone(&exports), conflicts, services.clone())
             .with_retries(Retries::new(RetryLimits::default(), runtime(), Arc::clone(&events)))
-            .with_nsm1(Nsm1::new(recaller, 7));
+            .with_nsm1(Nsm1::new(services, 7));
         Self { programs, exports, events, xids: AtomicU32::new(1), root }
     }
 

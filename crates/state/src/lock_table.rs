@@ -17,8 +17,6 @@ use crate::small_map::SmallMap;
 use crate::steps::step;
 use crate::{Client, LockOwner, Range};
 
-/// The `other` part of a stateid.
-
 /// Ranges that are removed in one piece, under one lock of the file's shard.
 pub(crate) const PIECE: usize = 1024;
 

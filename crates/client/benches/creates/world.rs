@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
-use server::recall::Recaller;
 use server::retries::{Retries, RetryLimits};
 use server::runtime::{BoxFuture, Runtime};
+use server::services::StateService;
 use server::stable::Forgetful;
 use state::{Limits, State};
 use tokio::net::TcpListener;
@@ -31,7 +31,7 @@ pub async fn serve_with(change: impl FnOnce(&mut Limits)) -> SocketAddr {
     let exports = Arc::new(Exports::single(Export::new(ExportId(1), ExportPath::root(), memory, rule)));
     let world: Arc<dyn Runtime> = Arc::new(World(Instant::now(), AtomicU64::new(1)));
     let state = Arc::new(State::new(limits, 1));
-    let recaller = Recaller::new(state, Arc::clone(&world), Arc::new(Forgetful));
+    let recaller = StateService::new(state, Arc::clone(&world), Arc::new(Forgetful));
     let options =
         Nfs4Options { delegations: true, identity: "creates".into(), owner_names: OwnerNames::Numeric };
     let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);

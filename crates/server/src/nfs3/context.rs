@@ -10,9 +10,9 @@ use xdr::Decode;
 use super::object::Object;
 use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
+use crate::delegations::TakenNames;
 use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable, Version};
 use crate::metrics::Seen;
-use crate::recall::TakenNames;
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
 pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;

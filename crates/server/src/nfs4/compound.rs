@@ -60,7 +60,7 @@ impl<F: FileSystem> Nfs4<F> {
         exports.prepare(&caller).await;
         let mut context = Context::new(self, &exports, (&call, caller), (&header, request_bytes));
         let mut status = Status::Ok;
-        let world = self.recaller().world();
+        let world = self.services().world();
         let mut turn = Turn::begin(world.now_ms());
         for index in 0..header.operations {
             if index % OPERATIONS_PER_LOOK == OPERATIONS_PER_LOOK - 1 && turn.is_over(world.now_ms()) {
@@ -126,7 +126,7 @@ impl<F: FileSystem> Nfs4<F> {
         results.finish(reply, status);
         counting.end(OperationIndex::COMPOUND, None, || Ended { status: status.code(), bytes: 0 });
         if let Some(session) = context.session.take()
-            && session.complete(self.recaller(), &reply.as_slice()[start..])
+            && session.complete(self.services(), &reply.as_slice()[start..])
         {
             self.answered().notify(usize::MAX);
         }

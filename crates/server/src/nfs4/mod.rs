@@ -18,7 +18,6 @@ use rpc::{Call, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::Encoder;
 
-pub(crate) use self::state::lock::outcome as lock_outcome;
 pub use engine::{Nfs4, Nfs4Options};
 pub use owners::{NameService, OwnerNames, PrincipalKind, Unavailable};
 

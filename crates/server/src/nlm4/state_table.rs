@@ -9,8 +9,8 @@ use state::{Blocked, Denied, FileId, LockError, LockOwner, Range, ShareOwner};
 
 use super::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
 use crate::hosts::HostRoute;
-use crate::nfs4::lock_outcome as outcome;
-use crate::recall::{NlmWaiter, Recaller, TooMany};
+use crate::lock_waiters::{NlmWaiter, WaitRefused, lock_outcome as outcome};
+use crate::services::StateService;
 
 fn file(key: FileKey) -> FileId {
     FileId(key.object.fileid, key.object.generation)
@@ -86,23 +86,21 @@ fn is_same_name(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-impl Recaller {
-    /// Checks that a host may take back what it held, and that it will be told when this server restarts.
-    async fn may_be_given(&self, host: &Bytes, call: &LockCall) -> Result<(), LockDenied> {
-        if call.reclaim && !self.may_host_reclaim(host) {
-            return Err(LockDenied::Grace);
-        }
-        if call.reclaim {
-            self.state().note_reclaim(self.now());
-        }
-        if call.is_monitored {
-            self.record_host(host, call.route).await.map_err(refused)?;
-        }
-        Ok(())
+/// Checks that a host may take back what it held, and that it will be notified when this server restarts.
+async fn check_host(services: &StateService, host: &Bytes, call: &LockCall) -> Result<(), LockDenied> {
+    if call.reclaim && !services.host_monitor().may_host_reclaim(host) {
+        return Err(LockDenied::Grace);
     }
+    if call.reclaim {
+        services.state().note_reclaim(services.now());
+    }
+    if call.is_monitored {
+        services.host_monitor().record_host(host, call.route).await.map_err(refused)?;
+    }
+    Ok(())
 }
 
-impl LockTable for Recaller {
+impl LockTable for StateService {
     fn in_grace(&self) -> bool {
         self.state().in_grace()
     }
@@ -115,8 +113,10 @@ impl LockTable for Recaller {
         exclusive: bool,
     ) -> Result<(), LockDenied> {
         let (owner, asked) = (owner(asking), (range(bytes), exclusive));
-        let tested =
-            self.hold(|| outcome(self.state().test_lock(file(key), &owner, asked, self.now()))).await;
+        let tested = self
+            .delegations()
+            .hold(|| outcome(self.state().test_lock(file(key), &owner, asked, self.now())))
+            .await;
         tested.map_err(refused)?.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking))))
     }
 
@@ -130,50 +130,53 @@ impl LockTable for Recaller {
         let (file, owner, asked) = (file(key), owner(asking), (range(bytes), exclusive));
         let host = host(asking.client, &asking.host);
         // Registered before the host is looked up, so that its record stays until the call has ended.
-        let attempt = self.begin_nlm_attempt(file, owner.clone(), Some(asked));
-        let waits = call.waits_for.is_some() && self.can_call_hosts();
-        if !waits && !call.reclaim && !self.is_host_recorded(&host) {
+        let attempt = self.lock_waiters().begin_nlm_attempt(file, owner.clone(), Some(asked));
+        let waits = call.waits_for.is_some() && self.callbacks().hosts().can_call();
+        if !waits && !call.reclaim && !self.host_monitor().is_host_recorded(&host) {
             // A lock that is denied leaves no record.
             let tested = self.state().test_lock(file, &owner, asked, self.now());
             if let Err(LockError::Denied(denied)) = tested {
                 return Err(LockDenied::Conflict(Box::new(held(denied, asking))));
             }
         }
-        self.may_be_given(&host, &call).await?;
-        let mut locked = match self.hold(|| attempt.lock(asked, waits)).await.map_err(held_up) {
+        check_host(self, &host, &call).await?;
+        let mut locked = match self.delegations().hold(|| attempt.lock(asked, waits)).await.map_err(held_up) {
             Ok(locked) => locked.map_err(|denied| LockDenied::Conflict(Box::new(held(denied, asking)))),
             Err(LockDenied::Delayed) => Err(LockDenied::Delayed),
             Err(other) => return Err(other),
         };
         if locked.is_err()
             && let Some(lock) = &call.waits_for
-            && self.can_call_hosts()
+            && self.callbacks().hosts().can_call()
         {
             let waiter = NlmWaiter::new(owner, call.route, lock.clone());
-            attempt.wait(waiter, asked)?.map_err(|TooMany| LockDenied::Full)?;
+            attempt.wait(waiter, asked).map_err(|refused| match refused {
+                WaitRefused::AttemptEnded => LockDenied::Delayed,
+                WaitRefused::TooManyWaiters => LockDenied::Full,
+            })?;
             // The conflicting lock may have gone before the waiter was noted.
             locked = match attempt.lock(asked, waits) {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(_)) | Err(Blocked::Status(_)) => return Err(LockDenied::Waits),
                 Err(Blocked::By(_)) => {
                     // A delegation: it is recalled, and the lock granted when it is back.
-                    self.locks_released(file);
+                    self.lock_waiters().locks_released(file);
                     return Err(LockDenied::Waits);
                 }
             };
         }
         locked?;
         // It may be less than the owner held before.
-        self.locks_released(file);
+        self.lock_waiters().locks_released(file);
         Ok(())
     }
 
     fn cancel(&self, key: FileKey, asking: &Owner, (bytes, exclusive): (ByteRange, bool)) -> bool {
-        self.nlm_cancel(file(key), &owner(asking), (range(bytes), exclusive))
+        self.lock_waiters().nlm_cancel(file(key), &owner(asking), (range(bytes), exclusive))
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
-        self.nlm_unlock(file(key), &owner(asking), range(bytes)).map_err(refused)
+        self.lock_waiters().nlm_unlock(file(key), &owner(asking), range(bytes)).map_err(refused)
     }
 
     async fn share(
@@ -183,12 +186,12 @@ impl LockTable for Recaller {
         shares: Shares,
         call: LockCall,
     ) -> Result<(), LockDenied> {
-        let attempt = self.begin_nlm_attempt(file(key), share_caller(asking), None);
-        self.may_be_given(&host(asking.client, &asking.host), &call).await?;
+        let attempt = self.lock_waiters().begin_nlm_attempt(file(key), share_caller(asking), None);
+        check_host(self, &host(asking.client, &asking.host), &call).await?;
         let bits = |read: bool, write: bool| u32::from(read) * share::READ + u32::from(write) * share::WRITE;
         let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
         let share = || self.state().share(file(key), share_owner(asking), asked, self.now());
-        self.hold(|| attempt.share(share)).await.map_err(|status| match status {
+        self.delegations().hold(|| attempt.share(share)).await.map_err(|status| match status {
             Status::ShareDenied => LockDenied::Conflict(Box::new(Held {
                 owner: asking.clone(),
                 range: ByteRange { start: 0, end: u64::MAX },
@@ -199,19 +202,20 @@ impl LockTable for Recaller {
     }
 
     fn unshare(&self, key: FileKey, asking: &Owner) {
-        self.nlm_unshare(file(key), &share_caller(asking), || {
+        self.lock_waiters().nlm_unshare(file(key), &share_caller(asking), || {
             self.state().unshare(file(key), &share_owner(asking));
         });
     }
 
     fn free_all(&self, client: IpAddr, name: &[u8]) {
-        self.nlm_free_all(&host(client, name));
+        self.lock_waiters().nlm_free_all(&host(client, name));
     }
 
     fn host_restarted(&self, client: IpAddr, name: &[u8], state_number: i32) {
         let prefix = host(client, b"");
         let mut hosts = self.state().nlm_hosts(&prefix);
-        hosts.extend(self.waiting_hosts().into_iter().filter(|host| host.starts_with(&prefix)));
+        hosts
+            .extend(self.lock_waiters().waiting_hosts().into_iter().filter(|host| host.starts_with(&prefix)));
         hosts.sort();
         hosts.dedup();
         let is_named = |host: &&Bytes| is_same_name(&host[prefix.len()..], name);
@@ -221,18 +225,18 @@ impl LockTable for Recaller {
             none if none.is_empty() && hosts.len() == 1 => hosts,
             named => named,
         };
-        for host in restarted.iter().filter(|host| self.is_new_restart(host, state_number)) {
+        for host in restarted.iter().filter(|host| self.host_monitor().is_new_restart(host, state_number)) {
             tracing::info!(host = %String::from_utf8_lossy(host), "a host has restarted: its locks are free");
-            self.nlm_free_all(host);
+            self.lock_waiters().nlm_free_all(host);
         }
     }
 
     fn granted_message(&self, client: IpAddr, cookie: &[u8], status: nlm4::Status) {
-        Recaller::granted_message(self, client, cookie, status);
+        self.lock_waiters().granted_message(client, cookie, status);
     }
 
     fn send_result(&self, route: HostRoute, procedure: nlm4::Procedure, result: Vec<u8>) {
-        Recaller::send_result(self, route, procedure, result);
+        self.lock_waiters().send_result(route, procedure, result);
     }
 }
 

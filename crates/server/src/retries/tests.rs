@@ -15,8 +15,8 @@ use vfs::{FileSystem, ObjectId};
 
 use super::RetryLimits;
 use crate::conflicts::{Conflict, Conflicts};
+use crate::delegations::TakenNames;
 use crate::fixture::{Head, Server, export, place, unsquashed, user, write_args};
-use crate::recall::TakenNames;
 
 /// Holds up whoever changes an entry, until it is opened, and counts them.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use rpc::memory::{MemoryBudget, Shared};
 use super::exports::Exported;
 use super::observe;
 use crate::dispatch::Programs;
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// How often the reply caches are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -23,18 +23,18 @@ const HELD_BYTES: u64 = 512;
 /// Tells it for ever.
 pub(super) async fn tell_forever(
     memory: Arc<MemoryBudget>,
-    recaller: Recaller,
-    programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    services: StateService,
+    programs: Arc<Programs<Exported, StateService, StateService>>,
 ) -> Infallible {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for tick in 0u64.. {
         ticks.tick().await;
-        let state = recaller.state();
+        let state = services.state();
         memory.set_shared(Shared::ReplyCaches, state.session_bytes() + programs.retry_bytes());
         if tick.is_multiple_of(STATE_TICKS) {
             let (clients, sessions) = state.client_and_session_counts();
-            let held = observe::held(&recaller).await;
+            let held = observe::held(&services).await;
             let held = (held.opens + held.locks + held.delegations + held.shares) as u64;
             let bytes = clients as u64 * CLIENT_BYTES + sessions as u64 * SESSION_BYTES + held * HELD_BYTES;
             memory.set_shared(Shared::State, bytes);

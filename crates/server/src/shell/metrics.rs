@@ -23,7 +23,7 @@ use super::records::Health;
 use super::start::listen;
 use crate::exports::Exports;
 use crate::metrics::Metrics;
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// Scrapers at a time; one more is closed at once.
 const CONNECTIONS_MAX: usize = 16;
@@ -42,7 +42,7 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 #[derive(Debug)]
 struct Counted {
     metrics: Arc<Metrics>,
-    recaller: Recaller,
+    services: StateService,
     exports: Arc<Exports<Exported>>,
     records: Option<Arc<Health>>,
     memory: Arc<MemoryBudget>,
@@ -60,7 +60,7 @@ impl MetricsServer {
     /// Begins to listen, and to count.
     pub(super) fn bind(
         address: SocketAddr,
-        recaller: &Recaller,
+        services: &StateService,
         exports: &Arc<Exports<Exported>>,
         records: Option<Arc<Health>>,
         memory: &Arc<MemoryBudget>,
@@ -69,7 +69,7 @@ impl MetricsServer {
         let address = listener.local_addr()?;
         let counted = Counted {
             metrics: Arc::new(Metrics::new(nanoseconds)),
-            recaller: recaller.clone(),
+            services: services.clone(),
             exports: Arc::clone(exports),
             records,
             memory: Arc::clone(memory),
@@ -133,9 +133,9 @@ async fn answer(
         let response = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
         return response.body(Full::default());
     }
-    let mut gauges = observe::gauges(&counted.recaller, &counted.exports, counted.records.as_deref()).await;
+    let mut gauges = observe::gauges(&counted.services, &counted.exports, counted.records.as_deref()).await;
     gauges.memory = counted.memory.memory_use();
-    let text = counted.metrics.text(counted.recaller.events(), &gauges);
+    let text = counted.metrics.text(counted.services.events(), &gauges);
     Response::builder().header(CONTENT_TYPE, TEXT).body(text.into())
 }
 

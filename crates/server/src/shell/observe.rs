@@ -7,27 +7,27 @@ use vfs::FileSystem;
 use super::records::Health;
 use crate::exports::Exports;
 use crate::metrics::Gauges;
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// Entries of a table that are looked at while its lock is held.
 pub(super) const PIECE: usize = 512;
 
 /// Adds up what there is.
 pub(super) async fn gauges<F: FileSystem>(
-    recaller: &Recaller,
+    services: &StateService,
     exports: &Exports<F>,
     records: Option<&Health>,
 ) -> Gauges {
-    let state = recaller.state();
+    let state = services.state();
     let (clients, sessions) = state.client_and_session_counts();
     Gauges {
         exports: exports.load().iter().map(|export| (export.id(), path_text(export.path()))).collect(),
         clients: clients as u64,
         sessions: sessions as u64,
-        slots_in_use: slots_in_use(recaller).await,
+        slots_in_use: slots_in_use(services).await,
         reply_cache_bytes: state.session_bytes(),
         memory: rpc::memory::MemoryUse::default(),
-        held: held(recaller).await,
+        held: held(services).await,
         in_grace: state.in_grace(),
         awaited_clients: state.awaited_clients() as u64,
         are_records_writable: records.is_none_or(|records| records.fault().is_none()),
@@ -36,21 +36,21 @@ pub(super) async fn gauges<F: FileSystem>(
 }
 
 /// What is held of all files together.
-pub(super) async fn held(recaller: &Recaller) -> Totals {
+pub(super) async fn held(services: &StateService) -> Totals {
     let mut totals = Totals::default();
     let mut next = Some(HoldingsAfter::default());
     while let Some(after) = next {
-        next = recaller.state().add_up(after, PIECE, &mut totals);
+        next = services.state().add_up(after, PIECE, &mut totals);
         yield_now().await;
     }
     totals
 }
 
-async fn slots_in_use(recaller: &Recaller) -> u64 {
+async fn slots_in_use(services: &StateService) -> u64 {
     let (mut in_use, mut after) = (0, None);
     loop {
         // A session may have thousands of slots.
-        let piece = recaller.state().list_sessions(after, PIECE / 8);
+        let piece = services.state().list_sessions(after, PIECE / 8);
         let Some(last) = piece.last() else { return in_use };
         after = Some(last.id());
         in_use += piece.iter().map(|session| session.slots_in_use() as u64).sum::<u64>();

@@ -34,11 +34,12 @@ use super::side_listeners::{SideError, SideListeners};
 use super::state_files::StateFiles;
 use super::world::TokioWorld;
 use crate::dispatch::Programs;
+use crate::host_monitor::Restart;
 use crate::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use crate::nsm1::Nsm1;
-use crate::recall::{Recaller, Restart};
 use crate::retries::Retries;
 use crate::runtime::Runtime;
+use crate::services::StateService;
 use crate::stable::{Forgetful, StableRecords};
 
 /// Connections that wait to be accepted.
@@ -98,8 +99,8 @@ pub struct Running {
     metrics: Option<SocketAddr>,
     options: ServeOptions,
     keeper: Arc<Keeper>,
-    recaller: Recaller,
-    programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    services: StateService,
+    programs: Arc<Programs<Exported, StateService, StateService>>,
     memory: Arc<MemoryBudget>,
     started: Instant,
     stop: oneshot::Sender<()>,
@@ -154,7 +155,7 @@ impl Running {
         Controlled {
             address: self.address,
             started: self.started,
-            recaller: self.recaller.clone(),
+            services: self.services.clone(),
             keeper: Arc::clone(&self.keeper),
             programs: Arc::clone(&self.programs),
             records: self.records.as_ref().map(|records| Arc::clone(records.health())),
@@ -214,7 +215,7 @@ fn start_with<'a>(
         let probes = Probes::default();
         let identity = prepare_state(options, &probes)?;
         let memory = MemoryBudget::new(options.memory_bytes_max);
-        let Prepared { mut programs, keeper, recaller, records, files, restart } =
+        let Prepared { mut programs, keeper, services, records, files, restart } =
             programs(options, identity, probes).await?;
         let health = records.as_ref().map(|records| Arc::clone(records.health()));
         let listener = listen().map_err(|source| StartError::Listen { address: options.listen, source })?;
@@ -225,7 +226,7 @@ fn start_with<'a>(
         options.net.tcp.apply(&listener).map_err(|source| StartError::Tcp { address, source })?;
         let metrics = match options.metrics {
             Some(address) => {
-                let scraped = MetricsServer::bind(address, &recaller, keeper.exports(), health, &memory)
+                let scraped = MetricsServer::bind(address, &services, keeper.exports(), health, &memory)
                     .map_err(|source| StartError::Metrics { address, source })?;
                 programs = programs.with_metrics(scraped.metrics());
                 Some(scraped)
@@ -235,14 +236,14 @@ fn start_with<'a>(
         let metrics_address = metrics.as_ref().map(MetricsServer::address);
         let programs = Arc::new(programs);
         let side = SideListeners::start(options.portmap, address, &programs).await?;
-        tell_hosts(&recaller, restart);
+        tell_hosts(&services, restart);
         let (stop, stopped) = oneshot::channel();
         let mut net = options.net;
         net.connections_max = net.connections_max.min(Descriptors::of(raise_descriptor_limit()).connections);
-        let (service, ticked) = (Arc::clone(&programs), (recaller.clone(), Arc::clone(&keeper)));
+        let (service, ticked) = (Arc::clone(&programs), (services.clone(), Arc::clone(&keeper)));
         let retried = Arc::clone(&keeper);
         let (budget, told) = (Arc::clone(&memory), Arc::clone(&programs));
-        let told = memory_use::tell_forever(Arc::clone(&memory), recaller.clone(), told);
+        let told = memory_use::tell_forever(Arc::clone(&memory), services.clone(), told);
         let task = tokio::spawn(async move {
             let stopped = async {
                 // A dropped sender is no reason to stop.
@@ -269,7 +270,7 @@ fn start_with<'a>(
             metrics: metrics_address,
             options: options.clone(),
             keeper,
-            recaller,
+            services,
             programs,
             memory,
             started: Instant::now(),
@@ -325,9 +326,9 @@ async fn on_a_thread<T: Send + 'static>(work: impl Future<Output = T> + Send + '
 
 /// A server that is put together and does not listen yet.
 struct Prepared {
-    programs: Programs<Exported, Recaller, Recaller>,
+    programs: Programs<Exported, StateService, StateService>,
     keeper: Arc<Keeper>,
-    recaller: Recaller,
+    services: StateService,
     records: Option<Arc<Records>>,
     files: Option<Arc<StateFiles>>,
     restart: Restart,
@@ -357,11 +358,11 @@ async fn programs(
         Some(records) => Arc::clone(records) as _,
         None => Arc::new(Forgetful),
     };
-    let recaller = Recaller::new(state, Arc::clone(&world), stable);
-    let retries = Retries::new(options.retries, world, Arc::clone(recaller.events()));
+    let services = StateService::new(state, Arc::clone(&world), stable);
+    let retries = Retries::new(options.retries, world, Arc::clone(services.events()));
     let nfs4 = Nfs4::new(
         Arc::clone(&exports),
-        recaller.clone(),
+        services.clone(),
         Nfs4Options {
             delegations: options.delegations,
             identity,
@@ -370,13 +371,13 @@ async fn programs(
     )
     .with_names(Arc::new(SystemNames::new()));
     nfs4.bring_back(sessions).await;
-    recaller.call_hosts_by(Arc::new(HostCaller::new(proto::portmap::PORT)));
-    recaller.let_hosts_reclaim(restart.may_reclaim.iter().map(|host| host.name.clone()));
-    let programs = Programs::new(exports, recaller.clone(), recaller.clone())
+    services.call_hosts_by(Arc::new(HostCaller::new(proto::portmap::PORT)));
+    services.let_hosts_reclaim(restart.may_reclaim.iter().map(|host| host.name.clone()));
+    let programs = Programs::new(exports, services.clone(), services.clone())
         .with_nfs4(nfs4)
         .with_retries(retries)
-        .with_nsm1(Nsm1::new(recaller.clone(), restart.state_number));
-    Ok(Prepared { programs, keeper: Arc::new(keeper), recaller, records, files, restart })
+        .with_nsm1(Nsm1::new(services.clone(), restart.state_number));
+    Ok(Prepared { programs, keeper: Arc::new(keeper), services, records, files, restart })
 }
 
 /// Opens the records of clients, and begins the grace period for those who held state.
@@ -404,9 +405,9 @@ fn open_records(
 }
 
 /// Tells hosts that held locks of the restart, beside the requests.
-fn tell_hosts(recaller: &Recaller, restart: Restart) {
-    let recaller = recaller.clone();
-    tokio::spawn(async move { recaller.tell_hosts(restart).await });
+fn tell_hosts(services: &StateService, restart: Restart) {
+    let services = services.clone();
+    tokio::spawn(async move { services.tell_hosts(restart).await });
 }
 
 /// The name of this host.
@@ -422,13 +423,13 @@ async fn retry_forever(keeper: Arc<Keeper>) -> Infallible {
     }
 }
 
-async fn tick_forever((recaller, keeper): (Recaller, Arc<Keeper>)) -> Infallible {
+async fn tick_forever((services, keeper): (StateService, Arc<Keeper>)) -> Infallible {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         keeper.sweep();
-        recaller.tick().await;
+        services.tick().await;
     }
 }
 

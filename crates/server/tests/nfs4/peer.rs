@@ -14,8 +14,8 @@ use rpc::{AuthSys, Call, CallError, CallHeader, Caller, Connection, Credential, 
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{NameService, Nfs4, Nfs4Options, OwnerNames};
-use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::services::StateService;
 use server::stable::{Forgetful, StableRecords, StoredSession};
 use state::{Limits, Now, State};
 use testkit::connection::{Callback, LOCAL_PEER, TestConnection};
@@ -166,7 +166,7 @@ impl Default for Setup {
 
 pub struct TestServer {
     programs: Box<dyn Answers>,
-    pub recaller: Recaller,
+    pub recaller: StateService,
     pub state: Arc<State>,
     pub world: Arc<ManualRuntime>,
     /// The back end has threads of its own that a request may wait for.
@@ -273,7 +273,8 @@ impl TestServer {
         let world = ManualRuntime::new(SleepEnd::Never).with_first_draw(u64::from(life.boot));
         let world = Arc::new(world);
         let state = Arc::new(state);
-        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
+        let recaller =
+            StateService::new(Arc::clone(&state), Arc::clone(&world) as Arc<dyn Runtime>, life.stable);
         let nfs4 = Nfs4::new(Arc::clone(&exports), recaller.clone(), options);
         let nfs4 = match names {
             Some(names) => nfs4.with_names(names),

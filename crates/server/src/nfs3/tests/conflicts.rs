@@ -10,8 +10,8 @@ use state::NameChange;
 use vfs::{FileSystem, ObjectId};
 
 use crate::conflicts::{Conflict, Conflicts};
+use crate::delegations::TakenNames;
 use crate::fixture::{Server, export, place, unsquashed, write_args};
-use crate::recall::TakenNames;
 
 /// Keeps what it was asked and answers with what it was told.
 #[derive(Default)]

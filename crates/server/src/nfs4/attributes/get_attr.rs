@@ -5,12 +5,12 @@ use proto::nfs4::{DelegReturnArgs, GetAttrArgs, Operation, Status};
 use vfs::{Attributes, FileSystem, Identity, SetAttributes, SetTime, Timestamp};
 use xdr::{Decoder, Encoder};
 
+use crate::delegations::HolderAttributes;
 use crate::nfs4::attributes;
 use crate::nfs4::engine::context::{Context, Fresh, Object};
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::result::{Failure, decode};
 use crate::nfs4::engine::status;
-use crate::recall::Told;
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     runs_unsettled: true,
@@ -112,8 +112,8 @@ fn is_newest<F: FileSystem>(
 /// True when somebody else holds a write delegation and may know some of the `wanted` attributes better than
 /// the file system.
 fn is_known_better<F: FileSystem>(context: &Context<'_, F>, object: &Object<'_, F>, wanted: Bitmap) -> bool {
-    let recaller = context.server.recaller();
-    let held = || recaller.state().write_delegation(object.file(), context.client_id(), || recaller.now());
+    let services = context.server.services();
+    let held = || services.state().write_delegation(object.file(), context.client_id(), || services.now());
     (wanted.intersects(OF_DATA) || wanted.contains(AttributeId::TimeAccess)) && held().is_some()
 }
 
@@ -124,9 +124,13 @@ pub(crate) async fn newer<F: FileSystem>(
     found: Attributes,
     wanted: Bitmap,
 ) -> Result<Attributes, Status> {
-    let recaller = context.server.recaller();
+    let services = context.server.services();
     let only_times = !wanted.intersects(OF_DATA);
-    match recaller.ask_holder(object.file(), context.client_id(), found.size, only_times).await? {
+    match services
+        .delegations()
+        .ask_holder(object.file(), context.client_id(), found.size, only_times)
+        .await?
+    {
         Some(told) => as_told(object, found, told).await,
         // It may have written since the look.
         None => object.fs().attributes(&object.node).await.map_err(status::of),
@@ -137,7 +141,7 @@ pub(crate) async fn newer<F: FileSystem>(
 async fn as_told<F: FileSystem>(
     object: &Object<'_, F>,
     found: Attributes,
-    told: Told,
+    told: HolderAttributes,
 ) -> Result<Attributes, Status> {
     let (accessed, modified) = told.times;
     let now = if told.modified {

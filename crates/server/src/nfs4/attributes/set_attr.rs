@@ -48,7 +48,7 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: &mut Decode
     let set = attributes::to_set(context, object, &values, attributes::SETTABLE_BY_SETATTR).await?;
     let identity = context.identity(object)?;
     if values.present().intersects(attributes::DELEGATED_TIMES) {
-        let now = context.server.recaller().now();
+        let now = context.server.services().now();
         context.server.state().check_timestamps(context.client()?, object.file(), &state_id, now)?;
     }
     let _using = match set.size {
@@ -89,7 +89,7 @@ async fn set_delegated_times<F: FileSystem>(
 ) -> Result<(), Status> {
     let Some(Time { seconds, nanoseconds }) = values.time_deleg_modify else { return Ok(()) };
     let told = Timestamp { seconds, nanoseconds };
-    let Some(modified) = context.server.recaller().modified_by_holder(state_id, told) else {
+    let Some(modified) = context.server.services().delegations().modified_by_holder(state_id, told) else {
         return Ok(());
     };
     get_attr::touch(object, Some(modified)).await.map(drop).map_err(status::of)

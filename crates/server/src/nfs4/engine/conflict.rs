@@ -5,8 +5,8 @@ use proto::nfs4::{StateId, Status};
 use state::{Changing, FileId, Io, NameChange, Using};
 use vfs::{FileSystem, Name};
 
+use crate::delegations::TakenNames;
 use crate::nfs4::engine::context::{Context, Object};
-use crate::recall::TakenNames;
 
 /// Checks a READ, and waits for write delegations of others where its stateid does not say that there are
 /// none.
@@ -19,7 +19,7 @@ pub(crate) async fn before_read<F: FileSystem>(
     let file = object.file();
     let using = begin(context, file, state_id, Io::Read).await?;
     if state_id.is_special() {
-        context.server.recaller().before_read(file, Some(client.id())).await?;
+        context.server.services().delegations().before_read(file, Some(client.id())).await?;
     }
     Ok(using)
 }
@@ -41,7 +41,7 @@ pub(crate) async fn before_write<'a, F: FileSystem>(
     let file = object.file();
     let using = begin(context, file, state_id, Io::Write).await?;
     let changing = if state_id.is_special() {
-        Some(context.server.recaller().begin_change(file, Some(client.id())).await?)
+        Some(context.server.services().delegations().begin_change(file, Some(client.id())).await?)
     } else {
         None
     };
@@ -55,7 +55,7 @@ pub(crate) async fn before_change<'a, F: FileSystem>(
     object: &Object<'_, F>,
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
-    context.server.recaller().begin_change(object.file(), Some(client)).await
+    context.server.services().delegations().begin_change(object.file(), Some(client)).await
 }
 
 /// Waits for the delegations of a directory that others hold before its entries change. None is granted while
@@ -65,7 +65,7 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
     directory: &Object<'_, F>,
 ) -> Result<Changing<'a>, Status> {
     let client = context.client()?.id();
-    context.server.recaller().begin_entry_change(directory.file(), Some(client)).await
+    context.server.services().delegations().begin_entry_change(directory.file(), Some(client)).await
 }
 
 /// Waits for the delegations of others before names change: those of the directories and of the objects
@@ -84,7 +84,7 @@ pub(crate) async fn before_name_change<'a, F: FileSystem>(
         objects: files(objects),
         removed: removed.map(Object::file),
     };
-    context.server.recaller().begin_name_change(names, &change, Some(client)).await
+    context.server.services().delegations().begin_name_change(names, &change, Some(client)).await
 }
 
 /// Waits until nobody else is about to take one of these names away, and keeps it so while the outcome lives.
@@ -93,7 +93,7 @@ pub(crate) async fn take_names<F: FileSystem, const N: usize>(
     names: [(&Object<'_, F>, Name<'_>); N],
 ) -> Result<TakenNames, Status> {
     let names = names.map(|(directory, name)| (directory.file(), name.as_bytes()));
-    context.server.recaller().take_names(names).await
+    context.server.services().delegations().take_names(names).await
 }
 
 /// Checks that a stateid allows to read or write the file, and lets its use begin.
@@ -103,6 +103,9 @@ pub(crate) async fn begin<F: FileSystem>(
     state_id: &StateId,
     io: Io,
 ) -> Result<Option<Using>, Status> {
-    let (client, recaller) = (context.client()?, context.server.recaller());
-    recaller.hold(|| recaller.state().begin_io(client, file, state_id, io, recaller.now())).await
+    let (client, services) = (context.client()?, context.server.services());
+    services
+        .delegations()
+        .hold(|| services.state().begin_io(client, file, state_id, io, services.now()))
+        .await
 }

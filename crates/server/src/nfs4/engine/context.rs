@@ -8,13 +8,13 @@ use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
 use state::{Client, DelegationKind, Opened};
 use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
 
+use crate::delegations::DelegationGrant;
 use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
 use crate::nfs4::engine::Nfs4;
 use crate::nfs4::engine::in_session::InSession;
 use crate::nfs4::engine::repeat::Repeat;
 use crate::nfs4::engine::unsettled::{Failed, Unsettled};
 use crate::persistent::{Change, Entry, Intent};
-use crate::recall::Granted;
 
 /// An object that an operation works on.
 pub(crate) struct Object<'a, F: FileSystem> {
@@ -108,7 +108,7 @@ pub(crate) struct Context<'a, F: FileSystem> {
 impl<F: FileSystem> Drop for Context<'_, F> {
     fn drop(&mut self) {
         if let Some(session) = self.session.take()
-            && session.abandon(self.server.recaller())
+            && session.abandon(self.server.services())
         {
             self.server.answered().notify(usize::MAX);
         }
@@ -194,7 +194,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
             return Ok(());
         };
         let record = session.intend(Intent { operation: self.index, change });
-        self.server.recaller().keep_slot(session.session().id(), session.slot(), &record).await
+        self.server.services().recovery().keep_slot(session.session().id(), session.slot(), &record).await
     }
 
     /// True when the session's callbacks are known to get through, and the longest recall of a delegation
@@ -203,7 +203,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
         let channel = self
             .session
             .as_ref()
-            .and_then(|own| self.server.recaller().backchannels().get(own.session().id()));
+            .and_then(|own| self.server.services().callbacks().backchannels().get(own.session().id()));
         channel.is_some_and(|channel| channel.works() && channel.fits_recalls())
     }
 
@@ -223,21 +223,25 @@ impl<'a, F: FileSystem> Context<'a, F> {
         // taken: that is safe.
         let change = told.map_or(0, |told| told.change);
         let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
-        let recaller = self.server.recaller();
-        let Ok(watch) = recaller.watch(object.fs(), &object.node, kind) else {
+        let services = self.server.services();
+        let Ok(watch) = services.delegations().watch(object.fs(), &object.node, kind) else {
             self.withdraw_delegation(id)?;
             return Ok(false);
         };
-        recaller.delegated(id, Granted { file: object.file(), handle, change, times, call }, watch);
+        services.delegations().delegated(
+            id,
+            DelegationGrant { file: object.file(), handle, change, times, call },
+            watch,
+        );
         Ok(true)
     }
 
     /// Takes a delegation back that its client was not told of yet.
     pub(crate) fn withdraw_delegation(&self, id: &StateId) -> Result<(), Status> {
-        let recaller = self.server.recaller();
+        let services = self.server.services();
         // Who has taken it away meanwhile is as good.
-        let _ = recaller.state().return_delegation(self.client()?, id);
-        recaller.delegation_ended(id);
+        let _ = services.state().return_delegation(self.client()?, id);
+        services.delegations().delegation_ended(id);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 use state::{ChannelLimits, Client, Session, SlotTicket};
 
 use crate::persistent::{Intent, SlotKept, SlotRecord};
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
 const RPC_REPLY_BYTES: usize = 24;
@@ -114,10 +114,10 @@ impl InSession {
     }
 
     /// Ends the request without a reply. True when a retry is held until now.
-    pub(crate) fn abandon(self, recaller: &Recaller) -> bool {
+    pub(crate) fn abandon(self, services: &StateService) -> bool {
         let completed = self.ticket.complete(None);
         if completed.is_client_gone {
-            recaller.last_request_ended();
+            services.clients().last_request_ended();
         }
         completed.is_awaited
     }
@@ -130,16 +130,16 @@ impl InSession {
     /// has this reply written before.
     ///
     /// True when a retry is held until now.
-    pub(crate) fn complete(mut self, recaller: &Recaller, reply: &[u8]) -> bool {
+    pub(crate) fn complete(mut self, services: &StateService, reply: &[u8]) -> bool {
         let kept = self.cache_this.then_some(reply);
         let has_intents = !self.intents.get_mut().is_empty();
         if let Some(reply) = kept.filter(|_| has_intents) {
             let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
-            recaller.keep_slot_soon(self.session().id(), self.slot(), &record);
+            services.recovery().keep_slot_soon(self.session().id(), self.slot(), &record);
         }
         let completed = self.ticket.complete(kept);
         if completed.is_client_gone {
-            recaller.last_request_ended();
+            services.clients().last_request_ended();
         }
         completed.is_awaited
     }

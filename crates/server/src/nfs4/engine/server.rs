@@ -11,7 +11,7 @@ use crate::exports::Exports;
 use crate::metrics::Metrics;
 use crate::nfs4::owners::{NameService, OwnerNames, Owners};
 use crate::persistent::Repetitions;
-use crate::recall::Recaller;
+use crate::services::StateService;
 
 /// How NFSv4 is served.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub struct Nfs4Options {
 #[derive(Debug)]
 pub struct Nfs4<F> {
     exports: Arc<Exports<F>>,
-    recaller: Recaller,
+    services: StateService,
     options: Nfs4Options,
     owners: Owners,
     repetitions: Repetitions,
@@ -38,11 +38,11 @@ pub struct Nfs4<F> {
 }
 
 impl<F: FileSystem> Nfs4<F> {
-    /// Serves `exports`; state and recalls are those of `recaller`.
-    pub fn new(exports: Arc<Exports<F>>, recaller: Recaller, options: Nfs4Options) -> Self {
+    /// Serves `exports`; state and recalls are those of `services`.
+    pub fn new(exports: Arc<Exports<F>>, services: StateService, options: Nfs4Options) -> Self {
         Self {
             exports,
-            recaller,
+            services,
             options,
             owners: Owners::numeric(),
             repetitions: Repetitions::default(),
@@ -68,16 +68,16 @@ impl<F: FileSystem> Nfs4<F> {
     #[must_use]
     pub fn with_names(mut self, service: Arc<dyn NameService>) -> Self {
         if let OwnerNames::Domain(domain) = &self.options.owner_names {
-            self.owners = Owners::of_domain(domain.clone(), service, Arc::clone(self.recaller.world()));
+            self.owners = Owners::of_domain(domain.clone(), service, Arc::clone(self.services.world()));
         }
         self
     }
 
     /// A connection is gone.
     pub fn disconnected(&self, connection: u64) {
-        for session in self.recaller.backchannels().disconnected(connection) {
+        for session in self.services.callbacks().backchannels().disconnected(connection) {
             if let Ok(session) = self.state().session(session) {
-                self.recaller.backchannels().look_for_paths(self.state(), session.client());
+                self.services.callbacks().backchannels().look_for_paths(self.state(), session.client());
             }
         }
     }
@@ -88,12 +88,12 @@ impl<F: FileSystem> Nfs4<F> {
         &self.answered
     }
 
-    pub(crate) fn recaller(&self) -> &Recaller {
-        &self.recaller
+    pub(crate) fn services(&self) -> &StateService {
+        &self.services
     }
 
     pub(crate) fn state(&self) -> &State {
-        self.recaller.state()
+        self.services.state()
     }
 
     pub(crate) fn lease_seconds(&self) -> u32 {

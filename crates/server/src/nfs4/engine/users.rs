@@ -56,13 +56,16 @@ pub(crate) async fn without_write_delegation<F: FileSystem>(
     object: &Object<'_, F>,
     user: &Identity,
 ) -> Result<(), Status> {
-    let (client, file, recaller) = (context.client()?.id(), object.file(), context.server.recaller());
-    if !recaller.state().holds_write_delegation(client, file) {
+    let (client, file, services) = (context.client()?.id(), object.file(), context.server.services());
+    if !services.state().holds_write_delegation(client, file) {
         return Ok(());
     }
     let granted = object.fs().access(user, &object.node, Access::MODIFY).await.map_err(status::of)?;
     if granted.contains(Access::MODIFY) {
         return Ok(());
     }
-    recaller.hold(|| recaller.state().check_no_own_write_delegation(client, file, recaller.now())).await
+    services
+        .delegations()
+        .hold(|| services.state().check_no_own_write_delegation(client, file, services.now()))
+        .await
 }

@@ -284,7 +284,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         if !self.wanted.intersects(get_attr::OF_DATA) || !may_differ {
             return HashMap::new();
         }
-        let (client, now) = (self.context.client_id(), self.context.server.recaller().now());
+        let (client, now) = (self.context.client_id(), self.context.server.services().now());
         let mut asks = Vec::new();
         for (place, entry) in entries.iter().enumerate() {
             let Some((node, found)) = &entry.object else { continue };

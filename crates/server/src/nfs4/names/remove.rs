@@ -49,7 +49,7 @@ async fn run<F: FileSystem>(
     }
     let removed = directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await;
     // Also after an error: it may be one of putting the change on the disk.
-    context.server.recaller().name_removed(victim.fs(), &victim.node).await;
+    context.server.services().delegations().name_removed(victim.fs(), &victim.node).await;
     removed.map_err(status::of)?;
     Ok(RemoveResult { change: change.after(directory).await? })
 }

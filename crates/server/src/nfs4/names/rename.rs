@@ -65,7 +65,7 @@ async fn run<F: FileSystem>(
     let renamed = source.fs().rename(&identity, &source.node, old, &target.node, new).await;
     if let Some(replaced) = replaced {
         // Also after an error: it may be one of putting the change on the disk.
-        context.server.recaller().name_removed(replaced.fs(), &replaced.node).await;
+        context.server.services().delegations().name_removed(replaced.fs(), &replaced.node).await;
     }
     if let Err(error) = renamed {
         return Err(refusal(source, target, error).await);

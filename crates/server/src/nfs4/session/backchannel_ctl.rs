@@ -4,10 +4,10 @@ use proto::nfs4::{BackchannelCtlArgs, CallbackSecurity, Operation, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
+use crate::callbacks::CallbackTarget;
 use crate::nfs4::engine::context::Context;
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::result::{Failure, decode};
-use crate::recall::CallbackTarget;
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor::changes(Operation::BackchannelCtl);
 
@@ -23,7 +23,7 @@ fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &BackchannelCtlArgs) 
     check_gss(&arguments.callback_security)?;
     let session = context.session.as_ref().ok_or(Status::OperationNotInSession)?.session();
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
-    let backchannels = context.server.recaller().backchannels();
+    let backchannels = context.server.services().callbacks().backchannels();
     match (backchannels.get(session.id()), target) {
         (Some(channel), Some(target)) => channel.retarget(target),
         (Some(channel), None) => channel.set_program(arguments.callback_program),

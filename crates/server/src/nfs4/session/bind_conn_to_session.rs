@@ -37,7 +37,7 @@ fn run<F: FileSystem>(
     let session = context.server.state().session(id)?;
     context.check_minor_version(session.client().minor_version())?;
     let connection = context.call.connection.id();
-    let channel = context.server.recaller().backchannels().get(id);
+    let channel = context.server.services().callbacks().backchannels().get(id);
     let is_fore = session.is_associated(ConnectionId(connection));
     let is_back = channel.is_some_and(|channel| channel.is_bound(connection));
     check_change(arguments.direction, is_fore, is_back)?;
@@ -70,13 +70,13 @@ fn check_change(asked: DirectionFromClient, is_fore: bool, is_back: bool) -> Res
 /// Lets the connection of the request carry the session's callbacks. False when the session has no
 /// backchannel, or too many connections for it.
 pub(crate) fn carry_callbacks<F: FileSystem>(context: &Context<'_, F>, session: SessionId) -> bool {
-    let recaller = context.server.recaller();
-    let Some(channel) = recaller.backchannels().bind(session, context.call.connection) else {
+    let services = context.server.services();
+    let Some(channel) = services.callbacks().backchannels().bind(session, context.call.connection) else {
         return false;
     };
-    if let Ok(session) = recaller.state().session(session) {
-        recaller.backchannels().look_for_paths(recaller.state(), session.client());
+    if let Ok(session) = services.state().session(session) {
+        services.callbacks().backchannels().look_for_paths(services.state(), session.client());
     }
-    recaller.world().spawn(Box::pin(async move { channel.probe().await }));
+    services.world().spawn(Box::pin(async move { channel.probe().await }));
     true
 }

@@ -32,12 +32,12 @@ impl<F: FileSystem> Nfs4<F> {
         if stored.is_empty() {
             return;
         }
-        self.recaller().adopt_sessions(stored.iter().map(|session| session.id));
+        self.services().recovery().adopt_sessions(stored.iter().map(|session| session.id));
         // Those that died last first.
         stored.sort_by_key(|session| (session.restarts, session.id));
         let mut sessions: Vec<Read> = stored.into_iter().filter_map(read).collect();
         self.settle_all(&mut sessions).await;
-        let now = self.recaller().now();
+        let now = self.services().now();
         // New opens wait until the grace period is over, which takes a lease at most; then there is one more
         // to come.
         let until = Now(now.0.saturating_add(2000 * u64::from(self.lease_seconds())));
@@ -60,8 +60,10 @@ impl<F: FileSystem> Nfs4<F> {
             }
         }
         // What cannot be written is logged, and looked up again by the next server, which may find less.
-        join_all(settled.iter().map(|(id, slot, record)| self.recaller().keep_slot(*id, *slot, record)))
-            .await;
+        join_all(
+            settled.iter().map(|(id, slot, record)| self.services().recovery().keep_slot(*id, *slot, record)),
+        )
+        .await;
     }
 
     async fn settle(&self, intents: Vec<Intent>, contested: &BTreeMap<Entry, usize>) -> SlotKept {

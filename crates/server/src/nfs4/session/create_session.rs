@@ -5,6 +5,7 @@ use state::{ChannelLimits, ConnectionId, CreateSession, Creation, negotiate_chan
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
+use crate::callbacks::CallbackTarget;
 use crate::nfs4::engine::context::Context;
 use crate::nfs4::engine::descriptor::{Descriptor, Place, STATUS_BYTES};
 use crate::nfs4::engine::result::{Failure, decode, put};
@@ -12,7 +13,6 @@ use crate::nfs4::session::backchannel_ctl;
 use crate::nfs4::session::bind_conn_to_session;
 use crate::nfs4::session::exchange_id::principal;
 use crate::persistent::SessionRecord;
-use crate::recall::CallbackTarget;
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     place: Place::InSessionOrAlone,
@@ -37,7 +37,7 @@ async fn run<F: FileSystem>(
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
     let wants_callbacks = arguments.flags & session_flags::CONN_BACK_CHAN != 0 && target.is_some();
     let mut id = [0; 16];
-    server.recaller().world().random(&mut id);
+    server.services().world().random(&mut id);
     let id = SessionId(id);
     let channels = channels(context, arguments, wants_callbacks);
     let persistent = persist(context, arguments, id, &channels).await;
@@ -53,16 +53,16 @@ async fn run<F: FileSystem>(
         id,
         connection: ConnectionId(context.call.connection.id()),
     };
-    let outcome = server.state().create_session(&asked, server.recaller().now());
+    let outcome = server.state().create_session(&asked, server.services().now());
     if persistent {
-        server.recaller().adopt_sessions([id]);
+        server.services().recovery().adopt_sessions([id]);
     }
     let creation = outcome?;
     let created = *creation.created();
     if let (Creation::New { .. }, Some(target)) = (&creation, target) {
         // Unless the client is gone again.
         if let Ok(session) = server.state().session(created.session) {
-            server.recaller().backchannels().insert_usable(&session, target);
+            server.services().callbacks().backchannels().insert_usable(&session, target);
         }
     }
     if created.flags & session_flags::CONN_BACK_CHAN != 0 {
@@ -70,7 +70,7 @@ async fn run<F: FileSystem>(
         bind_conn_to_session::carry_callbacks(context, created.session);
     }
     if let Creation::New { replaced: Some(before), .. } = creation {
-        server.recaller().discard(&before).await;
+        server.services().clients().discard(&before).await;
     }
     Ok(CreateSessionResult {
         session: created.session,
@@ -90,13 +90,14 @@ async fn persist<F: FileSystem>(
     channels: &Result<(ChannelLimits, ChannelLimits), Status>,
 ) -> bool {
     let (server, principal) = (context.server, principal(context));
-    let wanted = arguments.flags & session_flags::PERSIST != 0 && server.recaller().keeps_sessions();
+    let wanted =
+        arguments.flags & session_flags::PERSIST != 0 && server.services().recovery().keeps_sessions();
     let (true, Ok((fore, _))) = (wanted, channels) else { return false };
     // Whoever is refused writes nothing.
     let Some(client) = server.state().record_name_for(arguments.client, &principal) else { return false };
     let highest_slot = fore.requests_max.saturating_sub(1);
     let record = SessionRecord { client, principal: principal.0, highest_slot };
-    server.recaller().keep_session(id, &record).await
+    server.services().recovery().keep_session(id, &record).await
 }
 
 fn channels<F: FileSystem>(

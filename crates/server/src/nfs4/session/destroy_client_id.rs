@@ -24,7 +24,7 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &DestroyClientI
     context.check_minor_version(context.server.state().minor_version_of(arguments.client)?)?;
     let client = context.server.state().destroy_client(arguments.client, &principal(context))?;
     if client.is_recorded() {
-        context.server.recaller().forget(&client).await;
+        context.server.services().recovery().forget(&client).await;
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ fn run<F: FileSystem>(
     // The connection must be associated with the session (§18.37.3), for every caller: a client whose
     // connection was lost binds the new one, or sends SEQUENCE over it.
     let connection = context.call.connection.id();
-    let backchannels = server.recaller().backchannels();
+    let backchannels = server.services().callbacks().backchannels();
     let is_associated = session.is_associated(ConnectionId(connection))
         || backchannels.get(session.id()).is_some_and(|channel| channel.is_bound(connection));
     if !is_associated {

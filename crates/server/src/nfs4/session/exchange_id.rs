@@ -51,9 +51,9 @@ async fn run<F: FileSystem>(
         minor_version: context.minor_version,
     };
     let server = context.server;
-    let exchanged = server.state().exchange_id(&asked, server.recaller().now())?;
+    let exchanged = server.state().exchange_id(&asked, server.services().now())?;
     if let Some(before) = &exchanged.replaced {
-        server.recaller().discard(before).await;
+        server.services().clients().discard(before).await;
     }
     Ok(ExchangeIdResult {
         client: exchanged.client,

@@ -24,9 +24,9 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &ReclaimComplet
         context.object()?;
         return Ok(());
     }
-    context.server.recaller().record_reclaimed(context.client()?).await?;
+    context.server.services().recovery().record_reclaimed(context.client()?).await?;
     context.server.state().reclaim_complete(context.client()?)?;
     // The last one to be waited for need not find the door still closed.
-    context.server.recaller().end_grace_if_due().await;
+    context.server.services().recovery().end_grace_if_due().await;
     Ok(())
 }

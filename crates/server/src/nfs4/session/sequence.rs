@@ -126,20 +126,20 @@ async fn begin_or_wait<F: FileSystem>(
     request: &mut SequenceRequest,
     other_digest: impl FnOnce() -> u64,
 ) -> Result<Begin, Status> {
-    let recaller = context.server.recaller();
-    let mut begun = session.begin(request, recaller.now());
+    let services = context.server.services();
+    let mut begun = session.begin(request, services.now());
     if matches!(begun, Err(Status::SequenceFalseRetry)) {
         request.digest = other_digest();
-        begun = session.begin(request, recaller.now());
+        begun = session.begin(request, services.now());
     }
     if !matches!(begun, Err(Status::Delay)) {
         return begun;
     }
-    let mut deadline = recaller.world().sleep(RETRY_HOLD);
+    let mut deadline = services.world().sleep(RETRY_HOLD);
     loop {
         let answered = context.server.answered().listen();
         let under_way = session.await_end(request.slot);
-        let begun = session.begin(request, recaller.now());
+        let begun = session.begin(request, services.now());
         if !matches!(begun, Err(Status::Delay)) || !under_way {
             return begun;
         }

@@ -25,6 +25,6 @@ fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &DelegReturnArgs) -> 
     let state = context.server.state();
     state.check_file(client, object.file(), &id)?;
     state.return_delegation(client, &id)?;
-    context.server.recaller().delegation_ended(&id);
+    context.server.services().delegations().delegation_ended(&id);
     Ok(())
 }

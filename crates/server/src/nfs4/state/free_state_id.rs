@@ -24,9 +24,9 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &FreeStateIdArg
     let (had_lost, lost) = (client.has_lost_by_order(), client.lost());
     context.server.state().free_state_id(client, &id)?;
     if had_lost && !client.has_lost_by_order() {
-        context.server.recaller().record_again(client).await;
+        context.server.services().recovery().record_again(client).await;
     } else if client.lost() != lost {
-        context.server.recaller().record_loss(client).await;
+        context.server.services().recovery().record_loss(client).await;
     }
     Ok(())
 }

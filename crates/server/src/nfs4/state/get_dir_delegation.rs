@@ -45,9 +45,9 @@ async fn run<F: FileSystem>(
     if !context.delegates(directory) || !context.callbacks_work() {
         return Ok(unavailable);
     }
-    let (client, recaller) = (context.client()?, context.server.recaller());
-    recaller.record(client).await?;
-    let Some(id) = recaller.state().delegate_directory(client, directory.file(), recaller.now())? else {
+    let (client, services) = (context.client()?, context.server.services());
+    services.recovery().record(client).await?;
+    let Some(id) = services.state().delegate_directory(client, directory.file(), services.now())? else {
         return Ok(unavailable);
     };
     if !context.note_delegation(directory, (&id, DelegationKind::Read), None, false)? {

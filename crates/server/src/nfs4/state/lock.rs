@@ -1,15 +1,15 @@
 //! LOCK (RFC 8881 §18.10).
 
 use proto::nfs4::{LockArgs, LockDenied, LockResult, LockType, Locker, Operation, StateOwner, Status};
-use state::{Blocked, Denied, LockError, LockOwner, LockRequest, Range};
+use state::{Denied, LockOwner, LockRequest, Range};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
+use crate::lock_waiters::{Requester, Waiter, lock_outcome as outcome};
 use crate::nfs4::engine::context::{Context, Object};
 use crate::nfs4::engine::descriptor::{Descriptor, STATE_ID_BYTES, STATUS_BYTES};
 use crate::nfs4::engine::regular;
 use crate::nfs4::engine::result::{Failure, decode, put};
-use crate::recall::{Waiter, Who};
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     room_bytes: STATUS_BYTES + STATE_ID_BYTES,
@@ -43,10 +43,15 @@ async fn run<F: FileSystem>(
         exclusive: arguments.kind.is_exclusive(),
         reclaim: arguments.reclaim,
     };
-    let (client, recaller) = (context.client()?, context.server.recaller());
+    let (client, services) = (context.client()?, context.server.services());
     let locked = match promised(context, &request, arguments.kind)? {
         Some(denied) => Err(denied),
-        None => recaller.hold(|| outcome(recaller.state().lock(client, &request, recaller.now()))).await?,
+        None => {
+            services
+                .delegations()
+                .hold(|| outcome(services.state().lock(client, &request, services.now())))
+                .await?
+        }
     };
     note_waiter(context, object, &request, arguments.kind, locked.is_err())?;
     let state_id = locked.map_err(|denied| Failure::Denied(describe(denied)))?;
@@ -60,12 +65,16 @@ fn promised<F: FileSystem>(
     request: &LockRequest,
     kind: LockType,
 ) -> Result<Option<Denied>, Status> {
-    let (client, recaller) = (context.client()?, context.server.recaller());
-    if !kind.is_blocking() || request.reclaim || !recaller.has_lock_waiters() {
+    let (client, services) = (context.client()?, context.server.services());
+    if !kind.is_blocking() || request.reclaim || !services.lock_waiters().has_waiters() {
         return Ok(None);
     }
-    let Some(owner) = recaller.state().lock_owner(client, request) else { return Ok(None) };
-    Ok(recaller.promised_to_other(request.file, (client.id(), &owner), (request.range, request.exclusive)))
+    let Some(owner) = services.state().lock_owner(client, request) else { return Ok(None) };
+    Ok(services.lock_waiters().promised_to_other(
+        request.file,
+        (client.id(), &owner),
+        (request.range, request.exclusive),
+    ))
 }
 
 /// Who was denied a lock that it would wait for is told when it may be free; who got one waits no more.
@@ -76,34 +85,29 @@ fn note_waiter<F: FileSystem>(
     kind: LockType,
     denied: bool,
 ) -> Result<(), Status> {
-    let (client, recaller) = (context.client()?, context.server.recaller());
-    let is_of_interest = if denied { kind.is_blocking() } else { recaller.has_lock_waiters() };
+    let (client, services) = (context.client()?, context.server.services());
+    let is_of_interest = if denied { kind.is_blocking() } else { services.lock_waiters().has_waiters() };
     if !is_of_interest {
         return Ok(());
     }
-    let Some(owner) = recaller.state().lock_owner(client, request) else { return Ok(()) };
+    let Some(owner) = services.state().lock_owner(client, request) else { return Ok(()) };
     if !denied {
-        recaller.waits_no_more(request.file, client.id(), &owner);
+        services.lock_waiters().waits_no_more(request.file, client.id(), &owner);
     } else {
         let waiter = Waiter {
-            who: Who::Nfs4 { client: client.id(), owner, handle: object.fs().handle(&object.node) },
+            requester: Requester::Nfs4 {
+                client: client.id(),
+                owner,
+                handle: object.fs().handle(&object.node),
+            },
             range: request.range,
             exclusive: request.exclusive,
-            asked: recaller.now(),
+            asked: services.now(),
             called: None,
         };
-        recaller.wait_for_lock(request.file, waiter);
+        services.lock_waiters().wait_for_lock(request.file, waiter);
     }
     Ok(())
-}
-
-/// A lock in the way is an answer, not something to wait for.
-pub(crate) fn outcome<T>(locked: Result<T, LockError>) -> Result<Result<T, Denied>, Blocked> {
-    match locked {
-        Ok(done) => Ok(Ok(done)),
-        Err(LockError::Denied(denied)) => Ok(Err(denied)),
-        Err(LockError::Blocked(blocked)) => Err(blocked),
-    }
 }
 
 /// The lock in the way as the protocol describes it. An NLM owner appears without a client (RFC 8881

@@ -5,11 +5,12 @@ use state::{LockOwner, Range};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
+use crate::lock_waiters::lock_outcome as outcome;
 use crate::nfs4::engine::context::Context;
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::regular;
 use crate::nfs4::engine::result::{Failure, decode};
-use crate::nfs4::state::lock::{describe, outcome};
+use crate::nfs4::state::lock::describe;
 
 pub(crate) const DESCRIPTOR: Descriptor =
     Descriptor { replaced: &[(Status::Io, Status::ServerFault)], ..Descriptor::looks(Operation::LockT) };
@@ -29,13 +30,14 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LockTArgs) 
     // The session tells the client; what stands in the owner is ignored (RFC 8881 §18.11.3).
     let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
     let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
-    let recaller = context.server.recaller();
+    let services = context.server.services();
     // Whoever asks in the grace period might be told of a lock that is about to be reclaimed, or not be told.
-    if recaller.state().in_grace() {
+    if services.state().in_grace() {
         return Err(Status::Grace.into());
     }
-    recaller
-        .hold(|| outcome(recaller.state().test_lock(file, &owner, asked, recaller.now())))
+    services
+        .delegations()
+        .hold(|| outcome(services.state().test_lock(file, &owner, asked, services.now())))
         .await?
         .map_err(|denied| Failure::Denied(describe(denied)))
 }

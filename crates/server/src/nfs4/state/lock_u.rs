@@ -25,7 +25,7 @@ fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: &LockUArgs) -> Re
     let object = context.object()?;
     let range = Range::new(arguments.offset, arguments.length)?;
     let state_id = context.server.state().unlock(context.client()?, object.file(), &id, range)?;
-    context.server.recaller().locks_released(object.file());
+    context.server.services().lock_waiters().locks_released(object.file());
     context.current_state = state_id;
     Ok(LockUResult { state_id })
 }

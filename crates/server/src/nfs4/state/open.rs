@@ -98,7 +98,7 @@ async fn run<F: FileSystem>(
     let opened = open(context, (object, &found), &identity, arguments, (access, place.as_ref())).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
-        context.server.recaller().keep_if_nameless(object.fs(), &object.node).await;
+        context.server.services().delegations().keep_if_nameless(object.fs(), &object.node).await;
     }
     if target.truncate {
         truncate(context, object, &identity, &opened).await?;
@@ -179,16 +179,16 @@ async fn prepare_client<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &OpenArgs,
 ) -> Result<Option<Reservation>, Status> {
-    let (client, recaller) = (context.client()?, context.server.recaller());
+    let (client, services) = (context.client()?, context.server.services());
     match arguments.claim {
-        OpenClaim::Previous(_) => recaller.state().check_reclaim(client)?,
-        _ => recaller.state().check_new_state(client)?,
+        OpenClaim::Previous(_) => services.state().check_reclaim(client)?,
+        _ => services.state().check_new_state(client)?,
     }
     let place = match arguments.create {
-        Some(_) => Some(recaller.state().reserve(client)?),
+        Some(_) => Some(services.state().reserve(client)?),
         None => None,
     };
-    recaller.record(client).await?;
+    services.recovery().record(client).await?;
     Ok(place)
 }
 
@@ -235,8 +235,8 @@ fn check_delegation<F: FileSystem>(
     id: &StateId,
 ) -> Result<(), Status> {
     let id = context.resolve_state(*id)?;
-    let recaller = context.server.recaller();
-    recaller.state().check_delegation(context.client()?, object.file(), &id, recaller.now())
+    let services = context.server.services();
+    services.state().check_delegation(context.client()?, object.file(), &id, services.now())
 }
 
 /// Type and permissions of a file that was there before.
@@ -278,7 +278,7 @@ async fn open<F: FileSystem>(
     (access, place): (u32, Option<&Reservation>),
 ) -> Result<Opened, Status> {
     let client = context.client()?;
-    let recaller = context.server.recaller();
+    let services = context.server.services();
     let delegate = match wanted_delegation(context, object, arguments) {
         Some(DelegationKind::Write) if !users::all_may_write(context, identity, found)? => None,
         wanted => wanted,
@@ -294,12 +294,12 @@ async fn open<F: FileSystem>(
         delegation_alone: arguments.share_access & share::WANT_OPEN_XOR_DELEGATION != 0,
     };
     // A client that seemed to be idle may have been forgotten while the file was found.
-    recaller.record(client).await?;
+    services.recovery().record(client).await?;
     let attempt = |asked: &Open| match place {
-        Some(place) => recaller.state().open_reserved(place, asked, recaller.now()),
-        None => recaller.state().open(client, asked, recaller.now()),
+        Some(place) => services.state().open_reserved(place, asked, services.now()),
+        None => services.state().open(client, asked, services.now()),
     };
-    let opened = recaller.hold(|| attempt(&asked)).await?;
+    let opened = services.delegations().hold(|| attempt(&asked)).await?;
     let Some((id, kind)) = opened.delegation else { return Ok(opened) };
     let told = match kind {
         DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
@@ -318,7 +318,7 @@ async fn open<F: FileSystem>(
     }
     // The delegation would have taken the place of the open.
     let asked = Open { delegate: None, ..asked };
-    recaller.hold(|| attempt(&asked)).await
+    services.delegations().hold(|| attempt(&asked)).await
 }
 
 /// True when the name that was opened leads to the object now that its delegation is granted. The holder

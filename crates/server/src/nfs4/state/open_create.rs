@@ -130,13 +130,13 @@ async fn is_repetition<F: FileSystem>(
     let Ok(client) = context.client().map(|client| client.record_name()) else { return false };
     let Ok((file, _)) = lookup::child(context, name.as_bytes()).await else { return false };
     let made = Named { at: directory.entry(name), object: file.handle() };
-    let recaller = context.server.recaller();
-    let Some((session, slot)) = repetitions.take(Repetition { client, made }, recaller.now()) else {
+    let services = context.server.services();
+    let Some((session, slot)) = repetitions.take(Repetition { client, made }, services.now()) else {
         return false;
     };
     // Where this cannot be written, the next server may take one more OPEN for a repetition.
     let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotKept::Nothing };
-    let _ = recaller.keep_slot(session, slot, &answered).await;
+    let _ = services.recovery().keep_slot(session, slot, &answered).await;
     true
 }
 

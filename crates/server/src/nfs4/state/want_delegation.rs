@@ -64,7 +64,7 @@ async fn run<F: FileSystem>(
         };
         return Ok(OpenDelegation::NoneExt(why));
     }
-    let recaller = context.server.recaller();
+    let services = context.server.services();
     let may_have = context.server.delegations()
         && context.callbacks_work()
         && may_use(context, object, (kind, &found)).await?;
@@ -73,12 +73,12 @@ async fn run<F: FileSystem>(
     }
     let client = context.client()?;
     if reclaim {
-        recaller.state().check_reclaim(client)?;
+        services.state().check_reclaim(client)?;
     } else {
-        recaller.state().check_new_state(client)?;
+        services.state().check_new_state(client)?;
     }
-    recaller.record(client).await?;
-    let granted = recaller.state().delegate_file(client, (object.file(), kind), reclaim, recaller.now())?;
+    services.recovery().record(client).await?;
+    let granted = services.state().delegate_file(client, (object.file(), kind), reclaim, services.now())?;
     let Some(id) = granted else {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)));
     };

@@ -43,7 +43,7 @@ fn unlock_that_overtakes_the_answer_to_granted_frees_the_lock() {
         lab.set_answer(answer);
         lab.pass(15);
         assert_eq!((lab.holder(), lab.called()), (None, vec![]), "{answer:?}: not called again");
-        assert!(!lab.recaller.has_lock_waiters(), "{answer:?}");
+        assert!(!lab.services.lock_waiters().has_waiters(), "{answer:?}");
     }
 }
 

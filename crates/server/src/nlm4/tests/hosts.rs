@@ -6,8 +6,8 @@ use rpc::Transport;
 use state::Now;
 
 use super::lab::{ANN, Answer, BOB, EVE, Lab};
+use crate::host_monitor::Restart;
 use crate::hosts::HostRoute;
-use crate::recall::Restart;
 use crate::stable::StoredHost;
 
 fn recorded(lab: &Lab) -> Vec<String> {
@@ -170,7 +170,7 @@ fn locks_of_many_names_and_addresses_leave_room_for_others() {
 fn after_a_restart_hosts_take_back_their_locks_and_nobody_takes_others() {
     let lab = Lab::new();
     lab.state.begin_grace_of_hosts(Now(0));
-    lab.recaller.let_hosts_reclaim([Bytes::from(format!("{ANN} {ANN}"))]);
+    lab.services.let_hosts_reclaim([Bytes::from(format!("{ANN} {ANN}"))]);
     let reclaim = |from: &str, process, reclaim| {
         let args = LockArgs { reclaim, ..lab.arguments(from, process, (0, 0), true) };
         lab.call::<Response>(from, Procedure::Lock, &args).status
@@ -195,8 +195,8 @@ fn hosts_are_told_of_a_restart_until_they_answer() {
     lab.set_answer(Answer::Timeout);
     let untold = vec![stored(ANN, "ann"), stored(BOB, "bob")];
     let restart = Restart { state_number: 5, name: Some("server".into()), may_reclaim: Vec::new(), untold };
-    let recaller = lab.recaller.clone();
-    crate::runtime::Runtime::spawn(&*lab.world, Box::pin(async move { recaller.tell_hosts(restart).await }));
+    let services = lab.services.clone();
+    crate::runtime::Runtime::spawn(&*lab.world, Box::pin(async move { services.tell_hosts(restart).await }));
     lab.pass(10);
     let tries = lab.called();
     assert!(tries.len() >= 6 && lab.disk.told.lock().is_empty(), "{tries:?}");
@@ -228,8 +228,8 @@ fn a_host_that_never_answers_is_given_up() {
     let lab = Lab::new();
     lab.set_answer(Answer::Timeout);
     let restart = Restart { state_number: 5, untold: vec![stored(ANN, "ann")], ..Restart::default() };
-    let recaller = lab.recaller.clone();
-    crate::runtime::Runtime::spawn(&*lab.world, Box::pin(async move { recaller.tell_hosts(restart).await }));
+    let services = lab.services.clone();
+    crate::runtime::Runtime::spawn(&*lab.world, Box::pin(async move { services.tell_hosts(restart).await }));
     lab.pass(14 * 60);
     assert!(lab.disk.told.lock().is_empty());
     lab.pass(3 * 60);

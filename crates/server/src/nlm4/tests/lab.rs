@@ -22,8 +22,8 @@ use crate::conflicts::NoConflicts;
 use crate::exports::ExportSet;
 use crate::fixture::{Server, export, unsquashed, user};
 use crate::hosts::{CallHosts, HostRoute, ProcedureNumber};
-use crate::recall::Recaller;
 use crate::runtime::BoxFuture;
+use crate::services::StateService;
 use crate::stable::{StableRecords, StoredHost};
 
 /// What the hosts answer to GRANTED and NOTIFY.
@@ -133,7 +133,7 @@ pub(super) struct Lab {
     pub(super) hosts: Arc<Hosts>,
     pub(super) disk: Arc<Disk>,
     pub(super) state: Arc<State>,
-    pub(super) recaller: Recaller,
+    pub(super) services: StateService,
     answer: Arc<Mutex<Answer>>,
 }
 
@@ -147,12 +147,12 @@ impl Lab {
         let hosts = Arc::new(Hosts { calls: Mutex::default(), answer: Arc::clone(&answer) });
         let (world, disk) = (Arc::new(ManualRuntime::default()), Arc::new(Disk::default()));
         let state = Arc::new(State::new(Limits::default(), 1));
-        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&world) as _, Arc::clone(&disk) as _);
-        recaller.call_hosts_by(Arc::clone(&hosts) as _);
+        let services = StateService::new(Arc::clone(&state), Arc::clone(&world) as _, Arc::clone(&disk) as _);
+        services.call_hosts_by(Arc::clone(&hosts) as _);
         let exports = ExportSet::new(vec![export(1, "/", unsquashed())]).unwrap();
-        let server = Server::with_recaller(exports, NoConflicts, recaller.clone());
+        let server = Server::with_services(exports, NoConflicts, services.clone());
         let file = server.file(server.root, "f", 0o666);
-        Self { server, file, world, hosts, disk, state, recaller, answer }
+        Self { server, file, world, hosts, disk, state, services, answer }
     }
 
     pub(super) fn set_answer(&self, answer: Answer) {
@@ -164,7 +164,7 @@ impl Lab {
         self.world.run();
         for _ in 0..seconds * 2 {
             self.world.advance(500);
-            self.recaller.tick().now_or_never().expect("nothing is waited for");
+            self.services.tick().now_or_never().expect("nothing is waited for");
             self.world.run();
         }
     }

@@ -165,7 +165,7 @@ fn a_silent_host_that_does_not_ask_again_is_forgotten() {
     lab.pass(75);
     assert_eq!(lab.holder(), None);
     assert_eq!(lab.cancel(BOB, 2), Status::Denied);
-    assert!(!lab.recaller.has_lock_waiters());
+    assert!(!lab.services.lock_waiters().has_waiters());
 }
 
 #[test]

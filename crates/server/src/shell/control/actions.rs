@@ -54,10 +54,10 @@ impl Answers {
 
 impl Controlled {
     async fn status(&self) -> Status {
-        let state = self.recaller.state();
+        let state = self.services.state();
         let (clients, sessions) = state.client_and_session_counts();
-        let held = observe::held(&self.recaller).await;
-        let events = self.recaller.events();
+        let held = observe::held(&self.services).await;
+        let events = self.services.events();
         let memory = self.memory.memory_use();
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,7 +94,7 @@ impl Controlled {
     async fn expire(&self, client: &str) -> Result<Expired, String> {
         let number = u64::from_str_radix(client, 16)
             .map_err(|_| format!("`{client}` is no client's number; `primetime ctl clients` lists them"))?;
-        match self.recaller.expel_client(ClientId(number)).await {
+        match self.services.expel_client(ClientId(number)).await {
             true => Ok(Expired { client: client_text(ClientId(number)) }),
             false => Err(format!("there is no client {client}; `primetime ctl clients` lists them")),
         }
@@ -103,7 +103,7 @@ impl Controlled {
     async fn revoke(&self, file: &str) -> Result<Revoked, String> {
         let exports = self.keeper.exports().load_full();
         let file = files::find(&exports, file).await?;
-        let revoked = self.recaller.revoke_file(file).await.map_err(|error| {
+        let revoked = self.services.revoke_file(file).await.map_err(|error| {
             format!(
                 "not everything was revoked: that its holders may not reclaim it cannot be written down: \
                  {error}; see to the state directory, and try again"

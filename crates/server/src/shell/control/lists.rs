@@ -15,10 +15,10 @@ const NAME_MAX: usize = 256;
 
 impl Answers {
     pub(super) async fn clients(&mut self, controlled: &Controlled) -> io::Result<()> {
-        let recaller = &controlled.recaller;
+        let services = &controlled.services;
         let mut after = None;
         loop {
-            let piece = recaller.state().list_clients(after, PIECE, recaller.now());
+            let piece = services.state().list_clients(after, PIECE, services.now());
             let Some(last) = piece.last() else { return Ok(()) };
             after = Some(last.client.id());
             for listed in &piece {
@@ -30,7 +30,7 @@ impl Answers {
     pub(super) async fn sessions(&mut self, controlled: &Controlled) -> io::Result<()> {
         let mut after = None;
         loop {
-            let piece = controlled.recaller.state().list_sessions(after, PIECE);
+            let piece = controlled.services.state().list_sessions(after, PIECE);
             let Some(last) = piece.last() else { return Ok(()) };
             after = Some(last.id());
             for listed in &piece {
@@ -88,7 +88,7 @@ impl Answers {
     ) -> io::Result<()> {
         let mut next = Some(HoldingsAfter::default());
         while let Some(after) = next {
-            let (piece, then) = controlled.recaller.state().list_holdings(after, PIECE);
+            let (piece, then) = controlled.services.state().list_holdings(after, PIECE);
             for row in piece.iter().filter_map(|(file, holding)| row(*file, holding)) {
                 self.row(&row).await?;
             }
@@ -135,14 +135,14 @@ fn client(listed: &ListedClient, controlled: &Controlled) -> Client {
         client: client_text(listed.client.id()),
         name: name_text(listed.client.owner()),
         state,
-        silent_seconds: controlled.recaller.now().since_ms(listed.client.renewed()) / 1000,
+        silent_seconds: controlled.services.now().since_ms(listed.client.renewed()) / 1000,
         sessions: listed.sessions as u64,
         holds: listed.client.stateid_count() as u64,
     }
 }
 
 fn session(session: &state::Session, controlled: &Controlled) -> Session {
-    let channel = controlled.recaller.backchannels().get(session.id());
+    let channel = controlled.services.callbacks().backchannels().get(session.id());
     Session {
         session: session_text(session.id()),
         client: client_text(session.client().id()),

@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 use super::exports::{Exported, Keeper};
 use super::records::Health;
 use crate::dispatch::Programs;
-use crate::recall::Recaller;
+use crate::services::StateService;
 pub use find::find_sockets;
 use protocol::{Answer, Request, VERSION};
 use socket::Socket;
@@ -43,9 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Controlled {
     pub(super) address: SocketAddr,
     pub(super) started: Instant,
-    pub(super) recaller: Recaller,
+    pub(super) services: StateService,
     pub(super) keeper: Arc<Keeper>,
-    pub(super) programs: Arc<Programs<Exported, Recaller, Recaller>>,
+    pub(super) programs: Arc<Programs<Exported, StateService, StateService>>,
     pub(super) records: Option<Arc<Health>>,
     pub(super) memory: Arc<MemoryBudget>,
 }

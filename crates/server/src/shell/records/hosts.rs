@@ -10,8 +10,8 @@ use bytes::Bytes;
 use redb::{Database, ReadableTable, Table, TableDefinition, WriteTransaction};
 use rpc::Transport;
 
+use crate::host_monitor::Restart;
 use crate::hosts::HostRoute;
-use crate::recall::Restart;
 use crate::stable::StoredHost;
 
 /// By name: the transport, and the address that the host knows the server by.

@@ -33,7 +33,7 @@ use medium::{Medium, StateDirectory};
 use store::Store;
 
 use super::state_files::StateFiles;
-use crate::recall::Restart;
+use crate::host_monitor::Restart;
 use crate::runtime::BoxFuture;
 use crate::stable::{StableRecords, StoredHost, StoredSession};
 

@@ -19,8 +19,8 @@ use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::nsm1::Nsm1;
-use server::recall::Recaller;
 use server::runtime::Runtime;
+use server::services::StateService;
 use server::stable::{Forgetful, StableRecords};
 use state::{Limits, Now, State};
 use vfs::memory::{Memory, MemoryOptions};
@@ -98,7 +98,7 @@ pub struct Host {
     running: Option<Running>,
 }
 
-type Service4 = Arc<Programs<Slow, Recaller, Recaller>>;
+type Service4 = Arc<Programs<Slow, StateService, StateService>>;
 
 struct Running {
     /// Once it is ready for requests.
@@ -151,7 +151,7 @@ impl Host {
             Arc::new(Forgetful)
         };
         let runtime: Arc<dyn Runtime> = Arc::clone(&world) as _;
-        let recaller = Recaller::new(Arc::clone(&state), Arc::clone(&runtime), stable);
+        let recaller = StateService::new(Arc::clone(&state), Arc::clone(&runtime), stable);
         let hosts = HostCaller::new(&world, &self.outbox);
         recaller.call_hosts_by(Arc::clone(&hosts) as _);
         let options = Nfs4Options {

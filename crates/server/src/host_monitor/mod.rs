@@ -1,26 +1,30 @@
-//! The hosts that lock through NLM and are to be told when this server restarts: each is on stable storage
-//! before it is given its first lock, and removed some time after it has given back its last.
+//! The hosts that lock through NLM and must be notified when this server restarts (NSM): each is on stable
+//! storage before its first lock is granted, and removed some time after it has released its last.
+
+mod restart;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::nfs4::Status;
 use state::{Now, fits_share, share_address};
 
-use super::Recaller;
-use crate::hosts::{CallHosts, HostRoute, NoHosts};
+pub use restart::Restart;
+
+use crate::callbacks::Callbacks;
+use crate::hosts::HostRoute;
+use crate::lock_waiters::LockWaiters;
 use crate::runtime::BoxFuture;
-use crate::stable::StoredHost;
+use crate::service_core::ServiceCore;
+use crate::stable::{StableRecords, StoredHost};
 
 /// Hosts that are recorded.
 const HOSTS_MAX: usize = 16_384;
 /// Hosts of one address that are recorded: names are the client's choice.
 const HOSTS_PER_ADDRESS_MAX: usize = 64;
-/// Addresses of which it is known that nobody answers there.
-const SILENT_MAX: usize = 4096;
 /// Hosts whose last NOTIFY is remembered.
 const RESTARTED_MAX: usize = 4096;
 /// Pause between two searches of the full table for idle hosts.
@@ -28,61 +32,54 @@ const EVICT_PAUSE_MS: u64 = 1000;
 /// How long a host holds nothing before it is forgotten.
 const IDLE_MS: u64 = 30_000;
 
-/// See the module.
-#[derive(Default)]
-pub(super) struct Hosts {
-    caller: OnceLock<Arc<dyn CallHosts>>,
-    inner: Mutex<Inner>,
+/// Records the hosts that hold locks, and notifies them of a restart.
+pub(crate) struct HostMonitor {
+    core: ServiceCore,
+    stable: Arc<dyn StableRecords>,
+    callbacks: Arc<Callbacks>,
+    lock_waiters: Arc<LockWaiters>,
+    table: Mutex<HostTable>,
 }
 
 #[derive(Default)]
-struct Inner {
-    known: BTreeMap<Bytes, Known>,
-    /// Of each address.
+struct HostTable {
+    known: BTreeMap<Bytes, MonitoredHost>,
+    /// Hosts of each address.
     counts: BTreeMap<IpAddr, usize>,
     evicted: Option<Now>,
-    /// Those that held locks before the restart.
+    /// Hosts that held locks before the restart.
     may_reclaim: BTreeSet<Bytes>,
-    silent: BTreeSet<IpAddr>,
     /// The state numbers of the last NOTIFY.
     restarted: BTreeMap<Bytes, i32>,
     looked: Now,
 }
 
-struct Known {
-    /// As shares are counted.
+/// A host that is recorded, or about to be.
+struct MonitoredHost {
+    /// The address as shares are counted.
     address: IpAddr,
     recorded: bool,
     /// Since when it has been seen without locks.
     idle_since: Option<Now>,
 }
 
-impl Hosts {
-    /// Who calls hosts; nobody as long as none was named.
-    pub(super) fn caller(&self) -> &dyn CallHosts {
-        self.caller.get().map_or(&NoHosts, |caller| &**caller)
+impl HostMonitor {
+    pub(crate) fn new(
+        core: ServiceCore,
+        stable: Arc<dyn StableRecords>,
+        callbacks: Arc<Callbacks>,
+        lock_waiters: Arc<LockWaiters>,
+    ) -> Self {
+        Self { core, stable, callbacks, lock_waiters, table: Mutex::default() }
     }
 
-    /// Notes that nobody answers at an address; true when that is news.
-    pub(super) fn does_not_answer(&self, address: IpAddr) -> bool {
-        let mut inner = self.inner.lock();
-        if inner.silent.len() >= SILENT_MAX {
-            inner.silent.clear();
-        }
-        inner.silent.insert(address)
-    }
-
-    pub(super) fn has_answered(&self, address: IpAddr) {
-        self.inner.lock().silent.remove(&address);
-    }
-
-    fn is_recorded(&self, host: &Bytes) -> bool {
-        self.inner.lock().known.get(host).is_some_and(|known| known.recorded)
+    fn is_in_table(&self, host: &Bytes) -> bool {
+        self.table.lock().known.get(host).is_some_and(|known| known.recorded)
     }
 
     /// Takes a place for a host; false when its address has its share already or the table is full.
     fn reserve(&self, host: &Bytes, address: IpAddr) -> bool {
-        let mut inner = self.inner.lock();
+        let mut inner = self.table.lock();
         if inner.known.contains_key(host) {
             return true;
         }
@@ -92,37 +89,24 @@ impl Hosts {
             return false;
         }
         inner.counts.insert(address, of_address + 1);
-        inner.known.insert(host.clone(), Known { address, recorded: false, idle_since: None });
+        inner.known.insert(host.clone(), MonitoredHost { address, recorded: false, idle_since: None });
         true
     }
 
     fn recorded(&self, host: &Bytes) {
-        if let Some(known) = self.inner.lock().known.get_mut(host) {
+        if let Some(known) = self.table.lock().known.get_mut(host) {
             known.recorded = true;
         }
     }
-}
-
-impl Recaller {
-    /// From now on hosts can be called, and so wait for locks.
-    pub fn call_hosts_by(&self, caller: Arc<dyn CallHosts>) {
-        // Only the first counts: it is named once, before the first request.
-        let _ = self.inner.hosts.caller.set(caller);
-    }
-
-    /// True when hosts can be called.
-    pub(crate) fn can_call_hosts(&self) -> bool {
-        self.inner.hosts.caller().can_call()
-    }
 
     /// Hosts that held locks before the restart may take them back in the grace period.
-    pub fn let_hosts_reclaim(&self, hosts: impl IntoIterator<Item = Bytes>) {
-        self.inner.hosts.inner.lock().may_reclaim.extend(hosts);
+    pub(crate) fn let_hosts_reclaim(&self, hosts: impl IntoIterator<Item = Bytes>) {
+        self.table.lock().may_reclaim.extend(hosts);
     }
 
     /// True for a restart of a host that no NOTIFY has told of before.
     pub(crate) fn is_new_restart(&self, host: &Bytes, state_number: i32) -> bool {
-        let mut inner = self.inner.hosts.inner.lock();
+        let mut inner = self.table.lock();
         if inner.restarted.len() >= RESTARTED_MAX && !inner.restarted.contains_key(host) {
             inner.restarted.clear();
         }
@@ -131,12 +115,12 @@ impl Recaller {
 
     /// True for a host that held locks before the restart, as far as that is known.
     pub(crate) fn may_host_reclaim(&self, host: &Bytes) -> bool {
-        !self.inner.stable.keeps_hosts() || self.inner.hosts.inner.lock().may_reclaim.contains(host)
+        !self.stable.keeps_hosts() || self.table.lock().may_reclaim.contains(host)
     }
 
     /// True for a host whose record need not be written before a lock.
     pub(crate) fn is_host_recorded(&self, host: &Bytes) -> bool {
-        !self.inner.stable.keeps_hosts() || self.inner.hosts.is_recorded(host)
+        !self.stable.keeps_hosts() || self.is_in_table(host)
     }
 
     /// Makes sure that a host is on stable storage, so that it is told of a restart and may take back what it
@@ -148,7 +132,7 @@ impl Recaller {
         if self.is_host_recorded(host) {
             return Ok(());
         }
-        if !self.inner.hosts.reserve(host, route.address) {
+        if !self.reserve(host, route.address) {
             // Idle hosts give way. Their records go first: a host is never told of a restart for a place
             // that another has.
             for removal in self.begin_evicting(route.address) {
@@ -157,13 +141,13 @@ impl Recaller {
                 }
             }
         }
-        if !self.inner.hosts.reserve(host, route.address) {
+        if !self.reserve(host, route.address) {
             tracing::debug!(host = %String::from_utf8_lossy(host), "too many hosts hold locks");
             return Err(Status::Delay);
         }
-        match self.inner.stable.add_host(StoredHost { name: host.clone(), route }).await {
+        match self.stable.add_host(StoredHost { name: host.clone(), route }).await {
             Ok(()) => {
-                self.inner.hosts.recorded(host);
+                self.recorded(host);
                 Ok(())
             }
             Err(error) => {
@@ -174,7 +158,7 @@ impl Recaller {
     }
 
     /// Removes the records of hosts that have held nothing for a while.
-    pub(super) async fn forget_idle_hosts(&self, now: Now) {
+    pub(crate) async fn forget_idle_hosts(&self, now: Now) {
         for removal in self.begin_forgetting(now) {
             if let Err(error) = removal.await {
                 // Until it is removed a restart would tell it for nothing.
@@ -184,7 +168,7 @@ impl Recaller {
     }
 
     fn begin_forgetting(&self, now: Now) -> Vec<BoxFuture<std::io::Result<()>>> {
-        let mut inner = self.inner.hosts.inner.lock();
+        let mut inner = self.table.lock();
         if inner.known.is_empty() || now.since_ms(inner.looked) < IDLE_MS / 3 {
             return Vec::new();
         }
@@ -194,8 +178,8 @@ impl Recaller {
 
     /// Removes the idle hosts of an address that has its share, and of a full table all idle hosts.
     fn begin_evicting(&self, address: IpAddr) -> Vec<BoxFuture<std::io::Result<()>>> {
-        let mut inner = self.inner.hosts.inner.lock();
-        let now = self.now();
+        let mut inner = self.table.lock();
+        let now = self.core.now();
         if inner.evicted.is_some_and(|evicted| now.since_ms(evicted) < EVICT_PAUSE_MS) {
             return Vec::new();
         }
@@ -208,16 +192,16 @@ impl Recaller {
     /// so of one and the time since it was first seen idle.
     fn remove_idle(
         &self,
-        inner: &mut Inner,
+        inner: &mut HostTable,
         now: Now,
-        gone: impl Fn(&Known, u64) -> bool,
+        gone: impl Fn(&MonitoredHost, u64) -> bool,
     ) -> Vec<BoxFuture<std::io::Result<()>>> {
         // Under the mutex: a call that begins now finds its host recorded, or records it again.
-        let waiting = self.waiting_hosts();
+        let waiting = self.lock_waiters.waiting_hosts();
         let mut removals = Vec::new();
-        let Inner { known, counts, .. } = inner;
+        let HostTable { known, counts, .. } = inner;
         known.retain(|host, known| {
-            if self.state().nlm_holds(host) || waiting.binary_search(host).is_ok() {
+            if self.core.state().nlm_holds(host) || waiting.binary_search(host).is_ok() {
                 known.idle_since = None;
                 return true;
             }
@@ -230,7 +214,7 @@ impl Recaller {
                 _ => drop(counts.remove(&known.address)),
             }
             // Asked for before the host can be found not recorded, and recorded again.
-            removals.push(self.inner.stable.remove_host(host.clone()));
+            removals.push(self.stable.remove_host(host.clone()));
             false
         });
         removals

@@ -6,11 +6,8 @@ use std::collections::BTreeMap;
 use proto::nfs4::Status;
 use state::{Blocked, Denied, FileId, LockOwner, Range};
 
-use super::Recaller;
-use super::lock_waiters::{TooMany, Waiter};
-use super::nlm_grants::NlmWaiter;
-use crate::nfs4::lock_outcome;
-use crate::nlm4::LockDenied;
+use super::queues::TooMany;
+use super::{LockWaiters, NlmWaiter, Waiter, lock_outcome};
 
 /// The calls that are being carried out, in the order of their arrival.
 #[derive(Debug, Default)]
@@ -62,9 +59,18 @@ impl Attempts {
     }
 }
 
+/// The reason why a request is not queued.
+#[derive(Debug)]
+pub(crate) enum WaitRefused {
+    /// A message has ended the attempt.
+    AttemptEnded,
+    /// A bound of the queues is reached.
+    TooManyWaiters,
+}
+
 /// A LOCK or SHARE call that is being carried out, until it is dropped.
 pub(crate) struct NlmAttempt<'a> {
-    recaller: &'a Recaller,
+    waiters: &'a LockWaiters,
     number: u64,
     file: FileId,
     owner: LockOwner,
@@ -72,7 +78,7 @@ pub(crate) struct NlmAttempt<'a> {
 
 impl Drop for NlmAttempt<'_> {
     fn drop(&mut self) {
-        self.recaller.inner.lock_waiters.queues().attempts.running.remove(&self.number);
+        self.waiters.waiters.queues().attempts.running.remove(&self.number);
     }
 }
 
@@ -84,36 +90,36 @@ impl NlmAttempt<'_> {
     /// The outer error holds the call, or fails it: DELAY for an attempt that has ended. The inner error is
     /// the conflicting lock.
     pub(crate) fn lock(&self, asked: (Range, bool), waits: bool) -> Result<Result<(), Denied>, Blocked> {
-        let mut queues = self.recaller.inner.lock_waiters.queues();
+        let mut queues = self.waiters.waiters.queues();
         if queues.attempts.has_ended(self.number) {
             return Err(Blocked::Status(Status::Delay));
         }
         let (file, owner) = (self.file, &self.owner);
         if waits {
             let is_own = |waiter: &Waiter| waiter.is_request(owner, asked);
-            if let Some(denied) = Recaller::promised(&mut queues, file, is_own, asked, self.recaller.now()) {
+            if let Some(denied) =
+                LockWaiters::promised(&mut queues, file, is_own, asked, self.waiters.core.now())
+            {
                 return Ok(Err(denied));
             }
         }
-        let state = self.recaller.state();
-        let locked = lock_outcome(state.nlm_lock(file, owner, asked, self.recaller.now()))?;
-        Ok(locked.map(|_| Recaller::nlm_locked(&mut queues, file, owner, asked)))
+        let state = self.waiters.core.state();
+        let locked = lock_outcome(state.nlm_lock(file, owner, asked, self.waiters.core.now()))?;
+        Ok(locked.map(|_| LockWaiters::nlm_locked(&mut queues, file, owner, asked)))
     }
 
     /// Queues the request, unless a message has ended the attempt: the host must not be called about it then.
     ///
     /// # Errors
-    /// The outer error is that of an attempt that has ended.
-    pub(crate) fn wait(
-        &self,
-        waiter: NlmWaiter,
-        asked: (Range, bool),
-    ) -> Result<Result<(), TooMany>, LockDenied> {
-        let mut queues = self.recaller.inner.lock_waiters.queues();
+    /// The attempt has ended, or too many requests wait.
+    pub(crate) fn wait(&self, waiter: NlmWaiter, asked: (Range, bool)) -> Result<(), WaitRefused> {
+        let mut queues = self.waiters.waiters.queues();
         if queues.attempts.has_ended(self.number) {
-            return Err(LockDenied::Delayed);
+            return Err(WaitRefused::AttemptEnded);
         }
-        Ok(self.recaller.wait_for_nlm_lock(&mut queues, self.file, waiter, asked))
+        self.waiters
+            .wait_for_nlm_lock(&mut queues, self.file, waiter, asked)
+            .map_err(|TooMany| WaitRefused::TooManyWaiters)
     }
 
     /// Takes a share reservation by `share`, unless a message has ended the attempt.
@@ -121,12 +127,12 @@ impl NlmAttempt<'_> {
     /// # Errors
     /// Those of `share`; DELAY for an attempt that has ended.
     pub(crate) fn share<T>(&self, share: impl FnOnce() -> Result<T, Blocked>) -> Result<T, Blocked> {
-        let queues = self.recaller.inner.lock_waiters.queues();
+        let queues = self.waiters.waiters.queues();
         if queues.attempts.has_ended(self.number) { Err(Blocked::Status(Status::Delay)) } else { share() }
     }
 }
 
-impl Recaller {
+impl LockWaiters {
     /// Registers a call that is about to take a lock, or a share reservation without `lock`.
     pub(crate) fn begin_nlm_attempt(
         &self,
@@ -134,17 +140,17 @@ impl Recaller {
         owner: LockOwner,
         lock: Option<(Range, bool)>,
     ) -> NlmAttempt<'_> {
-        let mut queues = self.inner.lock_waiters.queues();
+        let mut queues = self.waiters.queues();
         let attempts = &mut queues.attempts;
         let number = attempts.next;
         attempts.next += 1;
         attempts.running.insert(number, Attempt { file, owner: owner.clone(), lock, is_ended: false });
-        NlmAttempt { recaller: self, number, file, owner }
+        NlmAttempt { waiters: self, number, file, owner }
     }
 
     /// Gives back a share reservation by `unshare`, and ends the SHARE calls of the owner.
     pub(crate) fn nlm_unshare(&self, file: FileId, owner: &LockOwner, unshare: impl FnOnce()) {
-        let mut queues = self.inner.lock_waiters.queues();
+        let mut queues = self.waiters.queues();
         queues.attempts.end(|of| of.file == file && of.owner == *owner && of.lock.is_none());
         unshare();
     }

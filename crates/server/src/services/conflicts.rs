@@ -1,12 +1,14 @@
-//! What NFSv3 and NLM ask: the same recalls, for somebody who is no NFSv4 client.
+//! The conflicts of NFSv3 and NLM operations with NFSv4 state: the same recalls, for callers that are no
+//! NFSv4 clients.
 
 use bytes::Bytes;
 use proto::nfs4::Status;
 use state::{Changing, FileId, Io, NameChange};
 use vfs::{FileSystem, ObjectId};
 
-use super::{Recaller, TakenNames};
+use super::StateService;
 use crate::conflicts::{Conflict, Conflicts};
+use crate::delegations::TakenNames;
 
 fn key(object: ObjectId) -> FileId {
     FileId(object.fileid, object.generation)
@@ -19,17 +21,20 @@ fn conflict(status: Status) -> Conflict {
     }
 }
 
-impl Recaller {
+impl StateService {
     async fn change(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
-        self.begin_change(key(object), None).await.map_err(conflict)
+        self.delegations().begin_change(key(object), None).await.map_err(conflict)
     }
 
     async fn check(&self, object: ObjectId, io: Io) -> Result<(), Conflict> {
-        self.hold(|| self.state().check_anonymous_io(key(object), io, self.now())).await.map_err(conflict)
+        self.delegations()
+            .hold(|| self.state().check_anonymous_io(key(object), io, self.now()))
+            .await
+            .map_err(conflict)
     }
 }
 
-impl Conflicts for Recaller {
+impl Conflicts for StateService {
     type Guard<'a> = Changing<'a>;
 
     fn any(&self) -> bool {
@@ -46,12 +51,12 @@ impl Conflicts for Recaller {
         }
         // NFSv3 has no words for what a client has not written yet (RFC 8881 §10.4.3 allows to recall
         // instead).
-        Recaller::before_read(self, key(object), None).await.map_err(conflict)
+        self.delegations().before_read(key(object), None).await.map_err(conflict)
     }
 
     async fn before_read(&self, object: ObjectId) -> Result<(), Conflict> {
         self.check(object, Io::Read).await?;
-        Recaller::before_read(self, key(object), None).await.map_err(conflict)
+        self.delegations().before_read(key(object), None).await.map_err(conflict)
     }
 
     async fn before_write(&self, object: ObjectId) -> Result<Changing<'_>, Conflict> {
@@ -60,7 +65,7 @@ impl Conflicts for Recaller {
     }
 
     async fn before_entry_change(&self, directory: ObjectId) -> Result<Changing<'_>, Conflict> {
-        self.begin_entry_change(key(directory), None).await.map_err(conflict)
+        self.delegations().begin_entry_change(key(directory), None).await.map_err(conflict)
     }
 
     async fn before_name_change(
@@ -68,15 +73,15 @@ impl Conflicts for Recaller {
         names: &TakenNames,
         change: &NameChange<ObjectId>,
     ) -> Result<Vec<Changing<'_>>, Conflict> {
-        self.begin_name_change(names, &change.map(key), None).await.map_err(conflict)
+        self.delegations().begin_name_change(names, &change.map(key), None).await.map_err(conflict)
     }
 
     async fn take_names(&self, names: Vec<(ObjectId, Bytes)>) -> Result<TakenNames, Conflict> {
         let entries = names.into_iter().map(|(directory, name)| (key(directory), name));
-        Recaller::take_names(self, entries).await.map_err(conflict)
+        self.delegations().take_names(entries).await.map_err(conflict)
     }
 
     async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {
-        self.name_removed(fs, node).await;
+        self.delegations().name_removed(fs, node).await;
     }
 }

@@ -1,8 +1,8 @@
-//! Names that somebody is about to take away.
+//! Names that an operation is about to remove or replace.
 //!
-//! Whoever removes or renames looks first at what the name is of, for others may hold something of that
-//! object. Between that and the change nobody else may take the name away: there could be another object
-//! under it by then, and nobody would have been asked about that.
+//! REMOVE and RENAME first look up the object of the name, because other clients may hold state of it. Until
+//! the change is made no other operation may take the name: another object could get it, and its holders
+//! would not be recalled.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use parking_lot::Mutex;
 use proto::nfs4::{ClientId, Status};
 use state::{Changing, FileId, NameChange, Now};
 
-use super::{HOLD, Recaller};
+use super::{Delegations, HOLD};
 
-/// A directory and a name in it, which is in the table and with who takes it.
+/// A directory and a name in it, shared by the table and the operation.
 type Entry = (FileId, Arc<[u8]>);
 
-/// The names that are being taken away.
+/// The names that operations have taken.
 #[derive(Debug, Default)]
 pub(super) struct NamesTaken {
     taken: Mutex<BTreeSet<Entry>>,
     freed: Event,
 }
 
-/// As long as it lives nobody else takes these names away.
+/// Keeps other operations from taking these names until it is dropped.
 #[derive(Debug, Default)]
 pub struct TakenNames {
     taken: Option<(Arc<NamesTaken>, Vec<Entry>)>,
-    /// When the operation began to wait for them, if it did.
+    /// The time when the operation began to wait for them, if it did.
     since: Option<Now>,
 }
 
 impl NamesTaken {
-    /// Takes all of these names or none: so nobody waits for who waits.
+    /// Takes all of these names or none, so that waiters cannot deadlock.
     fn take(&self, entries: &[Entry]) -> bool {
         let mut taken = self.taken.lock();
         let is_free = !entries.iter().any(|entry| taken.contains(entry));
@@ -57,8 +57,8 @@ impl Drop for TakenNames {
     }
 }
 
-impl Recaller {
-    /// Waits until nobody else is about to take one of these names away.
+impl Delegations {
+    /// Takes names, once no other operation has one of them.
     ///
     /// # Errors
     /// DELAY when that takes longer than an operation is held for a delegation.
@@ -66,19 +66,19 @@ impl Recaller {
         &self,
         entries: impl IntoIterator<Item = (FileId, impl AsRef<[u8]>)>,
     ) -> Result<TakenNames, Status> {
-        let names = Arc::clone(&self.inner.names);
+        let names = Arc::clone(&self.names);
         let entries: Vec<Entry> =
             entries.into_iter().map(|(directory, name)| (directory, Arc::from(name.as_ref()))).collect();
         let (mut deadline, mut since) = (None, None);
-        // Mostly nobody else wants them, and nothing is to be listened for.
+        // Mostly they are free, and no listener is needed.
         while !names.take(&entries) {
             let freed = names.freed.listen();
             // They may have been freed before that.
             if names.take(&entries) {
                 break;
             }
-            since = since.or_else(|| Some(self.now()));
-            let late = deadline.take().unwrap_or_else(|| self.world().sleep(HOLD));
+            since = since.or_else(|| Some(self.core.now()));
+            let late = deadline.take().unwrap_or_else(|| self.core.world().sleep(HOLD));
             match select(freed, late).await {
                 Either::Left(((), late)) => deadline = Some(late),
                 Either::Right(_) => return Err(Status::Delay),
@@ -87,14 +87,15 @@ impl Recaller {
         Ok(TakenNames { taken: Some((names, entries)), since })
     }
 
-    /// Begins a change of names that are taken, when nothing is in its way any more: one wait for
-    /// everything, as long as is left after the wait for the names.
+    /// Begins a change of names that are taken, once no state is in conflict with it. The wait is as long as
+    /// is left after the wait for the names.
     pub(crate) async fn begin_name_change(
-        &self,
+        self: &Arc<Self>,
         names: &TakenNames,
         change: &NameChange,
         client: Option<ClientId>,
     ) -> Result<Vec<Changing<'_>>, Status> {
-        self.hold_since(names.since, || self.state().begin_name_change(change, client, self.now())).await
+        self.hold_since(names.since, || self.core.state().begin_name_change(change, client, self.core.now()))
+            .await
     }
 }

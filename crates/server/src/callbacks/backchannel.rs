@@ -45,11 +45,11 @@ pub(crate) enum CallbackError {
 
 /// Where callbacks go and as whom.
 #[derive(Debug, Clone)]
-pub struct CallbackTarget {
+pub(crate) struct CallbackTarget {
     /// The client's callback program.
-    pub program: u32,
+    pub(crate) program: u32,
     /// As whom the server calls.
-    pub credential: Credential,
+    pub(crate) credential: Credential,
 }
 
 impl CallbackTarget {
@@ -78,7 +78,7 @@ struct Slot {
 }
 
 /// The backchannel of one session.
-pub struct Backchannel {
+pub(crate) struct Backchannel {
     session: SessionId,
     /// Is told what SEQUENCE says of the channel.
     flags_of: Weak<Session>,

@@ -1,13 +1,13 @@
-//! What is remembered of a delegation for the callbacks about it.
+//! The facts about a granted delegation that callbacks need.
 
 use bytes::Bytes;
 use proto::nfs4::{FileHandle, ReferringCallList, SequenceId, SessionId, SlotId};
 use state::FileId;
 use vfs::{Handle, Timestamp};
 
-/// What the holder was told when a delegation was granted.
+/// The facts that the holder was given with a delegation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Granted {
+pub(crate) struct DelegationGrant {
     /// The file.
     pub(crate) file: FileId,
     /// How the client knows it.
@@ -21,7 +21,7 @@ pub(crate) struct Granted {
     pub(crate) call: (SessionId, SlotId, SequenceId),
 }
 
-impl Granted {
+impl DelegationGrant {
     pub(crate) fn object(&self) -> FileHandle {
         FileHandle(Bytes::copy_from_slice(self.handle.as_bytes()))
     }

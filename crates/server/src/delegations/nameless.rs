@@ -1,16 +1,16 @@
-//! Files that lose their last name while somebody has them open (RFC 8881 §18.25.4): they stay until nobody
-//! has, as on a local file system. A restart of the server does not keep them.
+//! Files that lose their last name while clients have them open (RFC 8881 §18.25.4): they stay until the last
+//! open and delegation end, as on a local file system. A restart of the server does not keep them.
 
 use state::{FileId, Keeper, Keeping};
 use vfs::{FileKind, FileSystem};
 
-use super::Recaller;
+use super::Delegations;
 
-impl Recaller {
-    /// To be called when a name of `node` was removed or replaced, or may have been. Whoever calls has held
+impl Delegations {
+    /// To be called when a name of `node` was removed or replaced, or may have been. The caller has held
     /// the node since before.
     pub(crate) async fn name_removed<F: FileSystem>(&self, fs: &F, node: &F::Node) {
-        if self.state().name_removed(key(fs, node)) {
+        if self.core.state().name_removed(key(fs, node)) {
             self.keep_if_nameless(fs, node).await;
         }
     }
@@ -25,7 +25,7 @@ impl Recaller {
             return;
         }
         let (file, max) = (key(fs, node), fs.nameless_max());
-        if self.state().keep(file, Keeper::new(node.clone()), max) == Keeping::TooMany {
+        if self.core.state().keep(file, Keeper::new(node.clone()), max) == Keeping::TooMany {
             tracing::warn!(
                 fileid = file.0,
                 max,

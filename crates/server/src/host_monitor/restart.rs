@@ -1,6 +1,7 @@
 //! After a restart: SM_NOTIFY to every host that held locks, so that it takes them back (X/Open C702 §13, as
 //! status monitors do it: for a quarter of an hour, with pauses that grow).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use proto::nsm1::{self, Procedure, StatChange};
 
-use super::Recaller;
+use super::HostMonitor;
 use crate::hosts::HostRoute;
 use crate::stable::StoredHost;
 
@@ -35,17 +36,17 @@ pub struct Restart {
     pub untold: Vec<StoredHost>,
 }
 
-impl Recaller {
+impl HostMonitor {
     /// Tells hosts of a restart; to be called when requests are answered, and to be run beside them.
-    pub async fn tell_hosts(&self, restart: Restart) {
+    pub(crate) async fn tell_hosts(self: &Arc<Self>, restart: Restart) {
         let Restart { state_number, name, mut untold, .. } = restart;
-        let (begun, mut pause) = (self.now(), PAUSE);
+        let (begun, mut pause) = (self.core.now(), PAUSE);
         while !untold.is_empty() {
-            let is_over = self.now().since_ms(begun) >= PATIENCE_MS;
+            let is_over = self.core.now().since_ms(begun) >= PATIENCE_MS;
             let tries = untold.into_iter().map(|host| {
-                let (recaller, name) = (self.clone(), name.clone());
+                let (monitor, name) = (Arc::clone(self), name.clone());
                 async move {
-                    let told = recaller.tell_host(&host, state_number, name).await;
+                    let told = monitor.tell_host(&host, state_number, name).await;
                     (host, told)
                 }
             });
@@ -60,14 +61,14 @@ impl Recaller {
             }
             untold = left;
             if !untold.is_empty() {
-                self.world().sleep(pause).await;
+                self.core.world().sleep(pause).await;
                 pause = (pause * 2).min(PAUSE_MAX);
             }
         }
     }
 
     async fn forget_untold(&self, host: Bytes) {
-        if let Err(error) = self.inner.stable.host_told(host).await {
+        if let Err(error) = self.stable.host_told(host).await {
             // It is told once more after the next restart, which it can take.
             tracing::debug!(%error, "that a host was told of the restart could not be written down");
         }
@@ -82,7 +83,7 @@ impl Recaller {
         for name in name.into_iter().chain(address) {
             let arguments = xdr::to_bytes(&StatChange { name, state }).to_vec();
             let number = (nsm1::PROGRAM, nsm1::VERSION, Procedure::Notify.number());
-            match self.inner.hosts.caller().call(route, number, arguments, CALL).await {
+            match self.callbacks.hosts().caller().call(route, number, arguments, CALL).await {
                 Ok(_) => told = true,
                 Err(error) => {
                     let address = route.address;

@@ -18,6 +18,7 @@ pub mod gate;
 pub mod generator;
 pub mod guests;
 pub mod hash_cast;
+mod order;
 pub mod push;
 pub mod report;
 pub mod results;

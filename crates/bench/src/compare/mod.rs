@@ -16,12 +16,14 @@ mod by_requests;
 pub(crate) mod forecast;
 mod latency;
 pub(crate) mod matching;
+mod merge;
 pub(crate) mod outlook;
 mod pairing;
 mod second_opinion;
 #[cfg(test)]
 mod simulation;
 
+pub use merge::{MergeError, merge};
 pub(crate) use pairing::paired;
 
 /// The whole result document of these cells.

@@ -8,8 +8,8 @@
 
 use super::comparisons;
 use super::forecast::look_of;
+use crate::order;
 use crate::results::{Cell, Comparison, Run};
-use crate::runner::order;
 use crate::samples;
 use crate::seeded::Seeded;
 use crate::statistics::{

@@ -15,7 +15,6 @@ mod environment;
 mod file;
 mod floors;
 mod latency;
-mod merge;
 mod modes;
 mod resources;
 mod timeline;
@@ -36,7 +35,6 @@ pub(crate) use file::write_whole;
 pub use file::{Error, RESULTS_BYTES_MAX};
 pub use floors::Floors;
 pub use latency::{Histogram, Latency, LatencyRatio, LatencyRatios};
-pub use merge::{MergeError, merge};
 pub use resources::{Disk, Resources};
 pub use timeline::Timeline;
 

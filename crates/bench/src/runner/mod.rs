@@ -27,7 +27,6 @@ mod link;
 mod machine;
 mod measure;
 mod network;
-pub(crate) mod order;
 mod own_server;
 mod path_of_v3;
 mod placed;

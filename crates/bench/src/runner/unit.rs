@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use super::Error;
 use super::arm::Arm;
 use super::delegating::Delegating;
 use super::journal::{Entry, Journal};
 use super::measure::{Number, Trial};
 use super::network::Delay;
-use super::{Error, order};
 use crate::experiment::Experiment;
+use crate::order;
 use crate::results::{Cell, Metric, PHASE, Run, Setting};
 use crate::statistics::Look;
 use crate::terminal::{Beginning, Progress};

@@ -1,6 +1,7 @@
 //! Results whose reports have everything that a report may have.
 
-use bench::results::{Figure, Form, Results, Timeline, merge};
+use bench::compare::merge;
+use bench::results::{Figure, Form, Results, Timeline};
 use bench::samples;
 
 const LONG_LEVEL: &str = "through a mount of the kernel over a link with queues";

@@ -1,16 +1,19 @@
 //! A client as a kernel is one: it connects again when its connection is lost, and sends what had no answer
 //! again, under the same transaction id.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 
 use proto::mount3::{self, DirPath, MntReply, MountList};
 use proto::nfs3::{self, DirOpArgs, FileHandle, Reply, Request};
-use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
+use testkit::ProcedureNumber;
+use testkit::peer::RawPeer;
+use testkit::wire::RawCall;
+use xdr::{Bytes, Decode, Decoder, Encode};
 
 pub struct Peer {
     address: SocketAddr,
-    stream: Option<TcpStream>,
+    stream: Option<RawPeer>,
     xid: u32,
     /// How often a call was sent again.
     pub retries: u64,
@@ -68,8 +71,8 @@ impl Peer {
     /// Sends a call and does not wait for its answer.
     pub fn send_and_forget<R: Request>(&mut self, arguments: &R) {
         self.xid += 1;
-        let record = record(self.xid, (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number()), arguments);
-        self.connected().unwrap().write_all(&record).unwrap();
+        let call = raw_call(self.xid, (nfs3::PROGRAM, nfs3::VERSION, R::PROCEDURE.number()), arguments);
+        self.connected().unwrap().send(&call.record()).unwrap();
     }
 
     /// Sends the last call again, on another connection to another server, and waits for its answer.
@@ -84,11 +87,11 @@ impl Peer {
         self.call(arguments)
     }
 
-    fn results(&mut self, number: (u32, u32, u32), arguments: &impl Encode) -> Decoder {
+    fn results(&mut self, number: ProcedureNumber, arguments: &impl Encode) -> Decoder {
         self.xid += 1;
-        let record = record(self.xid, number, arguments);
+        let call = raw_call(self.xid, number, arguments);
         loop {
-            match self.exchange(&record) {
+            match self.connected().and_then(|stream| stream.call(&call)) {
                 Ok(results) => return results,
                 Err(error) if is_lost(&error) => {
                     self.stream = None;
@@ -99,28 +102,11 @@ impl Peer {
         }
     }
 
-    fn connected(&mut self) -> io::Result<&mut TcpStream> {
+    fn connected(&mut self) -> io::Result<&mut RawPeer> {
         if self.stream.is_none() {
-            let stream = TcpStream::connect(self.address)?;
-            stream.set_nodelay(true)?;
-            self.stream = Some(stream);
+            self.stream = Some(RawPeer::connect(self.address)?);
         }
         Ok(self.stream.as_mut().unwrap())
-    }
-
-    fn exchange(&mut self, record: &[u8]) -> io::Result<Decoder> {
-        let xid = self.xid;
-        let stream = self.connected()?;
-        stream.write_all(record)?;
-        let mut mark = [0; 4];
-        stream.read_exact(&mut mark)?;
-        let mut reply = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        stream.read_exact(&mut reply)?;
-        let mut from = Decoder::new(reply.into());
-        for expected in [xid, 1, 0, 0, 0, 0] {
-            assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
-        }
-        Ok(from)
     }
 }
 
@@ -129,21 +115,9 @@ fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof | NotConnected)
 }
 
-/// A call of the superuser, in one fragment.
-fn record(xid: u32, (program, version, procedure): (u32, u32, u32), arguments: &impl Encode) -> Vec<u8> {
-    let mut to = Encoder::new();
-    let mark = to.reserve_u32();
-    for word in [xid, 0, 2, program, version, procedure] {
-        to.u32(word);
-    }
-    to.u32(1);
-    to.opaque(&[0; 20]);
-    to.u32(0);
-    to.u32(0);
-    to.put(arguments);
-    let length = u32::try_from(to.len() - 4).unwrap();
-    to.fill_u32(mark, 0x8000_0000 | length);
-    to.into_inner()
+/// A call of the superuser.
+fn raw_call(xid: u32, number: ProcedureNumber, arguments: &impl Encode) -> RawCall {
+    RawCall::new(xid, number).of_superuser().with_arguments(arguments)
 }
 
 pub fn place(dir: FileHandle, name: &str) -> DirOpArgs {

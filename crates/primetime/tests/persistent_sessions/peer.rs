@@ -1,12 +1,13 @@
 //! A client's side of a connection: calls out, replies in, and what it takes to have a session.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use proto::nfs4::*;
+use testkit::peer::RawPeer;
+use testkit::wire::RawCall;
 use xdr::{Bytes, Decoder, Encode, Encoder};
 
-pub struct Line(TcpStream);
+pub struct Line(RawPeer);
 
 /// A reply: which call it answers, and its results.
 pub struct Reply {
@@ -18,38 +19,16 @@ pub struct Reply {
 
 impl Line {
     pub fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self(stream)
+        Self(RawPeer::connect(address).unwrap())
     }
 
     pub fn send(&mut self, xid: u32, compound: &[u8]) {
-        let mut to = Encoder::new();
-        let mark = to.reserve_u32();
-        for word in [xid, 0, 2, PROGRAM, VERSION, COMPOUND] {
-            to.u32(word);
-        }
-        // AUTH_SYS of the superuser, and no verifier.
-        to.u32(1);
-        to.opaque(&[0; 20]);
-        to.u32(0);
-        to.u32(0);
-        to.buffer_mut().extend_from_slice(compound);
-        let length = u32::try_from(to.len() - 4).unwrap();
-        to.fill_u32(mark, 0x8000_0000 | length);
-        self.0.write_all(&to.into_inner()).unwrap();
+        let call = RawCall::new(xid, (PROGRAM, VERSION, COMPOUND)).of_superuser().with_bytes(compound);
+        self.0.send(&call.record()).unwrap();
     }
 
     pub fn receive(&mut self) -> Reply {
-        let mut mark = [0; 4];
-        self.0.read_exact(&mut mark).unwrap();
-        let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        self.0.read_exact(&mut record).unwrap();
-        let mut from = Decoder::new(record.into());
-        let xid = from.u32().unwrap();
-        for expected in [1, 0, 0, 0, 0] {
-            assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
-        }
+        let (xid, mut from) = self.0.results().unwrap();
         let status = from.get().unwrap();
         from.opaque(TAG_BYTES_MAX).unwrap();
         Reply { xid, status, count: from.u32().unwrap(), results: from }

@@ -1,51 +1,30 @@
 //! A client's side of a connection: one call at a time.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use proto::nfs3::FileHandle;
 use proto::nfs4::{self, *};
 use proto::{mount3, nfs3};
+use testkit::ProcedureNumber;
+use testkit::peer::RawPeer;
+use testkit::wire::RawCall;
 use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
 
 pub struct Line {
-    stream: TcpStream,
+    stream: RawPeer,
     xid: u32,
 }
 
 impl Line {
     pub fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, xid: 0 }
+        Self { stream: RawPeer::connect(address).unwrap(), xid: 0 }
     }
 
     /// The results of a call of the superuser.
-    pub fn call(&mut self, (program, version, procedure): (u32, u32, u32), arguments: &[u8]) -> Decoder {
+    pub fn call(&mut self, number: ProcedureNumber, arguments: &[u8]) -> Decoder {
         self.xid += 1;
-        let mut to = Encoder::new();
-        let mark = to.reserve_u32();
-        for word in [self.xid, 0, 2, program, version, procedure] {
-            to.u32(word);
-        }
-        // AUTH_SYS of the superuser, and no verifier.
-        to.u32(1);
-        to.opaque(&[0; 20]);
-        to.u32(0);
-        to.u32(0);
-        to.buffer_mut().extend_from_slice(arguments);
-        let length = u32::try_from(to.len() - 4).unwrap();
-        to.fill_u32(mark, 0x8000_0000 | length);
-        self.stream.write_all(&to.into_inner()).unwrap();
-        let mut mark = [0; 4];
-        self.stream.read_exact(&mut mark).unwrap();
-        let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        self.stream.read_exact(&mut record).unwrap();
-        let mut from = Decoder::new(record.into());
-        for expected in [self.xid, 1, 0, 0, 0, 0] {
-            assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
-        }
-        from
+        let call = RawCall::new(self.xid, number).of_superuser().with_bytes(arguments);
+        self.stream.call(&call).unwrap()
     }
 
     pub fn nfs3<R: nfs3::Request>(&mut self, arguments: &R) -> nfs3::Reply<R::Ok, R::Fail>

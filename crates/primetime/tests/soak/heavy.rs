@@ -71,11 +71,12 @@ impl Attack {
             Pattern::HeldWrites => {
                 let data = Bytes::from(vec![5; 1 << 20]);
                 let (offset, count, stable) = (0, 1 << 20, StableHow::Unstable);
-                let write = call(1, &WriteArgs { file: self.delegated, offset, count, stable, data });
+                let write =
+                    call(1, &WriteArgs { file: self.delegated, offset, count, stable, data }).record();
                 scope.spawn(move || self.send_to_many(6, &write, counts));
             }
             Pattern::UnreadReplies => {
-                let read = call(1, &ReadArgs { file: self.large, offset: 0, count: 1 << 20 });
+                let read = call(1, &ReadArgs { file: self.large, offset: 0, count: 1 << 20 }).record();
                 scope.spawn(move || self.send_to_many(64, &read, counts));
             }
             Pattern::ClosedListings => {
@@ -109,7 +110,7 @@ impl Attack {
             dir_count: 1 << 20,
             max_count: 1 << 20,
         };
-        let records: Vec<u8> = (0..512).flat_map(|xid| call(xid, &list)).collect();
+        let records: Vec<u8> = (0..512).flat_map(|xid| call(xid, &list).record()).collect();
         while !counts.over.load(Relaxed) {
             let Ok(mut stream) = connect(self.server, 1) else { continue };
             let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));

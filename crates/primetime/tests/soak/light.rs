@@ -1,12 +1,13 @@
 //! A client with one small request at a time, at an address of its own.
 
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use proto::mount3::{self, DirPath, MntReply};
 use proto::nfs3::*;
-use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
+use testkit::peer::RawPeer;
+use testkit::wire::RawCall;
+use xdr::{Bytes, Decode, Decoder};
 
 /// A request that has no answer for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -24,61 +25,37 @@ pub fn connect(server: SocketAddr, client: u8) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// A call of the superuser, in one fragment.
-pub fn record(xid: u32, (program, version, procedure): (u32, u32, u32), arguments: &impl Encode) -> Vec<u8> {
-    let mut to = Encoder::new();
-    let mark = to.reserve_u32();
-    for word in [xid, 0, 2, program, version, procedure] {
-        to.u32(word);
-    }
-    to.u32(1);
-    to.opaque(&[0; 20]);
-    to.u32(0);
-    to.u32(0);
-    to.put(arguments);
-    let length = u32::try_from(to.len() - 4).unwrap();
-    to.fill_u32(mark, 0x8000_0000 | length);
-    to.into_inner()
-}
-
-/// The record of an NFSv3 call.
-pub fn call<R: Request>(xid: u32, arguments: &R) -> Vec<u8> {
-    record(xid, (PROGRAM, VERSION, R::PROCEDURE.number()), arguments)
+/// An NFSv3 call of the superuser.
+pub fn call<R: Request>(xid: u32, arguments: &R) -> RawCall {
+    RawCall::new(xid, (PROGRAM, VERSION, R::PROCEDURE.number())).of_superuser().with_arguments(arguments)
 }
 
 pub struct Light {
-    stream: TcpStream,
+    stream: RawPeer,
     xid: u32,
     pub times: Vec<Duration>,
 }
 
 impl Light {
     pub fn new(server: SocketAddr, client: u8) -> Self {
-        let stream = connect(server, client).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let stream = RawPeer::over(connect(server, client).unwrap()).unwrap();
+        stream.set_read_timeout(PATIENCE).unwrap();
         Self { stream, xid: 0, times: Vec::new() }
     }
 
-    fn results(&mut self, record: &[u8]) -> Decoder {
+    fn results(&mut self, call: &RawCall) -> Decoder {
         let began = Instant::now();
-        self.stream.write_all(record).unwrap();
-        let mut mark = [0; 4];
-        self.stream.read_exact(&mut mark).unwrap();
-        let mut reply = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
-        self.stream.read_exact(&mut reply).unwrap();
+        let results = self.stream.call(call).unwrap();
         self.times.push(began.elapsed());
-        let mut from = Decoder::new(reply.into());
-        for expected in [self.xid, 1, 0, 0, 0, 0] {
-            assert_eq!(from.u32(), Ok(expected), "the head of an accepted reply");
-        }
-        from
+        results
     }
 
     pub fn root(&mut self) -> FileHandle {
         self.xid += 1;
         let number = (mount3::PROGRAM, mount3::VERSION, mount3::Procedure::Mnt.number());
-        let record = record(self.xid, number, &DirPath(Bytes::from_static(b"/")));
-        match self.results(&record).get::<MntReply>().unwrap() {
+        let path = DirPath(Bytes::from_static(b"/"));
+        let call = RawCall::new(self.xid, number).of_superuser().with_arguments(&path);
+        match self.results(&call).get::<MntReply>().unwrap() {
             MntReply::Ok(ok) => ok.handle,
             MntReply::Err(status) => panic!("MNT answers {status:?}"),
         }
@@ -87,8 +64,7 @@ impl Light {
     /// Calls what must succeed.
     pub fn ok<R: Request>(&mut self, arguments: &R) -> R::Ok {
         self.xid += 1;
-        let record = call(self.xid, arguments);
-        let mut results = self.results(&record);
+        let mut results = self.results(&call(self.xid, arguments));
         match Reply::<R::Ok, R::Fail>::decode(&mut results).unwrap() {
             Reply::Ok(ok) => ok,
             Reply::Err(status, _) => panic!("{} answers {status}", R::PROCEDURE),

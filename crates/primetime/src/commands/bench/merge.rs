@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use bench::compare::merge;
 use bench::report;
-use bench::results::{merge, write_csv};
+use bench::results::write_csv;
 use bench::terminal::{Style, summary};
 use clap::Args;
 

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Asked, Cell, Environment, Link, Results, SCHEMA, Verdict};
-use crate::compare;
+use super::comparisons;
+use crate::results::{Asked, Cell, Environment, Link, Results, SCHEMA, Verdict, labelled};
 use crate::text::list;
 
 /// More documents than this are no report that anybody reads.
@@ -50,7 +50,7 @@ pub fn merge(parts: Vec<(String, Results)>) -> Result<Results, MergeError> {
         })
     });
     let cells = in_order(cells.collect());
-    let comparisons = compare::comparisons(&cells, environment.same_within);
+    let comparisons = comparisons(&cells, environment.same_within);
     Ok(Results { schema: SCHEMA, environment, experiments, cells, comparisons, verdict, partial })
 }
 
@@ -118,9 +118,8 @@ fn environment(parts: &[(String, Results)]) -> Environment {
                 .map(|link| Link { kind: format!("{}, {label}", link.kind), ..link.clone() }),
         );
         let agreed = environment.negotiated.iter();
-        all.negotiated.extend(
-            agreed.map(|(version, options)| (super::cell::labelled(version.clone(), label), options.clone())),
-        );
+        all.negotiated
+            .extend(agreed.map(|(version, options)| (labelled(version.clone(), label), options.clone())));
         all.doubts.extend(environment.doubts.iter().map(|doubt| format!("{label}: {doubt}")));
         let words = environment.command_line.join(" ");
         all.command_line.push(format!("[{label}] {words}"));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
 use std::process::Command;
 
 use house::root;
@@ -11,7 +12,14 @@ const PURE: [&str; 3] = ["primetime-xdr", "primetime-proto", "primetime-state"];
 /// Crates that a pure crate does not depend on.
 const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc"];
 
+/// Crates of the service layer. Each has one module that does I/O, which its `lib.rs` exempts.
+const SERVICE: [&str; 2] = ["primetime-vfs", "primetime-server"];
+
 fn dependencies(package: &str) -> Vec<String> {
+    tree(package, &[])
+}
+
+fn tree(package: &str, options: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",
@@ -24,6 +32,7 @@ fn dependencies(package: &str) -> Vec<String> {
             "--package",
             package,
         ])
+        .args(options)
         .current_dir(root())
         .output()
         .unwrap();
@@ -41,4 +50,46 @@ fn pure_crates_have_no_input_and_output() {
         assert!(impure.is_empty(), "{package} depends on {impure:?}");
     }
     assert!(dependencies("primetime-rpc").iter().any(|name| name == "tokio"), "the list is read");
+}
+
+#[test]
+fn file_systems_have_no_runtime() {
+    let found = dependencies("primetime-vfs");
+    let runtime = ["tokio", "mio", "socket2", "primetime-rpc"];
+    let impure: Vec<&String> = found.iter().filter(|name| runtime.contains(&name.as_str())).collect();
+    assert!(impure.is_empty(), "primetime-vfs depends on {impure:?}");
+}
+
+#[test]
+fn service_does_not_name_tokio_itself() {
+    let found = tree("primetime-server", &["--no-default-features", "--depth", "1"]);
+    assert!(found.iter().any(|name| name == "primetime-rpc"), "the list is read");
+    assert!(!found.iter().any(|name| name == "tokio"), "only the feature `shell` may bring it");
+}
+
+// Clippy reads one file for each crate and takes nothing from the file at the root.
+#[test]
+fn clippy_denies_clocks_sockets_files_and_threads() {
+    const ITEMS: [&str; 9] = [
+        "std::time::Instant::now",
+        "std::time::SystemTime::now",
+        "std::thread::spawn",
+        "std::thread::sleep",
+        "std::net::TcpStream",
+        "std::net::TcpListener",
+        "std::net::UdpSocket",
+        "std::fs::File",
+        "std::fs::read",
+    ];
+    let settings = fs::read_to_string(root().join("clippy.toml")).unwrap();
+    for package in PURE.iter().chain(&SERVICE) {
+        let folder = package.strip_prefix("primetime-").unwrap();
+        let own = fs::read_to_string(root().join("crates").join(folder).join("clippy.toml")).unwrap();
+        for setting in settings.lines() {
+            assert!(own.contains(setting), "crates/{folder}/clippy.toml lacks `{setting}`");
+        }
+        for item in ITEMS {
+            assert!(own.contains(&format!("\"{item}\"")), "crates/{folder}/clippy.toml allows {item}");
+        }
+    }
 }

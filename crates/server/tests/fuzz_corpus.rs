@@ -1,5 +1,6 @@
 //! Replays what the fuzz targets have found worth keeping.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the corpus is files")]
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "../../../fuzz/bodies.rs"]

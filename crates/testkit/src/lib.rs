@@ -6,7 +6,7 @@
 //! | [`peer`] | either end of a TCP connection that sends and receives such bytes |
 //! | [`connection`] | an [`rpc::Connection`] without a network, with scripted callbacks |
 //! | [`runtime`] | a clock that a test sets, and tasks that a test polls |
-//! | [`records`] | stable storage in memory whose writes fail or stall as planned (feature `server`) |
+//! | `records` | stable storage in memory whose writes fail or stall as planned (feature `server`) |
 //!
 //! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the
 //! crate under test: this library depends on another build of `server`, whose traits are different types.

@@ -1,6 +1,7 @@
 //! What the calls of the local back end cost, in nanoseconds, beside the bare system calls that they rest on.
 //!
 //! Single thread, page cache, asynchronous durability. `cargo bench -p primetime-vfs --bench local [-- DIR]`
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures real files")]
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program that prints figures")]
 

@@ -6,6 +6,7 @@
 
 pub mod conformance;
 #[cfg(target_os = "linux")]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "files, threads and their clock")]
 pub mod local;
 pub mod memory;
 
@@ -17,6 +18,7 @@ mod defaults;
 mod error;
 mod file_system;
 mod handle;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // It keeps the key in a file.
 mod handle_key;
 mod identity;
 mod layer;

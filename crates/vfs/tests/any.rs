@@ -1,5 +1,6 @@
 //! Any back end as one type: the conformance suite through the dynamic border, and over a local directory.
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
 
 use futures_util::FutureExt;
 use vfs::AnyFileSystem;

@@ -1,5 +1,6 @@
 //! Listings of the local back end with objects: nothing stays open for them, and what they say of an entry is
 //! of one object.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 

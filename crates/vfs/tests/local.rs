@@ -1,6 +1,7 @@
 //! The local back end against the conformance suite, and what is its own: restarts, containment, durability.
 //!
 //! Run as root it tests callers' identities and kernel handles too; as another user only the rest.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 

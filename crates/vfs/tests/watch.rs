@@ -1,5 +1,6 @@
 //! What other processes do in an exported directory is told, what comes through the file system is not, and
 //! what is watched costs nothing once nobody wants it.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 #![allow(

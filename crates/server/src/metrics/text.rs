@@ -246,6 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "the counters of several threads")]
     fn threads_are_added_up_and_labels_are_escaped() {
         let metrics = Metrics::new(|| 0);
         let lookup = OperationIndex::nfs3(proto::nfs3::Procedure::Lookup);

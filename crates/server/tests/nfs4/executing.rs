@@ -1,5 +1,7 @@
 //! Reading a file that the caller may execute but not read (RFC 1813 §4.4, RFC 8881 §6.2.1.3.1).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! What other processes do in the served directory recalls delegations; what comes through the server does
 //! not, beyond the rules.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! READDIR (RFC 8881 §18.23): every entry once, in parts that fit, whatever happens to the directory
 //! meanwhile.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

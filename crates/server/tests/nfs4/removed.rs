@@ -1,5 +1,7 @@
 //! Files that are removed while somebody has them open (RFC 8881 §18.25.4).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::sync::Arc;
 
 use bytes::Bytes;

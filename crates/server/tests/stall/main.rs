@@ -1,5 +1,6 @@
 //! A file system that hangs beside one that does not, and the promises of the server (docs/operating.md).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a real server on a real disk")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod frozen;

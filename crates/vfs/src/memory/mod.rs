@@ -380,6 +380,8 @@ impl FileSystem for Memory {
     }
 }
 
+/// The clock of [`MemoryOptions`] unless a caller brings its own.
+#[allow(clippy::disallowed_methods)]
 fn system_time() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() }

@@ -1,5 +1,7 @@
 //! A server with some objects, and a ledger of how its procedures end.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

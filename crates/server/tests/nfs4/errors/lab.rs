@@ -1,5 +1,7 @@
 //! A server with some objects and state, and a client of it.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;

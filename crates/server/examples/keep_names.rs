@@ -12,7 +12,7 @@ use vfs::{Error, Identity, Layer, Name, RemoveKind, Result};
 pub struct KeepNames(Memory);
 
 impl KeepNames {
-    /// An empty directory that everybody may write in.
+    /// An empty directory that all users may write in.
     pub fn new() -> Result<Self> {
         Memory::new(MemoryOptions { root_mode: 0o1777, ..MemoryOptions::default() }).map(Self)
     }

@@ -12,6 +12,7 @@ pub mod conflicts;
 pub mod delegations;
 mod digest;
 pub mod dispatch;
+mod exclusive;
 pub mod exports;
 #[cfg(test)]
 mod fixture;

@@ -10,6 +10,7 @@ use proto::nfs4::{ClientId, StateId, StateOther, Status, sequence_flags};
 
 use crate::accounts::Account;
 use crate::reply_memory::ReplyShare;
+use crate::standing::{RecordState, Standing};
 use crate::{FileId, Limits, Lost, Now, Principal, Users};
 
 /// What a stateid's `other` names.
@@ -31,15 +32,8 @@ pub struct Client {
     principal: Principal,
     minor_version: u32,
     renewed: AtomicU64,
-    /// It held state before the server's restart.
-    may_reclaim: bool,
-    reclaim_complete: AtomicBool,
-    /// Its name is on stable storage: it may be given state.
-    recorded: AtomicBool,
-    /// Its name is being removed from there: until that is done it must not be added again.
-    forgetting: AtomicBool,
+    standing: Standing,
     idle_ticks: AtomicU32,
-    gone: AtomicBool,
     /// Requests under way.
     requests: AtomicUsize,
     flags: AtomicU32,
@@ -142,13 +136,9 @@ impl Client {
             owner,
             principal,
             minor_version,
-            may_reclaim,
-            recorded: AtomicBool::new(false),
-            forgetting: AtomicBool::new(false),
+            standing: Standing::new(may_reclaim),
             idle_ticks: AtomicU32::new(0),
             renewed: AtomicU64::new(now.0),
-            reclaim_complete: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
             requests: AtomicUsize::new(0),
             flags: AtomicU32::new(0),
             states: Mutex::default(),
@@ -199,36 +189,36 @@ impl Client {
     }
 
     pub(crate) fn may_reclaim(&self) -> bool {
-        self.may_reclaim
+        self.standing.may_reclaim()
     }
 
     pub(crate) fn has_reclaimed(&self) -> bool {
-        self.reclaim_complete.load(Ordering::Relaxed)
+        self.standing.has_reclaimed()
     }
 
     /// True when its name is on stable storage.
     pub fn is_recorded(&self) -> bool {
-        self.recorded.load(Ordering::SeqCst)
+        self.standing.record() == RecordState::Recorded
     }
 
     /// True while its name is being removed from stable storage, for it holds nothing.
     pub fn is_being_forgotten(&self) -> bool {
-        self.forgetting.load(Ordering::SeqCst)
+        self.standing.record() == RecordState::BeingForgotten
     }
 
     /// Notes that its name is not on stable storage any more.
     pub fn set_forgotten(&self) {
-        self.forgetting.store(false, Ordering::SeqCst);
+        self.standing.end_forgetting();
     }
 
     /// Notes that its name may not be on stable storage.
     pub fn set_unrecorded(&self) {
-        self.recorded.store(false, Ordering::SeqCst);
+        self.standing.set_unrecorded();
     }
 
     /// Notes that its name is on stable storage.
     pub fn set_recorded(&self) {
-        self.recorded.store(true, Ordering::SeqCst);
+        self.standing.set_recorded();
     }
 
     /// Counts a second without state; true, once, when there were many in a row: then its name is to be
@@ -243,9 +233,7 @@ impl Client {
         if self.idle_ticks.fetch_add(1, Ordering::Relaxed) < IDLE_TICKS_MAX {
             return false;
         }
-        self.forgetting.store(true, Ordering::SeqCst);
-        self.recorded.store(false, Ordering::SeqCst);
-        true
+        self.standing.begin_forgetting()
     }
 
     /// Renews its lease (RFC 8881 §8.3).
@@ -261,11 +249,7 @@ impl Client {
     }
 
     pub(crate) fn complete_reclaim(&self) -> Result<(), Status> {
-        if self.reclaim_complete.swap(true, Ordering::Relaxed) {
-            Err(Status::CompleteAlready)
-        } else {
-            Ok(())
-        }
+        self.standing.complete_reclaim()
     }
 
     /// Notes that no session of the client has a path for callbacks, or that one has.
@@ -284,11 +268,11 @@ impl Client {
 
     /// True once the client was destroyed, replaced or expired.
     pub fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::SeqCst)
+        self.standing.is_gone()
     }
 
     pub(crate) fn leave(&self) {
-        self.gone.store(true, Ordering::SeqCst);
+        self.standing.set_gone();
     }
 
     /// True while a request of it is under way: it may still take effect.

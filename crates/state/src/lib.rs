@@ -47,6 +47,7 @@ mod shares;
 mod slots;
 mod small_map;
 mod span_tree;
+mod standing;
 mod state_ids;
 mod steps;
 mod ticking;

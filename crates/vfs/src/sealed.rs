@@ -45,7 +45,7 @@ impl<F: FileSystem> Layer for Sealed<F> {
         &self.inner
     }
 
-    /// A handle that is too long, of an object that is not the root, is one that nobody can resolve.
+    /// Seals an empty handle, which does not resolve, in the place of one that is too long.
     fn handle(&self, node: &F::Node) -> Handle {
         let handle = self.inner.handle(node);
         let bytes = handle.as_bytes();

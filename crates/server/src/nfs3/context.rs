@@ -1,5 +1,7 @@
 //! What a handler is given: the exports, the caller, and the way from a handle to an object.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, PostOpAttributes, Request, Status};
 use rpc::{Call, Refusal};
@@ -11,6 +13,7 @@ use super::object::Object;
 use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
 use crate::delegations::TakenNames;
+use crate::exclusive::verifier_of;
 use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable, Version};
 use crate::metrics::Seen;
 
@@ -40,6 +43,14 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         let mut decoder = self.call.arguments.clone();
         let arguments = R::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments));
         arguments.map_err(|_| Refusal::GarbageArguments)
+    }
+
+    /// The verifier that the back end keeps of an exclusive create. The client is known by its address.
+    pub(super) fn exclusive_verifier(&self, chosen: [u8; 8]) -> [u8; 8] {
+        match self.call.peer.ip().to_canonical() {
+            IpAddr::V4(address) => verifier_of(&address.octets(), chosen),
+            IpAddr::V6(address) => verifier_of(&address.octets(), chosen),
+        }
     }
 
     /// The object that `handle` names, and who the caller is there.

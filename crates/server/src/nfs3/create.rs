@@ -39,7 +39,8 @@ async fn create<F: FileSystem, C: Conflicts>(
         }
         // The attributes follow in a SETATTR.
         CreateHow::Exclusive(verifier) => {
-            CreateMode::Exclusive { verifier: verifier.0, attributes: SetAttributes::default() }
+            let verifier = context.exclusive_verifier(verifier.0);
+            CreateMode::Exclusive { verifier, attributes: SetAttributes::default() }
         }
     };
     if let CreateMode::Unchecked(SetAttributes { size: Some(0), .. }) = mode {

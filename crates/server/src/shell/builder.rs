@@ -28,14 +28,14 @@ use crate::exports::{ExportOptions, ExportPath};
 pub struct Server;
 
 impl Server {
-    /// Begins to put a server together. Without more it listens on a free port of the loopback interface,
-    /// keeps nothing over a restart, and exports nothing.
+    /// Returns the builder of a server. Without more calls the server listens on a free port of the loopback
+    /// interface, keeps nothing over a restart, and exports nothing.
     pub fn builder() -> ServerBuilder {
         ServerBuilder { options: ServeOptions { exports: Vec::new(), ..ServeOptions::new("") }, wrong: None }
     }
 }
 
-/// What a server is put together from.
+/// The parts of a server that does not run yet.
 #[derive(Debug)]
 pub struct ServerBuilder {
     options: ServeOptions,
@@ -44,8 +44,8 @@ pub struct ServerBuilder {
 }
 
 impl ServerBuilder {
-    /// Exports a file system at `path`, with the default rules: everybody who can connect may use it, and
-    /// superusers act as nobody.
+    /// Exports a file system at `path`, with the default rules: all clients may use it, and superusers
+    /// act as `nobody`.
     ///
     /// The server seals its handles: clients cannot forge one, whatever the back end makes them of. They
     /// take at most [`Sealed::HANDLE_BYTES_MAX`] bytes there.

@@ -14,7 +14,7 @@ use crate::retries::RetryLimits;
 pub struct ServeOptions {
     /// The directories, with their rules. They can be replaced while the server runs.
     pub exports: Vec<ExportSpec>,
-    /// What opens the file systems of exports.
+    /// The back ends that open the file systems of exports.
     pub back_ends: BackEnds,
     /// Nobody is told of exports that he may not use, and of others' mounts.
     pub hide_exports: bool,

@@ -43,6 +43,16 @@ fn every_way_to_create_does_what_it_says() {
 }
 
 #[test]
+fn same_verifier_of_another_client_does_not_create_again() {
+    let server = TestServer::new();
+    let (mut ann, mut bob) = (Peer::new(&server, 1), Peer::new(&server, 2));
+    let how = || Some(CreateHow::Exclusive41(Verifier([3; 8]), AttributeValues::default()));
+    open_in_root(&mut ann, &open("lock", share::BOTH, how())).unwrap();
+    assert_eq!(open_in_root(&mut bob, &open("lock", share::BOTH, how())).unwrap_err(), Status::Exists);
+    assert!(open_in_root(&mut ann, &open("lock", share::BOTH, how())).is_ok(), "a retry");
+}
+
+#[test]
 fn opens_respect_share_reservations_and_upgrades_of_their_owner() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));

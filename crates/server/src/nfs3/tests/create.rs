@@ -52,6 +52,21 @@ fn an_exclusive_create_succeeds_again_only_with_its_own_verifier() {
 }
 
 #[test]
+fn same_verifier_from_another_address_does_not_create_again() {
+    let server = Server::new();
+    let how = CreateHow::Exclusive(CreateVerifier([1; 8]));
+    let arguments = xdr::to_bytes(&CreateArgs { place: place(server.root, "lock"), how });
+    let number = (PROGRAM, VERSION, Procedure::Create.number());
+    let create = |address: &str| {
+        let results = server.raw(number, user(0), address, arguments.clone()).unwrap();
+        u32::from_be_bytes(*results.first_chunk().unwrap())
+    };
+    let created = ["10.0.0.1", "10.0.0.2", "10.0.0.1", "::ffff:10.0.0.1"].map(create);
+    let exists = Status::Exists.code();
+    assert_eq!(created, [0, exists, 0, 0], "the first address sends it again");
+}
+
+#[test]
 fn a_name_that_is_no_file_exists_in_every_mode() {
     let server = Server::new();
     let set = SetAttributes::default();

@@ -1,4 +1,4 @@
-//! What the loop of a COMPOUND must know of an operation before it runs it.
+//! The properties of an operation that the loop of a COMPOUND needs before it runs the operation.
 //!
 //! Each operation's file has its [`Descriptor`]; `nfs4/table.rs` collects them.
 
@@ -17,7 +17,7 @@ pub(crate) enum Place {
     Alone,
 }
 
-/// What the loop must know of an operation. The minor versions that have it are
+/// The properties of an operation. The minor versions that have it are
 /// [`Operation::since_minor_version`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Descriptor {

@@ -20,11 +20,11 @@ pub(crate) struct InSession {
     cache_this: bool,
     limits: ReplyLimits,
     digest: u64,
-    /// What is on stable storage that it is about to do, on a persistent session.
+    /// The changes of this request that are on stable storage before they are made, on a persistent session.
     intents: Mutex<Vec<Intent>>,
 }
 
-/// How long the reply may be in bytes, without the RPC head.
+/// The bounds of the reply in bytes, without the RPC head.
 #[derive(Clone, Copy)]
 pub(crate) struct ReplyLimits {
     reply_bytes_max: usize,
@@ -59,7 +59,7 @@ impl ReplyLimits {
         Ok(())
     }
 
-    /// What is left after `used` bytes.
+    /// Returns the room that is left after `used` bytes.
     pub(crate) fn room(&self, used: usize) -> usize {
         self.cached_bytes_max.min(self.reply_bytes_max).saturating_sub(used)
     }
@@ -126,8 +126,8 @@ impl InSession {
     /// where it must survive.
     ///
     /// It is sent meanwhile: a client that gets it asks no more, and for one that does not, the intent tells
-    /// what was done. Whoever changes the same names on a persistent session writes that down first, and so
-    /// has this reply written before.
+    /// what was done. A later change of the same names on a persistent session writes its own intent first,
+    /// and so this reply is written before.
     ///
     /// True when a retry is held until now.
     pub(crate) fn complete(mut self, services: &StateService, reply: &[u8]) -> bool {

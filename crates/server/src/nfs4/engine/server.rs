@@ -20,7 +20,7 @@ pub struct Nfs4Options {
     pub delegations: bool,
     /// Names this server to its clients: the same after a restart, different on every other server.
     pub identity: Bytes,
-    /// How owners and groups are told to clients.
+    /// The form in which clients see owners and groups.
     pub owner_names: OwnerNames,
 }
 
@@ -64,7 +64,8 @@ impl<F: FileSystem> Nfs4<F> {
         self.metrics = Some(metrics);
     }
 
-    /// Takes names of owners from `service`, where the options ask for names. Without one nobody has a name.
+    /// Takes names of owners from `service`, where the options ask for names. Without a service
+    /// owners have no names.
     #[must_use]
     pub fn with_names(mut self, service: Arc<dyn NameService>) -> Self {
         if let OwnerNames::Domain(domain) = &self.options.owner_names {
@@ -82,7 +83,7 @@ impl<F: FileSystem> Nfs4<F> {
         }
     }
 
-    /// Told when a request in a session has ended, if somebody has asked for that
+    /// Notified when a request in a session has ended for which a retry waits
     /// ([`state::Session::await_end`]).
     pub(crate) fn answered(&self) -> &Event {
         &self.answered

@@ -1,4 +1,4 @@
-//! What a back end's error is called in NFSv4 (RFC 8881 §15.1).
+//! The statuses of NFSv4 for the errors of a back end (RFC 8881 §15.1).
 
 use proto::nfs4::Status;
 

@@ -31,7 +31,7 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LockTArgs) 
     let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
     let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
     let services = context.server.services();
-    // Whoever asks in the grace period might be told of a lock that is about to be reclaimed, or not be told.
+    // In the grace period a lock that is about to be reclaimed would be missing from the answer.
     if services.state().in_grace() {
         return Err(Status::Grace.into());
     }

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, Bitmap};
-use proto::nfs4::{CreateHow, Status};
+use proto::nfs4::{CreateHow, Status, Verifier};
 use vfs::{Attributes, CreateMode, FileSystem, Name, SetAttributes, Settling};
 
+use crate::exclusive::verifier_of;
 use crate::nfs4::attributes;
 use crate::nfs4::engine::change::ChangeBefore;
 use crate::nfs4::engine::conflict;
@@ -48,13 +49,14 @@ pub(crate) async fn create<'e, F: FileSystem>(
             return Err(Status::NotSupported);
         }
         CreateHow::Exclusive(verifier) => {
-            let attributes = SetAttributes::default();
-            (CreateMode::Exclusive { verifier: verifier.0, attributes }, EXCLUSIVE_TIMES)
+            let (verifier, attributes) = (own(context, *verifier)?, SetAttributes::default());
+            (CreateMode::Exclusive { verifier, attributes }, EXCLUSIVE_TIMES)
         }
         CreateHow::Exclusive41(verifier, values) => {
             let attributes =
                 attributes::to_set(context, directory, values, attributes::SETTABLE_EXCLUSIVELY).await?;
-            (CreateMode::Exclusive { verifier: verifier.0, attributes }, values.present() | EXCLUSIVE_TIMES)
+            let verifier = own(context, *verifier)?;
+            (CreateMode::Exclusive { verifier, attributes }, values.present() | EXCLUSIVE_TIMES)
         }
     };
     for _ in 0..ATTEMPTS_MAX {
@@ -96,6 +98,11 @@ pub(crate) async fn create<'e, F: FileSystem>(
 /// Where the back end keeps the verifier of an exclusive create: the client sets the times anew
 /// (RFC 8881 §18.16.3).
 const EXCLUSIVE_TIMES: Bitmap = Bitmap::of(&[AttributeId::TimeAccess, AttributeId::TimeModify]);
+
+/// The verifier that the back end keeps of an exclusive create by this client.
+fn own<F: FileSystem>(context: &Context<'_, F>, chosen: Verifier) -> Result<[u8; 8], Status> {
+    Ok(verifier_of(context.client()?.owner(), chosen.0))
+}
 
 async fn make<'e, F: FileSystem>(
     context: &Context<'e, F>,

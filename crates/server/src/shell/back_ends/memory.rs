@@ -5,7 +5,7 @@ use vfs::memory::{Memory, MemoryOptions};
 
 use super::{OpenBackEnd, Opening};
 
-/// Everybody may write in the root, as in `/tmp`: no administrator can change its mode before clients come.
+/// All users may write in the root, as in `/tmp`: no administrator can change its mode before clients come.
 const ROOT_MODE: u32 = 0o1777;
 
 /// See the module. The location is a name without meaning.

@@ -1,4 +1,4 @@
-//! The registry of back ends: what opens the file system of an export, by the name that a configuration uses.
+//! The registry of back ends. They open the file systems of exports, by the names that a configuration uses.
 
 mod local;
 mod memory;
@@ -21,11 +21,11 @@ pub(super) const DEFAULT: &str = "local";
 /// How a file system is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// What is opened: a directory, or whatever names a file system to this back end.
+    /// The directory, or another name of a file system that this back end knows.
     pub location: &'a Path,
     /// Tells the handles of this export from those of all others. It stays the same over restarts.
     pub name_space: u32,
-    /// Where keys are kept; `None` when they live as long as the process.
+    /// The directory of the keys; `None` when they live as long as the process.
     pub state_directory: Option<&'a Path>,
     /// Changes are acknowledged before they are on stable storage.
     pub is_asynchronous: bool,
@@ -86,10 +86,10 @@ impl BackEnds {
     }
 }
 
-/// Equal where both are the same registry.
+/// Equal where both have the same names.
 impl PartialEq for BackEnds {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.keys().eq(other.0.keys())
+        self.0.keys().eq(other.0.keys())
     }
 }
 

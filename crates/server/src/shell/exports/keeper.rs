@@ -55,7 +55,7 @@ pub enum ExportsError {
     /// No back end of the registry has that name.
     #[error("there is no back end `{name}` for {}; use one of {known}", path.display())]
     NoBackEnd {
-        /// What the export names.
+        /// The name in the configuration.
         name: String,
         /// Which export.
         path: PathBuf,
@@ -129,7 +129,7 @@ pub(in crate::shell) struct Terms {
     pub(in crate::shell) state_directory: Option<PathBuf>,
     /// It is to be known what other processes do in them.
     pub(in crate::shell) watches: bool,
-    /// What opens them.
+    /// The back ends that open them.
     pub(in crate::shell) back_ends: BackEnds,
     /// The calls to their file systems that are under way.
     pub(in crate::shell) probes: Probes,

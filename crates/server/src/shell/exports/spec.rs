@@ -12,7 +12,7 @@ use crate::shell::back_ends::{DEFAULT, OpenBackEnd};
 pub struct ExportSpec {
     /// The directory, or whatever else names the file system to its back end.
     pub directory: PathBuf,
-    /// What opens it.
+    /// The back end that opens it.
     pub back_end: BackEndChoice,
     /// Where clients see it.
     pub path: ExportPath,
@@ -24,7 +24,7 @@ pub struct ExportSpec {
     pub options: ExportOptions,
 }
 
-/// What opens the file system of an export.
+/// The back end of an export.
 #[derive(Clone)]
 pub enum BackEndChoice {
     /// A back end of the server's registry, see [`BackEnds`](crate::shell::BackEnds).
@@ -80,7 +80,7 @@ impl ExportSpec {
         Self { back_end: BackEndChoice::Own(Arc::new(back_end)), path, ..Self::new(name) }
     }
 
-    /// True when nobody may change anything.
+    /// True when no rule allows changes.
     pub(super) fn is_read_only(&self) -> bool {
         self.options.rules.iter().all(|rule| rule.read_only)
     }

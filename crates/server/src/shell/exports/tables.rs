@@ -16,8 +16,8 @@ use crate::shell::back_ends::DEFAULT;
 pub struct ExportTable {
     /// The directory.
     pub path: Spanned<PathBuf>,
-    /// What opens it: `local`, the default, for a directory; `memory` for a file system that ends with the
-    /// server, which `path` only names.
+    /// The back end that opens it: `local`, the default, for a directory; `memory` for a file system that
+    /// ends with the server, which `path` only names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_end: Option<Spanned<String>>,
     /// Where clients see it; its path, when nothing is said.

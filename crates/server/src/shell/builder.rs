@@ -47,8 +47,8 @@ impl ServerBuilder {
     /// Exports a file system at `path`, with the default rules: all clients may use it, and superusers
     /// act as `nobody`.
     ///
-    /// The server seals its handles: clients cannot forge one, whatever the back end makes them of. They
-    /// take at most [`Sealed::HANDLE_BYTES_MAX`] bytes there.
+    /// The server seals the handles of the back end, so that clients cannot forge one. A handle of the back
+    /// end has at most [`Sealed::HANDLE_BYTES_MAX`] bytes.
     #[must_use]
     pub fn export(self, path: &str, file_system: impl FileSystem) -> Self {
         self.export_with(path, file_system, ExportOptions::default())

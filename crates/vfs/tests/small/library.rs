@@ -126,12 +126,7 @@ impl FileSystem for Library {
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
-        let content = self.content(*node)?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
-        let rest = &content[start..];
-        let piece = &rest[..count.min(rest.len())];
-        out.extend_from_slice(piece);
-        Ok(ReadDone { count: piece.len(), eof: piece.len() == rest.len() })
+        Ok(ReadDone::from_slice(self.content(*node)?, offset, count, out))
     }
 
     async fn read_dir(

@@ -71,7 +71,8 @@ fn find(directory: &Path) -> io::Result<Found> {
     Ok(Found { directory: directory.canonicalize()?, inode: Some(inode) })
 }
 
-fn is_directory(spec: &ExportSpec, back_ends: &BackEnds) -> bool {
+/// True for an export whose back end opens directories of this host.
+pub(super) fn is_directory(spec: &ExportSpec, back_ends: &BackEnds) -> bool {
     back_ends.find(&spec.back_end).is_some_and(|back_end| back_end.opens_directories())
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use vfs::local::raise_descriptor_limit;
 use vfs::{AnyFileSystem, FileSystem, Timestamp};
 
-use super::found::{Found, Inode, check_outside, find_all, is_dead};
+use super::found::{Found, Inode, check_outside, find_all, is_dead, is_directory};
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
 use super::mount_points::{self, LastFound};
@@ -422,8 +422,9 @@ fn open_file_system(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Resu
 /// names of their own: their numbers and handles depend on it.
 fn check_back_ends(specs: &[ExportSpec], back_ends: &BackEnds) -> Result<(), ExportsError> {
     for (index, spec) in specs.iter().enumerate() {
-        let is_directory = back_ends.find(&spec.back_end).is_some_and(|found| found.opens_directories());
-        if !is_directory && specs[..index].iter().any(|other| other.directory == spec.directory) {
+        if !is_directory(spec, back_ends)
+            && specs[..index].iter().any(|other| other.directory == spec.directory)
+        {
             let name = spec.directory.display();
             let wrong = format!("two exports are called {name}; give each a name of its own");
             return Err(ExportsError::Overlap(wrong));

@@ -8,6 +8,9 @@ use std::thread;
 /// as it is.
 pub type Changes = &'static [(&'static [u8], &'static [u8])];
 
+/// The bit of a fragment's header that says that the record ends with it.
+const LAST_FRAGMENT: u32 = 1 << 31;
+
 /// Relays connections to `server` until the process ends, and returns the address to connect to.
 pub fn relay(server: SocketAddr, changes: Changes) -> SocketAddr {
     assert!(changes.iter().all(|(from, to)| from.len() == to.len()));
@@ -17,28 +20,37 @@ pub fn relay(server: SocketAddr, changes: Changes) -> SocketAddr {
         for client in listener.incoming().flatten() {
             let Ok(server) = TcpStream::connect(server) else { return };
             let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            thread::spawn(move || carry(&from, &to, &[]));
-            thread::spawn(move || carry(&server, &client, changes));
+            thread::spawn(move || carry(&from, &to));
+            thread::spawn(move || carry_altered(&server, &client, changes));
         }
     });
     address
 }
 
-fn carry(mut from: &TcpStream, mut to: &TcpStream, changes: Changes) {
-    let (mut buffer, mut pending) = (vec![0; 64 << 10], Vec::new());
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        pending.extend_from_slice(&buffer[..count]);
-        for (needle, replacement) in changes {
-            alter(&mut pending, needle, replacement);
-        }
-        let held = held_back(&pending, changes);
-        let rest = pending.split_off(pending.len() - held);
-        if to.write_all(&pending).is_err() {
+/// Carries bytes as they come.
+fn carry(mut from: &TcpStream, mut to: &TcpStream) {
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// Carries whole fragments of records (RFC 5531, section 11). A relay that looked at the stream alone would
+/// have to keep the last byte of an answer back wherever it may begin something to be replaced, and the
+/// client would wait for it for ever.
+fn carry_altered(mut from: &TcpStream, mut to: &TcpStream, changes: Changes) {
+    let mut header = [0; 4];
+    while from.read_exact(&mut header).is_ok() {
+        let length = u32::from_be_bytes(header) & !LAST_FRAGMENT;
+        let mut fragment = vec![0; length as usize];
+        if from.read_exact(&mut fragment).is_err() {
             break;
         }
-        pending = rest;
+        for (needle, replacement) in changes {
+            alter(&mut fragment, needle, replacement);
+        }
+        if to.write_all(&[&header, &fragment[..]].concat()).is_err() {
+            break;
+        }
     }
-    let _ = to.write_all(&pending);
     let _ = to.shutdown(Shutdown::Write);
 }
 
@@ -48,14 +60,4 @@ fn alter(bytes: &mut [u8], needle: &[u8], replacement: &[u8]) {
         bytes[at + found..at + found + needle.len()].copy_from_slice(replacement);
         at += found + needle.len();
     }
-}
-
-/// How many bytes at the end may be the beginning of something to be replaced.
-fn held_back(bytes: &[u8], changes: Changes) -> usize {
-    let begins = |length: &usize| {
-        let end = &bytes[bytes.len() - length..];
-        changes.iter().any(|(needle, _)| needle.len() > *length && needle.starts_with(end))
-    };
-    let longest = changes.iter().map(|(needle, _)| needle.len()).max().unwrap_or(0);
-    (1..longest.min(bytes.len() + 1)).rev().find(begins).unwrap_or(0)
 }

@@ -60,6 +60,16 @@ pub trait Connection: Send + Sync {
     /// False once the connection is lost.
     fn is_open(&self) -> bool;
 
+    /// True while the call that is polled is the only one of the connection, as those before it were: no
+    /// other call of the connection is kept waiting if the thread waits in it. False as soon as the call has
+    /// been pending.
+    fn is_only_call(&self) -> bool {
+        false
+    }
+
+    /// The thread has waited in the only call, so that others may have come.
+    fn note_wait(&self) {}
+
     /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing
     /// can be called back, as over datagrams, that is [`CallError::Disconnected`].
     fn call(
@@ -101,18 +111,6 @@ pub trait Service: Send + Sync + 'static {
 
     /// A connection was accepted. What is done on it comes afterwards.
     fn connected(&self) {}
-
-    /// This thread goes on with the calls of a connection, and with no other's until this is called again.
-    fn turn(&self, _connection: u64) {}
-
-    /// The call that is polled next is the only one of its connection, and so were those before it: nobody on
-    /// the connection is kept waiting if the thread waits in it.
-    fn begin_alone(&self) {}
-
-    /// That poll has ended. True when the thread has waited, so that other calls may have come meanwhile.
-    fn end_alone(&self) -> bool {
-        false
-    }
 
     /// A connection was closed at once, for there were too many.
     fn refused(&self) {}

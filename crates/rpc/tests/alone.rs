@@ -2,7 +2,6 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
-use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,10 +19,6 @@ const REPLY_BYTES: usize = 28;
 /// alone at once.
 const LONE_CALLS: usize = 16;
 
-thread_local! {
-    static ALONE: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Waits in calls with this transaction id, if they are alone.
 const WAITS: u32 = 1_000_000;
 
@@ -36,21 +31,14 @@ struct Disk {
 
 impl Service for Disk {
     async fn call(&self, call: Call<'_>, _reply: &mut Encoder) -> Result<Disposition, Refusal> {
-        self.calls.lock().unwrap().push((call.header.xid, ALONE.get()));
-        if call.header.xid == WAITS && ALONE.get() {
+        let is_only = call.connection.is_only_call();
+        self.calls.lock().unwrap().push((call.header.xid, is_only));
+        if call.header.xid == WAITS && is_only {
             self.begun.lock().unwrap().send(()).unwrap();
             self.over.lock().unwrap().recv().unwrap();
+            call.connection.note_wait();
         }
         Ok(Disposition::Reply)
-    }
-
-    fn begin_alone(&self) {
-        ALONE.set(true);
-    }
-
-    fn end_alone(&self) -> bool {
-        ALONE.set(false);
-        self.calls.lock().unwrap().last().is_some_and(|call| call.0 == WAITS)
     }
 }
 

@@ -2,7 +2,6 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -21,24 +20,14 @@ const CALLS_OF_A_TURN: usize = 64;
 /// Of a reply: its mark and six words.
 const REPLY_BYTES: usize = 28;
 
-thread_local! {
-    /// The connection whose turn it is.
-    static TURN: Cell<u64> = const { Cell::new(0) };
-}
-
 /// Notes the transaction ids of the calls in the order in which they are carried out.
 #[derive(Default)]
 struct Order(Mutex<Vec<u32>>);
 
 impl Service for Order {
     async fn call(&self, call: Call<'_>, _reply: &mut Encoder) -> Result<Disposition, Refusal> {
-        assert_eq!(TURN.get(), call.connection.id(), "a call in another's turn");
         self.0.lock().unwrap().push(call.header.xid);
         Ok(Disposition::Reply)
-    }
-
-    fn turn(&self, connection: u64) {
-        TURN.set(connection);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use server::shell::Server;
 use vfs::memory::{Memory, MemoryOptions, Node};
-use vfs::{Error, Identity, Layer, Name, RemoveKind, Result};
+use vfs::{Error, Layer, Name, RemoveKind, Request, Result};
 
 /// The back end.
 pub struct KeepNames(Memory);
@@ -25,7 +25,7 @@ impl Layer for KeepNames {
         &self.0
     }
 
-    async fn remove(&self, _: &Identity, _: &Node, _: Name<'_>, _: RemoveKind) -> Result<()> {
+    async fn remove(&self, _: Request<'_>, _: &Node, _: Name<'_>, _: RemoveKind) -> Result<()> {
         Err(Error::NotPermitted)
     }
 }

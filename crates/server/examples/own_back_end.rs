@@ -5,8 +5,8 @@
 #![allow(clippy::print_stdout)]
 
 use server::shell::Server;
-use vfs::{Attributes, DirPage, Error, FileKind, FileSystem, Handle, Identity, Name, ObjectId};
-use vfs::{ReadDone, Result};
+use vfs::{Attributes, DirPage, Error, FileKind, FileSystem, Handle, Name, ObjectId};
+use vfs::{ReadDone, Request, Result};
 
 const TEXT: &[u8] = b"Hello from a back end of our own.\n";
 
@@ -38,7 +38,7 @@ impl FileSystem for Hello {
         ObjectId { fileid: *node as u64, generation: 0 }
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<Node> {
+    async fn resolve(&self, _: Request<'_>, handle: &[u8]) -> Result<Node> {
         match handle {
             [1] => Ok(Node::Directory),
             [2] => Ok(Node::File),
@@ -46,7 +46,7 @@ impl FileSystem for Hello {
         }
     }
 
-    async fn attributes(&self, node: &Node) -> Result<Attributes> {
+    async fn attributes(&self, _: Request<'_>, node: &Node) -> Result<Attributes> {
         Ok(match node {
             Node::Directory => Attributes::new(FileKind::Directory, 0o555, 1),
             Node::File => {
@@ -55,21 +55,21 @@ impl FileSystem for Hello {
         })
     }
 
-    async fn lookup(&self, _: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
+    async fn lookup(&self, request: Request<'_>, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
         match (dir, name.as_bytes()) {
             (Node::File, _) => Err(Error::NotDirectory),
-            (Node::Directory, b"hello") => Ok((Node::File, self.attributes(&Node::File).await?)),
+            (Node::Directory, b"hello") => Ok((Node::File, self.attributes(request, &Node::File).await?)),
             (Node::Directory, _) => Err(Error::NotFound),
         }
     }
 
-    async fn lookup_parent(&self, _: &Identity, dir: &Node) -> Result<Node> {
+    async fn lookup_parent(&self, _: Request<'_>, dir: &Node) -> Result<Node> {
         Err(if *dir == Node::File { Error::NotDirectory } else { Error::NotFound })
     }
 
     async fn read(
         &self,
-        _: &Identity,
+        _: Request<'_>,
         node: &Node,
         offset: u64,
         count: usize,
@@ -83,7 +83,7 @@ impl FileSystem for Hello {
 
     async fn read_dir(
         &self,
-        _: &Identity,
+        request: Request<'_>,
         dir: &Node,
         cookie: u64,
         entries_max: usize,
@@ -92,7 +92,7 @@ impl FileSystem for Hello {
         if *dir == Node::File {
             return Err(Error::NotDirectory);
         }
-        let file = ("hello".into(), Node::File, self.attributes(&Node::File).await?);
+        let file = ("hello".into(), Node::File, self.attributes(request, &Node::File).await?);
         Ok(DirPage::from_list([file], cookie, entries_max))
     }
 }

@@ -176,18 +176,6 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         }
     }
 
-    fn turn(&self, connection: u64) {
-        vfs::work_for(connection);
-    }
-
-    fn begin_alone(&self) {
-        vfs::begin_alone();
-    }
-
-    fn end_alone(&self) -> bool {
-        vfs::end_alone()
-    }
-
     fn connected(&self) {
         if let Some(nfs4) = &self.nfs4 {
             nfs4.services().events().connected.add(1);

@@ -23,7 +23,7 @@ mod linux {
     use bytes::Bytes;
     use futures_util::FutureExt;
     use vfs::local::{Durability, HandleMode, Local, LocalOptions};
-    use vfs::{CreateMode, FileSystem, Identity, Name, SetAttributes, Stability};
+    use vfs::{CreateMode, FileSystem, Name, Request, SetAttributes, Stability};
 
     const ROUNDS: u32 = 200_000;
     const FILES: u32 = 4_000;
@@ -66,39 +66,39 @@ mod linux {
 
     fn measure(title: &str, fs: &Local) {
         println!("{title}");
-        let who = Identity::root();
+        let request = Request::of_server();
         let root = fs.root();
         let names: Vec<String> = (0..FILES).map(|i| format!("file{i}")).collect();
         let how = CreateMode::Guarded(SetAttributes { mode: Some(0o644), ..Default::default() });
         report("create", FILES, |i| {
-            black_box(now(fs.create(&who, &root, name(&names[i as usize]), &how)).unwrap());
+            black_box(now(fs.create(request, &root, name(&names[i as usize]), &how)).unwrap());
         });
-        let (node, _) = now(fs.lookup(&who, &root, name("file7"))).unwrap();
+        let (node, _) = now(fs.lookup(request, &root, name("file7"))).unwrap();
         let handle = fs.handle(&node);
         let data = Bytes::from(vec![1; BLOCK]);
         let mut out = Vec::with_capacity(BLOCK);
         report("resolve", ROUNDS, |_| {
-            black_box(now(fs.resolve(handle.as_bytes())).unwrap());
+            black_box(now(fs.resolve(request, handle.as_bytes())).unwrap());
         });
         report("resolve + attributes", ROUNDS, |_| {
-            let node = now(fs.resolve(handle.as_bytes())).unwrap();
-            black_box(now(fs.attributes(&node)).unwrap());
+            let node = now(fs.resolve(request, handle.as_bytes())).unwrap();
+            black_box(now(fs.attributes(request, &node)).unwrap());
         });
         report("lookup", ROUNDS, |i| {
-            black_box(now(fs.lookup(&who, &root, name(&names[(i % FILES) as usize]))).unwrap());
+            black_box(now(fs.lookup(request, &root, name(&names[(i % FILES) as usize]))).unwrap());
         });
         report("write 4 KiB", ROUNDS, |_| {
-            now(fs.write(&who, &node, 0, data.clone(), Stability::Unstable)).unwrap();
+            now(fs.write(request, &node, 0, data.clone(), Stability::Unstable)).unwrap();
         });
         report("read 4 KiB", ROUNDS, |_| {
             out.clear();
-            now(fs.read(&who, &node, 0, BLOCK, &mut out)).unwrap();
+            now(fs.read(request, &node, 0, BLOCK, &mut out)).unwrap();
         });
         report("read_dir of 64 with objects", FILES, |_| {
-            black_box(now(fs.read_dir(&who, &root, 0, 64, true)).unwrap());
+            black_box(now(fs.read_dir(request, &root, 0, 64, true)).unwrap());
         });
         report("read_dir of 64 names", FILES, |_| {
-            black_box(now(fs.read_dir(&who, &root, 0, 64, false)).unwrap());
+            black_box(now(fs.read_dir(request, &root, 0, 64, false)).unwrap());
         });
     }
 

@@ -1,37 +1,43 @@
 //! The longer defaults of [`FileSystem`]'s methods: the answers of a read-only back end.
 
 use crate::{
-    Access, Attributes, Committed, CreateMode, Created, Error, FileKind, FileSystem, Identity, Name, Result,
+    Access, Attributes, Committed, CreateMode, Created, Error, FileKind, FileSystem, Name, Request, Result,
     permissions,
 };
 
-/// Which of `wanted` the mode, owner and group of `node` give to `who`: none to change a read-only back end.
+/// Which of `wanted` the mode, owner and group of `node` give to the caller: none to change a read-only back
+/// end.
 pub(crate) async fn access_by_mode<F: FileSystem + ?Sized>(
     fs: &F,
-    who: &Identity,
+    request: Request<'_>,
     node: &F::Node,
     wanted: Access,
 ) -> Result<Access> {
-    let found = fs.attributes(node).await?;
-    let granted = permissions::granted(found.kind, wanted, |bits| permissions::allows(who, &found, bits));
+    let found = fs.attributes(request, node).await?;
+    let granted =
+        permissions::granted(found.kind, wanted, |bits| permissions::allows(request.identity, &found, bits));
     let changes = Access::MODIFY.0 | Access::EXTEND.0 | Access::DELETE.0;
     Ok(if fs.capabilities().changes { granted } else { Access(granted.0 & !changes) })
 }
 
 /// Commits a file without unstable writes.
-pub(crate) async fn commit_nothing<F: FileSystem + ?Sized>(fs: &F, node: &F::Node) -> Result<Committed> {
-    check_regular(&fs.attributes(node).await?)?;
+pub(crate) async fn commit_nothing<F: FileSystem + ?Sized>(
+    fs: &F,
+    request: Request<'_>,
+    node: &F::Node,
+) -> Result<Committed> {
+    check_regular(&fs.attributes(request, node).await?)?;
     Ok(Committed { verifier: fs.write_verifier() })
 }
 
 /// Opens the file at `(dir, name)` as [`FileSystem::create`] does where nothing can be made.
 pub(crate) async fn open_existing<F: FileSystem + ?Sized>(
     fs: &F,
-    who: &Identity,
+    request: Request<'_>,
     (dir, name): (&F::Node, Name<'_>),
     mode: &CreateMode,
 ) -> Result<Created<F::Node>> {
-    let (node, attributes) = match fs.lookup(who, dir, name).await {
+    let (node, attributes) = match fs.lookup(request, dir, name).await {
         Err(Error::NotFound) => return Err(Error::ReadOnly),
         found => found?,
     };

@@ -5,7 +5,7 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Capabilities, Error, Handle, Identity, Name, ObjectId, Result, Seen, SetAttributes,
+    Access, Attributes, Capabilities, Error, Handle, Name, ObjectId, Request, Result, Seen, SetAttributes,
     Settling, StatFs, Tell, Watch, XattrMode, XattrName, defaults,
 };
 
@@ -220,7 +220,8 @@ impl Default for Limits {
 /// name has been removed through us: its handle is resolved and its data is there until nobody holds it
 /// (operations answer `Stale` where the object is really gone).
 ///
-/// Every operation enforces the permissions of `who`. Operations that change a directory or an object's
+/// Every operation enforces the permissions of the [`Request`]'s identity, but for those that say that they
+/// need none. Operations that change a directory or an object's
 /// attributes are durable when they return, unless the back end was set up as asynchronous.
 ///
 /// A read-only back end writes the ten methods without a default. Changes then fail with `ReadOnly`, and
@@ -239,7 +240,8 @@ pub trait FileSystem: Send + Sync + 'static {
     ///
     /// # Errors
     /// `BadHandle` when this back end never issued it, `Stale` when the object is gone.
-    fn resolve(&self, handle: &[u8]) -> impl Future<Output = Result<Self::Node>> + Send;
+    fn resolve(&self, request: Request<'_>, handle: &[u8])
+    -> impl Future<Output = Result<Self::Node>> + Send;
 
     /// The persistent name of `node`.
     fn handle(&self, node: &Self::Node) -> Handle;
@@ -248,22 +250,27 @@ pub trait FileSystem: Send + Sync + 'static {
     fn object_id(&self, node: &Self::Node) -> ObjectId;
 
     /// Attributes of `node`. Needs no permission.
-    fn attributes(&self, node: &Self::Node) -> impl Future<Output = Result<Attributes>> + Send;
+    fn attributes(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+    ) -> impl Future<Output = Result<Attributes>> + Send;
 
-    /// As [`attributes`](Self::attributes), for who can do without: `None` where a change of the data is
-    /// under way and a look into the middle of it would cost those who make it.
+    /// As [`attributes`](Self::attributes), for callers that can do without: `None` where a change of the
+    /// data is under way and a look into the middle of it would cost its writers.
     fn settled_attributes(
         &self,
+        request: Request<'_>,
         node: &Self::Node,
     ) -> impl Future<Output = Result<Option<Attributes>>> + Send {
-        async { self.attributes(node).await.map(Some) }
+        async move { self.attributes(request, node).await.map(Some) }
     }
 
     /// Sets attributes and returns the new ones. A `size` is applied first. The whole call fails or succeeds,
     /// but for I/O errors. The mode of a symbolic link stays as it is, see [`SetAttributes::applicable`].
     fn set_attributes(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _set: &SetAttributes,
     ) -> impl Future<Output = Result<Attributes>> + Send {
@@ -273,17 +280,17 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Which of `wanted` the caller has on `node`. By default the mode, owner and group decide.
     fn access(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         wanted: Access,
     ) -> impl Future<Output = Result<Access>> + Send {
-        defaults::access_by_mode(self, who, node, wanted)
+        defaults::access_by_mode(self, request, node, wanted)
     }
 
     /// The object called `name` in `dir`, with its attributes.
     fn lookup(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
     ) -> impl Future<Output = Result<(Self::Node, Attributes)>> + Send;
@@ -291,12 +298,16 @@ pub trait FileSystem: Send + Sync + 'static {
     /// The directory above `dir`; the root's parent is `NotFound`.
     fn lookup_parent(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
     ) -> impl Future<Output = Result<Self::Node>> + Send;
 
     /// The target of a symbolic link; `Invalid` for another type, and by default for all.
-    fn read_link(&self, _who: &Identity, _node: &Self::Node) -> impl Future<Output = Result<Bytes>> + Send {
+    fn read_link(
+        &self,
+        _request: Request<'_>,
+        _node: &Self::Node,
+    ) -> impl Future<Output = Result<Bytes>> + Send {
         std::future::ready(Err(Error::Invalid))
     }
 
@@ -306,7 +317,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// caller with permission to execute may read, as a client reads what it runs. See RFC 1813 §4.4.
     fn read(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         offset: u64,
         count: usize,
@@ -316,7 +327,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Writes `data` at `offset`, with `stability` or better. The owner may write whatever the mode says.
     fn write(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _offset: u64,
         _data: Bytes,
@@ -329,12 +340,12 @@ pub trait FileSystem: Send + Sync + 'static {
     /// no write is unstable, and any regular file is committed.
     fn commit(
         &self,
-        _who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         _offset: u64,
         _count: u64,
     ) -> impl Future<Output = Result<Committed>> + Send {
-        defaults::commit_nothing(self, node)
+        defaults::commit_nothing(self, request, node)
     }
 
     /// Changes whenever unstable writes may have been lost (RFC 1813 §3.3.7). Constant by default.
@@ -350,12 +361,12 @@ pub trait FileSystem: Send + Sync + 'static {
     /// `WrongType` when it is no regular file.
     fn create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> impl Future<Output = Result<Created<Self::Node>>> + Send {
-        defaults::open_existing(self, who, (dir, name), mode)
+        defaults::open_existing(self, request, (dir, name), mode)
     }
 
     /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only
@@ -365,18 +376,18 @@ pub trait FileSystem: Send + Sync + 'static {
     /// As [`FileSystem::create`].
     fn begin_create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> impl Future<Output = Result<(Created<Self::Node>, Settling)>> + Send {
-        async move { Ok((self.create(who, dir, name, mode).await?, Settling::DONE)) }
+        async move { Ok((self.create(request, dir, name, mode).await?, Settling::DONE)) }
     }
 
     /// Makes a directory.
     fn make_dir(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _dir: &Self::Node,
         _name: Name<'_>,
         _set: &SetAttributes,
@@ -387,7 +398,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Makes a symbolic link with the given target.
     fn make_symlink(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _dir: &Self::Node,
         _name: Name<'_>,
         _target: &[u8],
@@ -399,7 +410,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Makes a pipe, socket or device.
     fn make_node(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _dir: &Self::Node,
         _name: Name<'_>,
         _kind: NodeKind,
@@ -411,7 +422,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Makes another name for `node`.
     fn link(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _dir: &Self::Node,
         _name: Name<'_>,
@@ -422,7 +433,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Removes a name.
     fn remove(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _dir: &Self::Node,
         _name: Name<'_>,
         _kind: RemoveKind,
@@ -434,7 +445,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// names are of the same object.
     fn rename(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _from_dir: &Self::Node,
         _from: Name<'_>,
         _to_dir: &Self::Node,
@@ -447,7 +458,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// most `entries_max`. With `objects`, entries carry node and attributes.
     fn read_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         cookie: u64,
         entries_max: usize,
@@ -461,7 +472,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// `BeyondEnd` when the file has no byte at `offset`.
     fn seek(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _offset: u64,
         _what: Content,
@@ -473,7 +484,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// range does is made longer. Durable as a change of attributes is. `length` is not 0.
     fn allocate(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _offset: u64,
         _length: u64,
@@ -485,7 +496,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// change of attributes is. `length` is not 0.
     fn deallocate(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _offset: u64,
         _length: u64,
@@ -497,7 +508,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Less than asked only where the source ends or the disk fills up.
     fn copy(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _source: &Self::Node,
         _target: &Self::Node,
         _span: Span,
@@ -513,7 +524,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// [`Capabilities::clone_block_bytes`] says.
     fn clone_range(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _source: &Self::Node,
         _target: &Self::Node,
         _span: Span,
@@ -525,7 +536,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// three below.
     fn get_xattr(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _name: XattrName<'_>,
     ) -> impl Future<Output = Result<Bytes>> + Send {
@@ -535,7 +546,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Sets an extended attribute. Durable as a change of attributes is.
     fn set_xattr(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _name: XattrName<'_>,
         _value: &[u8],
@@ -547,7 +558,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// The names of all extended attributes, in any order.
     fn list_xattrs(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
     ) -> impl Future<Output = Result<Vec<Bytes>>> + Send {
         std::future::ready(Err(Error::NotSupported))
@@ -556,7 +567,7 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Removes an extended attribute. Durable as a change of attributes is.
     fn remove_xattr(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         _node: &Self::Node,
         _name: XattrName<'_>,
     ) -> impl Future<Output = Result<()>> + Send {
@@ -574,7 +585,11 @@ pub trait FileSystem: Send + Sync + 'static {
     }
 
     /// Space and inodes. Zeros where they are not known, as by default.
-    fn stat_fs(&self, _node: &Self::Node) -> impl Future<Output = Result<StatFs>> + Send {
+    fn stat_fs(
+        &self,
+        _request: Request<'_>,
+        _node: &Self::Node,
+    ) -> impl Future<Output = Result<StatFs>> + Send {
         std::future::ready(Ok(StatFs::default()))
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
     Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 

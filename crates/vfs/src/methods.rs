@@ -20,72 +20,76 @@ macro_rules! methods {
                 fn set_descriptors_max(max: usize) -> () = same;
             }
             asynchronous {
-                fn resolve(handle: &$life [u8]) -> $node = node;
-                fn attributes(node: &$life $node) -> Attributes = same;
-                fn settled_attributes(node: &$life $node) -> Option<Attributes> = same;
-                fn set_attributes(who: &$life Identity, node: &$life $node, set: &$life SetAttributes)
+                fn resolve(request: Request<$life>, handle: &$life [u8]) -> $node = node;
+                fn attributes(request: Request<$life>, node: &$life $node) -> Attributes = same;
+                fn settled_attributes(request: Request<$life>, node: &$life $node)
+                    -> Option<Attributes> = same;
+                fn set_attributes(request: Request<$life>, node: &$life $node, set: &$life SetAttributes)
                     -> Attributes = same;
-                fn access(who: &$life Identity, node: &$life $node, wanted: Access) -> Access = same;
-                fn lookup(who: &$life Identity, dir: &$life $node, name: Name<$life>)
+                fn access(request: Request<$life>, node: &$life $node, wanted: Access) -> Access = same;
+                fn lookup(request: Request<$life>, dir: &$life $node, name: Name<$life>)
                     -> ($node, Attributes) = pair;
-                fn lookup_parent(who: &$life Identity, dir: &$life $node) -> $node = node;
-                fn read_link(who: &$life Identity, node: &$life $node) -> Bytes = same;
+                fn lookup_parent(request: Request<$life>, dir: &$life $node) -> $node = node;
+                fn read_link(request: Request<$life>, node: &$life $node) -> Bytes = same;
                 fn read(
-                    who: &$life Identity, node: &$life $node, offset: u64, count: usize,
+                    request: Request<$life>, node: &$life $node, offset: u64, count: usize,
                     out: &$life mut Vec<u8>
                 ) -> ReadDone = same;
                 fn write(
-                    who: &$life Identity, node: &$life $node, offset: u64, data: Bytes, stability: Stability
+                    request: Request<$life>, node: &$life $node, offset: u64, data: Bytes,
+                    stability: Stability
                 ) -> Written = same;
-                fn commit(who: &$life Identity, node: &$life $node, offset: u64, count: u64)
+                fn commit(request: Request<$life>, node: &$life $node, offset: u64, count: u64)
                     -> Committed = same;
                 fn create(
-                    who: &$life Identity, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
+                    request: Request<$life>, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
                 ) -> Created<$node> = created;
                 fn begin_create(
-                    who: &$life Identity, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
+                    request: Request<$life>, dir: &$life $node, name: Name<$life>, mode: &$life CreateMode
                 ) -> (Created<$node>, Settling) = begun;
                 fn make_dir(
-                    who: &$life Identity, dir: &$life $node, name: Name<$life>, set: &$life SetAttributes
+                    request: Request<$life>, dir: &$life $node, name: Name<$life>, set: &$life SetAttributes
                 ) -> ($node, Attributes) = pair;
                 fn make_symlink(
-                    who: &$life Identity, dir: &$life $node, name: Name<$life>, target: &$life [u8],
+                    request: Request<$life>, dir: &$life $node, name: Name<$life>, target: &$life [u8],
                     set: &$life SetAttributes
                 ) -> ($node, Attributes) = pair;
                 fn make_node(
-                    who: &$life Identity, dir: &$life $node, name: Name<$life>, kind: NodeKind,
+                    request: Request<$life>, dir: &$life $node, name: Name<$life>, kind: NodeKind,
                     set: &$life SetAttributes
                 ) -> ($node, Attributes) = pair;
-                fn link(who: &$life Identity, node: &$life $node, dir: &$life $node, name: Name<$life>)
+                fn link(request: Request<$life>, node: &$life $node, dir: &$life $node, name: Name<$life>)
                     -> () = same;
-                fn remove(who: &$life Identity, dir: &$life $node, name: Name<$life>, kind: RemoveKind)
+                fn remove(request: Request<$life>, dir: &$life $node, name: Name<$life>, kind: RemoveKind)
                     -> () = same;
                 fn rename(
-                    who: &$life Identity, from_dir: &$life $node, from: Name<$life>,
+                    request: Request<$life>, from_dir: &$life $node, from: Name<$life>,
                     to_dir: &$life $node, to: Name<$life>
                 ) -> () = same;
                 fn read_dir(
-                    who: &$life Identity, dir: &$life $node, cookie: u64, entries_max: usize, objects: bool
+                    request: Request<$life>, dir: &$life $node, cookie: u64, entries_max: usize, objects: bool
                 ) -> DirPage<$node> = page;
-                fn seek(who: &$life Identity, node: &$life $node, offset: u64, what: Content)
+                fn seek(request: Request<$life>, node: &$life $node, offset: u64, what: Content)
                     -> Option<u64> = same;
-                fn allocate(who: &$life Identity, node: &$life $node, offset: u64, length: u64) -> () = same;
-                fn deallocate(who: &$life Identity, node: &$life $node, offset: u64, length: u64)
+                fn allocate(request: Request<$life>, node: &$life $node, offset: u64, length: u64)
                     -> () = same;
-                fn copy(who: &$life Identity, source: &$life $node, target: &$life $node, span: Span)
+                fn deallocate(request: Request<$life>, node: &$life $node, offset: u64, length: u64)
+                    -> () = same;
+                fn copy(request: Request<$life>, source: &$life $node, target: &$life $node, span: Span)
                     -> Written = same;
-                fn clone_range(who: &$life Identity, source: &$life $node, target: &$life $node, span: Span)
-                    -> () = same;
-                fn get_xattr(who: &$life Identity, node: &$life $node, name: XattrName<$life>)
+                fn clone_range(
+                    request: Request<$life>, source: &$life $node, target: &$life $node, span: Span
+                ) -> () = same;
+                fn get_xattr(request: Request<$life>, node: &$life $node, name: XattrName<$life>)
                     -> Bytes = same;
                 fn set_xattr(
-                    who: &$life Identity, node: &$life $node, name: XattrName<$life>, value: &$life [u8],
+                    request: Request<$life>, node: &$life $node, name: XattrName<$life>, value: &$life [u8],
                     mode: XattrMode
                 ) -> () = same;
-                fn list_xattrs(who: &$life Identity, node: &$life $node) -> Vec<Bytes> = same;
-                fn remove_xattr(who: &$life Identity, node: &$life $node, name: XattrName<$life>)
+                fn list_xattrs(request: Request<$life>, node: &$life $node) -> Vec<Bytes> = same;
+                fn remove_xattr(request: Request<$life>, node: &$life $node, name: XattrName<$life>)
                     -> () = same;
-                fn stat_fs(node: &$life $node) -> StatFs = same;
+                fn stat_fs(request: Request<$life>, node: &$life $node) -> StatFs = same;
             }
         }
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::seal::Seal;
-use crate::{Error, FileSystem, Handle, Layer, ObjectId, Result, handle_key};
+use crate::{Error, FileSystem, Handle, Layer, ObjectId, Request, Result, handle_key};
 
 /// A file system whose handles are sealed: a keyed tag ends each, and one that was made up is `BadHandle`.
 ///
@@ -57,8 +57,8 @@ impl<F: FileSystem> Layer for Sealed<F> {
         ObjectId { fileid, generation: generation.wrapping_add(self.generation) }
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<F::Node> {
-        self.inner.resolve(self.seal.open(handle)?).await
+    async fn resolve(&self, request: Request<'_>, handle: &[u8]) -> Result<F::Node> {
+        self.inner.resolve(request, self.seal.open(handle)?).await
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn resolves(file_system: &Sealed<Memory>, handle: &[u8]) -> Result<()> {
-        pollster::block_on(FileSystem::resolve(file_system, handle)).map(|_| ())
+        pollster::block_on(FileSystem::resolve(file_system, Request::of_server(), handle)).map(|_| ())
     }
 
     #[test]

@@ -3,9 +3,9 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it tests real files")]
 
 use futures_util::FutureExt;
-use vfs::AnyFileSystem;
 use vfs::conformance::{Options, Report, run};
 use vfs::memory::{Memory, MemoryOptions};
+use vfs::{AnyFileSystem, Line, Request};
 #[cfg(target_os = "linux")]
 use vfs::{Error, FileSystem};
 
@@ -23,7 +23,7 @@ fn assert_all_passed(report: &Report, least: usize) {
 
 #[test]
 fn memory_conforms_behind_the_dynamic_border() {
-    let options = Options { identities: true, devices: true };
+    let options = Options { identities: true, devices: true, line: Line::default() };
     let report = run(memory, options).now_or_never().expect("memory never waits");
     assert_all_passed(&report, 70);
 }
@@ -34,9 +34,9 @@ fn node_of_another_back_end_is_stale() {
     let fs = memory();
     let dir = tempfile::tempdir().expect("a temporary directory");
     let local = local::open(dir.path());
-    let found = fs.attributes(&local.root()).now_or_never().unwrap();
+    let found = fs.attributes(Request::of_server(), &local.root()).now_or_never().unwrap();
     assert!(matches!(found, Err(Error::Stale)), "{found:?}");
-    let found = pollster::block_on(local.attributes(&fs.root()));
+    let found = pollster::block_on(local.attributes(Request::of_server(), &fs.root()));
     assert!(matches!(found, Err(Error::Stale)), "{found:?}");
 }
 
@@ -70,7 +70,7 @@ mod local {
             open(&path)
         };
         let identities = make().as_local().expect("is local").enforces_identities();
-        let report = block_on(run(make, Options { identities, devices: identities }));
+        let report = block_on(run(make, Options { identities, devices: identities, line: Line::default() }));
         restore_thread_identity().expect("restores the ids");
         assert_all_passed(&report, 55);
     }

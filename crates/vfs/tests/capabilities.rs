@@ -5,7 +5,8 @@ use futures_util::FutureExt;
 use vfs::conformance::{Options, Report, run};
 use vfs::memory::{Memory, MemoryOptions, Node};
 use vfs::{
-    Capabilities, CreateMode, Created, Error, FileSystem, Identity, Layer, Name, Result, Settling, Support,
+    Capabilities, CreateMode, Created, Error, FileSystem, Layer, Line, Name, Request, Result, Settling,
+    Support,
 };
 
 /// A file system in memory that has no more than files and directories, and says `promised`.
@@ -43,25 +44,25 @@ impl Layer for Plain {
 
     async fn create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
         match mode {
             CreateMode::Exclusive { .. } => Err(Error::NotSupported),
-            _ => self.memory.create(who, dir, name, mode).await,
+            _ => self.memory.create(request, dir, name, mode).await,
         }
     }
 
     async fn begin_create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
-        Ok((Layer::create(self, who, dir, name, mode).await?, Settling::DONE))
+        Ok((Layer::create(self, request, dir, name, mode).await?, Settling::DONE))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -74,7 +75,7 @@ type Edit = fn(&mut Capabilities);
 
 fn outcome(promised: Capabilities) -> Report {
     let make = || Plain { memory: Memory::new(MemoryOptions::default()).expect("memory"), promised };
-    let options = Options { identities: true, devices: true };
+    let options = Options { identities: true, devices: true, line: Line::default() };
     run(make, options).now_or_never().expect("memory never waits")
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use pollster::block_on;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vfs::local::{Durability, HandleMode, Local, LocalOptions, Node};
-use vfs::{Attributes, DirEntry, FileSystem, Identity};
+use vfs::{Attributes, DirEntry, FileSystem, Request};
 
 /// Files that were made before are not new any more.
 const TICK: Duration = Duration::from_millis(20);
@@ -50,8 +50,8 @@ impl Scene {
     fn list(&self, page: usize) -> Vec<DirEntry<Node>> {
         let (mut cookie, mut entries) = (0, Vec::new());
         loop {
-            let (who, root) = (Identity::root(), self.server.root());
-            let part = block_on(self.server.read_dir(&who, &root, cookie, page, true)).expect("lists");
+            let (request, root) = (Request::of_server(), self.server.root());
+            let part = block_on(self.server.read_dir(request, &root, cookie, page, true)).expect("lists");
             assert!(part.entries.len() <= page);
             cookie = part.entries.last().map_or(cookie, |entry| entry.cookie);
             entries.extend(part.entries);
@@ -65,9 +65,10 @@ impl Scene {
     /// What the handle of a listed object leads to.
     fn resolved(&self, node: &Node) -> Attributes {
         let handle = self.server.handle(node);
-        let found = block_on(self.server.resolve(handle.as_bytes())).expect("leads to an object");
+        let found = block_on(self.server.resolve(Request::of_server(), handle.as_bytes()))
+            .expect("leads to an object");
         assert_eq!(self.server.object_id(&found), self.server.object_id(node));
-        block_on(self.server.attributes(&found)).expect("attributes")
+        block_on(self.server.attributes(Request::of_server(), &found)).expect("attributes")
     }
 }
 
@@ -101,9 +102,9 @@ fn a_listed_object_can_be_used_as_one_that_was_looked_up() {
     for scene in Scene::all(3) {
         for entry in scene.list(10) {
             let (node, found) = entry.object.expect("it is there");
-            assert_eq!(block_on(scene.server.attributes(&node)).unwrap(), found);
+            assert_eq!(block_on(scene.server.attributes(Request::of_server(), &node)).unwrap(), found);
             let mut data = Vec::new();
-            block_on(scene.server.read(&Identity::root(), &node, 0, 10, &mut data)).unwrap();
+            block_on(scene.server.read(Request::of_server(), &node, 0, 10, &mut data)).unwrap();
             assert_eq!(data.len() as u64, found.size);
         }
     }

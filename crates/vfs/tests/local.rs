@@ -19,7 +19,8 @@ use tempfile::TempDir;
 use vfs::conformance::{self, run};
 use vfs::local::{Durability, HandleMode, IdentityMode, Local, LocalOptions, restore_thread_identity};
 use vfs::{
-    Access, CreateMode, Error, FileSystem, Handle, Identity, Name, RemoveKind, SetAttributes, Stability,
+    Access, CreateMode, Error, FileSystem, Handle, Identity, Line, Name, OnlyRequest, RemoveKind, Request,
+    SetAttributes, Stability,
 };
 
 /// A directory to export and one for the server's state, both new.
@@ -64,19 +65,34 @@ fn name(text: &str) -> Name<'_> {
     Name::new(text.as_bytes()).expect("tests use valid names")
 }
 
-fn root() -> Identity {
-    Identity::root()
+fn root() -> Request<'static> {
+    Request::of_server()
 }
 
 fn lookup(fs: &Local, path: &str) -> vfs::Result<<Local as FileSystem>::Node> {
-    path.split('/').try_fold(fs.root(), |dir, part| Ok(block_on(fs.lookup(&root(), &dir, name(part)))?.0))
+    path.split('/').try_fold(fs.root(), |dir, part| Ok(block_on(fs.lookup(root(), &dir, name(part)))?.0))
 }
 
 fn handle(fs: &Local, path: &str) -> Handle {
     fs.handle(&lookup(fs, path).expect("exists"))
 }
 
+/// The only request of its line, always.
+struct Only;
+
+impl OnlyRequest for Only {
+    fn is_only(&self) -> bool {
+        true
+    }
+
+    fn note_wait(&self) {}
+}
+
 fn conforms(options: &LocalOptions) {
+    conforms_in(Line::default(), options);
+}
+
+fn conforms_in(line: Line<'static>, options: &LocalOptions) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let made = Cell::new(0);
     let make = || {
@@ -88,7 +104,7 @@ fn conforms(options: &LocalOptions) {
         Local::open(path, options).expect("opens the export")
     };
     let identities = make().enforces_identities();
-    let report = block_on(run(make, conformance::Options { identities, devices: identities }));
+    let report = block_on(run(make, conformance::Options { identities, devices: identities, line }));
     for (check, failure) in &report.failed {
         eprintln!("{check}: {failure}");
     }
@@ -128,9 +144,9 @@ fn local_conforms_when_callers_wait_for_the_disk_themselves() {
         job();
         true
     }
-    vfs::begin_alone();
-    conforms(&LocalOptions { wait_in_place: Some(wait), ..LocalOptions::default() });
-    assert!(vfs::end_alone() && WAITS.load(Ordering::Relaxed) > 100);
+    let options = LocalOptions { wait_in_place: Some(wait), ..LocalOptions::default() };
+    conforms_in(Line { number: 1, only: Some(&Only) }, &options);
+    assert!(WAITS.load(Ordering::Relaxed) > 100);
 }
 
 #[test]
@@ -166,21 +182,21 @@ fn handles_survive_a_restart_and_renames_behind_our_back() {
         fs::rename(at("a/b"), at("elsewhere/b")).unwrap();
 
         let server = host.open(mode);
-        let found = block_on(server.resolve(file.as_bytes())).unwrap();
+        let found = block_on(server.resolve(Request::of_server(), file.as_bytes())).unwrap();
         let mut out = Vec::new();
-        block_on(server.read(&root(), &found, 0, 100, &mut out)).unwrap();
+        block_on(server.read(root(), &found, 0, 100, &mut out)).unwrap();
         assert_eq!(out, b"content");
         assert_eq!(server.handle(&found), file);
-        let found = block_on(server.resolve(dir.as_bytes())).unwrap();
+        let found = block_on(server.resolve(Request::of_server(), dir.as_bytes())).unwrap();
         assert_eq!(
-            block_on(server.attributes(&found)).unwrap().fileid,
+            block_on(server.attributes(Request::of_server(), &found)).unwrap().fileid,
             fs::metadata(at("elsewhere/b/c")).unwrap().ino()
         );
         drop(found);
 
         // And with a server that knows a place which is no longer true.
         fs::rename(at("elsewhere/renamed"), at("a/again")).unwrap();
-        let found = block_on(server.resolve(file.as_bytes())).unwrap();
+        let found = block_on(server.resolve(Request::of_server(), file.as_bytes())).unwrap();
         assert_eq!(server.handle(&found), file);
     }
 }
@@ -200,7 +216,7 @@ fn the_root_and_every_kind_survive_a_restart() {
         fs::remove_file(host.export().join("file")).unwrap();
         let server = host.open(mode);
         for known in handles.iter().chain([&top]) {
-            let found = block_on(server.resolve(known.as_bytes())).unwrap();
+            let found = block_on(server.resolve(Request::of_server(), known.as_bytes())).unwrap();
             assert_eq!(server.handle(&found), *known);
         }
         assert_eq!(handles[0], handles[2]);
@@ -222,7 +238,10 @@ fn what_was_removed_behind_our_back_is_stale_after_a_restart() {
         fs::write(&path, "another").unwrap();
         let server = host.open(mode);
         for _ in 0..2 {
-            assert!(matches!(block_on(server.resolve(old.as_bytes())), Err(Error::Stale)), "{mode:?}");
+            assert!(
+                matches!(block_on(server.resolve(Request::of_server(), old.as_bytes())), Err(Error::Stale)),
+                "{mode:?}"
+            );
         }
         assert_ne!(handle(&server, "file"), old);
     }
@@ -239,7 +258,7 @@ fn what_was_removed_is_stale_while_its_inode_number_is_used_again() {
         }
         let removed: Vec<Handle> = names.iter().map(|name| handle(&server, name)).collect();
         for name in &names {
-            block_on(server.remove(&root(), &server.root(), self::name(name), RemoveKind::Any)).unwrap();
+            block_on(server.remove(root(), &server.root(), self::name(name), RemoveKind::Any)).unwrap();
         }
         restore_thread_identity().unwrap();
         std::thread::scope(|scope| {
@@ -256,7 +275,7 @@ fn what_was_removed_is_stale_while_its_inode_number_is_used_again() {
                 .collect();
             while makers.iter().any(|maker| !maker.is_finished()) {
                 for handle in &removed {
-                    let found = block_on(server.resolve(handle.as_bytes())).map(|_| ());
+                    let found = block_on(server.resolve(Request::of_server(), handle.as_bytes())).map(|_| ());
                     assert!(matches!(found, Err(Error::Stale)), "{found:?}");
                 }
             }
@@ -281,10 +300,16 @@ fn a_handle_of_another_export_or_process_is_bad() {
         let server = host.open(mode);
         let outer = handle(&server, "inner/file");
         let inner = Local::open(host.export().join("inner"), &host.options(mode)).unwrap();
-        assert!(matches!(block_on(inner.resolve(outer.as_bytes())), Err(Error::BadHandle)));
+        assert!(matches!(
+            block_on(inner.resolve(Request::of_server(), outer.as_bytes())),
+            Err(Error::BadHandle)
+        ));
         let stateless = LocalOptions { state_dir: None, ..host.options(mode) };
         let stateless = Local::open(host.export(), &stateless).unwrap();
-        assert!(matches!(block_on(stateless.resolve(outer.as_bytes())), Err(Error::BadHandle)));
+        assert!(matches!(
+            block_on(stateless.resolve(Request::of_server(), outer.as_bytes())),
+            Err(Error::BadHandle)
+        ));
     }
 }
 
@@ -327,9 +352,9 @@ fn symlinks_out_of_the_export_lead_nowhere() {
         assert!(matches!(lookup(&server, "link/secret"), Err(Error::NotDirectory)));
         let file = lookup(&server, "file").unwrap();
         let mut out = Vec::new();
-        assert!(matches!(block_on(server.read(&root(), &file, 0, 10, &mut out)), Err(Error::IsSymlink)));
+        assert!(matches!(block_on(server.read(root(), &file, 0, 10, &mut out)), Err(Error::IsSymlink)));
         let how = CreateMode::Unchecked(SetAttributes { size: Some(0), ..Default::default() });
-        let opened = block_on(server.create(&root(), &server.root(), name("file"), &how));
+        let opened = block_on(server.create(root(), &server.root(), name("file"), &how));
         assert!(matches!(opened, Err(Error::IsSymlink)));
         assert_eq!(fs::read(host.dir.path().join("outside/secret")).unwrap(), b"secret");
     }
@@ -344,15 +369,18 @@ fn a_directory_moved_out_of_the_export_is_stale() {
         let (dir, below) = (handle(&server, "dir"), handle(&server, "dir/below"));
         let held = lookup(&server, "dir").unwrap();
         fs::rename(host.export().join("dir"), host.dir.path().join("outside/dir")).unwrap();
-        assert!(matches!(block_on(server.lookup_parent(&root(), &held)), Err(Error::Stale)));
+        assert!(matches!(block_on(server.lookup_parent(root(), &held)), Err(Error::Stale)));
         drop((held, server));
         let server = host.open(mode);
         for moved in [dir, below] {
-            assert!(matches!(block_on(server.resolve(moved.as_bytes())), Err(Error::Stale)), "{mode:?}");
+            assert!(
+                matches!(block_on(server.resolve(Request::of_server(), moved.as_bytes())), Err(Error::Stale)),
+                "{mode:?}"
+            );
         }
         fs::rename(host.dir.path().join("outside/dir"), host.export().join("dir")).unwrap();
         assert_eq!(handle(&server, "dir/below"), below);
-        block_on(server.resolve(dir.as_bytes())).unwrap();
+        block_on(server.resolve(Request::of_server(), dir.as_bytes())).unwrap();
     }
 }
 
@@ -362,7 +390,7 @@ fn what_is_mounted_inside_the_export_is_closed() {
     for mode in modes() {
         let server = Local::open("/", &host.options(mode)).unwrap();
         assert!(matches!(lookup(&server, "proc"), Err(Error::AccessDenied)));
-        let page = block_on(server.read_dir(&root(), &server.root(), 0, 1000, true)).unwrap();
+        let page = block_on(server.read_dir(root(), &server.root(), 0, 1000, true)).unwrap();
         let entry = page.entries.iter().find(|entry| &entry.name[..] == b"proc").unwrap();
         assert!(entry.object.is_none());
     }
@@ -372,7 +400,7 @@ fn what_is_mounted_inside_the_export_is_closed() {
 fn the_parent_of_the_root_is_not_shown() {
     let host = Host::new();
     let server = host.open(HandleMode::Auto);
-    let page = block_on(server.read_dir(&root(), &server.root(), 0, 10, true)).unwrap();
+    let page = block_on(server.read_dir(root(), &server.root(), 0, 10, true)).unwrap();
     let inode = fs::metadata(host.export()).unwrap().ino();
     assert_eq!(page.entries.len(), 2);
     assert!(page.entries.iter().all(|entry| entry.fileid == inode));
@@ -418,26 +446,26 @@ fn a_read_only_export_refuses_every_change() {
     fs::write(host.export().join("file"), "content").unwrap();
     let options = LocalOptions { read_only: true, ..host.options(HandleMode::Auto) };
     let server = Local::open(host.export(), &options).unwrap();
-    let (who, top, file) = (root(), server.root(), lookup(&server, "file").unwrap());
+    let (request, top, file) = (root(), server.root(), lookup(&server, "file").unwrap());
     let set = SetAttributes { mode: Some(0o600), ..Default::default() };
-    assert!(matches!(block_on(server.set_attributes(&who, &file, &set)), Err(Error::ReadOnly)));
+    assert!(matches!(block_on(server.set_attributes(request, &file, &set)), Err(Error::ReadOnly)));
     let data = Bytes::from_static(b"x");
     assert!(matches!(
-        block_on(server.write(&who, &file, 0, data, Stability::Unstable)),
+        block_on(server.write(request, &file, 0, data, Stability::Unstable)),
         Err(Error::ReadOnly)
     ));
     let how = CreateMode::Unchecked(set);
-    assert!(matches!(block_on(server.create(&who, &top, name("new"), &how)), Err(Error::ReadOnly)));
-    assert!(!block_on(server.create(&who, &top, name("file"), &how)).unwrap().created);
-    assert!(matches!(block_on(server.make_dir(&who, &top, name("new"), &set)), Err(Error::ReadOnly)));
-    assert!(matches!(block_on(server.link(&who, &file, &top, name("new"))), Err(Error::ReadOnly)));
+    assert!(matches!(block_on(server.create(request, &top, name("new"), &how)), Err(Error::ReadOnly)));
+    assert!(!block_on(server.create(request, &top, name("file"), &how)).unwrap().created);
+    assert!(matches!(block_on(server.make_dir(request, &top, name("new"), &set)), Err(Error::ReadOnly)));
+    assert!(matches!(block_on(server.link(request, &file, &top, name("new"))), Err(Error::ReadOnly)));
     assert!(matches!(
-        block_on(server.remove(&who, &top, name("file"), RemoveKind::Any)),
+        block_on(server.remove(request, &top, name("file"), RemoveKind::Any)),
         Err(Error::ReadOnly)
     ));
-    let renamed = block_on(server.rename(&who, &top, name("file"), &top, name("new")));
+    let renamed = block_on(server.rename(request, &top, name("file"), &top, name("new")));
     assert!(matches!(renamed, Err(Error::ReadOnly)));
-    let granted = block_on(server.access(&who, &file, Access::ALL)).unwrap();
+    let granted = block_on(server.access(request, &file, Access::ALL)).unwrap();
     assert_eq!(granted, Access::READ);
     assert_eq!(fs::read(host.export().join("file")).unwrap(), b"content");
 }
@@ -447,18 +475,18 @@ fn a_removed_file_is_not_kept_by_our_descriptors() {
     for mode in modes() {
         let host = Host::new();
         let server = host.open(mode);
-        let (who, top) = (root(), server.root());
+        let (request, top) = (root(), server.root());
         let how = CreateMode::Guarded(SetAttributes::default());
         for over in [false, true] {
-            let made = block_on(server.create(&who, &top, name("victim"), &how)).unwrap();
+            let made = block_on(server.create(request, &top, name("victim"), &how)).unwrap();
             let data = Bytes::from(vec![1; 4096]);
-            block_on(server.write(&who, &made.node, 0, data, Stability::Unstable)).unwrap();
+            block_on(server.write(request, &made.node, 0, data, Stability::Unstable)).unwrap();
             drop(made);
             if over {
-                block_on(server.create(&who, &top, name("other"), &how)).unwrap();
-                block_on(server.rename(&who, &top, name("other"), &top, name("victim"))).unwrap();
+                block_on(server.create(request, &top, name("other"), &how)).unwrap();
+                block_on(server.rename(request, &top, name("other"), &top, name("victim"))).unwrap();
             } else {
-                block_on(server.remove(&who, &top, name("victim"), RemoveKind::NonDirectory)).unwrap();
+                block_on(server.remove(request, &top, name("victim"), RemoveKind::NonDirectory)).unwrap();
             }
             assert_eq!(
                 open_below(host.dir.path()).iter().filter(|path| path.contains("(deleted)")).count(),
@@ -479,12 +507,12 @@ fn large_files_are_cut_and_removed() {
             if known {
                 let node = lookup(&server, file).unwrap();
                 let cut = SetAttributes { size: Some(1 << 29), ..Default::default() };
-                assert_eq!(block_on(server.set_attributes(&root(), &node, &cut)).unwrap().size, 1 << 29);
-                block_on(server.remove(&root(), &server.root(), name(file), RemoveKind::Any)).unwrap();
+                assert_eq!(block_on(server.set_attributes(root(), &node, &cut)).unwrap().size, 1 << 29);
+                block_on(server.remove(root(), &server.root(), name(file), RemoveKind::Any)).unwrap();
                 let mut out = Vec::new();
-                assert_eq!(block_on(server.read(&root(), &node, 5, 3, &mut out)).unwrap().count, 3);
+                assert_eq!(block_on(server.read(root(), &node, 5, 3, &mut out)).unwrap().count, 3);
             } else {
-                block_on(server.remove(&root(), &server.root(), name(file), RemoveKind::Any)).unwrap();
+                block_on(server.remove(root(), &server.root(), name(file), RemoveKind::Any)).unwrap();
             }
             assert!(!path.exists());
         }
@@ -503,7 +531,7 @@ fn no_more_descriptors_are_kept_than_allowed() {
         let mut out = Vec::new();
         for i in 0..300 {
             let file = lookup(&server, &i.to_string()).unwrap();
-            block_on(server.read(&root(), &file, 0, 1, &mut out)).unwrap();
+            block_on(server.read(root(), &file, 0, 1, &mut out)).unwrap();
         }
         assert_eq!(out.len(), 300);
         assert!(open_below(host.dir.path()).len() <= 22, "{mode:?}");
@@ -525,7 +553,7 @@ fn held_objects_work_when_their_descriptors_were_closed() {
     assert!(open_below(host.dir.path()).len() <= 12);
     for (i, node) in held.iter().enumerate() {
         let mut out = Vec::new();
-        block_on(server.read(&root(), node, 0, 10, &mut out)).unwrap();
+        block_on(server.read(root(), node, 0, 10, &mut out)).unwrap();
         assert_eq!(out, i.to_string().as_bytes());
         assert_eq!(server.handle(&lookup(&server, &i.to_string()).unwrap()), server.handle(node));
     }
@@ -541,7 +569,7 @@ fn sweep_closes_removed_files_that_nothing_holds() {
         for file in ["held", "idle", "kept"] {
             fs::write(host.export().join(file), "x").unwrap();
             let node = lookup(&server, file).unwrap();
-            block_on(server.read(&root(), &node, 0, 1, &mut out)).unwrap();
+            block_on(server.read(root(), &node, 0, 1, &mut out)).unwrap();
         }
         let held = lookup(&server, "held").unwrap();
         for file in ["held", "idle"] {
@@ -589,9 +617,9 @@ fn full_disk_closes_removed_files_before_a_write_fails() {
         let write = |file| {
             let set = SetAttributes { mode: Some(0o600), ..Default::default() };
             let made =
-                block_on(server.create(&root(), &server.root(), name(file), &CreateMode::Guarded(set)))?;
+                block_on(server.create(root(), &server.root(), name(file), &CreateMode::Guarded(set)))?;
             let data = Bytes::from(vec![1; HALF]);
-            block_on(server.write(&root(), &made.node, 0, data, Stability::Unstable))
+            block_on(server.write(root(), &made.node, 0, data, Stability::Unstable))
         };
         for file in ["first", "second"] {
             assert_eq!(write(file).unwrap().count, HALF);
@@ -624,7 +652,7 @@ fn a_chmod_behind_our_back_counts_at_once() {
         let open = round % 2 == 0;
         restore_thread_identity().unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(if open { 0o644 } else { 0o600 })).unwrap();
-        let read = block_on(server.read(&stranger, &node, 0, 10, &mut Vec::new()));
+        let read = block_on(server.read(Request::new(&stranger), &node, 0, 10, &mut Vec::new()));
         assert_eq!(read.is_ok(), open);
     }
 }
@@ -645,8 +673,8 @@ fn what_stays_is_listed_once_while_other_threads_make_and_remove() {
             scope.spawn(move || {
                 for round in 0.. {
                     let file = format!("{thread} {}", round % 50);
-                    block_on(server.create(&root(), &server.root(), name(&file), how)).unwrap();
-                    block_on(server.remove(&root(), &server.root(), name(&file), RemoveKind::Any)).unwrap();
+                    block_on(server.create(root(), &server.root(), name(&file), how)).unwrap();
+                    block_on(server.remove(root(), &server.root(), name(&file), RemoveKind::Any)).unwrap();
                     if done_in.load(Ordering::Relaxed) {
                         break;
                     }
@@ -668,7 +696,7 @@ fn what_stays_is_listed_once_while_other_threads_make_and_remove() {
 fn list_in_pages(server: &Local, page: usize) -> vfs::Result<Vec<String>> {
     let (mut cookie, mut found) = (0, Vec::new());
     loop {
-        let part = block_on(server.read_dir(&root(), &server.root(), cookie, page, page > 10))?;
+        let part = block_on(server.read_dir(root(), &server.root(), cookie, page, page > 10))?;
         cookie = part.entries.last().map_or(cookie, |entry| entry.cookie);
         found.extend(part.entries.iter().map(|entry| String::from_utf8_lossy(&entry.name).into_owned()));
         if part.eof {
@@ -685,12 +713,12 @@ fn the_change_attribute_does_not_go_back_over_a_restart() {
     for round in 0..5 {
         let server = host.open(HandleMode::Auto);
         let node = lookup(&server, "file").unwrap();
-        let change = || block_on(server.attributes(&node)).unwrap().change;
+        let change = || block_on(server.attributes(Request::of_server(), &node)).unwrap().change;
         assert!(change() >= last, "after restart {round}");
         last = change();
         for _ in 0..50 {
             let data = Bytes::from_static(b"data");
-            block_on(server.write(&root(), &node, 0, data, Stability::Unstable)).unwrap();
+            block_on(server.write(root(), &node, 0, data, Stability::Unstable)).unwrap();
             assert!(change() > last);
             last = change();
         }
@@ -715,12 +743,14 @@ fn threads_act_for_their_own_callers() {
                 let how = CreateMode::Guarded(SetAttributes { mode: Some(0o600), ..Default::default() });
                 for round in 0..50 {
                     let file = format!("{uid}-{round}");
-                    let made = block_on(server.create(&who, &server.root(), name(&file), &how)).unwrap();
+                    let made = block_on(server.create(Request::new(&who), &server.root(), name(&file), &how))
+                        .unwrap();
                     assert_eq!((made.attributes.uid, made.attributes.gid), (uid, uid));
                     let data = Bytes::from_static(b"data");
-                    block_on(server.write(&who, &made.node, 0, data, Stability::FileSync)).unwrap();
+                    block_on(server.write(Request::new(&who), &made.node, 0, data, Stability::FileSync))
+                        .unwrap();
                     let other = Identity::new(uid + 100, uid);
-                    let read = block_on(server.read(&other, &made.node, 0, 4, &mut Vec::new()));
+                    let read = block_on(server.read(Request::new(&other), &made.node, 0, 4, &mut Vec::new()));
                     assert!(matches!(read, Err(Error::AccessDenied)));
                 }
                 restore_thread_identity().unwrap();
@@ -747,8 +777,8 @@ fn threads_that_were_started_for_a_caller_do_not_act_for_it() {
     let server = host.open(HandleMode::Index);
     // This thread acts for somebody who may not see the file when the search needs its first thread.
     let stranger = Identity::new(1000, 1000);
-    block_on(server.lookup(&stranger, &server.root(), name("secret"))).unwrap();
-    assert!(block_on(server.resolve(handle.as_bytes())).is_ok());
+    block_on(server.lookup(Request::new(&stranger), &server.root(), name("secret"))).unwrap();
+    assert!(block_on(server.resolve(Request::of_server(), handle.as_bytes())).is_ok());
 }
 
 /// Makes a file without the server and tells whose it is.
@@ -777,15 +807,15 @@ fn concurrent_synchronous_changes_all_succeed() {
         for thread in 0..8 {
             let (server, how) = (&server, &how);
             scope.spawn(move || {
-                if thread % 2 == 0 {
-                    vfs::begin_alone();
-                }
+                let only = (thread % 2 == 0).then_some(&Only as &dyn OnlyRequest);
+                let line = Line { number: thread, only };
+                let request = line.request_of_server();
                 for round in 0..10 {
                     let file = format!("{thread}-{round}");
-                    let made = block_on(server.create(&root(), &server.root(), name(&file), how)).unwrap();
+                    let made = block_on(server.create(request, &server.root(), name(&file), how)).unwrap();
                     let data = Bytes::from_static(b"data");
-                    block_on(server.write(&root(), &made.node, 0, data, Stability::DataSync)).unwrap();
-                    block_on(server.commit(&root(), &made.node, 0, 0)).unwrap();
+                    block_on(server.write(request, &made.node, 0, data, Stability::DataSync)).unwrap();
+                    block_on(server.commit(request, &made.node, 0, 0)).unwrap();
                 }
             });
         }
@@ -805,7 +835,7 @@ fn concurrent_listings_of_one_directory_are_whole() {
             scope.spawn(|| {
                 let (mut cookie, mut count) = (0, 0);
                 loop {
-                    let page = block_on(server.read_dir(&root(), &server.root(), cookie, 37, false)).unwrap();
+                    let page = block_on(server.read_dir(root(), &server.root(), cookie, 37, false)).unwrap();
                     count += page.entries.len();
                     cookie = page.entries.last().map_or(cookie, |entry| entry.cookie);
                     if page.eof {
@@ -839,7 +869,7 @@ fn many_handles_are_found_by_one_walk() {
             let server = &server;
             scope.spawn(move || {
                 for known in part {
-                    let found = block_on(server.resolve(known.as_bytes())).unwrap();
+                    let found = block_on(server.resolve(Request::of_server(), known.as_bytes())).unwrap();
                     assert_eq!(server.handle(&found), *known);
                 }
             });
@@ -859,7 +889,7 @@ fn a_user_without_privileges_does_not_give_files_away() {
     let metadata = fs::metadata(host.export().join("file")).unwrap();
     let give = |uid, gid| {
         let set = SetAttributes { uid: Some(uid), gid: Some(gid), ..Default::default() };
-        block_on(server.set_attributes(&root(), &node, &set))
+        block_on(server.set_attributes(root(), &node, &set))
     };
     assert!(matches!(give(metadata.uid() + 1, metadata.gid()), Err(Error::NotPermitted)));
     assert_eq!(give(metadata.uid(), metadata.gid()).unwrap().uid, metadata.uid());
@@ -873,18 +903,21 @@ fn large_ranges_are_reserved_whole_or_not_at_all() {
     let file = lookup(&server, "file").expect("exists");
     // More than is reserved at a time.
     let length = (160 << 20) + 5;
-    block_on(server.allocate(&root(), &file, 3, length)).expect("reserves");
-    let reserved = block_on(server.attributes(&file)).expect("attributes");
+    block_on(server.allocate(root(), &file, 3, length)).expect("reserves");
+    let reserved = block_on(server.attributes(Request::of_server(), &file)).expect("attributes");
     assert_eq!(reserved.size, length + 3);
     assert!(reserved.used >= length);
-    block_on(server.deallocate(&root(), &file, 5, length)).expect("gives back");
-    let given_back = block_on(server.attributes(&file)).expect("attributes");
+    block_on(server.deallocate(root(), &file, 5, length)).expect("gives back");
+    let given_back = block_on(server.attributes(Request::of_server(), &file)).expect("attributes");
     assert_eq!(given_back.size, length + 3);
     assert!(given_back.used < 1 << 20);
     // More than there is: nothing is taken.
-    let all = block_on(server.stat_fs(&file)).expect("space").total_bytes;
-    assert!(matches!(block_on(server.allocate(&root(), &file, 0, all + (1 << 30))), Err(Error::NoSpace)));
-    assert_eq!(block_on(server.attributes(&file)).expect("attributes").size, length + 3);
+    let all = block_on(server.stat_fs(Request::of_server(), &file)).expect("space").total_bytes;
+    assert!(matches!(block_on(server.allocate(root(), &file, 0, all + (1 << 30))), Err(Error::NoSpace)));
+    assert_eq!(
+        block_on(server.attributes(Request::of_server(), &file)).expect("attributes").size,
+        length + 3
+    );
     restore_thread_identity().expect("restores the ids");
 }
 
@@ -899,7 +932,7 @@ fn change_attribute_never_covers_data_older_than_an_answered_write() {
     let (answered, looks, mut stale) = (AtomicU64::new(0), AtomicU64::new(0), Vec::new());
     let write = |version: u8| {
         let data = Bytes::from(vec![version; BYTES]);
-        block_on(server.write(&root(), &file, 0, data, Stability::Unstable)).expect("writes");
+        block_on(server.write(root(), &file, 0, data, Stability::Unstable)).expect("writes");
         answered.store(version.into(), Ordering::SeqCst);
         // The reader gets to see how it is now.
         let enough = looks.load(Ordering::SeqCst) + 3;
@@ -908,7 +941,7 @@ fn change_attribute_never_covers_data_older_than_an_answered_write() {
         }
     };
     let look = || {
-        let change = block_on(server.attributes(&file)).expect("attributes").change;
+        let change = block_on(server.attributes(Request::of_server(), &file)).expect("attributes").change;
         looks.fetch_add(1, Ordering::SeqCst);
         change
     };
@@ -919,7 +952,7 @@ fn change_attribute_never_covers_data_older_than_an_answered_write() {
         });
         while !writer.is_finished() {
             let (mut kept, of) = (Vec::new(), look());
-            block_on(server.read(&root(), &file, (BYTES - LAST) as u64, LAST, &mut kept)).expect("reads");
+            block_on(server.read(root(), &file, (BYTES - LAST) as u64, LAST, &mut kept)).expect("reads");
             // Until the change attribute moves a client takes what it has kept for the latest.
             while !writer.is_finished() {
                 let latest = answered.load(Ordering::SeqCst);

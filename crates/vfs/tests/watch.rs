@@ -20,8 +20,8 @@ use bytes::Bytes;
 use pollster::block_on;
 use vfs::local::{Durability, HandleMode, Local, LocalOptions, Node};
 use vfs::{
-    CreateMode, Error, FileSystem, Identity, Name, ObjectId, RemoveKind, Seen, SetAttributes, Stability,
-    Tell, Watch,
+    CreateMode, Error, FileSystem, Identity, Name, ObjectId, RemoveKind, Request, Seen, SetAttributes,
+    Stability, Tell, Watch,
 };
 
 /// Longer than anything takes here.
@@ -64,7 +64,7 @@ impl Lab {
 
     fn node(&self, name: &str) -> Node {
         let name = Name::new(name.as_bytes()).expect("tests use valid names");
-        block_on(self.local.lookup(&me(), &self.local.root(), name)).expect("exists").0
+        block_on(self.local.lookup(Request::new(&me()), &self.local.root(), name)).expect("exists").0
     }
 
     fn watch(&self, name: &str, least: Seen) -> Watch {
@@ -185,13 +185,15 @@ fn what_comes_through_the_file_system_is_told_nobody() {
         block_on(async {
             let name = Name::new(b"n").unwrap();
             let (who, mode) = (me(), CreateMode::Guarded(SetAttributes::default()));
-            fs.create(&who, &directory, name, &mode).await.unwrap();
-            fs.remove(&who, &directory, name, RemoveKind::Any).await.unwrap();
-            fs.write(&who, &file, 0, Bytes::from_static(b"ours"), Stability::FileSync).await.unwrap();
-            fs.read(&who, &file, 0, 4, &mut Vec::new()).await.unwrap();
+            fs.create(Request::new(&who), &directory, name, &mode).await.unwrap();
+            fs.remove(Request::new(&who), &directory, name, RemoveKind::Any).await.unwrap();
+            fs.write(Request::new(&who), &file, 0, Bytes::from_static(b"ours"), Stability::FileSync)
+                .await
+                .unwrap();
+            fs.read(Request::new(&who), &file, 0, 4, &mut Vec::new()).await.unwrap();
             let cut = SetAttributes { size: Some(1), mode: Some(0o600), ..SetAttributes::default() };
-            fs.set_attributes(&who, &file, &cut).await.unwrap();
-            fs.link(&who, &file, &directory, name).await.unwrap();
+            fs.set_attributes(Request::new(&who), &file, &cut).await.unwrap();
+            fs.link(Request::new(&who), &file, &directory, name).await.unwrap();
         });
         assert_eq!(lab.until_sentinel(), []);
     }

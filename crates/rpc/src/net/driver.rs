@@ -123,7 +123,6 @@ async fn run<S: Service>(
     let account = neighbours.memory.account(ClientAddress::of(link.peer().ip()));
     let mut driver = Driver {
         link: &link,
-        service: &*service,
         limits,
         callers: Callers::new(service.authenticator()),
         reader: RecordReader::new(limits.records),
@@ -154,7 +153,6 @@ async fn run<S: Service>(
         if stop.as_mut().poll(context).is_ready() {
             driver.stopping = true;
         }
-        service.turn(link.id());
         if let Poll::Ready(ended) = driver.poll(context) {
             return Poll::Ready(ended);
         }
@@ -347,9 +345,8 @@ struct Blocked {
     written: u64,
 }
 
-struct Driver<'a, S, H: Future, M> {
+struct Driver<'a, H: Future, M> {
     link: &'a Arc<Link>,
-    service: &'a S,
     limits: DriverLimits,
     callers: Callers,
     reader: RecordReader,
@@ -386,9 +383,8 @@ struct Driver<'a, S, H: Future, M> {
     make: M,
 }
 
-impl<S, H, M> Driver<'_, S, H, M>
+impl<H, M> Driver<'_, H, M>
 where
-    S: Service,
     H: Future<Output = Outcome>,
     M: Fn(Arrived, Vec<u8>) -> H,
 {
@@ -729,10 +725,10 @@ where
         if self.lone_calls <= LONE_CALLS_MIN {
             return handler.poll(context);
         }
-        self.service.begin_alone();
+        self.link.begin_only_call();
         let polled = handler.poll(context);
         // Before the reply, which may bring more.
-        if self.service.end_alone() && self.link.stream.has_input() {
+        if self.link.end_only_call() && self.link.stream.has_input() {
             self.lone_calls = 0;
         }
         polled

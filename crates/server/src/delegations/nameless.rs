@@ -2,7 +2,7 @@
 //! open and delegation end, as on a local file system. A restart of the server does not keep them.
 
 use state::{FileId, Keeper, Keeping};
-use vfs::{FileKind, FileSystem};
+use vfs::{FileKind, FileSystem, Request};
 
 use super::Delegations;
 
@@ -19,7 +19,7 @@ impl Delegations {
     pub(crate) async fn keep_if_nameless<F: FileSystem>(&self, fs: &F, node: &F::Node) {
         // Where the attributes cannot be had it may be without a name; to keep one that has a name does no
         // harm.
-        if let Ok(found) = fs.attributes(node).await
+        if let Ok(found) = fs.attributes(Request::of_server(), node).await
             && (found.links > 0 || found.kind != FileKind::Regular)
         {
             return;

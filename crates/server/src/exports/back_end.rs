@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use vfs::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirEntry, DirPage, Error,
-    FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen,
+    FileSystem, Handle, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen,
     SetAttributes, Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
@@ -79,9 +79,9 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         }
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<Self::Node> {
+    async fn resolve(&self, request: Request<'_>, handle: &[u8]) -> Result<Self::Node> {
         match self {
-            Self::Own(fs) => fs.resolve(handle).await.map(Node::Own),
+            Self::Own(fs) => fs.resolve(request, handle).await.map(Node::Own),
             Self::Way(tree) => tree.resolve(handle).map(Node::Way),
         }
     }
@@ -102,47 +102,51 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         }
     }
 
-    async fn attributes(&self, node: &Self::Node) -> Result<Attributes> {
+    async fn attributes(&self, request: Request<'_>, node: &Self::Node) -> Result<Attributes> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.attributes(node).await,
+            (Self::Own(fs), Node::Own(node)) => fs.attributes(request, node).await,
             _ => self.way(node).map(|(tree, node)| tree.attributes(node)),
         }
     }
 
-    async fn settled_attributes(&self, node: &Self::Node) -> Result<Option<Attributes>> {
+    async fn settled_attributes(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+    ) -> Result<Option<Attributes>> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.settled_attributes(node).await,
-            _ => self.attributes(node).await.map(Some),
+            (Self::Own(fs), Node::Own(node)) => fs.settled_attributes(request, node).await,
+            _ => self.attributes(request, node).await.map(Some),
         }
     }
 
     async fn set_attributes(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         set: &SetAttributes,
     ) -> Result<Attributes> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.set_attributes(who, node, set).await,
+            (Self::Own(fs), Node::Own(node)) => fs.set_attributes(request, node, set).await,
             _ => Err(Error::ReadOnly),
         }
     }
 
-    async fn access(&self, who: &Identity, node: &Self::Node, wanted: Access) -> Result<Access> {
+    async fn access(&self, request: Request<'_>, node: &Self::Node, wanted: Access) -> Result<Access> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.access(who, node, wanted).await,
+            (Self::Own(fs), Node::Own(node)) => fs.access(request, node, wanted).await,
             _ => Ok(PseudoTree::access(wanted)),
         }
     }
 
     async fn lookup(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
     ) -> Result<(Self::Node, Attributes)> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => own(fs.lookup(who, dir, name).await),
+            (Self::Own(fs), Node::Own(dir)) => own(fs.lookup(request, dir, name).await),
             _ => {
                 let (tree, dir) = self.way(dir)?;
                 let found = tree.lookup(dir, name)?;
@@ -151,9 +155,9 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         }
     }
 
-    async fn lookup_parent(&self, who: &Identity, dir: &Self::Node) -> Result<Self::Node> {
+    async fn lookup_parent(&self, request: Request<'_>, dir: &Self::Node) -> Result<Self::Node> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => fs.lookup_parent(who, dir).await.map(Node::Own),
+            (Self::Own(fs), Node::Own(dir)) => fs.lookup_parent(request, dir).await.map(Node::Own),
             _ => {
                 let (tree, dir) = self.way(dir)?;
                 tree.parent(dir).map(Node::Way)
@@ -161,44 +165,50 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
         }
     }
 
-    async fn read_link(&self, who: &Identity, node: &Self::Node) -> Result<Bytes> {
+    async fn read_link(&self, request: Request<'_>, node: &Self::Node) -> Result<Bytes> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.read_link(who, node).await,
+            (Self::Own(fs), Node::Own(node)) => fs.read_link(request, node).await,
             _ => Err(Error::Invalid),
         }
     }
 
     async fn read(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         offset: u64,
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.read(who, node, offset, count, out).await,
+            (Self::Own(fs), Node::Own(node)) => fs.read(request, node, offset, count, out).await,
             _ => Err(Error::IsDirectory),
         }
     }
 
     async fn write(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         offset: u64,
         data: Bytes,
         stability: Stability,
     ) -> Result<Written> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.write(who, node, offset, data, stability).await,
+            (Self::Own(fs), Node::Own(node)) => fs.write(request, node, offset, data, stability).await,
             _ => Err(Error::IsDirectory),
         }
     }
 
-    async fn commit(&self, who: &Identity, node: &Self::Node, offset: u64, count: u64) -> Result<Committed> {
+    async fn commit(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+        offset: u64,
+        count: u64,
+    ) -> Result<Committed> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.commit(who, node, offset, count).await,
+            (Self::Own(fs), Node::Own(node)) => fs.commit(request, node, offset, count).await,
             _ => Err(Error::IsDirectory),
         }
     }
@@ -212,87 +222,99 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
 
     async fn create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Self::Node>> {
         let (Self::Own(fs), Node::Own(dir)) = (self, dir) else { return Err(Error::ReadOnly) };
-        let Created { node, attributes, created } = fs.create(who, dir, name, mode).await?;
+        let Created { node, attributes, created } = fs.create(request, dir, name, mode).await?;
         Ok(Created { node: Node::Own(node), attributes, created })
     }
 
     async fn begin_create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Self::Node>, Settling)> {
         let (Self::Own(fs), Node::Own(dir)) = (self, dir) else { return Err(Error::ReadOnly) };
-        let (made, settling) = fs.begin_create(who, dir, name, mode).await?;
+        let (made, settling) = fs.begin_create(request, dir, name, mode).await?;
         let Created { node, attributes, created } = made;
         Ok((Created { node: Node::Own(node), attributes, created }, settling))
     }
 
     async fn make_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         set: &SetAttributes,
     ) -> Result<(Self::Node, Attributes)> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => own(fs.make_dir(who, dir, name, set).await),
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_dir(request, dir, name, set).await),
             _ => Err(Error::ReadOnly),
         }
     }
 
     async fn make_symlink(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         target: &[u8],
         set: &SetAttributes,
     ) -> Result<(Self::Node, Attributes)> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => own(fs.make_symlink(who, dir, name, target, set).await),
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_symlink(request, dir, name, target, set).await),
             _ => Err(Error::ReadOnly),
         }
     }
 
     async fn make_node(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         name: Name<'_>,
         kind: NodeKind,
         set: &SetAttributes,
     ) -> Result<(Self::Node, Attributes)> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => own(fs.make_node(who, dir, name, kind, set).await),
+            (Self::Own(fs), Node::Own(dir)) => own(fs.make_node(request, dir, name, kind, set).await),
             _ => Err(Error::ReadOnly),
         }
     }
 
-    async fn link(&self, who: &Identity, node: &Self::Node, dir: &Self::Node, name: Name<'_>) -> Result<()> {
+    async fn link(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+        dir: &Self::Node,
+        name: Name<'_>,
+    ) -> Result<()> {
         match (self, node, dir) {
-            (Self::Own(fs), Node::Own(node), Node::Own(dir)) => fs.link(who, node, dir, name).await,
+            (Self::Own(fs), Node::Own(node), Node::Own(dir)) => fs.link(request, node, dir, name).await,
             _ => Err(Error::ReadOnly),
         }
     }
 
-    async fn remove(&self, who: &Identity, dir: &Self::Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
+    async fn remove(
+        &self,
+        request: Request<'_>,
+        dir: &Self::Node,
+        name: Name<'_>,
+        kind: RemoveKind,
+    ) -> Result<()> {
         match (self, dir) {
-            (Self::Own(fs), Node::Own(dir)) => fs.remove(who, dir, name, kind).await,
+            (Self::Own(fs), Node::Own(dir)) => fs.remove(request, dir, name, kind).await,
             _ => Err(Error::ReadOnly),
         }
     }
 
     async fn rename(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         from_dir: &Self::Node,
         from: Name<'_>,
         to_dir: &Self::Node,
@@ -300,7 +322,7 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
     ) -> Result<()> {
         match (self, from_dir, to_dir) {
             (Self::Own(fs), Node::Own(from_dir), Node::Own(to_dir)) => {
-                fs.rename(who, from_dir, from, to_dir, to).await
+                fs.rename(request, from_dir, from, to_dir, to).await
             }
             _ => Err(Error::ReadOnly),
         }
@@ -308,14 +330,14 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
 
     async fn read_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Self::Node,
         cookie: u64,
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Self::Node>> {
         if let (Self::Own(fs), Node::Own(dir)) = (self, dir) {
-            let page = fs.read_dir(who, dir, cookie, entries_max, objects).await?;
+            let page = fs.read_dir(request, dir, cookie, entries_max, objects).await?;
             // Collected in place: the entries are not moved when the layouts agree.
             return Ok(DirPage { entries: page.entries.into_iter().map(own_entry).collect(), eof: page.eof });
         }
@@ -326,77 +348,89 @@ impl<F: FileSystem> FileSystem for BackEnd<F> {
 
     async fn seek(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         offset: u64,
         what: Content,
     ) -> Result<Option<u64>> {
         let (fs, node) = self.file(node)?;
-        fs.seek(who, node, offset, what).await
+        fs.seek(request, node, offset, what).await
     }
 
-    async fn allocate(&self, who: &Identity, node: &Self::Node, offset: u64, length: u64) -> Result<()> {
+    async fn allocate(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
         let (fs, node) = self.file(node)?;
-        fs.allocate(who, node, offset, length).await
+        fs.allocate(request, node, offset, length).await
     }
 
-    async fn deallocate(&self, who: &Identity, node: &Self::Node, offset: u64, length: u64) -> Result<()> {
+    async fn deallocate(
+        &self,
+        request: Request<'_>,
+        node: &Self::Node,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
         let (fs, node) = self.file(node)?;
-        fs.deallocate(who, node, offset, length).await
+        fs.deallocate(request, node, offset, length).await
     }
 
     async fn copy(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         source: &Self::Node,
         target: &Self::Node,
         span: Span,
     ) -> Result<Written> {
         let ((fs, source), (_, target)) = (self.file(source)?, self.file(target)?);
-        fs.copy(who, source, target, span).await
+        fs.copy(request, source, target, span).await
     }
 
     async fn clone_range(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         source: &Self::Node,
         target: &Self::Node,
         span: Span,
     ) -> Result<()> {
         let ((fs, source), (_, target)) = (self.file(source)?, self.file(target)?);
-        fs.clone_range(who, source, target, span).await
+        fs.clone_range(request, source, target, span).await
     }
 
-    async fn get_xattr(&self, who: &Identity, node: &Self::Node, name: XattrName<'_>) -> Result<Bytes> {
+    async fn get_xattr(&self, request: Request<'_>, node: &Self::Node, name: XattrName<'_>) -> Result<Bytes> {
         let (fs, node) = self.own(node)?;
-        fs.get_xattr(who, node, name).await
+        fs.get_xattr(request, node, name).await
     }
 
     async fn set_xattr(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Self::Node,
         name: XattrName<'_>,
         value: &[u8],
         mode: XattrMode,
     ) -> Result<()> {
         let (fs, node) = self.own(node)?;
-        fs.set_xattr(who, node, name, value, mode).await
+        fs.set_xattr(request, node, name, value, mode).await
     }
 
-    async fn list_xattrs(&self, who: &Identity, node: &Self::Node) -> Result<Vec<Bytes>> {
+    async fn list_xattrs(&self, request: Request<'_>, node: &Self::Node) -> Result<Vec<Bytes>> {
         let (fs, node) = self.own(node)?;
-        fs.list_xattrs(who, node).await
+        fs.list_xattrs(request, node).await
     }
 
-    async fn remove_xattr(&self, who: &Identity, node: &Self::Node, name: XattrName<'_>) -> Result<()> {
+    async fn remove_xattr(&self, request: Request<'_>, node: &Self::Node, name: XattrName<'_>) -> Result<()> {
         let (fs, node) = self.own(node)?;
-        fs.remove_xattr(who, node, name).await
+        fs.remove_xattr(request, node, name).await
     }
 
-    async fn stat_fs(&self, node: &Self::Node) -> Result<StatFs> {
+    async fn stat_fs(&self, request: Request<'_>, node: &Self::Node) -> Result<StatFs> {
         match (self, node) {
-            (Self::Own(fs), Node::Own(node)) => fs.stat_fs(node).await,
+            (Self::Own(fs), Node::Own(node)) => fs.stat_fs(request, node).await,
             _ => Ok(StatFs::default()),
         }
     }

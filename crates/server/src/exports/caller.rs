@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use rpc::Call;
+use rpc::{Call, Connection};
+use vfs::Line;
 
 /// A version of NFS. MOUNT and the lock manager belong to NFSv3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,7 +74,27 @@ impl Default for Versions {
     }
 }
 
-/// Who calls.
+/// The connection of a call, as file systems ask it.
+pub struct OnlyCall<'a>(&'a dyn Connection);
+
+impl<'a> OnlyCall<'a> {
+    /// The connection of this call.
+    pub fn of(call: &Call<'a>) -> Self {
+        Self(&**call.connection)
+    }
+}
+
+impl vfs::OnlyRequest for OnlyCall<'_> {
+    fn is_only(&self) -> bool {
+        self.0.is_only_call()
+    }
+
+    fn note_wait(&self) {
+        self.0.note_wait();
+    }
+}
+
+/// A caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     /// The address and port that the call came from.
@@ -82,12 +103,22 @@ pub struct Caller<'a> {
     pub rpc: &'a rpc::Caller,
     /// The version that it speaks.
     pub version: Version,
+    /// Where its requests wait for a file system: in the line of their connection.
+    pub line: Line<'a>,
 }
 
 impl<'a> Caller<'a> {
     /// Of a call in this version.
     pub fn of(call: &'a Call<'_>, version: Version) -> Self {
-        Self { peer: call.peer, rpc: call.caller, version }
+        let line = Line::numbered(call.connection.id());
+        Self { peer: call.peer, rpc: call.caller, version, line }
+    }
+
+    /// The same, for requests that may wait for a disk on their thread while they are the only ones of the
+    /// connection.
+    #[must_use]
+    pub fn with_only(self, only: &'a OnlyCall<'a>) -> Self {
+        Self { line: Line { only: Some(only), ..self.line }, ..self }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use vfs::{Error, FileSystem, Handle, Identity, Name, ObjectId};
+use vfs::{Error, FileSystem, Handle, Name, ObjectId, Request};
 
 use super::{Caller, Denied, Export, ExportId, ExportPath};
 
@@ -105,7 +105,7 @@ impl MountPoint {
         let (last, way) = names.split_last().ok_or_else(no_place)?;
         let mut node = fs.root();
         for name in way {
-            (node, _) = fs.lookup(&Identity::root(), &node, *name).await.map_err(|_| no_place())?;
+            (node, _) = fs.lookup(Request::of_server(), &node, *name).await.map_err(|_| no_place())?;
         }
         let fileid = find_entry(fs, &node, *last).await.map_err(|_| no_place())?.ok_or_else(no_place)?;
         Ok(Self { directory: fs.object_id(&node), handle: fs.handle(&node), fileid })
@@ -150,7 +150,7 @@ impl<F: FileSystem> Junctions<F> {
             if child.path() != &ExportPath::root() {
                 self.junction(way.id(), fs.object_id(&node), name).below.push(Arc::clone(child));
             }
-            let found = fs.lookup(&Identity::root(), &node, name).await;
+            let found = fs.lookup(Request::of_server(), &node, name).await;
             (node, _) =
                 found.map_err(|_| NoPlace { path: child.path().clone(), parent: way.path().clone() })?;
         }
@@ -168,7 +168,7 @@ impl<F: FileSystem> Junctions<F> {
 async fn find_entry<F: FileSystem>(fs: &F, dir: &F::Node, name: Name<'_>) -> Result<Option<u64>, Error> {
     let mut cookie = 0;
     loop {
-        let page = fs.read_dir(&Identity::root(), dir, cookie, PAGE_ENTRIES, false).await?;
+        let page = fs.read_dir(Request::of_server(), dir, cookie, PAGE_ENTRIES, false).await?;
         if let Some(entry) = page.entries.iter().find(|entry| entry.name == name.as_bytes()) {
             return Ok(Some(entry.fileid));
         }

@@ -14,7 +14,7 @@ mod set;
 mod squash;
 
 pub use back_end::{BackEnd, BackEndNode};
-pub use caller::{Caller, Denied, Version, Versions};
+pub use caller::{Caller, Denied, OnlyCall, Version, Versions};
 pub use clients::{Clients, NamePattern, Network};
 pub use directory::{HostDirectory, Question};
 pub use export::{Export, ExportId, ExportOptions};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rpc::{AuthStatus, Refusal};
-use vfs::{Error, FileSystem, Name, ObjectId, Result, Timestamp};
+use vfs::{Error, FileSystem, Name, ObjectId, Request, Result, Timestamp};
 
 use super::directory::Needs;
 use super::junctions::{Above, Junction, Junctions, MountPoint, NoPlace};
@@ -247,7 +247,7 @@ impl<F: FileSystem> ExportSet<F> {
         handle: &[u8],
         caller: &Caller<'_>,
     ) -> std::result::Result<Reached<'_, F>, Unreachable> {
-        let (export, node) = self.find(handle).await?;
+        let (export, node) = self.find(caller.line.request_of_server(), handle).await?;
         let rule = export.rule(caller)?;
         Ok(Reached { export, node, rule })
     }
@@ -256,9 +256,13 @@ impl<F: FileSystem> ExportSet<F> {
     ///
     /// # Errors
     /// Those of the back end.
-    pub(crate) async fn find(&self, handle: &[u8]) -> Result<(&Arc<Export<F>>, F::Node)> {
+    pub(crate) async fn find(
+        &self,
+        request: Request<'_>,
+        handle: &[u8],
+    ) -> Result<(&Arc<Export<F>>, F::Node)> {
         for export in &self.list {
-            match export.file_system().resolve(handle).await {
+            match export.file_system().resolve(request, handle).await {
                 Err(Error::BadHandle) => {}
                 found => return Ok((export, found?)),
             }

@@ -2,7 +2,7 @@
 
 use proto::mount3::{DirPath, MntOk, MntReply, PATH_BYTES_MAX, Status};
 use proto::nfs3::FileHandle;
-use vfs::{Error, FileKind, FileSystem, Identity, Name};
+use vfs::{Error, FileKind, FileSystem, Name};
 
 use crate::exports::{Caller, Denied, ExportPath, ExportSet};
 
@@ -56,15 +56,15 @@ async fn walk<F: FileSystem>(
         Denied::Later => Status::ServerFault,
     })?;
     let fs = export.file_system();
-    let who = Identity::root();
+    let request = caller.line.request_of_server();
     let mut node = fs.root();
     while let Some(name) = components.next() {
         *lookups = lookups.checked_sub(1).ok_or(Status::Invalid)?;
-        let (child, attributes) = fs.lookup(&who, &node, name).await.map_err(status)?;
+        let (child, attributes) = fs.lookup(request, &node, name).await.map_err(status)?;
         match attributes.kind {
             FileKind::Directory => node = child,
             FileKind::Symlink => {
-                let target = fs.read_link(&who, &child).await.map_err(status)?;
+                let target = fs.read_link(request, &child).await.map_err(status)?;
                 let rest: Vec<_> = components.collect();
                 let names: Vec<_> = path.components().collect();
                 let directory = &names[..names.len() - rest.len() - 1];

@@ -19,7 +19,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     if object.read_only() {
         wanted &= !CHANGES;
     }
-    match object.fs().access(&object.who, &object.node, Access(wanted)).await {
+    match object.fs().access(object.request(), &object.node, Access(wanted)).await {
         Ok(granted) => Ok(AccessOk { attributes: object.post_op().await, access: granted.0 & wanted }),
         Err(error) => Err((status::of(error), AccessFail { attributes: object.post_op().await })),
     }

@@ -14,7 +14,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     let file = context.object(&arguments.file).await.map_err(bare)?;
     let before = file.before().await;
     let committed =
-        file.fs().commit(&file.who, &file.node, arguments.offset, u64::from(arguments.count)).await;
+        file.fs().commit(file.request(), &file.node, arguments.offset, u64::from(arguments.count)).await;
     let around = file.around(before).await;
     match committed {
         Ok(committed) => Ok(CommitOk { file: around, verifier: WriteVerifier(committed.verifier) }),

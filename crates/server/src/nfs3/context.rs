@@ -14,7 +14,7 @@ use super::{attributes, status};
 use crate::conflicts::{Conflict, Conflicts};
 use crate::delegations::TakenNames;
 use crate::exclusive::verifier_of;
-use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable, Version};
+use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable};
 use crate::metrics::Seen;
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
@@ -30,12 +30,18 @@ pub(super) struct Context<'a, F, C> {
     exports: &'a ExportSet<F>,
     conflicts: &'a C,
     call: &'a Call<'a>,
+    caller: Caller<'a>,
     pub(super) seen: Seen,
 }
 
 impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
-    pub(super) fn new(exports: &'a ExportSet<F>, conflicts: &'a C, call: &'a Call<'a>) -> Self {
-        Self { exports, conflicts, call, seen: Seen::default() }
+    pub(super) fn new(
+        exports: &'a ExportSet<F>,
+        conflicts: &'a C,
+        call: &'a Call<'a>,
+        caller: Caller<'a>,
+    ) -> Self {
+        Self { exports, conflicts, call, caller, seen: Seen::default() }
     }
 
     /// The call's arguments, with nothing left over.
@@ -55,15 +61,14 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
 
     /// The object that `handle` names, and who the caller is there.
     pub(super) async fn object(&self, handle: &FileHandle) -> Result<Object<'a, F>, Status> {
-        let caller = Caller::of(self.call, Version::V3);
         let Reached { export, node, rule } =
-            self.exports.resolve(handle.as_bytes(), &caller).await.map_err(|error| match error {
+            self.exports.resolve(handle.as_bytes(), &self.caller).await.map_err(|error| match error {
                 Unreachable::Handle(error) => status::of(error),
                 Unreachable::Denied(denied) => refused(denied),
             })?;
         self.seen.set(export.id());
-        let who = export.identity_under(rule, &caller).map_err(refused)?;
-        Ok(Object::new(export, node, who, rule))
+        let identity = export.identity_under(rule, &self.caller).map_err(refused)?;
+        Ok(Object::new(export, node, (identity, self.caller.line), rule))
     }
 
     /// Fails for the name of a directory that NFSv4 clients see another export in: it must stay where it is.
@@ -160,7 +165,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         if !self.conflicts.any() {
             return Ok(None);
         }
-        let (node, _) = dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(status::of)?;
+        let (node, _) = dir.fs().lookup(dir.request(), &dir.node, name).await.map_err(status::of)?;
         Ok(Some(node))
     }
 
@@ -195,7 +200,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         if !self.conflicts.any() {
             return None;
         }
-        let found = dir.fs().lookup(&dir.who, &dir.node, name).await;
+        let found = dir.fs().lookup(dir.request(), &dir.node, name).await;
         found.ok().map(|(node, _)| node)
     }
 

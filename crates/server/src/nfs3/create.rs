@@ -50,7 +50,7 @@ async fn create<F: FileSystem, C: Conflicts>(
     // A RENAME that has found nobody to ask under this name must not replace what is made now.
     let _name = context.take_names([(dir, name)]).await?;
     let _entry = context.before_entry_change(dir).await?;
-    dir.fs().create(&dir.who, &dir.node, name, &mode).await.map_err(|error| match error {
+    dir.fs().create(dir.request(), &dir.node, name, &mode).await.map_err(|error| match error {
         // The name is taken by something that is no file.
         Error::IsDirectory | Error::IsSymlink | Error::WrongType => Status::Exists,
         other => status::of_making(other),

@@ -12,7 +12,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: FsStatArgs,
 ) -> Outcome<FsStatArgs> {
     let object = context.object(&arguments.root).await.map_err(bare)?;
-    let space = object.fs().stat_fs(&object.node).await;
+    let space = object.fs().stat_fs(object.request(), &object.node).await;
     let attributes = object.post_op().await;
     match space {
         Ok(space) => Ok(FsStatOk {

@@ -46,7 +46,7 @@ async fn link<F: FileSystem, C: Conflicts>(
     // A RENAME that has found no holder under this name must not replace the link.
     let names = context.take_names([(dir, name)]).await?;
     let _changing = context.before_name_change(&names, [dir], [Some(file.id())], None).await?;
-    dir.fs().link(&dir.who, &file.node, &dir.node, name).await.map_err(|error| match error {
+    dir.fs().link(dir.request(), &file.node, &dir.node, name).await.map_err(|error| match error {
         // LINK knows neither NFS3ERR_ISDIR nor NFS3ERR_NOENT (RFC 1813 §3.3.15): one of the two is gone.
         vfs::Error::IsDirectory => Status::Invalid,
         vfs::Error::NotFound => Status::Stale,

@@ -41,7 +41,7 @@ pub(super) async fn fill<F: FileSystem>(
     let mut cookie = plan.cookie;
     let mut turn_end = TURN_ENTRIES;
     let room = writer.body_bytes_left();
-    let read = |cookie, count| dir.fs().read_dir(&dir.who, &dir.node, cookie, count, plan.objects);
+    let read = |cookie, count| dir.fs().read_dir(dir.request(), &dir.node, cookie, count, plan.objects);
     let mut begun = None;
     let eof = 'pages: loop {
         let written = room - writer.body_bytes_left();

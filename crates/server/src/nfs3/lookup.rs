@@ -30,7 +30,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
 
 async fn child<F: FileSystem>(dir: &Object<'_, F>, name: &[u8]) -> Result<(F::Node, Attributes), Status> {
     let name = names::checked(name, Status::AccessDenied)?;
-    dir.fs().lookup(&dir.who, &dir.node, name).await.map_err(|error| match error {
+    dir.fs().lookup(dir.request(), &dir.node, name).await.map_err(|error| match error {
         Error::Invalid => Status::AccessDenied,
         Error::IsSymlink => Status::NotDirectory,
         other => status::of_finding(other),
@@ -43,15 +43,15 @@ async fn itself<F: FileSystem>(dir: &Object<'_, F>) -> Result<(F::Node, Attribut
     if now.kind != FileKind::Directory {
         return Err(Status::NotDirectory);
     }
-    let granted = dir.fs().access(&dir.who, &dir.node, Access::LOOKUP).await.map_err(status::of)?;
+    let granted = dir.fs().access(dir.request(), &dir.node, Access::LOOKUP).await.map_err(status::of)?;
     if granted.contains(Access::LOOKUP) { Ok((dir.node.clone(), now)) } else { Err(Status::AccessDenied) }
 }
 
 /// `..` is the directory above (RFC 1813 §3.2 item 3); nothing is above the root of an export but itself.
 async fn parent<F: FileSystem>(dir: &Object<'_, F>) -> Result<(F::Node, Attributes), Status> {
-    match dir.fs().lookup_parent(&dir.who, &dir.node).await {
+    match dir.fs().lookup_parent(dir.request(), &dir.node).await {
         Ok(above) => {
-            let now = dir.fs().attributes(&above).await.map_err(status::of)?;
+            let now = dir.fs().attributes(dir.request(), &above).await.map_err(status::of)?;
             Ok((above, now))
         }
         Err(Error::NotFound) => itself(dir).await,

@@ -34,5 +34,5 @@ async fn make<F: FileSystem, C: Conflicts>(
     dir.writable()?;
     let set = dir.to_set(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
-    dir.fs().make_dir(&dir.who, &dir.node, name, &set).await.map_err(status::of_making)
+    dir.fs().make_dir(dir.request(), &dir.node, name, &set).await.map_err(status::of_making)
 }

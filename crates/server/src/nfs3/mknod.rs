@@ -45,5 +45,5 @@ async fn make<F: FileSystem, C: Conflicts>(
     }
     let set = dir.to_set(set);
     let _entry = context.before_entry_change(dir).await?;
-    dir.fs().make_node(&dir.who, &dir.node, name, kind, &set).await.map_err(status::of_making)
+    dir.fs().make_node(dir.request(), &dir.node, name, kind, &set).await.map_err(status::of_making)
 }

@@ -44,7 +44,7 @@ use vfs::FileSystem;
 use xdr::Encoder;
 
 use crate::conflicts::Conflicts;
-use crate::exports::{Caller, Exports, Version};
+use crate::exports::{Caller, Exports, OnlyCall, Version};
 use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 
@@ -75,12 +75,13 @@ impl<F: FileSystem, C: Conflicts> Nfs3<F, C> {
         let procedure = Procedure::from_number(call.header.procedure).ok_or(Refusal::ProcedureUnavailable)?;
         // NULL needs no authentication (RFC 1813 §3.3.0).
         let exports = self.exports.load();
+        let only = OnlyCall::of(call);
+        let caller = Caller::of(call, Version::V3).with_only(&only);
         if procedure != Procedure::Null {
-            let caller = Caller::of(call, Version::V3);
             exports.check(&caller)?;
             exports.prepare(&caller).await;
         }
-        let context = Context::new(&exports, &self.conflicts, call);
+        let context = Context::new(&exports, &self.conflicts, call, caller);
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());
         // Each arm: the arguments must be all there is, then the handler runs, then its outcome is written.
         macro_rules! answer {

@@ -1,7 +1,7 @@
 //! An object that a call works on, with its attributes before and after (RFC 1813 §2.5, wcc_data).
 
 use proto::nfs3::{self, FileHandle, PostOpAttributes, Status, WccAttributes, WccData};
-use vfs::{FileSystem, Handle, Identity, ObjectId};
+use vfs::{FileSystem, Handle, Identity, Line, ObjectId, Request};
 
 use super::{attributes, status};
 use crate::exports::{Export, ExportId, Rule, Squash};
@@ -10,18 +10,29 @@ use crate::exports::{Export, ExportId, Rule, Squash};
 pub(super) struct Object<'a, F: FileSystem> {
     export: &'a Export<F>,
     pub(super) node: F::Node,
-    pub(super) who: Identity,
+    caller: Identity,
+    line: Line<'a>,
     read_only: bool,
     squash: Squash,
 }
 
 impl<'a, F: FileSystem> Object<'a, F> {
-    pub(super) fn new(export: &'a Export<F>, node: F::Node, who: Identity, rule: &Rule) -> Self {
-        Self { export, node, who, read_only: rule.read_only, squash: rule.squash }
+    pub(super) fn new(
+        export: &'a Export<F>,
+        node: F::Node,
+        (caller, line): (Identity, Line<'a>),
+        rule: &Rule,
+    ) -> Self {
+        Self { export, node, caller, line, read_only: rule.read_only, squash: rule.squash }
     }
 
     pub(super) fn fs(&self) -> &'a F {
         self.export.file_system()
+    }
+
+    /// A request of the caller's to the file system.
+    pub(super) fn request(&self) -> Request<'_> {
+        Request { identity: &self.caller, line: self.line }
     }
 
     pub(super) fn id(&self) -> ObjectId {
@@ -48,24 +59,24 @@ impl<'a, F: FileSystem> Object<'a, F> {
 
     /// The attributes now.
     pub(super) async fn attributes(&self) -> Result<vfs::Attributes, Status> {
-        self.fs().attributes(&self.node).await.map_err(status::of)
+        self.fs().attributes(self.request(), &self.node).await.map_err(status::of)
     }
 
     /// The attributes now, for a reply that goes without them if it must.
     pub(super) async fn post_op(&self) -> PostOpAttributes {
-        self.fs().attributes(&self.node).await.ok().map(|now| attributes::to_wire(&now))
+        self.fs().attributes(self.request(), &self.node).await.ok().map(|now| attributes::to_wire(&now))
     }
 
     /// The attributes now, without them where data are being changed: others that write would pay for a look
     /// between their data.
     pub(super) async fn settled(&self) -> Result<PostOpAttributes, Status> {
-        let now = self.fs().settled_attributes(&self.node).await.map_err(status::of)?;
+        let now = self.fs().settled_attributes(self.request(), &self.node).await.map_err(status::of)?;
         Ok(now.map(|now| attributes::to_wire(&now)))
     }
 
     /// What to compare with later: to be taken before an operation that changes the object.
     pub(super) async fn before(&self) -> Option<WccAttributes> {
-        self.fs().attributes(&self.node).await.ok().map(|now| attributes::to_wcc(&now))
+        self.fs().attributes(self.request(), &self.node).await.ok().map(|now| attributes::to_wcc(&now))
     }
 
     /// The object around an operation that is over now.

@@ -52,7 +52,7 @@ async fn read_into<F: FileSystem>(
     let data = reply.begin_opaque();
     let done = file
         .fs()
-        .read(&file.who, &file.node, arguments.offset, wanted, reply.buffer_mut())
+        .read(file.request(), &file.node, arguments.offset, wanted, reply.buffer_mut())
         .await
         .map_err(status::of_data)?;
     reply.end_opaque(data);

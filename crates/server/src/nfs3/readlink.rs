@@ -12,7 +12,7 @@ pub(super) async fn run<F: FileSystem, C: Conflicts>(
     arguments: ReadLinkArgs,
 ) -> Outcome<ReadLinkArgs> {
     let link = context.object(&arguments.symlink).await.map_err(bare)?;
-    let target = link.fs().read_link(&link.who, &link.node).await;
+    let target = link.fs().read_link(link.request(), &link.node).await;
     let attributes = link.post_op().await;
     match target {
         Ok(target) => Ok(ReadLinkOk { attributes, target }),

@@ -34,7 +34,7 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let victim = context.removed(dir, name).await?;
     let id = victim.as_ref().map(|node| dir.fs().object_id(node));
     let _changing = context.before_name_change(&names, [dir], [id], id).await?;
-    let removed = dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::NonDirectory).await;
+    let removed = dir.fs().remove(dir.request(), &dir.node, name, RemoveKind::NonDirectory).await;
     context.after_remove(dir, victim).await;
     removed.map_err(status::of_name)
 }

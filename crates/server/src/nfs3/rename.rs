@@ -53,7 +53,7 @@ async fn rename<F: FileSystem, C: Conflicts>(
     // A denial of writing keeps the target also where both names are of one file, as over NFSv4.
     let (moved, lost) = (id(&moved), id(&replaced));
     let _changing = context.before_name_change(&names, [from, to], [moved, lost], lost).await?;
-    let renamed = from.fs().rename(&from.who, &from.node, old, &to.node, new).await;
+    let renamed = from.fs().rename(from.request(), &from.node, old, &to.node, new).await;
     context.after_remove(to, replaced).await;
     renamed.map_err(status::of)
 }

@@ -36,5 +36,5 @@ async fn remove<F: FileSystem, C: Conflicts>(
     let victim = context.removed(dir, name).await?;
     let id = victim.map(|node| dir.fs().object_id(&node));
     let _changing = context.before_name_change(&names, [dir], [id], id).await?;
-    dir.fs().remove(&dir.who, &dir.node, name, RemoveKind::Directory).await.map_err(status::of)
+    dir.fs().remove(dir.request(), &dir.node, name, RemoveKind::Directory).await.map_err(status::of)
 }

@@ -38,7 +38,7 @@ async fn apply<F: FileSystem, C: Conflicts>(
             return Err(Status::NotSync);
         }
     }
-    object.fs().set_attributes(&object.who, &object.node, set).await.map_err(|error| match error {
+    object.fs().set_attributes(object.request(), &object.node, set).await.map_err(|error| match error {
         // SETATTR knows no NFS3ERR_ISDIR (RFC 1813 §3.3.2).
         vfs::Error::IsDirectory => Status::Invalid,
         other => status::of(other),

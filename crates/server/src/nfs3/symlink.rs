@@ -36,6 +36,6 @@ async fn make<F: FileSystem, C: Conflicts>(
     }
     let set = dir.to_set(&arguments.attributes);
     let _entry = context.before_entry_change(dir).await?;
-    let made = dir.fs().make_symlink(&dir.who, &dir.node, name, &arguments.target, &set).await;
+    let made = dir.fs().make_symlink(dir.request(), &dir.node, name, &arguments.target, &set).await;
     made.map_err(status::of_making)
 }

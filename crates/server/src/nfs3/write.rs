@@ -47,7 +47,7 @@ async fn write<F: FileSystem, C: Conflicts>(
         StableHow::DataSync => Stability::DataSync,
         StableHow::FileSync => Stability::FileSync,
     };
-    let written = file.fs().write(&file.who, &file.node, arguments.offset, data, stability).await;
+    let written = file.fs().write(file.request(), &file.node, arguments.offset, data, stability).await;
     written.map_err(status::of_data)
 }
 

@@ -15,7 +15,7 @@ use super::engine::result::{answer, refuse};
 use super::engine::unsettled::{self, Failed};
 use super::session::sequence::{self, Begun};
 use super::table::{self, descriptor, known};
-use crate::exports::{Caller, Version};
+use crate::exports::{Caller, OnlyCall, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
 use crate::runtime::give_way;
 
@@ -51,7 +51,8 @@ impl<F: FileSystem> Nfs4<F> {
             return Ok(());
         };
         let exports = self.exports().load();
-        let caller = Caller::of(&call, version);
+        let only = OnlyCall::of(&call);
+        let caller = Caller::of(&call, version).with_only(&only);
         exports.check(&caller)?;
         if !exports.versions().contains(version) {
             results.finish(reply, Status::MinorVersionMismatch);

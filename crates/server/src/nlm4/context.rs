@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use proto::nlm4::{Lock, NetObject, Status};
 use rpc::{Call, Refusal};
-use vfs::{Access, Attributes, Error, FileKind, FileSystem, Identity};
+use vfs::{Access, Attributes, Error, FileKind, FileSystem, Request};
 use xdr::Decode;
 
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
@@ -69,8 +69,8 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
         if wanted.contains(Access::MODIFY) && rule.read_only {
             return Err(Status::ReadOnly);
         }
-        let who = export.identity_under(rule, &caller).map_err(|_| Status::Failed)?;
-        if !may_lock(export, &node, &who, wanted).await {
+        let identity = export.identity_under(rule, &caller).map_err(|_| Status::Failed)?;
+        if !may_lock(export, &node, Request { identity: &identity, line: caller.line }, wanted).await {
             return Err(Status::Failed);
         }
         Ok(FileKey { export: export.id(), object: export.file_system().object_id(&node) })
@@ -95,13 +95,20 @@ impl<'a, F: FileSystem, L> Context<'a, F, L> {
 
 /// True for a regular file that the caller may use so; the owner always may, as with its data (RFC 1813
 /// §4.4).
-async fn may_lock<F: FileSystem>(export: &Export<F>, node: &F::Node, who: &Identity, wanted: Access) -> bool {
+async fn may_lock<F: FileSystem>(
+    export: &Export<F>,
+    node: &F::Node,
+    request: Request<'_>,
+    wanted: Access,
+) -> bool {
     let fs = export.file_system();
-    let Ok(Attributes { kind: FileKind::Regular, uid, .. }) = fs.attributes(node).await else { return false };
-    if uid == who.uid || wanted == Access::default() {
+    let Ok(Attributes { kind: FileKind::Regular, uid, .. }) = fs.attributes(request, node).await else {
+        return false;
+    };
+    if uid == request.identity.uid || wanted == Access::default() {
         return true;
     }
-    fs.access(who, node, wanted).await.is_ok_and(|granted| granted.contains(wanted))
+    fs.access(request, node, wanted).await.is_ok_and(|granted| granted.contains(wanted))
 }
 
 /// What a lock of this kind needs.

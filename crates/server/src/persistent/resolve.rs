@@ -1,7 +1,7 @@
 //! What became of an intent without a result: the file system tells, before the first request.
 
 use bytes::Bytes;
-use vfs::{Error, FileSystem, Identity, Name, XattrName};
+use vfs::{Error, FileSystem, Name, Request, XattrName};
 
 use super::record::{Change, Entry, Moved, Named, Setting, Xattr};
 use crate::exports::ExportSet;
@@ -66,8 +66,8 @@ async fn create<F: FileSystem>(exports: &ExportSet<F>, entry: &Entry) -> vfs::Re
 }
 
 async fn set_attributes<F: FileSystem>(exports: &ExportSet<F>, setting: &Setting) -> vfs::Result<Resolved> {
-    let (export, node) = exports.find(&setting.object).await?;
-    let now = export.file_system().attributes(&node).await?;
+    let (export, node) = exports.find(Request::of_server(), &setting.object).await?;
+    let now = export.file_system().attributes(Request::of_server(), &node).await?;
     Ok(match (now.change == setting.before, setting.is_visible(&now)) {
         (true, _) => Resolved::NotDone,
         (false, true) => Resolved::Done(None),
@@ -77,9 +77,9 @@ async fn set_attributes<F: FileSystem>(exports: &ExportSet<F>, setting: &Setting
 
 /// The value of an extended attribute, if there is one.
 async fn get_xattr<F: FileSystem>(exports: &ExportSet<F>, xattr: &Xattr) -> vfs::Result<Option<Bytes>> {
-    let (export, node) = exports.find(&xattr.object).await?;
+    let (export, node) = exports.find(Request::of_server(), &xattr.object).await?;
     let name = XattrName::new(&xattr.name)?;
-    match export.file_system().get_xattr(&Identity::root(), &node, name).await {
+    match export.file_system().get_xattr(Request::of_server(), &node, name).await {
         Ok(value) => Ok(Some(value)),
         Err(Error::NoXattr) => Ok(None),
         Err(error) => Err(error),
@@ -93,9 +93,9 @@ fn is(found: Option<vfs::Handle>, object: &[u8]) -> bool {
 /// The handle of the object at a name, if there is one. Of a directory that is gone, or cannot be found,
 /// nothing is told.
 async fn lookup<F: FileSystem>(exports: &ExportSet<F>, entry: &Entry) -> vfs::Result<Option<vfs::Handle>> {
-    let (export, directory) = exports.find(&entry.directory).await?;
+    let (export, directory) = exports.find(Request::of_server(), &entry.directory).await?;
     let fs = export.file_system();
-    match fs.lookup(&Identity::root(), &directory, Name::new(&entry.name)?).await {
+    match fs.lookup(Request::of_server(), &directory, Name::new(&entry.name)?).await {
         Ok((node, _)) => Ok(Some(fs.handle(&node))),
         Err(Error::NotFound | Error::Stale) => Ok(None),
         Err(error) => Err(error),

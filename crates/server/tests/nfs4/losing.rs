@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use vfs::memory::{Memory, MemoryOptions};
 use vfs::{
-    Committed, CreateMode, Created, Error, FileSystem, Identity, Layer, Name, Result, Settling, Stability,
+    Committed, CreateMode, Created, Error, FileSystem, Layer, Name, Request, Result, Settling, Stability,
     Written,
 };
 
@@ -65,30 +65,30 @@ impl Layer for Losing {
 
     async fn begin_create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
-        let made = self.memory.create(who, dir, name, mode).await?;
+        let made = self.memory.create(request, dir, name, mode).await?;
         Ok((made, self.disk.clone().map_or(Settling::DONE, Disk::begin)))
     }
 
     async fn write(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         offset: u64,
         data: Bytes,
         _: Stability,
     ) -> Result<Written> {
-        let written = self.memory.write(who, node, offset, data, Stability::Unstable).await?;
+        let written = self.memory.write(request, node, offset, data, Stability::Unstable).await?;
         self.verifier.fetch_add(1, Ordering::Relaxed);
         Ok(Written { stability: Stability::Unstable, ..written })
     }
 
-    async fn commit(&self, who: &Identity, node: &Node, offset: u64, count: u64) -> Result<Committed> {
-        self.memory.commit(who, node, offset, count).await?;
+    async fn commit(&self, request: Request<'_>, node: &Node, offset: u64, count: u64) -> Result<Committed> {
+        self.memory.commit(request, node, offset, count).await?;
         Ok(Committed { verifier: Layer::write_verifier(self) })
     }
 

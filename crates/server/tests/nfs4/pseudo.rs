@@ -12,7 +12,7 @@ use server::exports::{
 };
 use state::{Limits, State};
 use vfs::memory::{Memory, MemoryOptions};
-use vfs::{FileSystem, Identity, Name, SetAttributes, Timestamp};
+use vfs::{FileSystem, Name, Request, SetAttributes, Timestamp};
 
 use crate::peer::{Peer, TestServer, test_options};
 
@@ -30,7 +30,7 @@ fn memory(directories: &[&str]) -> Memory {
     for name in directories {
         let name = Name::new(name.as_bytes()).unwrap();
         let set = SetAttributes { mode: Some(0o755), ..SetAttributes::default() };
-        pollster::block_on(memory.make_dir(&Identity::root(), &memory.root(), name, &set)).unwrap();
+        pollster::block_on(memory.make_dir(Request::of_server(), &memory.root(), name, &set)).unwrap();
     }
     memory
 }

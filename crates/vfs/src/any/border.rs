@@ -10,8 +10,8 @@ use super::{AnyNode, Node};
 #[cfg(target_os = "linux")]
 use crate::local;
 use crate::{
-    Access, Attributes, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem, Identity, Name,
-    NodeKind, RemoveKind, Result, Seen, SetAttributes, Settling, Span, Stability, Tell, XattrMode, XattrName,
+    Access, Attributes, Content, CreateMode, Created, DirEntry, DirPage, Error, FileSystem, Name, NodeKind,
+    RemoveKind, Request, Result, Seen, SetAttributes, Settling, Span, Stability, Tell, XattrMode, XattrName,
 };
 
 /// How nodes cross, alone and in results. The table of methods names the functions for results.
@@ -134,10 +134,10 @@ lowered_as_they_are!(
     XattrMode,
     Name<'_>,
     XattrName<'_>,
+    Request<'_>,
     &[u8],
     &mut Vec<u8>,
     &CreateMode,
-    &Identity,
     &SetAttributes,
     &Tell,
 );

@@ -11,7 +11,7 @@ use super::file_system::OWN_NODES;
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
     Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 

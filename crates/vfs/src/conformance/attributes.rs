@@ -11,7 +11,7 @@ pub(super) async fn a_mode_keeps_its_twelve_bits<F: FileSystem>(t: &Fixture<F>) 
     for bits in [0o000, 0o7777, 0o4755, 0o1777, 0o644] {
         for node in [&file, &dir] {
             same!(t.set(node, &mode(bits)).await?.mode, bits);
-            same!(t.fs.attributes(node).await?.mode, bits);
+            same!(t.fs.attributes(t.request, node).await?.mode, bits);
         }
     }
     same!(t.set(&file, &mode(0o100_600)).await?.mode, 0o600);
@@ -57,7 +57,7 @@ pub(super) async fn times_are_set_to_the_clock<F: FileSystem>(t: &Fixture<F>) ->
     let now = Some(SetTime::Now);
     let attributes =
         t.set(&file, &SetAttributes { accessed: now, modified: now, ..Default::default() }).await?;
-    let fresh = t.fs.attributes(&t.file(&t.root, "fresh").await?).await?;
+    let fresh = t.fs.attributes(t.request, &t.file(&t.root, "fresh").await?).await?;
     ensure!(attributes.modified <= fresh.modified && attributes.accessed <= fresh.accessed);
     ensure!(fresh.modified.seconds - attributes.modified.seconds < 600);
     Ok(())
@@ -65,7 +65,7 @@ pub(super) async fn times_are_set_to_the_clock<F: FileSystem>(t: &Fixture<F>) ->
 
 pub(super) async fn only_files_have_a_length_to_set<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     for node in t.one_of_each().await? {
-        match t.fs.attributes(&node).await?.kind {
+        match t.fs.attributes(t.request, &node).await?.kind {
             FileKind::Regular => {}
             FileKind::Directory => refused!(t.set(&node, &size(0)).await, Error::IsDirectory),
             _ => refused!(t.set(&node, &size(0)).await, Error::Invalid),
@@ -76,26 +76,26 @@ pub(super) async fn only_files_have_a_length_to_set<F: FileSystem>(t: &Fixture<F
 
 pub(super) async fn impossible_values_are_invalid<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
-    let before = t.fs.attributes(&file).await?;
+    let before = t.fs.attributes(t.request, &file).await?;
     for nanoseconds in [1_000_000_000, 1_073_741_822, 1_073_741_823, u32::MAX] {
         let time = Some(SetTime::To(Timestamp { seconds: 1, nanoseconds }));
         refused!(t.set(&file, &SetAttributes { accessed: time, ..Default::default() }).await, Error::Invalid);
         refused!(t.set(&file, &SetAttributes { modified: time, ..Default::default() }).await, Error::Invalid);
         let set = SetAttributes { modified: time, ..Default::default() };
-        refused!(t.fs.make_dir(&t.who, &t.root, name("new"), &set).await, Error::Invalid);
+        refused!(t.fs.make_dir(t.request, &t.root, name("new"), &set).await, Error::Invalid);
     }
     let owner = SetAttributes { uid: Some(u32::MAX), ..Default::default() };
     refused!(t.set(&file, &owner).await, Error::Invalid);
     let group = SetAttributes { gid: Some(u32::MAX), ..Default::default() };
     refused!(t.set(&file, &group).await, Error::Invalid);
-    same!(t.fs.attributes(&file).await?, before);
+    same!(t.fs.attributes(t.request, &file).await?, before);
     same!(t.names(&t.root).await?, ["file"]);
     Ok(())
 }
 
 pub(super) async fn setting_nothing_sets_nothing<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     for node in t.one_of_each().await? {
-        let before = t.fs.attributes(&node).await?;
+        let before = t.fs.attributes(t.request, &node).await?;
         same!(t.set(&node, &SetAttributes::default()).await?, before);
     }
     Ok(())
@@ -103,7 +103,7 @@ pub(super) async fn setting_nothing_sets_nothing<F: FileSystem>(t: &Fixture<F>) 
 
 pub(super) async fn every_change_moves_the_change_attribute<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
-    let mut seen = vec![t.fs.attributes(&file).await?.change];
+    let mut seen = vec![t.fs.attributes(t.request, &file).await?.change];
     let past = Some(SetTime::To(Timestamp { seconds: 1, nanoseconds: 0 }));
     for round in 0..20 {
         for set in
@@ -111,13 +111,13 @@ pub(super) async fn every_change_moves_the_change_attribute<F: FileSystem>(t: &F
         {
             let now = t.set(&file, &set).await?.change;
             ensure!(!seen.contains(&now));
-            same!(t.fs.attributes(&file).await?.change, now);
+            same!(t.fs.attributes(t.request, &file).await?.change, now);
             seen.push(now);
         }
     }
     if t.can.hard_links {
-        t.fs.link(&t.who, &file, &t.root, name("link")).await?;
-        ensure!(!seen.contains(&t.fs.attributes(&file).await?.change));
+        t.fs.link(t.request, &file, &t.root, name("link")).await?;
+        ensure!(!seen.contains(&t.fs.attributes(t.request, &file).await?.change));
     }
     Ok(())
 }
@@ -129,19 +129,19 @@ pub(super) async fn a_thousand_changes_in_a_row_give_a_thousand_values<F: FileSy
     let (mut of_file, mut of_dir, mut of_root) = (HashSet::new(), HashSet::new(), HashSet::new());
     for i in 0..1000 {
         t.write(&file, 0, b"x").await?;
-        of_file.insert(t.fs.attributes(&file).await?.change);
+        of_file.insert(t.fs.attributes(t.request, &file).await?.change);
         t.file(&dir, &format!("made {i}")).await?;
-        of_dir.insert(t.fs.attributes(&dir).await?.change);
+        of_dir.insert(t.fs.attributes(t.request, &dir).await?.change);
         let (from, to) = if i % 2 == 0 { ("file", "other") } else { ("other", "file") };
         t.rename(&t.root, from, &t.root, to).await?;
-        of_root.insert(t.fs.attributes(&t.root).await?.change);
+        of_root.insert(t.fs.attributes(t.request, &t.root).await?.change);
     }
     same!((of_file.len(), of_dir.len(), of_root.len()), (1000, 1000, 1000));
     Ok(())
 }
 
 pub(super) async fn the_mode_of_a_symlink_is_not_set<F: FileSystem>(t: &Fixture<F>) -> Outcome {
-    let (link, made) = t.fs.make_symlink(&t.who, &t.root, name("link"), b"target", &mode(0o600)).await?;
+    let (link, made) = t.fs.make_symlink(t.request, &t.root, name("link"), b"target", &mode(0o600)).await?;
     let set = t.set(&link, &mode(0o600)).await?;
     same!((set.mode, set.change), (made.mode, made.change));
     let modified = Some(SetTime::To(Timestamp { seconds: 1_000_000, nanoseconds: 0 }));
@@ -152,14 +152,14 @@ pub(super) async fn the_mode_of_a_symlink_is_not_set<F: FileSystem>(t: &Fixture<
 
 pub(super) async fn a_changed_directory_moves_its_change_attribute<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let dir = t.dir(&t.root, "dir").await?;
-    let mut seen = vec![t.fs.attributes(&dir).await?];
+    let mut seen = vec![t.fs.attributes(t.request, &dir).await?];
     for _ in 0..10 {
         t.file(&dir, "file").await?;
-        seen.push(t.fs.attributes(&dir).await?);
+        seen.push(t.fs.attributes(t.request, &dir).await?);
         t.rename(&dir, "file", &dir, "renamed").await?;
-        seen.push(t.fs.attributes(&dir).await?);
+        seen.push(t.fs.attributes(t.request, &dir).await?);
         t.remove(&dir, "renamed").await?;
-        seen.push(t.fs.attributes(&dir).await?);
+        seen.push(t.fs.attributes(t.request, &dir).await?);
     }
     let mut changes: Vec<u64> = seen.iter().map(|attributes| attributes.change).collect();
     changes.sort_unstable();

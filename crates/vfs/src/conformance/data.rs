@@ -12,20 +12,20 @@ pub(super) async fn what_is_written_is_read<F: FileSystem>(t: &Fixture<F>) -> Ou
     for (index, part) in content.chunks(70_001).enumerate() {
         same!(t.write(&file, index as u64 * 70_001, part).await?, part.len());
     }
-    same!(t.fs.attributes(&file).await?.size, 300_000);
+    same!(t.fs.attributes(t.request, &file).await?.size, 300_000);
     let (all, done) = t.read(&file, 0, 1 << 20).await?;
     ensure!(all == content);
     same!(done, ReadDone { count: 300_000, eof: true });
     t.write(&file, 4_000, b"in the middle").await?;
     same!(t.read(&file, 3_999, 15).await?.0[1..14], b"in the middle"[..]);
-    same!(t.fs.attributes(&file).await?.size, 300_000);
+    same!(t.fs.attributes(t.request, &file).await?.size, 300_000);
     Ok(())
 }
 
 pub(super) async fn read_appends_and_tells_the_end<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file_with("file", b"0123456789").await?;
     let mut out = b"head".to_vec();
-    let done = t.fs.read(&t.who, &file, 2, 3, &mut out).await?;
+    let done = t.fs.read(t.request, &file, 2, 3, &mut out).await?;
     same!((&out[..], done), (&b"head234"[..], ReadDone { count: 3, eof: false }));
     for (offset, count, expected, eof) in [
         (0, 10, 10, true),
@@ -60,7 +60,7 @@ pub(super) async fn far_offsets_work<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let far = (1 << 40) + 4095;
     let file = t.file(&t.root, "file").await?;
     same!(t.write(&file, far, b"far").await?, 3);
-    let attributes = t.fs.attributes(&file).await?;
+    let attributes = t.fs.attributes(t.request, &file).await?;
     same!(attributes.size, far + 3);
     ensure!(attributes.used < 1 << 30);
     same!(t.read(&file, far, 10).await?.0, b"far");
@@ -75,15 +75,15 @@ pub(super) async fn offsets_beyond_the_largest_file_are_refused<F: FileSystem>(t
     for length in [u64::MAX, 1 << 63] {
         refused!(t.set(&file, &size(length)).await, Error::FileTooBig | Error::Invalid);
     }
-    same!(t.fs.attributes(&file).await?.size, 1);
+    same!(t.fs.attributes(t.request, &file).await?.size, 1);
     Ok(())
 }
 
 pub(super) async fn an_empty_write_changes_nothing<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file_with("file", b"x").await?;
-    let before = t.fs.attributes(&file).await?;
+    let before = t.fs.attributes(t.request, &file).await?;
     same!(t.write(&file, 1000, b"").await?, 0);
-    same!(t.fs.attributes(&file).await?, before);
+    same!(t.fs.attributes(t.request, &file).await?, before);
     Ok(())
 }
 
@@ -102,22 +102,22 @@ pub(super) async fn truncation_drops_and_extension_clears<F: FileSystem>(t: &Fix
 
 pub(super) async fn only_files_have_data<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     for node in t.one_of_each().await? {
-        match t.fs.attributes(&node).await?.kind {
+        match t.fs.attributes(t.request, &node).await?.kind {
             FileKind::Regular => {}
             FileKind::Directory => {
                 refused!(t.read(&node, 0, 1).await, Error::IsDirectory);
                 refused!(t.write(&node, 0, b"x").await, Error::IsDirectory);
-                refused!(t.fs.commit(&t.who, &node, 0, 0).await, Error::IsDirectory);
+                refused!(t.fs.commit(t.request, &node, 0, 0).await, Error::IsDirectory);
             }
             FileKind::Symlink => {
                 refused!(t.read(&node, 0, 1).await, Error::IsSymlink);
                 refused!(t.write(&node, 0, b"x").await, Error::IsSymlink);
-                refused!(t.fs.commit(&t.who, &node, 0, 0).await, Error::IsSymlink);
+                refused!(t.fs.commit(t.request, &node, 0, 0).await, Error::IsSymlink);
             }
             _ => {
                 refused!(t.read(&node, 0, 1).await, Error::WrongType);
                 refused!(t.write(&node, 0, b"x").await, Error::WrongType);
-                refused!(t.fs.commit(&t.who, &node, 0, 0).await, Error::WrongType);
+                refused!(t.fs.commit(t.request, &node, 0, 0).await, Error::WrongType);
             }
         }
     }
@@ -127,7 +127,7 @@ pub(super) async fn only_files_have_data<F: FileSystem>(t: &Fixture<F>) -> Outco
 pub(super) async fn stability_is_at_least_as_asked<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
     for asked in [Stability::Unstable, Stability::DataSync, Stability::FileSync] {
-        let written = t.fs.write(&t.who, &file, 0, Bytes::from_static(b"data"), asked).await?;
+        let written = t.fs.write(t.request, &file, 0, Bytes::from_static(b"data"), asked).await?;
         same!(written.count, 4);
         ensure!(written.stability >= asked);
     }
@@ -138,17 +138,17 @@ pub(super) async fn commit_returns_the_verifier_of_writes<F: FileSystem>(t: &Fix
     let file = t.file_with("file", b"data").await?;
     let verifier = t.fs.write_verifier();
     for (offset, count) in [(0, 0), (0, 4), (1000, 1000), (u64::MAX, 0)] {
-        same!(t.fs.commit(&t.who, &file, offset, count).await?.verifier, verifier);
+        same!(t.fs.commit(t.request, &file, offset, count).await?.verifier, verifier);
     }
     Ok(())
 }
 
 pub(super) async fn a_write_moves_change_and_times<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
-    let mut seen = vec![t.fs.attributes(&file).await?];
+    let mut seen = vec![t.fs.attributes(t.request, &file).await?];
     for _ in 0..50 {
         t.write(&file, 0, b"the same data").await?;
-        let now = t.fs.attributes(&file).await?;
+        let now = t.fs.attributes(t.request, &file).await?;
         ensure!(seen.iter().all(|before| before.change != now.change));
         ensure!(seen.iter().all(|before| before.modified <= now.modified));
         seen.push(now);

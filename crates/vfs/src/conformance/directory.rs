@@ -39,7 +39,7 @@ pub(super) async fn entries_are_found_once_whatever_the_page_size<F: FileSystem>
         cookies.dedup();
         same!(cookies.len(), entries.len());
     }
-    let page = t.fs.read_dir(&t.who, &dir, 0, 5, false).await?;
+    let page = t.fs.read_dir(t.request, &dir, 0, 5, false).await?;
     same!((page.entries.len(), page.eof), (5, false));
     Ok(())
 }
@@ -50,13 +50,13 @@ pub(super) async fn cookies_outlive_removals<F: FileSystem>(t: &Fixture<F>) -> O
         t.file(&dir, &format!("file {i}")).await?;
     }
     let all = t.list(&dir, 100).await?;
-    let first = t.fs.read_dir(&t.who, &dir, 0, 40, false).await?.entries;
+    let first = t.fs.read_dir(t.request, &dir, 0, 40, false).await?.entries;
     // The last entry of the page goes too, so its cookie names nothing any more.
     for entry in first.iter().filter(|entry| entry.name[0] != b'.') {
         t.remove(&dir, &String::from_utf8_lossy(&entry.name)).await?;
     }
     let cookie = first.last().map_or(0, |entry| entry.cookie);
-    let rest = t.fs.read_dir(&t.who, &dir, cookie, 1000, false).await?;
+    let rest = t.fs.read_dir(t.request, &dir, cookie, 1000, false).await?;
     ensure!(rest.eof);
     let found: Vec<_> = rest.entries.iter().map(|entry| &entry.name).collect();
     let expected: Vec<_> = all[40..].iter().map(|entry| &entry.name).collect();
@@ -74,7 +74,7 @@ pub(super) async fn cookies_outlive_additions<F: FileSystem>(t: &Fixture<F>) -> 
         t.file(&dir, &format!("new {i}")).await?;
     }
     for at in [0, 1, 30, all.len() - 2] {
-        let after = t.fs.read_dir(&t.who, &dir, all[at].cookie, 1000, false).await?;
+        let after = t.fs.read_dir(t.request, &dir, all[at].cookie, 1000, false).await?;
         // What a cookie is may change with what comes next, but not what follows it.
         let old = |entry: &&DirEntry<F::Node>| entry.name.starts_with(b"old");
         let found: Vec<_> = after.entries.iter().filter(old).map(|entry| &entry.name).collect();
@@ -86,7 +86,7 @@ pub(super) async fn cookies_outlive_additions<F: FileSystem>(t: &Fixture<F>) -> 
 
 pub(super) async fn entries_carry_objects_when_asked<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     t.one_of_each().await?;
-    let page = t.fs.read_dir(&t.who, &t.root, 0, 100, true).await?;
+    let page = t.fs.read_dir(t.request, &t.root, 0, 100, true).await?;
     ensure!(page.eof);
     let mut kinds = Vec::new();
     for entry in &page.entries {
@@ -99,7 +99,7 @@ pub(super) async fn entries_carry_objects_when_asked<F: FileSystem>(t: &Fixture<
         };
         same!(entry.fileid, attributes.fileid);
         same!(t.fs.object_id(node).fileid, attributes.fileid);
-        same!(t.fs.attributes(node).await?, *attributes);
+        same!(t.fs.attributes(t.request, node).await?, *attributes);
         if &entry.name[..] != b"." {
             kinds.push(attributes.kind);
         }
@@ -113,8 +113,8 @@ pub(super) async fn entries_carry_objects_when_asked<F: FileSystem>(t: &Fixture<
 
 pub(super) async fn only_directories_are_listed<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     for node in t.one_of_each().await? {
-        if t.fs.attributes(&node).await?.kind != FileKind::Directory {
-            refused!(t.fs.read_dir(&t.who, &node, 0, 10, false).await, Error::NotDirectory);
+        if t.fs.attributes(t.request, &node).await?.kind != FileKind::Directory {
+            refused!(t.fs.read_dir(t.request, &node, 0, 10, false).await, Error::NotDirectory);
         }
     }
     Ok(())

@@ -5,14 +5,14 @@ use bytes::Bytes;
 use super::Options;
 use crate::{
     Attributes, Capabilities, CreateMode, DirEntry, FileKind, FileSystem, Identity, Name, NodeKind, ReadDone,
-    RemoveKind, Result, SetAttributes, Stability,
+    RemoveKind, Request, Result, SetAttributes, Stability,
 };
 
-/// A new file system and the superuser.
+/// A new file system, and a request of the superuser.
 pub(super) struct Fixture<F: FileSystem> {
     pub(super) fs: F,
     pub(super) root: F::Node,
-    pub(super) who: Identity,
+    pub(super) request: Request<'static>,
     pub(super) can: Capabilities,
     pub(super) options: Options,
 }
@@ -34,7 +34,13 @@ pub(super) fn size(size: u64) -> SetAttributes {
 
 impl<F: FileSystem> Fixture<F> {
     pub(super) fn new(fs: F, options: Options) -> Self {
-        Self { root: fs.root(), can: fs.capabilities(), fs, who: Identity::root(), options }
+        Self {
+            root: fs.root(),
+            can: fs.capabilities(),
+            fs,
+            request: options.line.request_of_server(),
+            options,
+        }
     }
 
     /// The kinds of objects that can be made, and the names that [`one_of_each`](Self::one_of_each) gives.
@@ -51,17 +57,20 @@ impl<F: FileSystem> Fixture<F> {
 
     /// Makes a file that must not exist yet.
     pub(super) async fn file(&self, dir: &F::Node, file: &str) -> Result<F::Node> {
-        self.file_as(&self.who, dir, file, 0o644).await
+        self.file_as(self.request.identity, dir, file, 0o644).await
     }
 
     pub(super) async fn file_as(
         &self,
-        who: &Identity,
+        caller: &Identity,
         dir: &F::Node,
         file: &str,
         bits: u32,
     ) -> Result<F::Node> {
-        let created = self.fs.create(who, dir, name(file), &CreateMode::Guarded(mode(bits))).await?;
+        let created = self
+            .fs
+            .create(self.request.made_by(caller), dir, name(file), &CreateMode::Guarded(mode(bits)))
+            .await?;
         Ok(created.node)
     }
 
@@ -73,17 +82,17 @@ impl<F: FileSystem> Fixture<F> {
     }
 
     pub(super) async fn dir(&self, dir: &F::Node, child: &str) -> Result<F::Node> {
-        self.dir_as(&self.who, dir, child, 0o755).await
+        self.dir_as(self.request.identity, dir, child, 0o755).await
     }
 
     pub(super) async fn dir_as(
         &self,
-        who: &Identity,
+        caller: &Identity,
         dir: &F::Node,
         child: &str,
         bits: u32,
     ) -> Result<F::Node> {
-        Ok(self.fs.make_dir(who, dir, name(child), &mode(bits)).await?.0)
+        Ok(self.fs.make_dir(self.request.made_by(caller), dir, name(child), &mode(bits)).await?.0)
     }
 
     /// One object of every kind in the root: file, directory, and as the back end has them symbolic link,
@@ -94,27 +103,27 @@ impl<F: FileSystem> Fixture<F> {
         for (child, kind) in self.kinds() {
             let child = name(child);
             all.push(match kind {
-                FileKind::Directory => self.fs.make_dir(&self.who, root, child, &mode(0o755)).await?.0,
+                FileKind::Directory => self.fs.make_dir(self.request, root, child, &mode(0o755)).await?.0,
                 FileKind::Symlink => {
                     let none = SetAttributes::default();
-                    self.fs.make_symlink(&self.who, root, child, b"target", &none).await?.0
+                    self.fs.make_symlink(self.request, root, child, b"target", &none).await?.0
                 }
-                FileKind::Fifo => self.fs.make_node(&self.who, root, child, NodeKind::Fifo, &set).await?.0,
+                FileKind::Fifo => self.fs.make_node(self.request, root, child, NodeKind::Fifo, &set).await?.0,
                 FileKind::Socket => {
-                    self.fs.make_node(&self.who, root, child, NodeKind::Socket, &set).await?.0
+                    self.fs.make_node(self.request, root, child, NodeKind::Socket, &set).await?.0
                 }
-                _ => self.fs.create(&self.who, root, child, &CreateMode::Guarded(set)).await?.node,
+                _ => self.fs.create(self.request, root, child, &CreateMode::Guarded(set)).await?.node,
             });
         }
         Ok(all)
     }
 
     pub(super) async fn lookup(&self, dir: &F::Node, child: &str) -> Result<(F::Node, Attributes)> {
-        self.fs.lookup(&self.who, dir, name(child)).await
+        self.fs.lookup(self.request, dir, name(child)).await
     }
 
     pub(super) async fn remove(&self, dir: &F::Node, child: &str) -> Result<()> {
-        self.fs.remove(&self.who, dir, name(child), RemoveKind::Any).await
+        self.fs.remove(self.request, dir, name(child), RemoveKind::Any).await
     }
 
     pub(super) async fn rename(
@@ -124,22 +133,22 @@ impl<F: FileSystem> Fixture<F> {
         to_dir: &F::Node,
         to: &str,
     ) -> Result<()> {
-        self.fs.rename(&self.who, from_dir, name(from), to_dir, name(to)).await
+        self.fs.rename(self.request, from_dir, name(from), to_dir, name(to)).await
     }
 
     pub(super) async fn write(&self, node: &F::Node, offset: u64, data: &[u8]) -> Result<usize> {
-        self.write_as(&self.who, node, offset, data).await
+        self.write_as(self.request.identity, node, offset, data).await
     }
 
     pub(super) async fn write_as(
         &self,
-        who: &Identity,
+        caller: &Identity,
         node: &F::Node,
         offset: u64,
         data: &[u8],
     ) -> Result<usize> {
         let data = Bytes::copy_from_slice(data);
-        Ok(self.fs.write(who, node, offset, data, Stability::Unstable).await?.count)
+        Ok(self.fs.write(self.request.made_by(caller), node, offset, data, Stability::Unstable).await?.count)
     }
 
     pub(super) async fn read(
@@ -148,23 +157,23 @@ impl<F: FileSystem> Fixture<F> {
         offset: u64,
         count: usize,
     ) -> Result<(Vec<u8>, ReadDone)> {
-        self.read_as(&self.who, node, offset, count).await
+        self.read_as(self.request.identity, node, offset, count).await
     }
 
     pub(super) async fn read_as(
         &self,
-        who: &Identity,
+        caller: &Identity,
         node: &F::Node,
         offset: u64,
         count: usize,
     ) -> Result<(Vec<u8>, ReadDone)> {
         let mut out = Vec::new();
-        let done = self.fs.read(who, node, offset, count, &mut out).await?;
+        let done = self.fs.read(self.request.made_by(caller), node, offset, count, &mut out).await?;
         Ok((out, done))
     }
 
     pub(super) async fn set(&self, node: &F::Node, set: &SetAttributes) -> Result<Attributes> {
-        self.fs.set_attributes(&self.who, node, set).await
+        self.fs.set_attributes(self.request, node, set).await
     }
 
     /// All entries, read `page` at a time.
@@ -172,7 +181,7 @@ impl<F: FileSystem> Fixture<F> {
         let mut all: Vec<DirEntry<F::Node>> = Vec::new();
         loop {
             let cookie = all.last().map_or(0, |entry| entry.cookie);
-            let next = self.fs.read_dir(&self.who, dir, cookie, page, false).await?;
+            let next = self.fs.read_dir(self.request, dir, cookie, page, false).await?;
             let stuck = next.entries.is_empty();
             all.extend(next.entries);
             if next.eof || stuck {

@@ -25,17 +25,19 @@ use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 
-use crate::{Capabilities, Error, FileSystem};
+use crate::{Capabilities, Error, FileSystem, Line};
 use fixture::Fixture;
 
 /// What the back end under test can do in its surroundings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// It enforces the ids of the caller. Otherwise it acts as one user, and the rules of permissions are
     /// left out.
     pub identities: bool,
     /// The superuser can make devices.
     pub devices: bool,
+    /// The line of all requests.
+    pub line: Line<'static>,
 }
 
 /// What came of a run.

@@ -50,9 +50,9 @@ pub(super) async fn mode_bits_decide_by_class<F: FileSystem>(t: &Fixture<F>) -> 
     t.set(&file, &mode(0o606)).await?;
     // The group's bits count for its members, though others may more.
     refused!(t.read_as(&bob(), &file, 0, 7).await, Error::AccessDenied);
-    refused!(t.fs.commit(&bob(), &file, 0, 0).await, Error::AccessDenied);
+    refused!(t.fs.commit(t.request.made_by(&bob()), &file, 0, 0).await, Error::AccessDenied);
     same!(t.write_as(&carol(), &file, 0, b"C").await?, 1);
-    t.fs.commit(&carol(), &file, 0, 0).await?;
+    t.fs.commit(t.request.made_by(&carol()), &file, 0, 0).await?;
     Ok(())
 }
 
@@ -83,10 +83,10 @@ pub(super) async fn execute_permission_lets_files_be_read<F: FileSystem>(t: &Fix
     same!(t.read_as(&bob(), &file, 0, 7).await?.0, b"content");
     refused!(t.read_as(&carol(), &file, 0, 7).await, Error::AccessDenied);
     refused!(t.write_as(&bob(), &file, 0, b"x").await, Error::AccessDenied);
-    same!(t.fs.access(&bob(), &file, Access::ALL).await?, Access::EXECUTE);
+    same!(t.fs.access(t.request.made_by(&bob()), &file, Access::ALL).await?, Access::EXECUTE);
     t.set(&file, &mode(0o711)).await?;
     same!(t.read_as(&carol(), &file, 2, 9).await?.0, b"ntent");
-    match t.fs.seek(&carol(), &file, 0, Content::Hole).await {
+    match t.fs.seek(t.request.made_by(&carol()), &file, 0, Content::Hole).await {
         Ok(end) => same!(end, Some(7)),
         Err(error) => same!(matches!(error, Error::NotSupported), true),
     }
@@ -97,7 +97,7 @@ pub(super) async fn execute_permission_lets_files_be_read<F: FileSystem>(t: &Fix
     refused!(t.read_as(&carol(), &file, 0, 7).await, Error::AccessDenied);
     let dir = t.dir(&t.root, "dir").await?;
     t.set(&dir, &mode(0o711)).await?;
-    refused!(t.fs.read_dir(&carol(), &dir, 0, 10, false).await, Error::AccessDenied);
+    refused!(t.fs.read_dir(t.request.made_by(&carol()), &dir, 0, 10, false).await, Error::AccessDenied);
     Ok(())
 }
 
@@ -109,19 +109,25 @@ pub(super) async fn access_follows_the_mode_without_the_owner_override<F: FileSy
     t.set(&dir, &owner(1000, SHARED)).await?;
     t.set(&dir, &mode(0o751)).await?;
     let data = Access::READ.0 | Access::MODIFY.0 | Access::EXTEND.0;
-    same!(t.fs.access(&alice(), &file, Access::ALL).await?, Access(data | Access::EXECUTE.0));
-    same!(t.fs.access(&bob(), &file, Access::ALL).await?, Access(Access::READ.0 | Access::EXECUTE.0));
-    same!(t.fs.access(&carol(), &file, Access::ALL).await?, Access::READ);
-    same!(t.fs.access(&carol(), &file, Access::MODIFY).await?, Access(0));
+    same!(
+        t.fs.access(t.request.made_by(&alice()), &file, Access::ALL).await?,
+        Access(data | Access::EXECUTE.0)
+    );
+    same!(
+        t.fs.access(t.request.made_by(&bob()), &file, Access::ALL).await?,
+        Access(Access::READ.0 | Access::EXECUTE.0)
+    );
+    same!(t.fs.access(t.request.made_by(&carol()), &file, Access::ALL).await?, Access::READ);
+    same!(t.fs.access(t.request.made_by(&carol()), &file, Access::MODIFY).await?, Access(0));
     let listing = Access::READ.0 | Access::LOOKUP.0;
     same!(
-        t.fs.access(&alice(), &dir, Access::ALL).await?,
+        t.fs.access(t.request.made_by(&alice()), &dir, Access::ALL).await?,
         Access(data | Access::LOOKUP.0 | Access::DELETE.0)
     );
-    same!(t.fs.access(&bob(), &dir, Access::ALL).await?, Access(listing));
-    same!(t.fs.access(&carol(), &dir, Access::ALL).await?, Access::LOOKUP);
+    same!(t.fs.access(t.request.made_by(&bob()), &dir, Access::ALL).await?, Access(listing));
+    same!(t.fs.access(t.request.made_by(&carol()), &dir, Access::ALL).await?, Access::LOOKUP);
     t.set(&file, &mode(0o000)).await?;
-    same!(t.fs.access(&alice(), &file, Access::ALL).await?, Access(0));
+    same!(t.fs.access(t.request.made_by(&alice()), &file, Access::ALL).await?, Access(0));
     Ok(())
 }
 
@@ -131,9 +137,9 @@ pub(super) async fn the_superuser_may_everything_but_run_plain_files<F: FileSyst
     let file = alices_file(t, "file", 0o000).await?;
     same!(t.read(&file, 0, 7).await?.0, b"content");
     let data = Access::READ.0 | Access::MODIFY.0 | Access::EXTEND.0;
-    same!(t.fs.access(&t.who, &file, Access::ALL).await?, Access(data));
+    same!(t.fs.access(t.request, &file, Access::ALL).await?, Access(data));
     t.set(&file, &mode(0o010)).await?;
-    same!(t.fs.access(&t.who, &file, Access::ALL).await?, Access(data | Access::EXECUTE.0));
+    same!(t.fs.access(t.request, &file, Access::ALL).await?, Access(data | Access::EXECUTE.0));
     Ok(())
 }
 
@@ -142,11 +148,11 @@ pub(super) async fn a_directory_without_search_hides_its_names<F: FileSystem>(t:
     t.file(&dir, "file").await?;
     t.dir(&dir, "below").await?;
     t.set(&dir, &mode(0o766)).await?;
-    refused!(t.fs.lookup(&carol(), &dir, name("file")).await, Error::AccessDenied);
-    refused!(t.fs.lookup(&carol(), &dir, name("missing")).await, Error::AccessDenied);
-    refused!(t.fs.lookup_parent(&carol(), &dir).await, Error::AccessDenied);
+    refused!(t.fs.lookup(t.request.made_by(&carol()), &dir, name("file")).await, Error::AccessDenied);
+    refused!(t.fs.lookup(t.request.made_by(&carol()), &dir, name("missing")).await, Error::AccessDenied);
+    refused!(t.fs.lookup_parent(t.request.made_by(&carol()), &dir).await, Error::AccessDenied);
     refused!(t.file_as(&carol(), &dir, "new", 0o600).await, Error::AccessDenied);
-    let page = t.fs.read_dir(&carol(), &dir, 0, 100, true).await?;
+    let page = t.fs.read_dir(t.request.made_by(&carol()), &dir, 0, 100, true).await?;
     same!(page.entries.iter().filter(|entry| &entry.name[..] == b"file").count(), 1);
     Ok(())
 }
@@ -162,29 +168,52 @@ pub(super) async fn a_directory_without_write_keeps_its_names<F: FileSystem>(t: 
     refused!(t.dir_as(&who, &dir, "new", 0o700).await, Error::AccessDenied);
     let (new, none) = (name("new"), SetAttributes::default());
     if t.can.symlinks {
-        refused!(t.fs.make_symlink(&who, &dir, new, b"x", &none).await, Error::AccessDenied);
+        refused!(
+            t.fs.make_symlink(t.request.made_by(&who), &dir, new, b"x", &none).await,
+            Error::AccessDenied
+        );
     }
     if t.can.special_files {
-        refused!(t.fs.make_node(&who, &dir, new, NodeKind::Fifo, &none).await, Error::AccessDenied);
+        refused!(
+            t.fs.make_node(t.request.made_by(&who), &dir, new, NodeKind::Fifo, &none).await,
+            Error::AccessDenied
+        );
     }
     if t.can.hard_links {
-        refused!(t.fs.link(&who, &file, &dir, new).await, Error::AccessDenied | Error::NotPermitted);
+        refused!(
+            t.fs.link(t.request.made_by(&who), &file, &dir, new).await,
+            Error::AccessDenied | Error::NotPermitted
+        );
     }
-    refused!(t.fs.remove(&who, &dir, name("file"), RemoveKind::Any).await, Error::AccessDenied);
-    refused!(t.fs.rename(&who, &dir, name("file"), &open, name("file")).await, Error::AccessDenied);
+    refused!(
+        t.fs.remove(t.request.made_by(&who), &dir, name("file"), RemoveKind::Any).await,
+        Error::AccessDenied
+    );
+    refused!(
+        t.fs.rename(t.request.made_by(&who), &dir, name("file"), &open, name("file")).await,
+        Error::AccessDenied
+    );
     t.file_as(&who, &open, "own", 0o600).await?;
-    refused!(t.fs.rename(&who, &open, name("own"), &dir, name("own")).await, Error::AccessDenied);
+    refused!(
+        t.fs.rename(t.request.made_by(&who), &open, name("own"), &dir, name("own")).await,
+        Error::AccessDenied
+    );
     same!(t.names(&dir).await?, ["file"]);
     // An existing file can still be opened.
-    ensure!(!t.fs.create(&who, &dir, name("file"), &CreateMode::Unchecked(mode(0o600))).await?.created);
+    ensure!(
+        !t.fs
+            .create(t.request.made_by(&who), &dir, name("file"), &CreateMode::Unchecked(mode(0o600)))
+            .await?
+            .created
+    );
     Ok(())
 }
 
 pub(super) async fn a_directory_without_read_is_not_listed<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let dir = common_dir(t, 0o733).await?;
     t.file_as(&carol(), &dir, "file", 0o600).await?;
-    t.fs.lookup(&carol(), &dir, name("file")).await?;
-    refused!(t.fs.read_dir(&carol(), &dir, 0, 10, false).await, Error::AccessDenied);
+    t.fs.lookup(t.request.made_by(&carol()), &dir, name("file")).await?;
+    refused!(t.fs.read_dir(t.request.made_by(&carol()), &dir, 0, 10, false).await, Error::AccessDenied);
     Ok(())
 }
 
@@ -194,16 +223,16 @@ pub(super) async fn a_sticky_directory_lets_only_owners_remove<F: FileSystem>(t:
         t.file_as(&alice(), &dir, file, 0o666).await?;
     }
     t.file_as(&bob(), &dir, "bobs", 0o666).await?;
-    let refusal = t.fs.remove(&bob(), &dir, name("a"), RemoveKind::Any).await;
+    let refusal = t.fs.remove(t.request.made_by(&bob()), &dir, name("a"), RemoveKind::Any).await;
     refused!(refusal, Error::NotPermitted | Error::AccessDenied);
-    let refusal = t.fs.rename(&bob(), &dir, name("a"), &dir, name("d")).await;
+    let refusal = t.fs.rename(t.request.made_by(&bob()), &dir, name("a"), &dir, name("d")).await;
     refused!(refusal, Error::NotPermitted | Error::AccessDenied);
-    let refusal = t.fs.rename(&bob(), &dir, name("bobs"), &dir, name("a")).await;
+    let refusal = t.fs.rename(t.request.made_by(&bob()), &dir, name("bobs"), &dir, name("a")).await;
     refused!(refusal, Error::NotPermitted | Error::AccessDenied);
-    t.fs.remove(&alice(), &dir, name("a"), RemoveKind::Any).await?;
+    t.fs.remove(t.request.made_by(&alice()), &dir, name("a"), RemoveKind::Any).await?;
     t.remove(&dir, "b").await?;
     t.set(&dir, &owner(1001, 1001)).await?;
-    t.fs.remove(&bob(), &dir, name("c"), RemoveKind::Any).await?;
+    t.fs.remove(t.request.made_by(&bob()), &dir, name("c"), RemoveKind::Any).await?;
     Ok(())
 }
 
@@ -212,9 +241,12 @@ pub(super) async fn a_moved_directory_must_be_writable<F: FileSystem>(t: &Fixtur
     let other = t.dir_as(&alice(), &dir, "other", 0o777).await?;
     t.set(&other, &mode(0o777)).await?;
     t.dir_as(&alice(), &dir, "moved", 0o755).await?;
-    refused!(t.fs.rename(&bob(), &dir, name("moved"), &other, name("x")).await, Error::AccessDenied);
-    t.fs.rename(&bob(), &dir, name("moved"), &dir, name("renamed")).await?;
-    t.fs.rename(&alice(), &dir, name("renamed"), &other, name("x")).await?;
+    refused!(
+        t.fs.rename(t.request.made_by(&bob()), &dir, name("moved"), &other, name("x")).await,
+        Error::AccessDenied
+    );
+    t.fs.rename(t.request.made_by(&bob()), &dir, name("moved"), &dir, name("renamed")).await?;
+    t.fs.rename(t.request.made_by(&alice()), &dir, name("renamed"), &other, name("x")).await?;
     Ok(())
 }
 
@@ -222,19 +254,21 @@ pub(super) async fn only_the_owner_sets_mode_and_given_times<F: FileSystem>(t: &
     let file = alices_file(t, "file", 0o666).await?;
     let time = Some(SetTime::To(Timestamp { seconds: 1, nanoseconds: 0 }));
     let times = SetAttributes { modified: time, ..Default::default() };
-    refused!(t.fs.set_attributes(&bob(), &file, &mode(0o777)).await, Error::NotPermitted);
-    refused!(t.fs.set_attributes(&bob(), &file, &times).await, Error::NotPermitted);
-    same!(t.fs.set_attributes(&alice(), &file, &mode(0o600)).await?.mode, 0o600);
-    same!(t.fs.set_attributes(&alice(), &file, &times).await?.modified.seconds, 1);
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &mode(0o777)).await, Error::NotPermitted);
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &times).await, Error::NotPermitted);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &mode(0o600)).await?.mode, 0o600);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &times).await?.modified.seconds, 1);
     Ok(())
 }
 
 pub(super) async fn only_the_owner_sets_the_mode_of_a_symlink<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let dir = common_dir(t, 0o777).await?;
-    let (link, _) =
-        t.fs.make_symlink(&alice(), &dir, name("link"), b"target", &SetAttributes::default()).await?;
-    t.fs.set_attributes(&alice(), &link, &mode(0o700)).await?;
-    refused!(t.fs.set_attributes(&bob(), &link, &mode(0o700)).await, Error::NotPermitted);
+    let (link, _) = t
+        .fs
+        .make_symlink(t.request.made_by(&alice()), &dir, name("link"), b"target", &SetAttributes::default())
+        .await?;
+    t.fs.set_attributes(t.request.made_by(&alice()), &link, &mode(0o700)).await?;
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &link, &mode(0o700)).await, Error::NotPermitted);
     Ok(())
 }
 
@@ -242,18 +276,21 @@ pub(super) async fn a_writer_sets_times_to_now<F: FileSystem>(t: &Fixture<F>) ->
     let file = alices_file(t, "file", 0o664).await?;
     let now =
         SetAttributes { accessed: Some(SetTime::Now), modified: Some(SetTime::Now), ..Default::default() };
-    t.fs.set_attributes(&bob(), &file, &now).await?;
-    refused!(t.fs.set_attributes(&carol(), &file, &now).await, Error::AccessDenied | Error::NotPermitted);
+    t.fs.set_attributes(t.request.made_by(&bob()), &file, &now).await?;
+    refused!(
+        t.fs.set_attributes(t.request.made_by(&carol()), &file, &now).await,
+        Error::AccessDenied | Error::NotPermitted
+    );
     Ok(())
 }
 
 pub(super) async fn only_the_superuser_gives_files_away<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o644).await?;
     let to_bob = SetAttributes { uid: Some(1001), ..Default::default() };
-    refused!(t.fs.set_attributes(&alice(), &file, &to_bob).await, Error::NotPermitted);
-    refused!(t.fs.set_attributes(&bob(), &file, &to_bob).await, Error::NotPermitted);
+    refused!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &to_bob).await, Error::NotPermitted);
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &to_bob).await, Error::NotPermitted);
     let to_self = SetAttributes { uid: Some(1000), ..Default::default() };
-    same!(t.fs.set_attributes(&alice(), &file, &to_self).await?.uid, 1000);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &to_self).await?.uid, 1000);
     same!(t.set(&file, &to_bob).await?.uid, 1001);
     Ok(())
 }
@@ -261,34 +298,37 @@ pub(super) async fn only_the_superuser_gives_files_away<F: FileSystem>(t: &Fixtu
 pub(super) async fn the_owner_gives_a_file_to_own_groups_only<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o644).await?;
     let group = |gid| SetAttributes { gid: Some(gid), ..Default::default() };
-    same!(t.fs.set_attributes(&alice(), &file, &group(1000)).await?.gid, 1000);
-    same!(t.fs.set_attributes(&alice(), &file, &group(SHARED)).await?.gid, SHARED);
-    refused!(t.fs.set_attributes(&alice(), &file, &group(1001)).await, Error::NotPermitted);
-    refused!(t.fs.set_attributes(&bob(), &file, &group(1001)).await, Error::NotPermitted);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &group(1000)).await?.gid, 1000);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &group(SHARED)).await?.gid, SHARED);
+    refused!(
+        t.fs.set_attributes(t.request.made_by(&alice()), &file, &group(1001)).await,
+        Error::NotPermitted
+    );
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &group(1001)).await, Error::NotPermitted);
     Ok(())
 }
 
 pub(super) async fn a_refused_part_refuses_the_whole<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o666).await?;
-    let before = t.fs.attributes(&file).await?;
+    let before = t.fs.attributes(t.request, &file).await?;
     let set = SetAttributes { size: Some(0), ..mode(0o600) };
-    refused!(t.fs.set_attributes(&bob(), &file, &set).await, Error::NotPermitted);
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &set).await, Error::NotPermitted);
     let set = SetAttributes { size: Some(0), uid: Some(1001), ..mode(0o600) };
-    refused!(t.fs.set_attributes(&alice(), &file, &set).await, Error::NotPermitted);
-    same!(t.fs.attributes(&file).await?, before);
+    refused!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &set).await, Error::NotPermitted);
+    same!(t.fs.attributes(t.request, &file).await?, before);
     let dir = common_dir(t, 0o777).await?;
     let how = CreateMode::Guarded(SetAttributes { uid: Some(1001), ..mode(0o600) });
-    refused!(t.fs.create(&alice(), &dir, name("new"), &how).await, Error::NotPermitted);
+    refused!(t.fs.create(t.request.made_by(&alice()), &dir, name("new"), &how).await, Error::NotPermitted);
     same!(t.names(&dir).await?.len(), 0);
     Ok(())
 }
 
 pub(super) async fn truncation_needs_permission_to_write<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o444).await?;
-    refused!(t.fs.set_attributes(&bob(), &file, &size(0)).await, Error::AccessDenied);
+    refused!(t.fs.set_attributes(t.request.made_by(&bob()), &file, &size(0)).await, Error::AccessDenied);
     let how = CreateMode::Unchecked(size(0));
-    refused!(t.fs.create(&bob(), &t.root, name("file"), &how).await, Error::AccessDenied);
-    same!(t.fs.set_attributes(&alice(), &file, &size(3)).await?.size, 3);
+    refused!(t.fs.create(t.request.made_by(&bob()), &t.root, name("file"), &how).await, Error::AccessDenied);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &size(3)).await?.size, 3);
     Ok(())
 }
 
@@ -299,20 +339,26 @@ pub(super) async fn a_new_object_belongs_to_its_maker<F: FileSystem>(t: &Fixture
     let mut made = vec![&file, &below];
     let link;
     if t.can.symlinks {
-        link = t.fs.make_symlink(&alice(), &dir, name("link"), b"x", &Default::default()).await?.0;
+        link =
+            t.fs.make_symlink(t.request.made_by(&alice()), &dir, name("link"), b"x", &Default::default())
+                .await?
+                .0;
         made.push(&link);
     }
     for node in made {
-        let attributes = t.fs.attributes(node).await?;
+        let attributes = t.fs.attributes(t.request, node).await?;
         same!((attributes.uid, attributes.gid), (1000, 1000));
     }
     // The client has applied the user's umask already.
-    same!((t.fs.attributes(&file).await?.mode, t.fs.attributes(&below).await?.mode), (0o666, 0o777));
+    same!(
+        (t.fs.attributes(t.request, &file).await?.mode, t.fs.attributes(t.request, &below).await?.mode),
+        (0o666, 0o777)
+    );
     let how = CreateMode::Guarded(SetAttributes { mode: Some(0o600), ..owner(1000, SHARED) });
-    let given = t.fs.create(&alice(), &dir, name("given"), &how).await?.attributes;
+    let given = t.fs.create(t.request.made_by(&alice()), &dir, name("given"), &how).await?.attributes;
     same!((given.uid, given.gid), (1000, SHARED));
     let how = CreateMode::Guarded(SetAttributes { mode: Some(0o600), ..owner(1001, 1001) });
-    let given = t.fs.create(&t.who, &dir, name("by root"), &how).await?.attributes;
+    let given = t.fs.create(t.request, &dir, name("by root"), &how).await?.attributes;
     same!((given.uid, given.gid), (1001, 1001));
     Ok(())
 }
@@ -321,9 +367,9 @@ pub(super) async fn a_set_group_id_directory_hands_down_its_group<F: FileSystem>
     let dir = common_dir(t, 0o777).await?;
     t.set(&dir, &owner(0, SHARED)).await?;
     t.set(&dir, &mode(0o2777)).await?;
-    let file = t.fs.attributes(&t.file_as(&carol(), &dir, "file", 0o644).await?).await?;
+    let file = t.fs.attributes(t.request, &t.file_as(&carol(), &dir, "file", 0o644).await?).await?;
     same!((file.uid, file.gid, file.mode), (1002, SHARED, 0o644));
-    let below = t.fs.attributes(&t.dir_as(&carol(), &dir, "below", 0o755).await?).await?;
+    let below = t.fs.attributes(t.request, &t.dir_as(&carol(), &dir, "below", 0o755).await?).await?;
     same!((below.gid, below.mode), (SHARED, 0o2755));
     Ok(())
 }
@@ -333,13 +379,13 @@ pub(super) async fn a_write_clears_set_id_bits<F: FileSystem>(t: &Fixture<F>) ->
         let node = alices_file(t, file, 0o6777).await?;
         match by_size {
             false => same!(t.write_as(&bob(), &node, 0, b"x").await?, 1),
-            true => same!(t.fs.set_attributes(&bob(), &node, &size(1)).await?.size, 1),
+            true => same!(t.fs.set_attributes(t.request.made_by(&bob()), &node, &size(1)).await?.size, 1),
         }
-        same!(t.fs.attributes(&node).await?.mode, 0o777);
+        same!(t.fs.attributes(t.request, &node).await?.mode, 0o777);
     }
     let kept = alices_file(t, "kept", 0o4755).await?;
     t.write(&kept, 0, b"x").await?;
-    same!(t.fs.attributes(&kept).await?.mode, 0o4755);
+    same!(t.fs.attributes(t.request, &kept).await?.mode, 0o4755);
     Ok(())
 }
 
@@ -353,9 +399,9 @@ pub(super) async fn a_change_of_owner_clears_set_id_bits<F: FileSystem>(t: &Fixt
 
 pub(super) async fn set_group_id_needs_membership<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = alices_file(t, "file", 0o755).await?;
-    same!(t.fs.set_attributes(&alice(), &file, &mode(0o2755)).await?.mode, 0o2755);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &mode(0o2755)).await?.mode, 0o2755);
     t.set(&file, &owner(1000, 4000)).await?;
-    same!(t.fs.set_attributes(&alice(), &file, &mode(0o2755)).await?.mode, 0o755);
+    same!(t.fs.set_attributes(t.request.made_by(&alice()), &file, &mode(0o2755)).await?.mode, 0o755);
     Ok(())
 }
 
@@ -363,7 +409,7 @@ pub(super) async fn devices_need_the_superuser<F: FileSystem>(t: &Fixture<F>) ->
     let dir = common_dir(t, 0o777).await?;
     for kind in [NodeKind::Block(1, 1), NodeKind::Character(1, 3)] {
         refused!(
-            t.fs.make_node(&carol(), &dir, name("device"), kind, &mode(0o666)).await,
+            t.fs.make_node(t.request.made_by(&carol()), &dir, name("device"), kind, &mode(0o666)).await,
             Error::NotPermitted
         );
     }
@@ -376,15 +422,15 @@ pub(super) async fn identities_do_not_leak_between_calls<F: FileSystem>(t: &Fixt
     let handle = t.fs.handle(&secret);
     drop(secret);
     for round in 0..20 {
-        let secret = t.fs.resolve(handle.as_bytes()).await?;
+        let secret = t.fs.resolve(t.request, handle.as_bytes()).await?;
         same!(t.read_as(&alice(), &secret, 0, 7).await?.1.count, 7);
         refused!(t.read_as(&carol(), &secret, 0, 7).await, Error::AccessDenied);
         t.read(&secret, 0, 7).await?;
         refused!(t.read_as(&bob(), &secret, 0, 7).await, Error::AccessDenied);
-        for (who, file) in [(alice(), "a"), (t.who.clone(), "r"), (carol(), "c")] {
+        for (who, file) in [(alice(), "a"), (t.request.identity.clone(), "r"), (carol(), "c")] {
             let node = t.file_as(&who, &dir, &format!("{file}{round}"), 0o600).await?;
-            same!(t.fs.attributes(&node).await?.uid, who.uid);
-            same!(t.fs.attributes(&node).await?.gid, who.gid);
+            same!(t.fs.attributes(t.request, &node).await?.uid, who.uid);
+            same!(t.fs.attributes(t.request, &node).await?.gid, who.gid);
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ async fn walk<F: FileSystem>(t: &Fixture<F>) -> Result<Vec<Found<F::Node>>, Fail
             if found.len() == OBJECTS_MAX {
                 return Ok(found);
             }
-            let (node, attributes) = t.fs.lookup(&t.who, &dir, name).await?;
+            let (node, attributes) = t.fs.lookup(t.request, &dir, name).await?;
             same!(attributes.fileid, entry.fileid);
             if attributes.kind == FileKind::Directory {
                 dirs.push(node.clone());
@@ -48,9 +48,9 @@ async fn walk<F: FileSystem>(t: &Fixture<F>) -> Result<Vec<Found<F::Node>>, Fail
 
 pub(super) async fn every_handle_resolves_to_its_object<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     for Found { node, attributes, .. } in walk(t).await? {
-        let resolved = t.fs.resolve(t.fs.handle(&node).as_bytes()).await?;
+        let resolved = t.fs.resolve(t.request, t.fs.handle(&node).as_bytes()).await?;
         same!(t.fs.object_id(&resolved), t.fs.object_id(&node));
-        same!(t.fs.attributes(&resolved).await?, attributes);
+        same!(t.fs.attributes(t.request, &resolved).await?, attributes);
     }
     Ok(())
 }
@@ -61,12 +61,12 @@ pub(super) async fn changed_handles_are_bad<F: FileSystem>(t: &Fixture<F>) -> Ou
     for bit in 0..handle.len() * 8 {
         let mut forged = handle.to_vec();
         forged[bit / 8] ^= 1 << (bit % 8);
-        refused!(t.fs.resolve(&forged).await, Error::BadHandle);
+        refused!(t.fs.resolve(t.request, &forged).await, Error::BadHandle);
     }
     for length in (0..=Handle::MAX * 2).filter(|length| *length != handle.len()) {
         let mut other = handle.to_vec();
         other.resize(length, 0);
-        refused!(t.fs.resolve(&other).await, Error::BadHandle);
+        refused!(t.fs.resolve(t.request, &other).await, Error::BadHandle);
     }
     Ok(())
 }
@@ -84,14 +84,14 @@ pub(super) async fn objects_have_ids_of_their_own<F: FileSystem>(t: &Fixture<F>)
 
 pub(super) async fn names_are_found_in_directories_only<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     refused!(t.lookup(&t.root, "a name that is not there").await, Error::NotFound);
-    refused!(t.fs.lookup_parent(&t.who, &t.root).await, Error::NotFound);
+    refused!(t.fs.lookup_parent(t.request, &t.root).await, Error::NotFound);
     for Found { dir, node, attributes, .. } in walk(t).await? {
         if attributes.kind == FileKind::Directory {
-            let parent = t.fs.lookup_parent(&t.who, &node).await?;
+            let parent = t.fs.lookup_parent(t.request, &node).await?;
             same!(t.fs.object_id(&parent), t.fs.object_id(&dir));
         } else {
             refused!(t.lookup(&node, "x").await, Error::NotDirectory | Error::IsSymlink);
-            refused!(t.fs.read_dir(&t.who, &node, 0, 10, false).await, Error::NotDirectory);
+            refused!(t.fs.read_dir(t.request, &node, 0, 10, false).await, Error::NotDirectory);
         }
     }
     Ok(())
@@ -106,13 +106,13 @@ pub(super) async fn pages_of_any_size_list_the_same_entries<F: FileSystem>(t: &F
             ensure!(entries.iter().all(|entry| entry.cookie != 0));
             same!(entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>(), whole);
         }
-        for entry in t.fs.read_dir(&t.who, &dir, 0, 1000, true).await?.entries {
+        for entry in t.fs.read_dir(t.request, &dir, 0, 1000, true).await?.entries {
             let Ok(name) = Name::new(&entry.name) else { continue };
             let Some((node, attributes)) = entry.object else {
                 return Err(Failure::new(format!("{name:?} has no object")));
             };
-            same!(t.fs.object_id(&node), t.fs.object_id(&t.fs.lookup(&t.who, &dir, name).await?.0));
-            same!(t.fs.attributes(&node).await?, attributes);
+            same!(t.fs.object_id(&node), t.fs.object_id(&t.fs.lookup(t.request, &dir, name).await?.0));
+            same!(t.fs.attributes(t.request, &node).await?, attributes);
         }
     }
     Ok(())
@@ -148,7 +148,7 @@ pub(super) async fn files_are_read_in_pieces_to_their_end<F: FileSystem>(t: &Fix
 }
 
 pub(super) async fn changes_are_refused_as_read_only<F: FileSystem>(t: &Fixture<F>) -> Outcome {
-    let (who, root, new) = (&t.who, &t.root, name("new"));
+    let (who, root, new) = (t.request, &t.root, name("new"));
     let set = mode(0o644);
     let create = CreateMode::Guarded(set);
     refused!(t.fs.create(who, root, new, &create).await, Error::ReadOnly);

@@ -22,18 +22,18 @@ pub(super) async fn a_rename_replaces_a_file<F: FileSystem>(t: &Fixture<F>) -> O
     t.rename(&t.root, "source", &t.root, "target").await?;
     same!(t.names(&t.root).await?, ["target"]);
     same!(t.fs.object_id(&t.lookup(&t.root, "target").await?.0), t.fs.object_id(&source));
-    same!(t.fs.attributes(&target).await?.links, 0);
+    same!(t.fs.attributes(t.request, &target).await?.links, 0);
     same!(t.read(&target, 0, 100).await?.0, b"old");
     Ok(())
 }
 
 pub(super) async fn a_rename_onto_the_same_object_does_nothing<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "a").await?;
-    t.fs.link(&t.who, &file, &t.root, name("b")).await?;
+    t.fs.link(t.request, &file, &t.root, name("b")).await?;
     t.rename(&t.root, "a", &t.root, "b").await?;
     t.rename(&t.root, "a", &t.root, "a").await?;
     same!(t.names(&t.root).await?, ["a", "b"]);
-    same!(t.fs.attributes(&file).await?.links, 2);
+    same!(t.fs.attributes(t.request, &file).await?.links, 2);
     Ok(())
 }
 
@@ -82,11 +82,14 @@ pub(super) async fn a_missing_source_is_not_found<F: FileSystem>(t: &Fixture<F>)
 pub(super) async fn a_moved_directory_has_a_new_parent<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let (a, b) = (t.dir(&t.root, "a").await?, t.dir(&t.root, "b").await?);
     let moved = t.dir(&a, "moved").await?;
-    let before = t.fs.attributes(&a).await?.links;
+    let before = t.fs.attributes(t.request, &a).await?.links;
     t.rename(&a, "moved", &b, "moved").await?;
-    same!(t.fs.handle(&t.fs.lookup_parent(&t.who, &moved).await?), t.fs.handle(&b));
+    same!(t.fs.handle(&t.fs.lookup_parent(t.request, &moved).await?), t.fs.handle(&b));
     if before > 1 {
-        same!((t.fs.attributes(&a).await?.links, t.fs.attributes(&b).await?.links), (before - 1, before));
+        same!(
+            (t.fs.attributes(t.request, &a).await?.links, t.fs.attributes(t.request, &b).await?.links),
+            (before - 1, before)
+        );
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::open::proc_path;
 use super::{Durability, Export, stat, sys};
 use crate::permissions::{self, EXECUTE, READ, WRITE};
 use crate::{
-    Access, Attributes, Error, FileKind, Identity, Result, SetAttributes, SetTime, StatFs, Timestamp,
+    Access, Attributes, Error, FileKind, Identity, Request, Result, SetAttributes, SetTime, StatFs, Timestamp,
 };
 
 impl Export {
@@ -36,18 +36,19 @@ impl Export {
 
     pub(super) async fn set_attributes(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         set: &SetAttributes,
     ) -> Result<Attributes> {
         let attributes = if set.size.is_some() && self.is_large(object)? {
-            let (export, who, object, set) = (self.clone(), who.clone(), object.clone(), *set);
-            self.wait_for(move || export.set_attributes_now(&who, &object, &set)).await?
+            let (export, caller, object, set) =
+                (self.clone(), request.identity.clone(), object.clone(), *set);
+            self.wait_for(request.line, move || export.set_attributes_now(&caller, &object, &set)).await?
         } else {
-            self.set_attributes_now(who, object, set)?
+            self.set_attributes_now(request.identity, object, set)?
         };
         if self.durability == Durability::Sync && *set != SetAttributes::default() {
-            self.sync_change(object).await?;
+            self.sync_change(request.line, object).await?;
         }
         Ok(attributes)
     }
@@ -60,7 +61,7 @@ impl Export {
 
     fn set_attributes_now(
         &self,
-        who: &Identity,
+        identity: &Identity,
         object: &Arc<Object>,
         set: &SetAttributes,
     ) -> Result<Attributes> {
@@ -68,19 +69,19 @@ impl Export {
         let fd = self.path(object)?;
         let before = self.attributes_of(object, &stat::stat(fd.as_fd())?);
         let set = self.without_idle_ids(&before, set);
-        permissions::check_set(self.acting.effective(who), &before, &set)?;
+        permissions::check_set(self.acting.effective(identity), &before, &set)?;
         let set = set.applicable(object.kind);
-        self.check_set(who, (object, &fd), &before, &set)?;
+        self.check_set(identity, (object, &fd), &before, &set)?;
         if set != SetAttributes::default() {
-            self.apply(who, object, &fd, &set)?;
+            self.apply(identity, object, &fd, &set)?;
             self.moved(object);
         }
         self.attributes(object)
     }
 
-    pub(super) fn access(&self, who: &Identity, object: &Arc<Object>, wanted: Access) -> Result<Access> {
+    pub(super) fn access(&self, identity: &Identity, object: &Arc<Object>, wanted: Access) -> Result<Access> {
         let fd = self.path(object)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         let mut has = 0;
         for bit in [READ, WRITE, EXECUTE] {
             match sys::check_access(fd.as_fd(), bit) {
@@ -124,7 +125,7 @@ impl Export {
     /// Everything that we can know to refuse, before anything is changed.
     fn check_set(
         &self,
-        who: &Identity,
+        identity: &Identity,
         (object, fd): (&Arc<Object>, &OwnedFd),
         now: &Attributes,
         set: &SetAttributes,
@@ -141,24 +142,24 @@ impl Export {
         }
         let to_now = [set.accessed, set.modified].contains(&Some(SetTime::Now));
         if set.size.is_some() || to_now {
-            self.authorise(who, (object, fd), now.uid, WRITE)?;
+            self.authorise(identity, (object, fd), now.uid, WRITE)?;
         }
         Ok(())
     }
 
     fn apply(
         &self,
-        who: &Identity,
+        identity: &Identity,
         object: &Arc<Object>,
         fd: &Arc<OwnedFd>,
         set: &SetAttributes,
     ) -> Result<()> {
         if let Some(size) = set.size {
             let data = self.data_descriptor(object, Purpose::Write)?;
-            self.acting.become_caller(who)?;
+            self.acting.become_caller(identity)?;
             self.change_data(object, || Ok(ftruncate(&*data, size)?))?;
         }
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         set_owner(fd, set)?;
         if let Some(mode) = set.mode {
             let over_present = |stat: rustix::fs::Statx| set.mode_over(stat.stx_mode.into());

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Export, stat};
-use crate::{Error, Result};
+use crate::{Error, Line, Result};
 
 /// How long a directory that was inside is taken to be.
 const REMEMBERED_FOR: Duration = Duration::from_secs(1);
@@ -64,12 +64,12 @@ struct Climb {
 
 impl Export {
     /// Checks that a directory is the root or below it. A long climb waits for the pool.
-    pub(super) async fn check_inside(self: &Arc<Self>, dir: &Arc<OwnedFd>) -> Result<()> {
+    pub(super) async fn check_inside(self: &Arc<Self>, line: Line<'_>, dir: &Arc<OwnedFd>) -> Result<()> {
         match self.climb(dir.as_fd(), None, LEVELS_IN_PLACE_MAX)? {
             None => Ok(()),
             Some(climb) => {
                 let export = self.clone();
-                self.pool.run(move || export.climb_to_the_end(Some(climb))).await
+                self.pool.run(line.number, move || export.climb_to_the_end(Some(climb))).await
             }
         }
     }
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::local::{Local, LocalOptions, restore_thread_identity};
-    use crate::{FileSystem, Identity, Name};
+    use crate::{FileSystem, Name, Request};
 
     /// A chain of directories called `d`, too deep for a path and for a recursive removal.
     struct Chain {
@@ -188,7 +188,7 @@ mod tests {
 
     fn bottom(local: &Local, depth: usize) -> crate::local::Node {
         let name = Name::new(b"d").unwrap();
-        let down = |dir, _| block_on(local.lookup(&Identity::root(), &dir, name)).unwrap().0;
+        let down = |dir, _| block_on(local.lookup(Request::of_server(), &dir, name)).unwrap().0;
         (0..depth).fold(local.root(), down)
     }
 
@@ -200,7 +200,7 @@ mod tests {
         // Should the machine be so slow that a second passes, the rest is climbed once more.
         let began = Instant::now();
         for _ in 0..120 {
-            block_on(local.lookup_parent(&Identity::root(), &at)).unwrap();
+            block_on(local.lookup_parent(Request::of_server(), &at)).unwrap();
         }
         let climbed = local.export.containment.climbed.load(Relaxed);
         let seconds = usize::try_from(began.elapsed().as_secs()).unwrap();
@@ -212,12 +212,12 @@ mod tests {
     fn rename_through_us_ends_what_is_remembered() {
         let (chain, local) = Chain::new(8);
         let at = bottom(&local, 8);
-        block_on(local.lookup_parent(&Identity::root(), &at)).unwrap();
+        block_on(local.lookup_parent(Request::of_server(), &at)).unwrap();
         std::fs::write(chain.dir.path().join("one"), "").unwrap();
         let (one, other) = (Name::new(b"one").unwrap(), Name::new(b"other").unwrap());
         let before = local.export.containment.climbed.load(Relaxed);
-        block_on(local.rename(&Identity::root(), &local.root(), one, &local.root(), other)).unwrap();
-        block_on(local.lookup_parent(&Identity::root(), &at)).unwrap();
+        block_on(local.rename(Request::of_server(), &local.root(), one, &local.root(), other)).unwrap();
+        block_on(local.lookup_parent(Request::of_server(), &at)).unwrap();
         assert_eq!(local.export.containment.climbed.load(Relaxed) - before, 7, "every level again");
         restore_thread_identity().unwrap();
     }

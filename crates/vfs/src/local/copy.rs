@@ -10,7 +10,7 @@ use super::data::check_kind;
 use super::object::{Object, Purpose};
 use super::{Durability, Export, stat, sys};
 use crate::permissions::READ;
-use crate::{Error, Identity, Result, Span, Stability, Written};
+use crate::{Error, Identity, Request, Result, Span, Stability, Written};
 
 /// Source and target, open for reading and writing.
 type Pair = (Arc<OwnedFd>, Arc<OwnedFd>);
@@ -18,49 +18,49 @@ type Pair = (Arc<OwnedFd>, Arc<OwnedFd>);
 impl Export {
     pub(super) async fn copy(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         (source, target): (&Arc<Object>, &Arc<Object>),
         span: Span,
     ) -> Result<Written> {
-        let fds = self.open_pair(who, (source, target))?;
+        let fds = self.open_pair(request.identity, (source, target))?;
         self.check_end(span)?;
-        let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(target));
+        let (export, caller, changed) = (Arc::clone(self), request.identity.clone(), Arc::clone(target));
         let copied = move || {
-            export.acting.become_caller(&who)?;
+            export.acting.become_caller(&caller)?;
             export.change_data(&changed, || export.with_room(|| copy_all(&fds, span)))
         };
-        let count = self.pool.run(copied).await?;
+        let count = self.pool.run(request.line.number, copied).await?;
         Ok(Written { count, stability: Stability::Unstable })
     }
 
     pub(super) async fn clone_range(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         (source, target): (&Arc<Object>, &Arc<Object>),
         span: Span,
     ) -> Result<()> {
-        let (from, to) = self.open_pair(who, (source, target))?;
+        let (from, to) = self.open_pair(request.identity, (source, target))?;
         self.check_end(span)?;
-        let (export, who, changed) = (Arc::clone(self), who.clone(), Arc::clone(target));
+        let (export, caller, changed) = (Arc::clone(self), request.identity.clone(), Arc::clone(target));
         let cloned = move || {
-            export.acting.become_caller(&who)?;
+            export.acting.become_caller(&caller)?;
             export.change_data(&changed, || Ok(sys::clone_range(from.as_fd(), to.as_fd(), span)?))
         };
-        self.wait_for(cloned).await?;
+        self.wait_for(request.line, cloned).await?;
         match self.durability {
-            Durability::Sync => self.sync_change(target).await,
+            Durability::Sync => self.sync_change(request.line, target).await,
             Durability::Async => Ok(()),
         }
     }
 
-    fn open_pair(&self, who: &Identity, (source, target): (&Arc<Object>, &Arc<Object>)) -> Result<Pair> {
+    fn open_pair(&self, identity: &Identity, (source, target): (&Arc<Object>, &Arc<Object>)) -> Result<Pair> {
         check_kind(source)?;
         check_kind(target)?;
         self.check_writable()?;
         let path = self.path(source)?;
         let (owner, _) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(who, (source, &path), owner, READ)?;
-        self.check_may_write(who, target)?;
+        self.authorise(identity, (source, &path), owner, READ)?;
+        self.check_may_write(identity, target)?;
         Ok((self.read_descriptor(source)?, self.data_descriptor(target, Purpose::Write)?))
     }
 

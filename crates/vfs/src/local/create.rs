@@ -11,7 +11,8 @@ use super::object::{Descriptors, Node, Object};
 use super::open::{Place, open_contained, proc_path};
 use super::{Export, stat};
 use crate::{
-    CreateMode, Created, Error, FileKind, Identity, Result, SetAttributes, SetTime, Settling, Timestamp,
+    CreateMode, Created, Error, FileKind, Identity, Request, Result, SetAttributes, SetTime, Settling,
+    Timestamp,
 };
 
 /// How often a name may vanish between being found and being opened before the caller has to try again.
@@ -28,11 +29,11 @@ struct Opened {
 impl Export {
     pub(super) async fn create(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         place: Place<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
-        let (created, syncs) = self.create_and_sync(who, place, mode).await?;
+        let (created, syncs) = self.create_and_sync(request, place, mode).await?;
         if let Some(syncs) = syncs {
             syncs.wait().await?;
         }
@@ -42,42 +43,42 @@ impl Export {
     /// As [`Export::create`], for who waits for the disk later.
     pub(super) async fn begin_create(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         place: Place<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
-        let (created, syncs) = self.create_and_sync(who, place, mode).await?;
+        let (created, syncs) = self.create_and_sync(request, place, mode).await?;
         Ok((created, syncs.map_or(Settling::DONE, |syncs| Settling::when(syncs.wait()))))
     }
 
     async fn create_and_sync(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         place: Place<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Option<Syncs>)> {
-        let opened = self.create_now(who, place, mode)?;
+        let opened = self.create_now(request.identity, place, mode)?;
         let mut attributes = self.attributes_of(&opened.object, &opened.stat);
         let mut syncs = None;
         if let Some(at_naming) = opened.created {
-            syncs = self.begin_to_settle(&opened.object, at_naming, place.0);
+            syncs = self.begin_to_settle(request.line, &opened.object, at_naming, place.0);
         } else if let CreateMode::Unchecked(SetAttributes { size: Some(0), .. }) = mode {
             let cut = SetAttributes { size: Some(0), ..Default::default() };
-            attributes = self.set_attributes(who, &opened.object, &cut).await?;
+            attributes = self.set_attributes(request, &opened.object, &cut).await?;
         }
         Ok((Created { node: Node(opened.object), attributes, created: opened.created.is_some() }, syncs))
     }
 
-    fn create_now(&self, who: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {
+    fn create_now(&self, identity: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {
         let dir = self.dir_path(place.0)?;
         for _ in 0..ATTEMPTS {
             let made = if self.read_only {
                 Err(Error::Exists)
             } else {
-                self.with_room(|| self.create_new(who, dir.as_fd(), place, mode))
+                self.with_room(|| self.create_new(identity, dir.as_fd(), place, mode))
             };
             let Err(Error::Exists) = made else { return made };
-            self.acting.become_caller(who)?;
+            self.acting.become_caller(identity)?;
             match self.child(dir.as_fd(), place) {
                 Ok((object, stat)) => return open_existing(object, stat, mode),
                 Err(Error::NotFound) => self.check_writable()?,
@@ -89,7 +90,7 @@ impl Export {
 
     fn create_new(
         &self,
-        who: &Identity,
+        identity: &Identity,
         dir: BorrowedFd<'_>,
         place: Place<'_>,
         mode: &CreateMode,
@@ -100,10 +101,10 @@ impl Export {
         if set.size.is_some_and(|size| size > self.limits.file_bytes_max) {
             return Err(Error::FileTooBig);
         }
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         if let CreateMode::Exclusive { .. } = mode
             && let Some(opened) =
-                self.create_whole(who, dir, place, &SetAttributes { mode: Some(bits), ..set })?
+                self.create_whole(identity, dir, place, &SetAttributes { mode: Some(bits), ..set })?
         {
             return Ok(opened);
         }
@@ -116,11 +117,11 @@ impl Export {
             if let Some(size) = set.size.filter(|size| *size > 0) {
                 ftruncate(&fd, size)?;
             }
-            let (stat, at_naming) = self.dress(who, (dir, &fd), &stat, &set)?;
+            let (stat, at_naming) = self.dress(identity, (dir, &fd), &stat, &set)?;
             self.opened(fd, stat, at_naming, place)
         });
         if made.is_err() {
-            self.take_back(who, dir, place, AtFlags::empty());
+            self.take_back(identity, dir, place, AtFlags::empty());
         }
         made
     }
@@ -130,7 +131,7 @@ impl Export {
     /// system has no files without names.
     fn create_whole(
         &self,
-        who: &Identity,
+        identity: &Identity,
         dir: BorrowedFd<'_>,
         place: Place<'_>,
         set: &SetAttributes,
@@ -144,14 +145,14 @@ impl Export {
         if let Some(size) = set.size.filter(|size| *size > 0) {
             ftruncate(&fd, size)?;
         }
-        self.dress(who, (dir, &fd), &stat::stat(fd.as_fd())?, set)?;
+        self.dress(identity, (dir, &fd), &stat::stat(fd.as_fd())?, set)?;
         let linked = linkat(CWD, proc_path(fd.as_fd()), dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW);
         linked.map_err(|errno| self.explain(dir, errno))?;
         self.moved(place.0);
         let stat = stat::stat(fd.as_fd()).map_err(Error::from);
         let made = stat.and_then(|stat| self.opened(fd, stat, AtNaming::Complete, place));
         if made.is_err() {
-            self.take_back(who, dir, place, AtFlags::empty());
+            self.take_back(identity, dir, place, AtFlags::empty());
         }
         made.map(Some)
     }

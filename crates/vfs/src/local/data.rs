@@ -13,12 +13,12 @@ use super::object::{Object, Purpose, Verified};
 use super::sync::Depth;
 use super::{Durability, Export, stat, sys};
 use crate::permissions::{EXECUTE, READ, WRITE};
-use crate::{Error, FileKind, Identity, ReadDone, Result, Stability, Written};
+use crate::{Error, FileKind, Identity, ReadDone, Request, Result, Stability, Written};
 
 impl Export {
     pub(super) async fn read(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         (offset, count): (u64, usize),
         out: &mut Vec<u8>,
@@ -26,7 +26,7 @@ impl Export {
         check_kind(object)?;
         let path = self.path(object)?;
         let (owner, size) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(who, (object, &path), owner, READ)?;
+        self.authorise(request.identity, (object, &path), owner, READ)?;
         let left = size.saturating_sub(offset);
         let count = left.min(count as u64) as usize;
         if count == 0 {
@@ -37,7 +37,7 @@ impl Export {
         if got < count {
             // The rest is not in memory.
             let (from, missing) = (offset + got as u64, count - got);
-            let rest = self.wait_for(move || read_all(&fd, missing, from)).await?;
+            let rest = self.wait_for(request.line, move || read_all(&fd, missing, from)).await?;
             out.extend_from_slice(&rest);
             got += rest.len();
         }
@@ -47,28 +47,28 @@ impl Export {
 
     pub(super) async fn write(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         offset: u64,
         data: &[u8],
         stability: Stability,
     ) -> Result<Written> {
-        let count = self.write_now(who, object, offset, data)?;
+        let count = self.write_now(request.identity, object, offset, data)?;
         if self.durability == Durability::Sync && count > 0 {
             match stability {
                 Stability::Unstable => {}
-                Stability::DataSync => self.sync(object, Depth::Data).await?,
-                Stability::FileSync => self.sync(object, Depth::All).await?,
+                Stability::DataSync => self.sync(request.line, object, Depth::Data).await?,
+                Stability::FileSync => self.sync(request.line, object, Depth::All).await?,
             }
         }
         Ok(Written { count, stability })
     }
 
-    pub(super) async fn commit(self: &Arc<Self>, who: &Identity, object: &Arc<Object>) -> Result<()> {
+    pub(super) async fn commit(self: &Arc<Self>, request: Request<'_>, object: &Arc<Object>) -> Result<()> {
         check_kind(object)?;
-        self.check_may_write(who, object)?;
+        self.check_may_write(request.identity, object)?;
         match self.durability {
-            Durability::Sync => self.sync(object, Depth::All).await,
+            Durability::Sync => self.sync(request.line, object, Depth::All).await,
             Durability::Async => Ok(()),
         }
     }
@@ -80,13 +80,13 @@ impl Export {
     /// lists as well as the mode. Where times are coarse, only once the next change is sure to show.
     pub(super) fn authorise(
         &self,
-        who: &Identity,
+        identity: &Identity,
         (object, fd): (&Arc<Object>, &OwnedFd),
         owner: u32,
         mode: u32,
     ) -> Result<()> {
-        let who = self.acting.effective(who);
-        if who.uid == 0 || who.uid == owner {
+        let identity = self.acting.effective(identity);
+        if identity.uid == 0 || identity.uid == owner {
             return Ok(());
         }
         let change_ns = stat::change_ns(&stat::stat(fd.as_fd())?);
@@ -94,23 +94,24 @@ impl Export {
         if let Some(known) = &*verified
             && known.change_ns == change_ns
             && known.mode & mode == mode
-            && known.who == *who
+            && known.identity == *identity
         {
             return Ok(());
         }
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         match sys::check_access(fd.as_fd(), mode) {
             Err(Errno::ACCESS) if mode == READ => sys::check_access(fd.as_fd(), EXECUTE)?,
             checked => checked?,
         }
-        *verified = self.changes.is_past(change_ns).then(|| Verified { who: who.clone(), change_ns, mode });
+        *verified =
+            self.changes.is_past(change_ns).then(|| Verified { identity: identity.clone(), change_ns, mode });
         Ok(())
     }
 
-    pub(super) fn check_may_write(&self, who: &Identity, object: &Arc<Object>) -> Result<()> {
+    pub(super) fn check_may_write(&self, identity: &Identity, object: &Arc<Object>) -> Result<()> {
         let path = self.path(object)?;
         let (owner, _) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(who, (object, &path), owner, WRITE)
+        self.authorise(identity, (object, &path), owner, WRITE)
     }
 
     /// Appends what is in memory, up to the first page that is not.
@@ -122,10 +123,16 @@ impl Export {
         }
     }
 
-    fn write_now(&self, who: &Identity, object: &Arc<Object>, offset: u64, data: &[u8]) -> Result<usize> {
+    fn write_now(
+        &self,
+        identity: &Identity,
+        object: &Arc<Object>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<usize> {
         check_kind(object)?;
         self.check_writable()?;
-        self.check_may_write(who, object)?;
+        self.check_may_write(identity, object)?;
         if data.is_empty() {
             return Ok(0);
         }
@@ -134,7 +141,7 @@ impl Export {
         }
         let fd = self.data_descriptor(object, Purpose::Write)?;
         // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         self.change_data(object, || {
             let mut done = self.with_room(|| write_all(&fd, data, offset))?;
             if done < data.len() {

@@ -11,10 +11,11 @@ use rustix::io::Errno;
 use super::glance::Moment;
 use super::object::{Descriptors, Node, Object, Purpose};
 use super::open::{Place, open_contained};
+use super::placement::{Keep, Lend};
 use super::pool::Task;
 use super::{Export, stat, sys};
 use crate::permissions::READ;
-use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Result};
+use crate::{Attributes, DirEntry, DirPage, Error, FileKind, Identity, Name, Request, Result};
 
 /// The most of a directory that is read at a time, in bytes. Nobody else has the core until the kernel has
 /// read them.
@@ -39,9 +40,9 @@ const fn entry_bytes(name_bytes: usize) -> usize {
 }
 
 impl Export {
-    pub(super) fn lookup(&self, who: &Identity, place: Place<'_>) -> Result<(Arc<Object>, Attributes)> {
+    pub(super) fn lookup(&self, identity: &Identity, place: Place<'_>) -> Result<(Arc<Object>, Attributes)> {
         let dir = self.dir_path(place.0)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         let (object, stat) = self.child(dir.as_fd(), place)?;
         let attributes = self.attributes_of(&object, &stat);
         Ok((object, attributes))
@@ -49,11 +50,11 @@ impl Export {
 
     pub(super) async fn lookup_parent(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Arc<Object>,
     ) -> Result<Arc<Object>> {
         let fd = self.dir_path(dir)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(request.identity)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let up = openat(&fd, c"..", flags, Mode::empty())?;
         if dir.id == self.root.id {
@@ -62,7 +63,7 @@ impl Export {
         let stat = stat::stat(up.as_fd())?;
         let up = Arc::new(up);
         // A directory that was moved out behind our back has a parent that is none of the callers' business.
-        self.check_inside(&up).await?;
+        self.check_inside(request.line, &up).await?;
         self.adopt(Descriptors { path: Some(up), ..Descriptors::default() }, &stat, None)
     }
 
@@ -79,7 +80,7 @@ impl Export {
     /// longer than others should be kept waiting.
     pub(super) async fn read_dir(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Arc<Object>,
         cookie: u64,
         entries_max: usize,
@@ -87,24 +88,28 @@ impl Export {
     ) -> Result<DirPage<Node>> {
         let mut first = None;
         if cookie == 0 || self.all_in_memory {
-            let page = self.list_for(who, dir, cookie, entries_max)?;
+            let page = self.list_for(request.identity, dir, cookie, entries_max)?;
             if !objects {
                 return Ok(page);
             }
             if self.all_in_memory || page.entries.len() <= OBJECTS_IN_PLACE_MAX {
-                return Ok(DirPage { entries: self.with_objects(who, dir, page.entries)?, ..page });
+                return Ok(DirPage {
+                    entries: self.with_objects(request.identity, dir, page.entries)?,
+                    ..page
+                });
             }
             first = Some(page);
         }
-        let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
+        let (export, kept, dir) = (self.clone(), request.keep(), dir.clone());
         let (mut page, rest) = self
             .pool
-            .run(move || {
+            .run(request.line.number, move || {
+                let request = kept.lend();
                 let page = match first {
                     Some(page) => page,
-                    None => export.list_for(&who, &dir, cookie, entries_max)?,
+                    None => export.list_for(request.identity, &dir, cookie, entries_max)?,
                 };
-                if objects { export.share_objects(&who, &dir, page) } else { Ok((page, None)) }
+                if objects { export.share_objects(request, &dir, page) } else { Ok((page, None)) }
             })
             .await?;
         if let Some(rest) = rest {
@@ -116,28 +121,28 @@ impl Export {
     /// Finds the objects of a page, half of them on another thread if they are many.
     fn share_objects(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Arc<Object>,
         page: DirPage<Node>,
     ) -> Result<(DirPage<Node>, Rest)> {
         let DirPage { mut entries, eof } = page;
         let rest = (entries.len() >= OBJECTS_SHARED_MIN).then(|| {
             let rest = entries.split_off(entries.len() / 2);
-            let (export, who, dir) = (self.clone(), who.clone(), dir.clone());
-            self.pool.run(move || export.with_objects(&who, &dir, rest))
+            let (export, caller, dir) = (self.clone(), request.identity.clone(), dir.clone());
+            self.pool.run(request.line.number, move || export.with_objects(&caller, &dir, rest))
         });
-        Ok((DirPage { entries: self.with_objects(who, dir, entries)?, eof }, rest))
+        Ok((DirPage { entries: self.with_objects(request.identity, dir, entries)?, eof }, rest))
     }
 
     fn list_for(
         &self,
-        who: &Identity,
+        identity: &Identity,
         dir: &Arc<Object>,
         cookie: u64,
         entries_max: usize,
     ) -> Result<DirPage<Node>> {
         let path = self.dir_path(dir)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         sys::check_access(path.as_fd(), READ)?;
         let fd = self.data_descriptor(dir, Purpose::Read)?;
         if let Some(_stream) = dir.stream.try_lock() {
@@ -151,12 +156,12 @@ impl Export {
 
     fn with_objects(
         &self,
-        who: &Identity,
+        identity: &Identity,
         dir: &Arc<Object>,
         mut entries: Vec<DirEntry<Node>>,
     ) -> Result<Vec<DirEntry<Node>>> {
         let path = self.dir_path(dir)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         let since = Moment::now();
         for (place, entry) in entries.iter_mut().enumerate() {
             if place % TURN_OBJECTS == TURN_OBJECTS - 1 {

@@ -60,21 +60,21 @@ impl Acting {
     }
 
     /// The ids that count for `who`.
-    pub(super) fn effective<'a>(&'a self, who: &'a Identity) -> &'a Identity {
+    pub(super) fn effective<'a>(&'a self, identity: &'a Identity) -> &'a Identity {
         match self {
-            Self::Callers(_) => who,
+            Self::Callers(_) => identity,
             Self::Process(own) => own,
         }
     }
 
     /// From now on this thread acts for `who`.
-    pub(super) fn become_caller(&self, who: &Identity) -> Result<()> {
+    pub(super) fn become_caller(&self, identity: &Identity) -> Result<()> {
         match self {
             Self::Callers(own) => {
                 if !HAS_SWITCHED.load(Relaxed) {
                     HAS_SWITCHED.store(true, Relaxed);
                 }
-                switch(own, Some(who))
+                switch(own, Some(identity))
             }
             Self::Process(_) => Ok(()),
         }

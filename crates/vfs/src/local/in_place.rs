@@ -1,5 +1,5 @@
 //! Waits for the disk on the caller's own thread, where the request is the only one of its line
-//! ([`crate::begin_alone`]).
+//! ([`crate::OnlyRequest`]).
 //!
 //! It saves the way to a thread of the pool and back: two threads to be woken, which on idle cores takes
 //! longer than a read from a fast disk.
@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::WaitInPlace;
-use crate::alone;
+use crate::Line;
 
 /// Who may wait.
 pub(super) struct InPlace {
@@ -23,9 +23,12 @@ impl InPlace {
         Self { wait, waiting: AtomicUsize::new(0), waiting_max }
     }
 
-    /// Runs `job` here if the caller may wait; what it gives, or the job again.
-    pub(super) fn run<T, J: FnOnce() -> T>(&self, job: J) -> std::result::Result<T, J> {
-        let Some(wait) = self.wait.filter(|_| alone::is_alone()) else { return Err(job) };
+    /// Runs `job` here if the request may wait. Returns what it gives, or the job again.
+    pub(super) fn run<T, J: FnOnce() -> T>(&self, line: Line<'_>, job: J) -> std::result::Result<T, J> {
+        let (Some(wait), Some(only)) = (self.wait, line.only) else { return Err(job) };
+        if !only.is_only() {
+            return Err(job);
+        }
         let _waiting = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Relaxed) >= self.waiting_max {
             return Err(job);
@@ -34,7 +37,7 @@ impl InPlace {
         wait(&mut || given = job.take().map(|job| job()));
         match given {
             Some(given) => {
-                alone::note_wait();
+                only.note_wait();
                 Ok(given)
             }
             None => Err(job.expect("it has not run")),
@@ -53,7 +56,10 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
+    use crate::OnlyRequest;
 
     fn wait(job: &mut dyn FnMut()) -> bool {
         job();
@@ -64,31 +70,50 @@ mod tests {
         false
     }
 
+    #[derive(Default)]
+    struct Only {
+        is_only: AtomicBool,
+        has_waited: AtomicBool,
+    }
+
+    impl OnlyRequest for Only {
+        fn is_only(&self) -> bool {
+            self.is_only.load(Relaxed)
+        }
+
+        fn note_wait(&self) {
+            self.has_waited.store(true, Relaxed);
+        }
+    }
+
     #[test]
-    fn a_job_runs_here_only_for_who_is_alone_and_may() {
+    fn job_runs_here_for_the_only_request_of_a_line_that_may_wait() {
         let in_place = InPlace::new(Some(wait), 1);
-        assert!(in_place.run(|| 5).is_err());
-        alone::begin_alone();
-        assert_eq!(in_place.run(|| 5).ok(), Some(5));
-        assert_eq!(in_place.run(|| 6).ok(), Some(6), "again for the same request");
-        assert!(InPlace::new(Some(refuse), 1).run(|| 5).is_err());
-        assert!(InPlace::new(None, 1).run(|| 5).is_err());
-        assert!(alone::end_alone(), "somebody has waited");
-        assert!(in_place.run(|| 5).is_err() && !alone::end_alone());
+        let only = Only::default();
+        let line = Line { number: 1, only: Some(&only) };
+        assert!(in_place.run(line, || 5).is_err());
+        only.is_only.store(true, Relaxed);
+        assert!(InPlace::new(Some(refuse), 1).run(line, || 5).is_err());
+        assert!(InPlace::new(None, 1).run(line, || 5).is_err());
+        assert!(in_place.run(Line::numbered(1), || 5).is_err());
+        assert!(!only.has_waited.load(Relaxed));
+        assert_eq!(in_place.run(line, || 5).ok(), Some(5));
+        assert!(only.has_waited.load(Relaxed));
+        assert_eq!(in_place.run(line, || 6).ok(), Some(6), "again for the same request");
     }
 
     #[test]
     fn no_more_than_the_most_wait() {
         let in_place = InPlace::new(Some(wait), 1);
-        alone::begin_alone();
-        let inner = in_place.run(|| in_place.run(|| 5).is_err());
+        let only = Only { is_only: true.into(), ..Only::default() };
+        let line = Line { number: 1, only: Some(&only) };
+        let inner = in_place.run(line, || in_place.run(line, || 5).is_err());
         assert_eq!(inner.ok(), Some(true));
-        assert_eq!(in_place.run(|| 5).ok(), Some(5), "the place is free again");
+        assert_eq!(in_place.run(line, || 5).ok(), Some(5), "the place is free again");
         let thrown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _ = in_place.run(|| -> u32 { panic!("expected by the test") });
+            let _ = in_place.run(line, || -> u32 { panic!("expected by the test") });
         }));
         assert!(thrown.is_err());
-        assert_eq!(in_place.run(|| 5).ok(), Some(5), "and after a panic");
-        alone::end_alone();
+        assert_eq!(in_place.run(line, || 5).ok(), Some(5), "and after a panic");
     }
 }

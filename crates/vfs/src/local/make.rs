@@ -12,7 +12,7 @@ use super::open::Place;
 use super::pool::Task;
 use super::{Durability, Export, stat};
 use crate::permissions::{self, SET_GID};
-use crate::{Attributes, Error, FileKind, Identity, NodeKind, Result, SetAttributes};
+use crate::{Attributes, Error, FileKind, Identity, Line, NodeKind, Request, Result, SetAttributes};
 
 /// What to make.
 #[derive(Debug, Clone, Copy)]
@@ -50,24 +50,25 @@ impl Syncs {
 impl Export {
     pub(super) async fn make(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         place: Place<'_>,
         what: What<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        let (object, attributes, at_naming) = self.make_now(who, place, what, set)?;
-        self.settle(&object, at_naming, place.0).await?;
+        let (object, attributes, at_naming) = self.make_now(request.identity, place, what, set)?;
+        self.settle(request.line, &object, at_naming, place.0).await?;
         Ok((Node(object), attributes))
     }
 
     /// Puts an object and its new name in `dir` on disk.
     pub(super) async fn settle(
         self: &Arc<Self>,
+        line: Line<'_>,
         object: &Arc<Object>,
         at_naming: AtNaming,
         dir: &Arc<Object>,
     ) -> Result<()> {
-        match self.begin_to_settle(object, at_naming, dir) {
+        match self.begin_to_settle(line, object, at_naming, dir) {
             Some(syncs) => syncs.wait().await,
             None => Ok(()),
         }
@@ -76,6 +77,7 @@ impl Export {
     /// As [`Export::settle`], for who waits later; `None` when there is nothing to wait for.
     pub(super) fn begin_to_settle(
         self: &Arc<Self>,
+        line: Line<'_>,
         object: &Arc<Object>,
         at_naming: AtNaming,
         dir: &Arc<Object>,
@@ -85,13 +87,13 @@ impl Export {
         }
         let comes_with_name = self.order.brings(object.is_bare(), at_naming == AtNaming::Complete);
         // Both run at once.
-        let own = (!comes_with_name).then(|| self.sync_change_beside(object));
-        Some(Syncs { own, name: self.sync_change(dir) })
+        let own = (!comes_with_name).then(|| self.sync_change_beside(line, object));
+        Some(Syncs { own, name: self.sync_change(line, dir) })
     }
 
     fn make_now(
         &self,
-        who: &Identity,
+        identity: &Identity,
         place: Place<'_>,
         what: What<'_>,
         set: &SetAttributes,
@@ -100,7 +102,7 @@ impl Export {
         self.check_writable()?;
         self.cache.check_room()?;
         let mode = set.mode.unwrap_or(if matches!(what, What::Directory) { 0o700 } else { 0o600 }) & 0o7777;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         self.with_room(|| make_bare(dir.as_fd(), place, what, mode)).map_err(|error| match error {
             Error::NotFound => self.explain(dir.as_fd(), Errno::NOENT),
             error => error,
@@ -111,21 +113,27 @@ impl Export {
         let set = SetAttributes { mode, size: None, ..*set };
         let made = self.open_child(dir.as_fd(), place).and_then(|(object, stat)| {
             let fd = self.path(&object)?;
-            let (stat, at_naming) = self.dress(who, (dir.as_fd(), &fd), &stat, &set)?;
+            let (stat, at_naming) = self.dress(identity, (dir.as_fd(), &fd), &stat, &set)?;
             let attributes = self.attributes_of(&object, &stat);
             Ok((object, attributes, at_naming))
         });
         if made.is_err() {
             let flags = if matches!(what, What::Directory) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            self.take_back(who, dir.as_fd(), place, flags);
+            self.take_back(identity, dir.as_fd(), place, flags);
         }
         made
     }
 
     /// Removes what was made and could not be given its attributes. With the caller's ids, since others may
     /// have put something else in its place.
-    pub(super) fn take_back(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>, flags: AtFlags) {
-        if self.acting.become_caller(who).is_ok() {
+    pub(super) fn take_back(
+        &self,
+        identity: &Identity,
+        dir: BorrowedFd<'_>,
+        place: Place<'_>,
+        flags: AtFlags,
+    ) {
+        if self.acting.become_caller(identity).is_ok() {
             // Nothing more can be done when this fails; the caller learns of the first failure.
             let _ = unlinkat(dir, place.1.as_bytes(), flags);
             self.moved(place.0);
@@ -136,14 +144,14 @@ impl Export {
     /// whether that is how it was.
     pub(super) fn dress(
         &self,
-        who: &Identity,
+        identity: &Identity,
         (dir, fd): (BorrowedFd<'_>, &OwnedFd),
         stat: &Statx,
         set: &SetAttributes,
     ) -> Result<(Statx, AtNaming)> {
         let new = stat::attributes(stat, self.fsid, 0);
         let set = self.without_idle_ids(&new, set);
-        permissions::check_set(self.acting.effective(who), &new, &set)?;
+        permissions::check_set(self.acting.effective(identity), &new, &set)?;
         let owner = SetAttributes { uid: set.uid, gid: set.gid, ..Default::default() };
         let changes_owner = owner != SetAttributes::default();
         let changes_times = set.accessed.is_some() || set.modified.is_some();
@@ -151,10 +159,10 @@ impl Export {
         if !changes_owner && !changes_times && first_mode.is_none() && set.size.is_none_or(|size| size == 0) {
             return Ok((*stat, AtNaming::Complete));
         }
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         set_owner(fd, &owner)?;
         if let Some(mode) = first_mode {
-            self.set_first_mode(who, fd, &new, set.gid, mode)?;
+            self.set_first_mode(identity, fd, &new, set.gid, mode)?;
         }
         if changes_times {
             set_times(fd, &set)?;
@@ -167,20 +175,20 @@ impl Export {
     /// own.
     fn set_first_mode(
         &self,
-        who: &Identity,
+        identity: &Identity,
         fd: &OwnedFd,
         new: &Attributes,
         gid: Option<u32>,
         mode: u32,
     ) -> Result<()> {
-        let effective = self.acting.effective(who);
+        let effective = self.acting.effective(identity);
         let inherited = if new.kind == FileKind::Directory { new.mode & SET_GID } else { 0 };
         let mode = permissions::settable_mode(effective, gid.unwrap_or(new.gid), mode) | inherited;
         if inherited != 0 && new.uid == effective.uid {
             self.acting.become_self()?;
         }
         set_mode(fd, mode)?;
-        self.acting.become_caller(who)
+        self.acting.become_caller(identity)
     }
 
     /// True when a new object must still be given its mode. What a default access control list took away

@@ -83,7 +83,7 @@ use rustix::io::Errno;
 use crate::seal::Seal;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result, Seen, SetAttributes, Settling,
+    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
     Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 use cache::Cache;
@@ -206,11 +206,14 @@ impl FileSystem for Local {
         Node(self.export.root.clone())
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<Node> {
+    async fn resolve(&self, request: Request<'_>, handle: &[u8]) -> Result<Node> {
         if let Some(known) = self.export.resolve_from_memory(handle)? {
             return Ok(Node(known));
         }
-        placed!(self, (handle), |export| export.resolve(handle).await.map(Node))
+        placed!(self, request.line, (request, handle), |export| export
+            .resolve(request.line, handle)
+            .await
+            .map(Node))
     }
 
     fn handle(&self, node: &Node) -> Handle {
@@ -221,50 +224,65 @@ impl FileSystem for Local {
         node.0.object_id
     }
 
-    async fn attributes(&self, node: &Node) -> Result<Attributes> {
-        placed!(self, (node), |export| export.attributes(&node.0))
+    async fn attributes(&self, request: Request<'_>, node: &Node) -> Result<Attributes> {
+        placed!(self, request.line, (node), |export| export.attributes(&node.0))
     }
 
-    async fn settled_attributes(&self, node: &Node) -> Result<Option<Attributes>> {
-        placed!(self, (node), |export| export.settled_attributes(&node.0))
+    async fn settled_attributes(&self, request: Request<'_>, node: &Node) -> Result<Option<Attributes>> {
+        placed!(self, request.line, (node), |export| export.settled_attributes(&node.0))
     }
 
-    async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
-        placed!(self, (who, node, set), |export| export.set_attributes(who, &node.0, set).await)
+    async fn set_attributes(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        set: &SetAttributes,
+    ) -> Result<Attributes> {
+        placed!(self, request.line, (request, node, set), |export| export
+            .set_attributes(request, &node.0, set)
+            .await)
     }
 
-    async fn access(&self, who: &Identity, node: &Node, wanted: Access) -> Result<Access> {
-        placed!(self, (who, node, wanted), |export| export.access(who, &node.0, wanted))
+    async fn access(&self, request: Request<'_>, node: &Node, wanted: Access) -> Result<Access> {
+        placed!(self, request.line, (request, node, wanted), |export| export.access(
+            request.identity,
+            &node.0,
+            wanted
+        ))
     }
 
-    async fn lookup(&self, who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
-        let found = placed!(self, (who, dir, name), |export| export.lookup(who, (&dir.0, name)));
+    async fn lookup(&self, request: Request<'_>, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
+        let found = placed!(self, request.line, (request, dir, name), |export| export
+            .lookup(request.identity, (&dir.0, name)));
         found.map(|(object, attributes)| (Node(object), attributes))
     }
 
-    async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
-        placed!(self, (who, dir), |export| export.lookup_parent(who, &dir.0).await.map(Node))
+    async fn lookup_parent(&self, request: Request<'_>, dir: &Node) -> Result<Node> {
+        placed!(self, request.line, (request, dir), |export| export
+            .lookup_parent(request, &dir.0)
+            .await
+            .map(Node))
     }
 
-    async fn read_link(&self, _who: &Identity, node: &Node) -> Result<Bytes> {
-        placed!(self, (node), |export| export.read_link(&node.0))
+    async fn read_link(&self, request: Request<'_>, node: &Node) -> Result<Bytes> {
+        placed!(self, request.line, (node), |export| export.read_link(&node.0))
     }
 
     async fn read(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         offset: u64,
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
         if !self.export.health.is_slow() {
-            let read = self.export.read(who, &node.0, (offset, count), out);
+            let read = self.export.read(request, &node.0, (offset, count), out);
             return published(&self.export.health, read).await;
         }
-        let (done, data) = placed!(self, (who, node, offset, count), |export| {
+        let (done, data) = placed!(self, request.line, (request, node, offset, count), |export| {
             let mut data = Vec::new();
-            let done = export.read(who, &node.0, (offset, count), &mut data).await;
+            let done = export.read(request, &node.0, (offset, count), &mut data).await;
             done.map(|done| (done, data))
         })?;
         out.extend_from_slice(&data);
@@ -273,19 +291,25 @@ impl FileSystem for Local {
 
     async fn write(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         offset: u64,
         data: Bytes,
         stability: Stability,
     ) -> Result<Written> {
-        placed!(self, (who, node, offset, data, stability), |export| {
-            export.write(who, &node.0, offset, data.as_ref(), stability).await
+        placed!(self, request.line, (request, node, offset, data, stability), |export| {
+            export.write(request, &node.0, offset, data.as_ref(), stability).await
         })
     }
 
-    async fn commit(&self, who: &Identity, node: &Node, _offset: u64, _count: u64) -> Result<Committed> {
-        placed!(self, (who, node), |export| export.commit(who, &node.0).await)?;
+    async fn commit(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        _offset: u64,
+        _count: u64,
+    ) -> Result<Committed> {
+        placed!(self, request.line, (request, node), |export| export.commit(request, &node.0).await)?;
         Ok(Committed { verifier: self.write_verifier() })
     }
 
@@ -304,151 +328,179 @@ impl FileSystem for Local {
 
     async fn create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
-        placed!(self, (who, dir, name, mode), |export| export.create(who, (&dir.0, name), mode).await)
+        placed!(self, request.line, (request, dir, name, mode), |export| export
+            .create(request, (&dir.0, name), mode)
+            .await)
     }
 
     async fn begin_create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
-        placed!(self, (who, dir, name, mode), |export| export.begin_create(who, (&dir.0, name), mode).await)
+        placed!(self, request.line, (request, dir, name, mode), |export| export
+            .begin_create(request, (&dir.0, name), mode)
+            .await)
     }
 
     async fn make_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        placed!(self, (who, dir, name, set), |export| export
-            .make(who, (&dir.0, name), make::What::Directory, set)
+        placed!(self, request.line, (request, dir, name, set), |export| export
+            .make(request, (&dir.0, name), make::What::Directory, set)
             .await)
     }
 
     async fn make_symlink(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         target: &[u8],
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        placed!(self, (who, dir, name, target, set), |export| export
-            .make(who, (&dir.0, name), make::What::Symlink(target), set)
+        placed!(self, request.line, (request, dir, name, target, set), |export| export
+            .make(request, (&dir.0, name), make::What::Symlink(target), set)
             .await)
     }
 
     async fn make_node(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         kind: NodeKind,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        placed!(self, (who, dir, name, kind, set), |export| export
-            .make(who, (&dir.0, name), make::What::Node(kind), set)
+        placed!(self, request.line, (request, dir, name, kind, set), |export| export
+            .make(request, (&dir.0, name), make::What::Node(kind), set)
             .await)
     }
 
-    async fn link(&self, who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
-        placed!(self, (who, node, dir, name), |export| export.link(who, &node.0, (&dir.0, name)).await)
+    async fn link(&self, request: Request<'_>, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
+        placed!(self, request.line, (request, node, dir, name), |export| export
+            .link(request, &node.0, (&dir.0, name))
+            .await)
     }
 
-    async fn remove(&self, who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
-        placed!(self, (who, dir, name, kind), |export| export.remove(who, (&dir.0, name), kind).await)
+    async fn remove(&self, request: Request<'_>, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
+        placed!(self, request.line, (request, dir, name, kind), |export| export
+            .remove(request, (&dir.0, name), kind)
+            .await)
     }
 
     async fn rename(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         from_dir: &Node,
         from: Name<'_>,
         to_dir: &Node,
         to: Name<'_>,
     ) -> Result<()> {
-        placed!(self, (who, from_dir, from, to_dir, to), |export| export
-            .rename(who, (&from_dir.0, from), (&to_dir.0, to))
+        placed!(self, request.line, (request, from_dir, from, to_dir, to), |export| export
+            .rename(request, (&from_dir.0, from), (&to_dir.0, to))
             .await)
     }
 
     async fn read_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         cookie: u64,
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        placed!(self, (who, dir, cookie, entries_max, objects), |export| export
-            .read_dir(who, &dir.0, cookie, entries_max, objects)
+        placed!(self, request.line, (request, dir, cookie, entries_max, objects), |export| export
+            .read_dir(request, &dir.0, cookie, entries_max, objects)
             .await)
     }
 
-    async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Content) -> Result<Option<u64>> {
-        placed!(self, (who, node, offset, what), |export| export.seek(who, &node.0, offset, what).await)
-    }
-
-    async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        placed!(self, (who, node, offset, length), |export| export
-            .allocate(who, &node.0, offset, length)
+    async fn seek(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        offset: u64,
+        what: Content,
+    ) -> Result<Option<u64>> {
+        placed!(self, request.line, (request, node, offset, what), |export| export
+            .seek(request, &node.0, offset, what)
             .await)
     }
 
-    async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        placed!(self, (who, node, offset, length), |export| export
-            .deallocate(who, &node.0, offset, length)
+    async fn allocate(&self, request: Request<'_>, node: &Node, offset: u64, length: u64) -> Result<()> {
+        placed!(self, request.line, (request, node, offset, length), |export| export
+            .allocate(request, &node.0, offset, length)
             .await)
     }
 
-    async fn copy(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<Written> {
-        placed!(self, (who, source, target, span), |export| export
-            .copy(who, (&source.0, &target.0), span)
+    async fn deallocate(&self, request: Request<'_>, node: &Node, offset: u64, length: u64) -> Result<()> {
+        placed!(self, request.line, (request, node, offset, length), |export| export
+            .deallocate(request, &node.0, offset, length)
             .await)
     }
 
-    async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
-        placed!(self, (who, source, target, span), |export| export
-            .clone_range(who, (&source.0, &target.0), span)
+    async fn copy(&self, request: Request<'_>, source: &Node, target: &Node, span: Span) -> Result<Written> {
+        placed!(self, request.line, (request, source, target, span), |export| export
+            .copy(request, (&source.0, &target.0), span)
             .await)
     }
 
-    async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
-        placed!(self, (who, node, name), |export| export.get_xattr(who, &node.0, name))
+    async fn clone_range(
+        &self,
+        request: Request<'_>,
+        source: &Node,
+        target: &Node,
+        span: Span,
+    ) -> Result<()> {
+        placed!(self, request.line, (request, source, target, span), |export| export
+            .clone_range(request, (&source.0, &target.0), span)
+            .await)
+    }
+
+    async fn get_xattr(&self, request: Request<'_>, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
+        placed!(self, request.line, (request, node, name), |export| export.get_xattr(
+            request.identity,
+            &node.0,
+            name
+        ))
     }
 
     async fn set_xattr(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         name: XattrName<'_>,
         value: &[u8],
         mode: XattrMode,
     ) -> Result<()> {
-        placed!(self, (who, node, name, value, mode), |export| export
-            .set_xattr(who, &node.0, name, (value, mode))
+        placed!(self, request.line, (request, node, name, value, mode), |export| export
+            .set_xattr(request, &node.0, name, (value, mode))
             .await)
     }
 
-    async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
-        placed!(self, (who, node), |export| export.list_xattrs(who, &node.0))
+    async fn list_xattrs(&self, request: Request<'_>, node: &Node) -> Result<Vec<Bytes>> {
+        placed!(self, request.line, (request, node), |export| export.list_xattrs(request.identity, &node.0))
     }
 
-    async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
-        placed!(self, (who, node, name), |export| export.remove_xattr(who, &node.0, name).await)
+    async fn remove_xattr(&self, request: Request<'_>, node: &Node, name: XattrName<'_>) -> Result<()> {
+        placed!(self, request.line, (request, node, name), |export| export
+            .remove_xattr(request, &node.0, name)
+            .await)
     }
 
-    async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {
-        placed!(self, (), |export| export.stat_fs())
+    async fn stat_fs(&self, request: Request<'_>, _node: &Node) -> Result<StatFs> {
+        placed!(self, request.line, (), |export| export.stat_fs())
     }
 
     fn limits(&self) -> Limits {

@@ -11,7 +11,7 @@ use super::make::AtNaming;
 use super::object::{Object, Purpose};
 use super::open::{Place, proc_path};
 use super::{Durability, Export, stat};
-use crate::{Error, FileKind, Identity, RemoveKind, Result};
+use crate::{Error, FileKind, Identity, RemoveKind, Request, Result};
 
 /// Freeing a file that is longer than this is left to the pool.
 pub(super) const LARGE_BYTES: u64 = 16 << 20;
@@ -22,55 +22,55 @@ type Known = (Arc<Object>, Arc<OwnedFd>);
 impl Export {
     pub(super) async fn link(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         place: Place<'_>,
     ) -> Result<()> {
-        self.link_now(who, object, place)?;
+        self.link_now(request.identity, object, place)?;
         // What was written to it before is no part of this promise.
-        self.settle(object, AtNaming::Complete, place.0).await
+        self.settle(request.line, object, AtNaming::Complete, place.0).await
     }
 
     pub(super) async fn remove(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         place: Place<'_>,
         kind: RemoveKind,
     ) -> Result<()> {
-        self.remove_now(who, place, kind)?;
+        self.remove_now(request.identity, place, kind)?;
         match self.durability {
-            Durability::Sync => self.sync_change(place.0).await,
+            Durability::Sync => self.sync_change(request.line, place.0).await,
             Durability::Async => Ok(()),
         }
     }
 
     pub(super) async fn rename(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         from: Place<'_>,
         to: Place<'_>,
     ) -> Result<()> {
-        self.rename_now(who, from, to)?;
+        self.rename_now(request.identity, from, to)?;
         if self.durability == Durability::Async {
             return Ok(());
         }
         if Arc::ptr_eq(from.0, to.0) {
-            return self.sync_change(to.0).await;
+            return self.sync_change(request.line, to.0).await;
         }
         // Both run at once.
-        let target = self.sync_change_beside(to.0);
-        self.sync_change(from.0).await?;
+        let target = self.sync_change_beside(request.line, to.0);
+        self.sync_change(request.line, from.0).await?;
         target.await
     }
 
-    fn link_now(&self, who: &Identity, object: &Arc<Object>, place: Place<'_>) -> Result<()> {
+    fn link_now(&self, identity: &Identity, object: &Arc<Object>, place: Place<'_>) -> Result<()> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
         if object.kind == FileKind::Directory {
             return Err(Error::IsDirectory);
         }
         let fd = self.path(object)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         // Through /proc, since a link to a bare descriptor needs a privilege that callers lack.
         let source = proc_path(fd.as_fd());
         self.with_room(|| {
@@ -88,11 +88,11 @@ impl Export {
         Ok(())
     }
 
-    fn remove_now(&self, who: &Identity, place: Place<'_>, kind: RemoveKind) -> Result<()> {
+    fn remove_now(&self, identity: &Identity, place: Place<'_>, kind: RemoveKind) -> Result<()> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
-        let victim = self.known_at(who, dir.as_fd(), place)?;
-        self.acting.become_caller(who)?;
+        let victim = self.known_at(identity, dir.as_fd(), place)?;
+        self.acting.become_caller(identity)?;
         let name = place.1.as_bytes();
         match kind {
             RemoveKind::NonDirectory => unlinkat(&dir, name, AtFlags::empty())?,
@@ -107,16 +107,16 @@ impl Export {
         Ok(())
     }
 
-    fn rename_now(&self, who: &Identity, from: Place<'_>, to: Place<'_>) -> Result<()> {
+    fn rename_now(&self, identity: &Identity, from: Place<'_>, to: Place<'_>) -> Result<()> {
         let from_dir = self.dir_path(from.0)?;
         let to_dir = self.dir_path(to.0)?;
         self.check_writable()?;
-        let moved = self.known_at(who, from_dir.as_fd(), from)?;
-        let target = match self.known_at(who, to_dir.as_fd(), to) {
+        let moved = self.known_at(identity, from_dir.as_fd(), from)?;
+        let target = match self.known_at(identity, to_dir.as_fd(), to) {
             Err(Error::NotFound) => None,
             target => target?,
         };
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         self.with_room(|| {
             renameat(&from_dir, from.1.as_bytes(), &to_dir, to.1.as_bytes()).map_err(|errno| match errno {
                 // Some file systems say so of a target directory with entries.
@@ -139,8 +139,8 @@ impl Export {
 
     /// The object at `place`, if it is known, with a descriptor that keeps it alive; `NotFound` where there
     /// is none.
-    fn known_at(&self, who: &Identity, dir: BorrowedFd<'_>, place: Place<'_>) -> Result<Option<Known>> {
-        self.acting.become_caller(who)?;
+    fn known_at(&self, identity: &Identity, dir: BorrowedFd<'_>, place: Place<'_>) -> Result<Option<Known>> {
+        self.acting.become_caller(identity)?;
         let (stat, known) = self.look(dir, place.1)?;
         let known = match known {
             Some(known) => known,

@@ -62,7 +62,7 @@ pub(super) struct Descriptors {
 
 /// Somebody who was found to have permissions at a time of the last change.
 pub(super) struct Verified {
-    pub(super) who: Identity,
+    pub(super) identity: Identity,
     pub(super) change_ns: i64,
     pub(super) mode: u32,
 }

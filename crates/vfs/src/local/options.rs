@@ -27,8 +27,8 @@ pub struct LocalOptions {
     pub threads_max: usize,
     /// The most requests that wait for such a thread; beyond, a request does its own waiting.
     pub queue_max: usize,
-    /// How a thread waits for the disk itself, for a request that is alone ([`crate::begin_alone`]). Without
-    /// one, every wait is another thread's.
+    /// How a thread waits for the disk itself, for the only request of its line ([`crate::OnlyRequest`]).
+    /// Without one, every wait is another thread's.
     pub wait_in_place: Option<WaitInPlace>,
     /// The most objects that are watched for what other processes do to them; with 0 it is never known. Each
     /// keeps an inode in the kernel's memory.

@@ -7,18 +7,22 @@ use bytes::Bytes;
 
 use super::Export;
 use super::health::Health;
-use crate::{Access, Content, Name, NodeKind, RemoveKind, Result, Span, Stability, XattrMode, XattrName};
+use crate::{
+    Access, Content, Identity, Line, Name, NodeKind, RemoveKind, Request, Result, Span, Stability, XattrMode,
+    XattrName,
+};
 
 /// Evaluates `$call`, of an [`Export`] and references, in place; on a slow file system as a future of the
-/// pool's, on copies.
+/// pool's in `$line`, on copies.
 macro_rules! placed {
-    ($local:ident, ($($argument:ident),*), |$export:ident| $call:expr) => {
+    ($local:ident, $line:expr, ($($argument:ident),*), |$export:ident| $call:expr) => {
         match $local.export.health.is_slow() {
             false => {
                 let $export = &$local.export;
                 published(&$export.health, async { $call }).await
             }
             true => {
+                let line = $line.number;
                 $(let $argument = $crate::local::placement::Keep::keep($argument);)*
                 let export = $local.export.clone();
                 let call = async move {
@@ -26,7 +30,7 @@ macro_rules! placed {
                     let $export = &export;
                     published(&$export.health, async { $call }).await
                 };
-                $local.export.pool.poll(call)?.await
+                $local.export.pool.poll(line, call)?.await
             }
         }
     };
@@ -44,26 +48,28 @@ pub(super) async fn published<T>(health: &Health, call: impl Future<Output = T>)
 }
 
 impl Export {
-    /// Runs a job that may wait for the disk: here if the caller is alone, and by the pool otherwise.
+    /// Runs a job that may wait for the disk: here for the only request of its line, and by the pool
+    /// otherwise.
     pub(super) async fn wait_for<T: Send + 'static>(
         &self,
+        line: Line<'_>,
         job: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        match self.wait_here(job) {
+        match self.wait_here(line, job) {
             Ok(given) => given,
-            Err(job) => self.pool.run(job).await,
+            Err(job) => self.pool.run(line.number, job).await,
         }
     }
 
-    /// Runs a job that may wait for the disk here if the caller is alone. Returns its result, or the job
-    /// again.
-    pub(super) fn wait_here<T, J: FnOnce() -> T>(&self, job: J) -> std::result::Result<T, J> {
+    /// Runs a job that may wait for the disk here, for the only request of its line. Returns its result, or
+    /// the job again.
+    pub(super) fn wait_here<T, J: FnOnce() -> T>(&self, line: Line<'_>, job: J) -> std::result::Result<T, J> {
         // On a slow file system a wait would hold the connection, which may have requests for others.
         if self.health.is_slow() {
             return Err(job);
         }
         let _wait = self.health.begin_wait();
-        self.in_place.run(job)
+        self.in_place.run(line, job)
     }
 }
 
@@ -98,6 +104,29 @@ impl<'a, T: 'static> Lend<'a> for Cloned<T> {
 
     fn lend(&'a self) -> &'a T {
         &self.0
+    }
+}
+
+/// A request that a thread of the pool works on: no other request of its line waits for that thread, so it
+/// need not be the only one.
+pub(super) struct KeptRequest {
+    identity: Identity,
+    line: u64,
+}
+
+impl Keep for Request<'_> {
+    type Kept = KeptRequest;
+
+    fn keep(self) -> KeptRequest {
+        KeptRequest { identity: self.identity.clone(), line: self.line.number }
+    }
+}
+
+impl<'a> Lend<'a> for KeptRequest {
+    type Lent = Request<'a>;
+
+    fn lend(&'a self) -> Request<'a> {
+        Request { identity: &self.identity, line: Line::numbered(self.line) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A few threads for calls that may wait for a disk, and the futures that wait for them.
 //!
-//! Jobs stand in a line for each for whom they are ([`crate::work_for`]), and the lines take turns.
+//! Jobs stand in the lines of their requests ([`crate::Line`]), and the lines take turns. Jobs without a
+//! request stand in the line [`HOUSEKEEPING`].
 //!
 //! Needs no runtime and knows nothing of files.
 
@@ -15,8 +16,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::health;
-use crate::line;
 use crate::{Error, Result};
+
+/// The line of jobs that no request asks for: closing, sweeping.
+pub(super) const HOUSEKEEPING: u64 = 0;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -65,8 +68,8 @@ impl Lines {
         self.count += 1;
     }
 
-    /// The first of the line whose turn it is, and which that is.
-    fn pop(&mut self) -> Option<(u64, Job)> {
+    /// The first of the line whose turn it is.
+    fn pop(&mut self) -> Option<Job> {
         let line = self.turns.pop_front()?;
         let jobs = self.jobs.get_mut(&line)?;
         let job = jobs.pop_front()?;
@@ -76,7 +79,7 @@ impl Lines {
         } else {
             self.turns.push_back(line);
         }
-        Some((line, job))
+        Some(job)
     }
 }
 
@@ -87,16 +90,20 @@ impl Pool {
     }
 
     /// Runs `job` on one of the threads. When the lines are full and the caller's has jobs already, or no
-    /// thread can be had, the caller runs it itself: whoever asks for more than the disk gives waits for it.
-    pub(super) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Task<T> {
+    /// thread can be had, the caller runs it itself: a sender that asks for more than the disk gives waits.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        line: u64,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Task<T> {
         let (answer, task) = channel();
-        self.execute(move || answer.send(job()));
+        self.execute(line, move || answer.send(job()));
         task
     }
 
     /// Like [`Pool::run`] for a job that answers in its own way.
-    pub(super) fn execute(&self, job: impl FnOnce() + Send + 'static) {
-        if let Some(job) = self.shared.submit(Box::new(job)) {
+    pub(super) fn execute(&self, line: u64, job: impl FnOnce() + Send + 'static) {
+        if let Some(job) = self.shared.submit(line, Box::new(job)) {
             job();
         }
     }
@@ -114,6 +121,7 @@ impl Pool {
     /// [`Error::TryAgain`] when the caller's line has futures or jobs and all lines are full.
     pub(super) fn poll<T: Send + 'static>(
         &self,
+        line: u64,
         future: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<Task<T>> {
         let (answer, task) = channel();
@@ -122,9 +130,9 @@ impl Pool {
             future: Mutex::new(Some(future)),
             phase: AtomicU8::new(QUEUED),
             shared: Arc::downgrade(&self.shared),
-            line: line::current(),
+            line,
         });
-        match self.shared.submit(Box::new(move || moved.run())) {
+        match self.shared.submit(line, Box::new(move || moved.run())) {
             None => Ok(task),
             Some(_refused) => Err(Error::TryAgain),
         }
@@ -195,7 +203,7 @@ impl Handle {
     pub(super) fn execute(&self, job: impl FnOnce() + Send + 'static) {
         let job: Job = Box::new(job);
         let refused = match self.0.upgrade() {
-            Some(shared) => shared.submit(job),
+            Some(shared) => shared.submit(HOUSEKEEPING, job),
             None => Some(job),
         };
         if let Some(job) = refused {
@@ -207,15 +215,14 @@ impl Handle {
     /// bounded by the caller.
     pub(super) fn execute_elsewhere(&self, job: impl FnOnce() + Send + 'static) {
         if let Some(shared) = self.0.upgrade() {
-            shared.submit_beyond(line::current(), Box::new(job));
+            shared.submit_beyond(HOUSEKEEPING, Box::new(job));
         }
     }
 }
 
 impl Shared {
     /// Queues the job, or gives it back.
-    fn submit(self: &Arc<Self>, job: Job) -> Option<Job> {
-        let line = line::current();
+    fn submit(self: &Arc<Self>, line: u64, job: Job) -> Option<Job> {
         let queue = self.queue.lock();
         if queue.closed || !queue.lines.has_room(line, self.queue_max) {
             return Some(job);
@@ -256,10 +263,8 @@ fn work(shared: &Shared) {
     health::join_pool();
     let mut queue = shared.queue.lock();
     loop {
-        if let Some((line, job)) = queue.lines.pop() {
+        if let Some(job) = queue.lines.pop() {
             drop(queue);
-            // What it has others do is for the same.
-            line::work_for(line);
             // A job that panics loses its answer, which its task notices; the thread goes on.
             drop(catch_unwind(AssertUnwindSafe(job)));
             queue = shared.queue.lock();
@@ -348,7 +353,7 @@ mod tests {
         let tasks: Vec<Task<usize>> = (0..100)
             .map(|i| {
                 let ran = ran.clone();
-                pool.run(move || {
+                pool.run(0, move || {
                     ran.fetch_add(1, Ordering::Relaxed);
                     Ok(i)
                 })
@@ -368,7 +373,7 @@ mod tests {
         let order = Arc::new(Mutex::new(Vec::new()));
         let hold = {
             let (begun, go) = (begun.clone(), go.clone());
-            pool.run(move || {
+            pool.run(0, move || {
                 begun.wait();
                 go.wait();
                 Ok(())
@@ -376,15 +381,13 @@ mod tests {
         };
         begun.wait();
         let submit = |line: u64| {
-            line::work_for(line);
             let order = order.clone();
-            pool.run(move || {
+            pool.run(line, move || {
                 order.lock().push(line);
                 Ok(())
             })
         };
         let tasks: Vec<_> = [1, 1, 1, 1, 2, 3, 3].map(submit).into();
-        line::work_for(0);
         go.wait();
         block_on(hold).unwrap();
         tasks.into_iter().for_each(|task| block_on(task).unwrap());
@@ -413,7 +416,7 @@ mod tests {
     fn a_full_queue_makes_the_caller_run_the_job() {
         let pool = Pool::new(1, 0);
         let here = std::thread::current().id();
-        let task = pool.run(move || Ok(std::thread::current().id() == here));
+        let task = pool.run(0, move || Ok(std::thread::current().id() == here));
         assert!(block_on(task).unwrap());
     }
 
@@ -424,7 +427,7 @@ mod tests {
         let (answer, inner) = channel::<u32>();
         let polled_here = Arc::new(AtomicUsize::new(0));
         let seen = polled_here.clone();
-        let task = pool.poll(async move {
+        let task = pool.poll(0, async move {
             let mut inner = inner;
             std::future::poll_fn(move |context| {
                 seen.fetch_add(usize::from(std::thread::current().id() == here), Ordering::Relaxed);
@@ -440,7 +443,7 @@ mod tests {
     #[test]
     fn full_queue_refuses_futures_and_runs_none_here() {
         let pool = Pool::new(1, 0);
-        assert!(matches!(pool.poll(async { Ok(()) }), Err(Error::TryAgain)));
+        assert!(matches!(pool.poll(0, async { Ok(()) }), Err(Error::TryAgain)));
         let (answer, task) = channel();
         pool.handle().execute_elsewhere(move || answer.send(Ok(std::thread::current().id())));
         assert_ne!(block_on(task).unwrap(), std::thread::current().id());
@@ -449,9 +452,9 @@ mod tests {
     #[test]
     fn moved_future_that_panics_is_an_error() {
         let pool = Pool::new(1, 10);
-        let task: Task<()> = pool.poll(async { panic!("expected by the test") }).unwrap();
+        let task: Task<()> = pool.poll(0, async { panic!("expected by the test") }).unwrap();
         assert!(matches!(block_on(task), Err(Error::Io(_))));
-        assert_eq!(block_on(pool.poll(async { Ok(5) }).unwrap()).unwrap(), 5);
+        assert_eq!(block_on(pool.poll(0, async { Ok(5) }).unwrap()).unwrap(), 5);
     }
 
     #[test]
@@ -469,8 +472,8 @@ mod tests {
     #[test]
     fn a_job_that_panics_is_an_error_and_the_thread_goes_on() {
         let pool = Pool::new(1, 10);
-        let task: Task<()> = pool.run(|| panic!("expected by the test"));
+        let task: Task<()> = pool.run(0, || panic!("expected by the test"));
         assert!(matches!(block_on(task), Err(Error::Io(_))));
-        assert_eq!(block_on(pool.run(|| Ok(5))).unwrap(), 5);
+        assert_eq!(block_on(pool.run(0, || Ok(5))).unwrap(), 5);
     }
 }

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use super::cache::{Cache, SHARDS};
 use super::object::{Object, Purpose};
+use super::pool::HOUSEKEEPING;
 use super::{Export, Local, stat};
 use crate::{Error, Result};
 
@@ -62,7 +63,7 @@ impl Local {
             return;
         }
         let export = Arc::clone(&self.export);
-        self.export.pool.execute(move || {
+        self.export.pool.execute(HOUSEKEEPING, move || {
             export.sweep();
             export.sweeps.is_running.store(false, Relaxed);
         });

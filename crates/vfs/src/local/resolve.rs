@@ -13,7 +13,7 @@ use super::persistent::{Persistent, Proof};
 use super::stat;
 use super::sys;
 use crate::seal::equal;
-use crate::{Error, FileKind, Name, Result};
+use crate::{Error, FileKind, Line, Name, Result};
 
 /// The longest chain of hints that is followed.
 const HINTS_MAX: usize = 4096;
@@ -41,27 +41,27 @@ impl Export {
         Ok((id == self.root.id).then(|| self.root.clone()))
     }
 
-    pub(super) async fn resolve(self: &Arc<Self>, handle: &[u8]) -> Result<Arc<Object>> {
+    pub(super) async fn resolve(self: &Arc<Self>, line: Line<'_>, handle: &[u8]) -> Result<Arc<Object>> {
         let id = Persistent::decode(self.seal.open(handle)?)?;
         if self.index.is_none() {
             let (fd, stat) = match self.open_unless_new(&id)? {
                 Some(opened) => opened,
                 None => {
                     let export = self.clone();
-                    self.wait_for(move || export.open_patiently(&id)).await?
+                    self.wait_for(line, move || export.open_patiently(&id)).await?
                 }
             };
             let fd = Arc::new(fd);
             if stat::kind(&stat) == FileKind::Directory {
                 // We issued the handle when it was inside; it may have been moved out behind our back.
-                self.check_inside(&fd).await?;
+                self.check_inside(line, &fd).await?;
             }
             let descriptors = Descriptors { path: Some(fd), ..Descriptors::default() };
             return self.adopt(descriptors, &stat, None);
         }
         match self.open_hinted(&id) {
             Some(object) => Ok(object),
-            None => self.search(id).await?.ok_or(Error::Stale),
+            None => self.search(line, id).await?.ok_or(Error::Stale),
         }
     }
 

@@ -10,7 +10,7 @@ use super::data::check_kind;
 use super::object::{Object, Purpose};
 use super::{Durability, Export, stat};
 use crate::permissions::READ;
-use crate::{Content, Error, Identity, Result};
+use crate::{Content, Error, Request, Result};
 
 /// How much is reserved before others have their turn at a thread, in bytes: to reserve takes time by the
 /// size, to give back does not.
@@ -19,7 +19,7 @@ const PIECE_BYTES: u64 = 64 << 20;
 impl Export {
     pub(super) async fn seek(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         offset: u64,
         what: Content,
@@ -27,7 +27,7 @@ impl Export {
         check_kind(object)?;
         let path = self.path(object)?;
         let (owner, size) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(who, (object, &path), owner, READ)?;
+        self.authorise(request.identity, (object, &path), owner, READ)?;
         if offset >= size {
             return Err(Error::BeyondEnd);
         }
@@ -42,33 +42,33 @@ impl Export {
             (Err(errno), _) => Err(errno.into()),
         };
         // The map of the file's blocks may have to be read from the disk.
-        if self.all_in_memory { find() } else { self.wait_for(find).await }
+        if self.all_in_memory { find() } else { self.wait_for(request.line, find).await }
     }
 
     pub(super) async fn allocate(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         offset: u64,
         length: u64,
     ) -> Result<()> {
-        self.change_space(who, object, (offset, length), FallocateFlags::empty(), PIECE_BYTES).await
+        self.change_space(request, object, (offset, length), FallocateFlags::empty(), PIECE_BYTES).await
     }
 
     pub(super) async fn deallocate(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         offset: u64,
         length: u64,
     ) -> Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        self.change_space(who, object, (offset, length), flags, u64::MAX).await
+        self.change_space(request, object, (offset, length), flags, u64::MAX).await
     }
 
     async fn change_space(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         (offset, length): (u64, u64),
         flags: FallocateFlags,
@@ -76,7 +76,7 @@ impl Export {
     ) -> Result<()> {
         check_kind(object)?;
         self.check_writable()?;
-        self.check_may_write(who, object)?;
+        self.check_may_write(request.identity, object)?;
         if offset.checked_add(length).is_none_or(|end| end > self.limits.file_bytes_max) {
             return Err(Error::FileTooBig);
         }
@@ -87,19 +87,19 @@ impl Export {
         let mut done = 0;
         while done < length {
             let (at, count) = (offset + done, (length - done).min(piece_bytes));
-            let (export, who, changed, fd) =
-                (Arc::clone(self), who.clone(), Arc::clone(object), Arc::clone(&fd));
+            let (export, caller, changed, fd) =
+                (Arc::clone(self), request.identity.clone(), Arc::clone(object), Arc::clone(&fd));
             let change = move || {
                 // As the caller, so that set-id bits go, and quotas and reserved blocks are heeded.
-                export.acting.become_caller(&who)?;
+                export.acting.become_caller(&caller)?;
                 let allocate = || Ok(retry_on_intr(|| fallocate(&fd, flags, at, count))?);
                 export.change_data(&changed, || export.with_room(allocate))
             };
-            self.wait_for(change).await?;
+            self.wait_for(request.line, change).await?;
             done += count;
         }
         match self.durability {
-            Durability::Sync => self.sync_change(object).await,
+            Durability::Sync => self.sync_change(request.line, object).await,
             Durability::Async => Ok(()),
         }
     }

@@ -15,6 +15,7 @@ use super::Export;
 use super::journal::Order;
 use super::object::{Object, Purpose};
 use super::pool::{Answer, Task, channel};
+use crate::Line;
 use crate::seal::random;
 
 /// How much to put on disk.
@@ -70,33 +71,33 @@ pub(super) struct WholeSyncs {
 impl Export {
     /// Puts `object` on disk; begins at once, whether the task is polled or not. Where the caller may wait,
     /// and no other sync of the object runs, that is over when this returns.
-    pub(super) fn sync(self: &Arc<Self>, object: &Arc<Object>, depth: Depth) -> Task<()> {
+    pub(super) fn sync(self: &Arc<Self>, line: Line<'_>, object: &Arc<Object>, depth: Depth) -> Task<()> {
         let (object, depth) = self.synced_with(object, depth);
         let (task, starts) = object.syncs.join(depth);
         if starts {
-            let here = self.wait_here(|| self.sync_once(object));
+            let here = self.wait_here(line, || self.sync_once(object));
             // Who came meanwhile has not the caller wait.
             if here.is_err() || object.syncs.go_on() {
-                self.have_synced(object);
+                self.have_synced(line, object);
             }
         }
         task
     }
 
     /// Puts a change of the names or the attributes of `object` on disk, as [`Export::sync`] does.
-    pub(super) fn sync_change(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
+    pub(super) fn sync_change(self: &Arc<Self>, line: Line<'_>, object: &Arc<Object>) -> Task<()> {
         let (object, depth) = self.changed_with(object);
-        self.sync(object, depth)
+        self.sync(line, object, depth)
     }
 
     /// As [`Export::sync_change`], for who has something else done at the same time: this is the pool's to
     /// wait for.
-    pub(super) fn sync_change_beside(self: &Arc<Self>, object: &Arc<Object>) -> Task<()> {
+    pub(super) fn sync_change_beside(self: &Arc<Self>, line: Line<'_>, object: &Arc<Object>) -> Task<()> {
         let (object, depth) = self.changed_with(object);
         let (object, depth) = self.synced_with(object, depth);
         let (task, starts) = object.syncs.join(depth);
         if starts {
-            self.have_synced(object);
+            self.have_synced(line, object);
         }
         task
     }
@@ -113,9 +114,9 @@ impl Export {
     }
 
     /// Has the pool sync until nobody waits.
-    fn have_synced(self: &Arc<Self>, object: &Arc<Object>) {
+    fn have_synced(self: &Arc<Self>, line: Line<'_>, object: &Arc<Object>) {
         let (export, object) = (self.clone(), object.clone());
-        self.pool.execute(move || {
+        self.pool.execute(line.number, move || {
             while object.syncs.go_on() {
                 export.sync_once(&object);
             }

@@ -16,7 +16,7 @@ use super::object::{Object, Purpose};
 use super::open::open_contained;
 use super::persistent::Persistent;
 use super::pool::channel;
-use crate::{Name, Result};
+use crate::{Line, Name, Result};
 
 /// The longest path that is followed, in bytes.
 const PATH_BYTES_MAX: usize = 1 << 18;
@@ -32,7 +32,11 @@ struct Wanted {
 
 impl Export {
     /// The object of `id`, wherever it is; `None` when it is not in the export.
-    pub(super) async fn search(self: &Arc<Self>, id: Persistent) -> Result<Option<Arc<Object>>> {
+    pub(super) async fn search(
+        self: &Arc<Self>,
+        line: Line<'_>,
+        id: Persistent,
+    ) -> Result<Option<Arc<Object>>> {
         let Some(index) = &self.index else { return Ok(None) };
         if index.is_gone(&id) {
             return Ok(None);
@@ -45,7 +49,7 @@ impl Export {
         };
         if start {
             let export = self.clone();
-            self.pool.execute(move || export.run_walks());
+            self.pool.execute(line.number, move || export.run_walks());
         }
         task.await
     }

@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::local::{Local, LocalOptions, Node, restore_thread_identity};
-    use crate::{FileSystem, Identity, Name};
+    use crate::{FileSystem, Name, Request};
 
     struct Scene {
         local: Local,
@@ -125,7 +125,8 @@ mod tests {
             std::fs::write(dir.path().join("file"), "data").expect("writes");
             let local = Local::open(dir.path(), &LocalOptions::default()).expect("opens");
             let name = Name::new(b"file").expect("a name");
-            let (file, _) = block_on(local.lookup(&Identity::root(), &local.root(), name)).expect("exists");
+            let (file, _) =
+                block_on(local.lookup(Request::of_server(), &local.root(), name)).expect("exists");
             Self { local, file, _dir: dir }
         }
 

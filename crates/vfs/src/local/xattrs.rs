@@ -11,7 +11,7 @@ use rustix::fs::{XattrFlags, getxattr, listxattr, removexattr, setxattr};
 use super::object::Object;
 use super::open::proc_path;
 use super::{Durability, Export};
-use crate::{Error, FileKind, Identity, Result, XATTR_BYTES_MAX, XattrMode, XattrName};
+use crate::{Error, FileKind, Identity, Line, Request, Result, XATTR_BYTES_MAX, XattrMode, XattrName};
 
 const NAMESPACE: &[u8] = b"user.";
 
@@ -21,11 +21,11 @@ const LIST_BYTES_MAX: usize = 1 << 16;
 impl Export {
     pub(super) fn get_xattr(
         &self,
-        who: &Identity,
+        identity: &Identity,
         object: &Arc<Object>,
         name: XattrName<'_>,
     ) -> Result<Bytes> {
-        let fd = self.as_caller(who, object)?;
+        let fd = self.as_caller(identity, object)?;
         let mut value = Vec::with_capacity(XATTR_BYTES_MAX);
         getxattr(proc_path(fd.as_fd()), full_name(name), spare_capacity(&mut value))?;
         Ok(Bytes::copy_from_slice(&value))
@@ -33,7 +33,7 @@ impl Export {
 
     pub(super) async fn set_xattr(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         name: XattrName<'_>,
         (value, mode): (&[u8], XattrMode),
@@ -42,18 +42,18 @@ impl Export {
         if value.len() > XATTR_BYTES_MAX {
             return Err(Error::XattrTooBig);
         }
-        let fd = self.as_caller(who, object)?;
+        let fd = self.as_caller(request.identity, object)?;
         let flags = match mode {
             XattrMode::Either => XattrFlags::empty(),
             XattrMode::Create => XattrFlags::CREATE,
             XattrMode::Replace => XattrFlags::REPLACE,
         };
         self.with_room(|| Ok(setxattr(proc_path(fd.as_fd()), full_name(name), value, flags)?))?;
-        self.xattrs_changed(object).await
+        self.xattrs_changed(request.line, object).await
     }
 
-    pub(super) fn list_xattrs(&self, who: &Identity, object: &Arc<Object>) -> Result<Vec<Bytes>> {
-        let fd = self.as_caller(who, object)?;
+    pub(super) fn list_xattrs(&self, identity: &Identity, object: &Arc<Object>) -> Result<Vec<Bytes>> {
+        let fd = self.as_caller(identity, object)?;
         // To list names the kernel asks for no permission; what reading one needs is asked for here.
         super::sys::check_access(fd.as_fd(), crate::permissions::READ)?;
         let mut list = Vec::with_capacity(LIST_BYTES_MAX);
@@ -64,30 +64,30 @@ impl Export {
 
     pub(super) async fn remove_xattr(
         self: &Arc<Self>,
-        who: &Identity,
+        request: Request<'_>,
         object: &Arc<Object>,
         name: XattrName<'_>,
     ) -> Result<()> {
         self.check_writable()?;
-        let fd = self.as_caller(who, object)?;
+        let fd = self.as_caller(request.identity, object)?;
         removexattr(proc_path(fd.as_fd()), full_name(name))?;
-        self.xattrs_changed(object).await
+        self.xattrs_changed(request.line, object).await
     }
 
     /// The descriptor of a file or directory, for a thread that acts for the caller.
-    fn as_caller(&self, who: &Identity, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
+    fn as_caller(&self, identity: &Identity, object: &Arc<Object>) -> Result<Arc<OwnedFd>> {
         if !matches!(object.kind, FileKind::Regular | FileKind::Directory) {
             return Err(Error::WrongType);
         }
         let fd = self.path(object)?;
-        self.acting.become_caller(who)?;
+        self.acting.become_caller(identity)?;
         Ok(fd)
     }
 
-    async fn xattrs_changed(self: &Arc<Self>, object: &Arc<Object>) -> Result<()> {
+    async fn xattrs_changed(self: &Arc<Self>, line: Line<'_>, object: &Arc<Object>) -> Result<()> {
         self.moved(object);
         match self.durability {
-            Durability::Sync => self.sync_change(object).await,
+            Durability::Sync => self.sync_change(line, object).await,
             Durability::Async => Ok(()),
         }
     }

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use crate::seal::{KEY_BYTES, Seal, random};
 use crate::{
     Access, Attributes, Capabilities, ChangeKind, Committed, Content as Sought, CreateMode, Created, DirPage,
-    Error, FileSystem, Handle, Identity, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Result,
+    Error, FileSystem, Handle, Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result,
     SetAttributes, Span, Stability, StatFs, Support, Timestamp, Written, XattrMode, XattrName,
 };
 use budget::Budget;
@@ -161,7 +161,7 @@ impl FileSystem for Memory {
         Node(self.root.clone())
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<Node> {
+    async fn resolve(&self, _request: Request<'_>, handle: &[u8]) -> Result<Node> {
         self.find_handle(handle)
     }
 
@@ -175,29 +175,34 @@ impl FileSystem for Memory {
         ObjectId { fileid: node.0.fileid, generation: self.fsid }
     }
 
-    async fn attributes(&self, node: &Node) -> Result<Attributes> {
+    async fn attributes(&self, _request: Request<'_>, node: &Node) -> Result<Attributes> {
         Ok(node.0.attributes())
     }
 
-    async fn set_attributes(&self, who: &Identity, node: &Node, set: &SetAttributes) -> Result<Attributes> {
-        self.set_attributes_now(who, &node.0, set)
+    async fn set_attributes(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        set: &SetAttributes,
+    ) -> Result<Attributes> {
+        self.set_attributes_now(request.identity, &node.0, set)
     }
 
-    async fn access(&self, who: &Identity, node: &Node, wanted: Access) -> Result<Access> {
-        Ok(attributes::access(who, &node.0.attributes(), wanted))
+    async fn access(&self, request: Request<'_>, node: &Node, wanted: Access) -> Result<Access> {
+        Ok(attributes::access(request.identity, &node.0.attributes(), wanted))
     }
 
-    async fn lookup(&self, who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
-        let found = self.lookup_now(who, &dir.0, name)?;
+    async fn lookup(&self, request: Request<'_>, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
+        let found = self.lookup_now(request.identity, &dir.0, name)?;
         let attributes = found.attributes();
         Ok((Node(found), attributes))
     }
 
-    async fn lookup_parent(&self, who: &Identity, dir: &Node) -> Result<Node> {
-        self.lookup_parent_now(who, &dir.0).map(Node)
+    async fn lookup_parent(&self, request: Request<'_>, dir: &Node) -> Result<Node> {
+        self.lookup_parent_now(request.identity, &dir.0).map(Node)
     }
 
-    async fn read_link(&self, _who: &Identity, node: &Node) -> Result<Bytes> {
+    async fn read_link(&self, _request: Request<'_>, node: &Node) -> Result<Bytes> {
         match &node.0.state.read().content {
             Content::Symlink(target) => Ok(target.clone()),
             _ => Err(Error::Invalid),
@@ -206,29 +211,35 @@ impl FileSystem for Memory {
 
     async fn read(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         offset: u64,
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
-        data::read(who, &node.0, offset, count, out)
+        data::read(request.identity, &node.0, offset, count, out)
     }
 
     async fn write(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         offset: u64,
         data: Bytes,
         stability: Stability,
     ) -> Result<Written> {
-        let count = self.write_now(who, &node.0, offset, &data)?;
+        let count = self.write_now(request.identity, &node.0, offset, &data)?;
         Ok(Written { count, stability })
     }
 
-    async fn commit(&self, who: &Identity, node: &Node, _offset: u64, _count: u64) -> Result<Committed> {
-        data::check_commit(who, &node.0)?;
+    async fn commit(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        _offset: u64,
+        _count: u64,
+    ) -> Result<Committed> {
+        data::check_commit(request.identity, &node.0)?;
         Ok(Committed { verifier: self.verifier })
     }
 
@@ -238,116 +249,128 @@ impl FileSystem for Memory {
 
     async fn create(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
-        self.create_now(who, &dir.0, name, mode)
+        self.create_now(request.identity, &dir.0, name, mode)
     }
 
     async fn make_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.make_dir_now(who, &dir.0, name, set)
+        self.make_dir_now(request.identity, &dir.0, name, set)
     }
 
     async fn make_symlink(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         target: &[u8],
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.make_symlink_now(who, &dir.0, name, target, set)
+        self.make_symlink_now(request.identity, &dir.0, name, target, set)
     }
 
     async fn make_node(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         name: Name<'_>,
         kind: NodeKind,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
-        self.make_node_now(who, &dir.0, name, kind, set)
+        self.make_node_now(request.identity, &dir.0, name, kind, set)
     }
 
-    async fn link(&self, who: &Identity, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
-        self.link_now(who, &node.0, &dir.0, name)
+    async fn link(&self, request: Request<'_>, node: &Node, dir: &Node, name: Name<'_>) -> Result<()> {
+        self.link_now(request.identity, &node.0, &dir.0, name)
     }
 
-    async fn remove(&self, who: &Identity, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
-        self.remove_now(who, &dir.0, name, kind)
+    async fn remove(&self, request: Request<'_>, dir: &Node, name: Name<'_>, kind: RemoveKind) -> Result<()> {
+        self.remove_now(request.identity, &dir.0, name, kind)
     }
 
     async fn rename(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         from_dir: &Node,
         from: Name<'_>,
         to_dir: &Node,
         to: Name<'_>,
     ) -> Result<()> {
-        self.rename_now(who, (&from_dir.0, from), (&to_dir.0, to))
+        self.rename_now(request.identity, (&from_dir.0, from), (&to_dir.0, to))
     }
 
     async fn read_dir(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         dir: &Node,
         cookie: u64,
         entries_max: usize,
         objects: bool,
     ) -> Result<DirPage<Node>> {
-        self.read_dir_now(who, &dir.0, cookie, entries_max, objects)
+        self.read_dir_now(request.identity, &dir.0, cookie, entries_max, objects)
     }
 
-    async fn seek(&self, who: &Identity, node: &Node, offset: u64, what: Sought) -> Result<Option<u64>> {
-        space::seek(who, &node.0, offset, what)
+    async fn seek(
+        &self,
+        request: Request<'_>,
+        node: &Node,
+        offset: u64,
+        what: Sought,
+    ) -> Result<Option<u64>> {
+        space::seek(request.identity, &node.0, offset, what)
     }
 
-    async fn allocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        self.allocate_now(who, &node.0, offset, length)
+    async fn allocate(&self, request: Request<'_>, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.allocate_now(request.identity, &node.0, offset, length)
     }
 
-    async fn deallocate(&self, who: &Identity, node: &Node, offset: u64, length: u64) -> Result<()> {
-        self.deallocate_now(who, &node.0, offset, length)
+    async fn deallocate(&self, request: Request<'_>, node: &Node, offset: u64, length: u64) -> Result<()> {
+        self.deallocate_now(request.identity, &node.0, offset, length)
     }
 
-    async fn clone_range(&self, who: &Identity, source: &Node, target: &Node, span: Span) -> Result<()> {
-        self.clone_range_now(who, (&source.0, &target.0), span)
+    async fn clone_range(
+        &self,
+        request: Request<'_>,
+        source: &Node,
+        target: &Node,
+        span: Span,
+    ) -> Result<()> {
+        self.clone_range_now(request.identity, (&source.0, &target.0), span)
     }
 
-    async fn get_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
-        space::get_xattr(who, &node.0, name)
+    async fn get_xattr(&self, request: Request<'_>, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
+        space::get_xattr(request.identity, &node.0, name)
     }
 
     async fn set_xattr(
         &self,
-        who: &Identity,
+        request: Request<'_>,
         node: &Node,
         name: XattrName<'_>,
         value: &[u8],
         mode: XattrMode,
     ) -> Result<()> {
-        self.set_xattr_now(who, &node.0, name, (value, mode))
+        self.set_xattr_now(request.identity, &node.0, name, (value, mode))
     }
 
-    async fn list_xattrs(&self, who: &Identity, node: &Node) -> Result<Vec<Bytes>> {
-        space::list_xattrs(who, &node.0)
+    async fn list_xattrs(&self, request: Request<'_>, node: &Node) -> Result<Vec<Bytes>> {
+        space::list_xattrs(request.identity, &node.0)
     }
 
-    async fn remove_xattr(&self, who: &Identity, node: &Node, name: XattrName<'_>) -> Result<()> {
-        self.remove_xattr_now(who, &node.0, name)
+    async fn remove_xattr(&self, request: Request<'_>, node: &Node, name: XattrName<'_>) -> Result<()> {
+        self.remove_xattr_now(request.identity, &node.0, name)
     }
 
-    async fn stat_fs(&self, _node: &Node) -> Result<StatFs> {
+    async fn stat_fs(&self, _request: Request<'_>, _node: &Node) -> Result<StatFs> {
         Ok(self.budget.stat_fs())
     }
 

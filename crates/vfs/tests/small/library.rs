@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use vfs::{
-    Attributes, DirEntry, DirPage, Error, FileKind, FileSystem, Handle, Identity, Limits, Name, ObjectId,
-    ReadDone, Result, Seal, Timestamp,
+    Attributes, DirEntry, DirPage, Error, FileKind, FileSystem, Handle, Limits, Name, ObjectId, ReadDone,
+    Request, Result, Seal, Timestamp,
 };
 
 /// The index of an object in the tree.
@@ -85,7 +85,7 @@ impl FileSystem for Library {
         ROOT
     }
 
-    async fn resolve(&self, handle: &[u8]) -> Result<Node> {
+    async fn resolve(&self, _request: Request<'_>, handle: &[u8]) -> Result<Node> {
         let payload = self.seal.open(handle)?.try_into().map_err(|_| Error::BadHandle)?;
         let node = u64::from_le_bytes(payload) as Node;
         if node < self.objects.len() { Ok(node) } else { Err(Error::Stale) }
@@ -99,18 +99,18 @@ impl FileSystem for Library {
         ObjectId { fileid: *node as u64 + 1, generation: self.seal.derive(b"file system") }
     }
 
-    async fn attributes(&self, node: &Node) -> Result<Attributes> {
+    async fn attributes(&self, _request: Request<'_>, node: &Node) -> Result<Attributes> {
         Ok(self.found(*node))
     }
 
-    async fn lookup(&self, _who: &Identity, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
+    async fn lookup(&self, _request: Request<'_>, dir: &Node, name: Name<'_>) -> Result<(Node, Attributes)> {
         let mut children = self.children(*dir)?;
         let found = children.find(|(_, object)| object.name.as_bytes() == name.as_bytes());
         let (node, _) = found.ok_or(Error::NotFound)?;
         Ok((node, self.found(node)))
     }
 
-    async fn lookup_parent(&self, _who: &Identity, dir: &Node) -> Result<Node> {
+    async fn lookup_parent(&self, _request: Request<'_>, dir: &Node) -> Result<Node> {
         match (self.objects[*dir].content, *dir) {
             (Some(_), _) => Err(Error::NotDirectory),
             (None, ROOT) => Err(Error::NotFound),
@@ -120,7 +120,7 @@ impl FileSystem for Library {
 
     async fn read(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         node: &Node,
         offset: u64,
         count: usize,
@@ -131,7 +131,7 @@ impl FileSystem for Library {
 
     async fn read_dir(
         &self,
-        _who: &Identity,
+        _request: Request<'_>,
         dir: &Node,
         cookie: u64,
         entries_max: usize,

@@ -76,7 +76,7 @@ impl Conflicts for Asked {
     }
 
     async fn after_remove<F: FileSystem>(&self, fs: &F, node: &F::Node) {
-        let links = fs.attributes(node).await.unwrap().links;
+        let links = fs.attributes(vfs::Request::of_server(), node).await.unwrap().links;
         let what = if links == 0 { "gone" } else { "removed" };
         self.questions.lock().push((what, fs.object_id(node).fileid));
     }

@@ -33,7 +33,8 @@ async fn run<F: FileSystem>(
         if has_xattrs { Access::ALL.0 | xattr::READ | xattr::WRITE | xattr::LIST } else { Access::ALL.0 };
     let supported = arguments.access & known;
     let asked = Access(supported & Access::ALL.0 | of_data(supported));
-    let mut granted = object.fs().access(&identity, &object.node, asked).await.map_err(status::of)?;
+    let mut granted =
+        object.fs().access(object.request(&identity), &object.node, asked).await.map_err(status::of)?;
     if context.writable(object).is_err() {
         granted.0 &= !(Access::MODIFY.0 | Access::EXTEND.0 | Access::DELETE.0);
     }

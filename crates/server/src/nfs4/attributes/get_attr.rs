@@ -2,7 +2,7 @@
 
 use proto::nfs4::attributes::{AttributeId, Bitmap};
 use proto::nfs4::{DelegReturnArgs, GetAttrArgs, Operation, Status};
-use vfs::{Attributes, FileSystem, Identity, SetAttributes, SetTime, Timestamp};
+use vfs::{Attributes, FileSystem, SetAttributes, SetTime, Timestamp};
 use xdr::{Decoder, Encoder};
 
 use crate::delegations::HolderAttributes;
@@ -92,7 +92,7 @@ pub(crate) async fn newest<F: FileSystem>(
 ) -> Result<Attributes, Status> {
     // Asked before the look, which sees what a holder has written that gives its delegation back meanwhile.
     let is_held = is_known_better(context, object, wanted);
-    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let found = object.attributes().await.map_err(status::of)?;
     if is_held { newer(context, object, found, wanted).await } else { Ok(found) }
 }
 
@@ -133,7 +133,7 @@ pub(crate) async fn newer<F: FileSystem>(
     {
         Some(told) => as_told(object, found, told).await,
         // It may have written since the look.
-        None => object.fs().attributes(&object.node).await.map_err(status::of),
+        None => object.attributes().await.map_err(status::of),
     }
 }
 
@@ -163,12 +163,12 @@ pub(crate) async fn touch<F: FileSystem>(
     modified: Option<Timestamp>,
 ) -> vfs::Result<Attributes> {
     let set = |modified| SetAttributes { modified: Some(modified), ..SetAttributes::default() };
-    let (fs, root) = (object.fs(), Identity::root());
+    let (fs, request) = (object.fs(), object.request_of_server());
     if let Some(time) = modified {
-        match fs.set_attributes(&root, &object.node, &set(SetTime::To(time))).await {
+        match fs.set_attributes(request, &object.node, &set(SetTime::To(time))).await {
             Err(vfs::Error::NotPermitted) => {}
             touched => return touched,
         }
     }
-    fs.set_attributes(&root, &object.node, &set(SetTime::Now)).await
+    fs.set_attributes(request, &object.node, &set(SetTime::Now)).await
 }

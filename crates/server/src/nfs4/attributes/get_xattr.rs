@@ -30,6 +30,7 @@ async fn run<F: FileSystem>(
     let object = context.object()?;
     let name = xattrs::checked(object, &arguments.name)?;
     let identity = context.identity(object)?;
-    let value = object.fs().get_xattr(&identity, &object.node, name).await.map_err(status::of)?;
+    let value =
+        object.fs().get_xattr(object.request(&identity), &object.node, name).await.map_err(status::of)?;
     Ok(GetXattrResult { value })
 }

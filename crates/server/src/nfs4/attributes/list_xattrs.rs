@@ -39,7 +39,7 @@ async fn run<F: FileSystem>(
     let object = context.object()?;
     xattrs::check_supported(object)?;
     let identity = context.identity(object)?;
-    let names = object.fs().list_xattrs(&identity, &object.node).await.map_err(status::of)?;
+    let names = object.fs().list_xattrs(object.request(&identity), &object.node).await.map_err(status::of)?;
     // The session's room counts from the result's head, its number and status.
     let (wanted, in_session) = (arguments.count_max as usize, context.reply_room.saturating_sub(8));
     let page = page(names, arguments.cookie, wanted.min(in_session));

@@ -46,6 +46,6 @@ async fn run<F: FileSystem>(
         let xattr = Xattr { object: object.handle(), name: arguments.name.clone() };
         context.intend(Change::RemoveXattr(xattr)).await?;
     }
-    object.fs().remove_xattr(&identity, &object.node, name).await.map_err(status::of)?;
+    object.fs().remove_xattr(object.request(&identity), &object.node, name).await.map_err(status::of)?;
     Ok(RemoveXattrResult { change: change.after(object).await? })
 }

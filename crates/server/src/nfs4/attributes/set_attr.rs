@@ -63,10 +63,10 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: &mut Decode
     let mut attributes_set = values.present();
     if !of_holder || set != SetAttributes::default() {
         if context.is_persistent() {
-            let before = object.fs().attributes(&object.node).await.map_err(status::of)?.change;
+            let before = object.attributes().await.map_err(status::of)?.change;
             context.intend(Change::SetAttributes(Setting::new(object.handle(), before, &set))).await?;
         }
-        let now = object.fs().set_attributes(&identity, &object.node, &set).await;
+        let now = object.fs().set_attributes(object.request(&identity), &object.node, &set).await;
         let now = now.map_err(|error| match error {
             // The file system has no such attribute.
             vfs::Error::NotSupported => Status::AttributeNotSupported,

@@ -54,6 +54,10 @@ async fn run<F: FileSystem>(
         SetXattrOption::Create => XattrMode::Create,
         SetXattrOption::Replace => XattrMode::Replace,
     };
-    object.fs().set_xattr(&identity, &object.node, name, value, mode).await.map_err(status::of)?;
+    object
+        .fs()
+        .set_xattr(object.request(&identity), &object.node, name, value, mode)
+        .await
+        .map_err(status::of)?;
     Ok(SetXattrResult { change: change.after(object).await? })
 }

@@ -70,7 +70,8 @@ pub(crate) async fn of<F: FileSystem>(
         values.mounted_on_fileid = Some(covered);
     }
     if wanted.intersects(SPACE) {
-        let space = object.fs().stat_fs(&object.node).await.map_err(status::of)?;
+        let space =
+            object.fs().stat_fs(object.request_of_server(), &object.node).await.map_err(status::of)?;
         values.files_avail = Some(space.available_files);
         values.files_free = Some(space.free_files);
         values.files_total = Some(space.total_files);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use proto::nfs4::{SetXattrOption, Status};
-use vfs::{Error, FileSystem, Identity, XattrName};
+use vfs::{Error, FileSystem, XattrName};
 
 use crate::nfs4::engine::context::Object;
 
@@ -33,7 +33,7 @@ pub(crate) async fn may_set<F: FileSystem>(
     name: XattrName<'_>,
     option: SetXattrOption,
 ) -> bool {
-    let found = object.fs().get_xattr(&Identity::root(), &object.node, name).await;
+    let found = object.fs().get_xattr(object.request_of_server(), &object.node, name).await;
     match option {
         SetXattrOption::Either => true,
         SetXattrOption::Create => matches!(found, Err(Error::NoXattr)),

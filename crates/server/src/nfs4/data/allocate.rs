@@ -50,8 +50,12 @@ pub(crate) async fn change_space<F: FileSystem>(
     }
     let identity = context.identity(object)?;
     match space {
-        Space::Reserved => object.fs().allocate(&identity, &object.node, offset, length).await,
-        Space::GivenBack => object.fs().deallocate(&identity, &object.node, offset, length).await,
+        Space::Reserved => {
+            object.fs().allocate(object.request(&identity), &object.node, offset, length).await
+        }
+        Space::GivenBack => {
+            object.fs().deallocate(object.request(&identity), &object.node, offset, length).await
+        }
     }
     .map_err(status::of)
 }

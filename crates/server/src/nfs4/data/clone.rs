@@ -47,5 +47,9 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: CloneArgs) -> R
         return Ok(());
     }
     let span = Span { from, to, count };
-    target.fs().clone_range(&identity, &source.node, &target.node, span).await.map_err(status::of)
+    target
+        .fs()
+        .clone_range(target.request(&identity), &source.node, &target.node, span)
+        .await
+        .map_err(status::of)
 }

@@ -34,7 +34,10 @@ async fn run<F: FileSystem>(
     // the end.
     let count = u64::from(arguments.count);
     let count = if arguments.offset.checked_add(count).is_some() { count } else { 0 };
-    let done =
-        object.fs().commit(&identity, &object.node, arguments.offset, count).await.map_err(status::of)?;
+    let done = object
+        .fs()
+        .commit(object.request(&identity), &object.node, arguments.offset, count)
+        .await
+        .map_err(status::of)?;
     Ok(CommitResult { verifier: Verifier(done.verifier) })
 }

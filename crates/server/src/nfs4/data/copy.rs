@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proto::nfs4::{
     CopyArgs, CopyRequirements, CopyResult, Operation, StableHow, Status, Verifier, WriteResponse,
 };
-use vfs::{FileSystem, Identity, Span, Stability};
+use vfs::{FileSystem, Request, Span, Stability};
 use xdr::{Decoder, Encoder};
 
 use crate::nfs4::engine::conflict;
@@ -85,8 +85,9 @@ async fn copy<F: FileSystem>(
     span: Span,
 ) -> Result<u64, Status> {
     let identities = (context.identity(source)?, context.identity(target)?);
+    let requests = (source.request(&identities.0), target.request(&identities.1));
     if source.export.id() == target.export.id() {
-        match target.fs().copy(&identities.1, &source.node, &target.node, span).await {
+        match target.fs().copy(requests.1, &source.node, &target.node, span).await {
             Ok(copied) => return Ok(copied.count as u64),
             Err(vfs::Error::NotSupported) => {}
             Err(error) => return Err(status::of(error)),
@@ -96,7 +97,7 @@ async fn copy<F: FileSystem>(
     while done < span.count {
         let piece =
             Span { from: span.from + done, to: span.to + done, count: (span.count - done).min(PIECE_BYTES) };
-        match copy_piece((source, &identities.0), (target, &identities.1), piece).await {
+        match copy_piece((source, requests.0), (target, requests.1), piece).await {
             Ok(0) => break,
             Ok(count) => done += count,
             Err(error) if done == 0 => return Err(status::of(error)),
@@ -111,17 +112,17 @@ async fn copy<F: FileSystem>(
 }
 
 async fn copy_piece<F: FileSystem>(
-    (source, reader): (&Object<'_, F>, &Identity),
-    (target, writer): (&Object<'_, F>, &Identity),
+    (source, reading): (&Object<'_, F>, Request<'_>),
+    (target, writing): (&Object<'_, F>, Request<'_>),
     span: Span,
 ) -> vfs::Result<u64> {
     let mut data = Vec::new();
     let count = span.count as usize;
-    source.fs().read(reader, &source.node, span.from, count, &mut data).await?;
+    source.fs().read(reading, &source.node, span.from, count, &mut data).await?;
     if data.is_empty() {
         return Ok(0);
     }
     let data = Bytes::from(data);
-    let written = target.fs().write(writer, &target.node, span.to, data, Stability::Unstable).await?;
+    let written = target.fs().write(writing, &target.node, span.to, data, Stability::Unstable).await?;
     Ok(written.count as u64)
 }

@@ -37,7 +37,10 @@ async fn run<F: FileSystem>(
     rpc::notes::expect_reply(count);
     let eof = reply.reserve_u32();
     let data = reply.begin_opaque();
-    let read = object.fs().read(&identity, &object.node, arguments.offset, count, reply.buffer_mut()).await;
+    let read = object
+        .fs()
+        .read(object.request(&identity), &object.node, arguments.offset, count, reply.buffer_mut())
+        .await;
     match read {
         Ok(done) => {
             reply.end_opaque(data);
@@ -53,7 +56,7 @@ async fn wrong_kind<F: FileSystem>(
     object: &crate::nfs4::engine::context::Object<'_, F>,
     error: vfs::Error,
 ) -> Status {
-    match object.fs().attributes(&object.node).await {
+    match object.attributes().await {
         Ok(attributes) if attributes.kind != FileKind::Regular => {
             regular::wrong_kind(attributes.kind).unwrap_or(Status::Invalid)
         }

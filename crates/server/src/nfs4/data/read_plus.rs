@@ -51,7 +51,13 @@ async fn run<F: FileSystem>(
     let may_have_holes = found.used < found.size;
     if arguments.offset >= end {
         // Where nothing is read, whether the caller might is checked all the same.
-        let nothing = object.fs().read(&identity, &object.node, arguments.offset, 0, reply.buffer_mut());
+        let nothing = object.fs().read(
+            object.request(&identity),
+            &object.node,
+            arguments.offset,
+            0,
+            reply.buffer_mut(),
+        );
         nothing.await.map_err(status::of)?;
     }
     let (eof, parts) = (reply.reserve_u32(), reply.reserve_u32());
@@ -117,7 +123,7 @@ async fn put_data<F: FileSystem>(
     reply.put(&(DataContent::Data, at));
     let data = reply.begin_opaque();
     let count = (until - at) as usize;
-    let read = object.fs().read(identity, &object.node, at, count, reply.buffer_mut()).await;
+    let read = object.fs().read(object.request(identity), &object.node, at, count, reply.buffer_mut()).await;
     let done = read.map_err(status::of)?;
     reply.end_opaque(data);
     Ok(done.count as u64)

@@ -48,7 +48,7 @@ pub(crate) async fn find<F: FileSystem>(
     (offset, size): (u64, u64),
     what: Content,
 ) -> Result<Option<u64>, Status> {
-    match (object.fs().seek(identity, &object.node, offset, what).await, what) {
+    match (object.fs().seek(object.request(identity), &object.node, offset, what).await, what) {
         (Ok(found), _) => Ok(found),
         (Err(vfs::Error::NotSupported), Content::Data) => Ok(Some(offset)),
         (Err(vfs::Error::NotSupported), Content::Hole) => Ok(Some(size)),

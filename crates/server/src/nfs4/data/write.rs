@@ -42,7 +42,10 @@ async fn run<F: FileSystem>(
     let fs = object.fs();
     // Taken before the data is written: were it newer, the loss of what was written would go unseen.
     let verifier = Verifier(fs.write_verifier());
-    let written = match fs.write(&identity, &object.node, arguments.offset, arguments.data, stability).await {
+    let written = match fs
+        .write(object.request(&identity), &object.node, arguments.offset, arguments.data, stability)
+        .await
+    {
         Ok(written) => written,
         Err(error) => {
             regular::check(object).await?;

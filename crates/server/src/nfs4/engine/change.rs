@@ -27,5 +27,5 @@ impl ChangeBefore {
 }
 
 async fn current<F: FileSystem>(directory: &Object<'_, F>) -> Result<u64, Status> {
-    Ok(directory.fs().attributes(&directory.node).await.map_err(status::of)?.change)
+    Ok(directory.attributes().await.map_err(status::of)?.change)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
 use state::{Client, DelegationKind, Opened};
-use vfs::{Attributes, FileSystem, Identity, Name, ObjectId};
+use vfs::{Attributes, FileSystem, Identity, Line, Name, ObjectId, Request};
 
 use crate::delegations::DelegationGrant;
 use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
@@ -20,15 +20,40 @@ use crate::persistent::{Change, Entry, Intent};
 pub(crate) struct Object<'a, F: FileSystem> {
     pub(crate) export: &'a Export<F>,
     pub(crate) node: F::Node,
+    /// Where the caller's requests wait for the file system.
+    line: Line<'a>,
 }
 
 impl<F: FileSystem> Clone for Object<'_, F> {
     fn clone(&self) -> Self {
-        Self { export: self.export, node: self.node.clone() }
+        self.beside(self.node.clone())
     }
 }
 
-impl<F: FileSystem> Object<'_, F> {
+impl<'a, F: FileSystem> Object<'a, F> {
+    /// Another object of the same file system.
+    pub(crate) fn beside(&self, node: F::Node) -> Self {
+        Self { node, ..*self }
+    }
+
+    /// A request of `identity` to the file system.
+    pub(crate) fn request<'r>(&self, identity: &'r Identity) -> Request<'r>
+    where
+        'a: 'r,
+    {
+        Request { identity, line: self.line }
+    }
+
+    /// A request of the server itself to the file system.
+    pub(crate) fn request_of_server(&self) -> Request<'a> {
+        self.line.request_of_server()
+    }
+
+    /// The attributes now, by a request of the server itself.
+    pub(crate) async fn attributes(&self) -> vfs::Result<Attributes> {
+        self.fs().attributes(self.request_of_server(), &self.node).await
+    }
+
     pub(crate) fn fs(&self) -> &F {
         self.export.file_system()
     }
@@ -49,7 +74,7 @@ impl<F: FileSystem> Object<'_, F> {
 
     /// True when nobody has this name in this directory, as far as the superuser can see.
     pub(crate) async fn is_free(&self, name: Name<'_>) -> bool {
-        let found = self.fs().lookup(&Identity::root(), &self.node, name).await;
+        let found = self.fs().lookup(self.request_of_server(), &self.node, name).await;
         matches!(found, Err(vfs::Error::NotFound))
     }
 
@@ -280,6 +305,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// True when delegations are granted in the export of `object`.
     pub(crate) fn delegates(&self, object: &Object<'_, F>) -> bool {
         self.server.delegations() && object.export.options().delegations
+    }
+
+    /// An object that was found in an export, for the caller.
+    pub(crate) fn object_of(&self, export: &'a Export<F>, node: F::Node) -> Object<'a, F> {
+        Object { export, node, line: self.caller.line }
     }
 
     /// Who the caller is on the export of `object`.

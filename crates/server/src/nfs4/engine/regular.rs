@@ -18,13 +18,13 @@ pub(crate) fn wrong_kind(kind: FileKind) -> Option<Status> {
 
 /// As [`check`], where any other kind is the wrong type (RFC 7862 §15.1.3, §15.2.3, §15.4.3, §15.13.3).
 pub(crate) async fn check_only<F: FileSystem>(object: &Object<'_, F>) -> Result<Attributes, Status> {
-    let attributes = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let attributes = object.attributes().await.map_err(status::of)?;
     if attributes.kind == FileKind::Regular { Ok(attributes) } else { Err(Status::WrongType) }
 }
 
 /// The attributes of `object` if it is a regular file.
 pub(crate) async fn check<F: FileSystem>(object: &Object<'_, F>) -> Result<Attributes, Status> {
-    let attributes = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let attributes = object.attributes().await.map_err(status::of)?;
     match wrong_kind(attributes.kind) {
         None => Ok(attributes),
         Some(status) => Err(status),

@@ -116,13 +116,13 @@ async fn created<F: FileSystem>(
     let _: CreateArgs = arguments.get().ok()?;
     let attributes_set = AttributeValues::decode(arguments).ok()?.present();
     let change = changed(context.object().ok()?).await.ok()?;
-    let (export, node) = match context.exports.find(made).await {
+    let (export, node) = match context.exports.find(context.caller.line.request_of_server(), made).await {
         Ok(found) => found,
         // Made, and gone again since: it must not be made once more.
         Err(vfs::Error::Stale) => return Some(result::refuse(reply, Operation::Create, Status::Stale)),
         Err(_) => return None,
     };
-    let object = Object { export, node };
+    let object = context.object_of(export, node);
     context.set_current(object);
     Some(put(reply, Operation::Create, &CreateResult { change, attributes_set }))
 }
@@ -135,6 +135,6 @@ fn put(reply: &mut Encoder, operation: Operation, result: &impl Encode) -> Statu
 
 /// How a directory has changed: at some time, between some values.
 async fn changed<F: FileSystem>(directory: &Object<'_, F>) -> Result<ChangeInfo, Status> {
-    let after = directory.fs().attributes(&directory.node).await.map_err(status::of)?.change;
+    let after = directory.attributes().await.map_err(status::of)?.change;
     Ok(ChangeInfo { atomic: false, before: after.wrapping_sub(1), after })
 }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use proto::nfs4::Status;
 use state::Opened;
-use vfs::{FileSystem, Identity, Name, RemoveKind, Settling};
+use vfs::{FileSystem, Name, RemoveKind, Settling};
 
 use crate::nfs4::engine::context::{Context, Object};
 use crate::nfs4::engine::status;
@@ -68,11 +68,12 @@ async fn remove<F: FileSystem>(
     name: &[u8],
     made: &Object<'_, F>,
 ) {
-    let (Ok(name), Ok(who)) = (Name::new(name), context.identity(directory)) else { return };
+    let (Ok(name), Ok(identity)) = (Name::new(name), context.identity(directory)) else { return };
     let fs = directory.fs();
-    let found = fs.lookup(&Identity::root(), &directory.node, name).await;
+    let found = fs.lookup(directory.request_of_server(), &directory.node, name).await;
     if found.is_ok_and(|(node, _)| fs.object_id(&node) == made.id())
-        && let Err(error) = fs.remove(&who, &directory.node, name, RemoveKind::NonDirectory).await
+        && let Err(error) =
+            fs.remove(directory.request(&identity), &directory.node, name, RemoveKind::NonDirectory).await
     {
         tracing::warn!(%error, "a file that was made behind one that the disk has lost could not be removed");
     }

@@ -42,7 +42,7 @@ pub(crate) async fn before_access<F: FileSystem>(
     let users = client.users();
     if !users.knows(user.uid) {
         // Root looks at directories before any user uses a mount, and may be squashed.
-        let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+        let found = object.attributes().await.map_err(status::of)?;
         if found.kind == FileKind::Regular {
             users.note(user.uid);
         }
@@ -60,7 +60,8 @@ pub(crate) async fn without_write_delegation<F: FileSystem>(
     if !services.state().holds_write_delegation(client, file) {
         return Ok(());
     }
-    let granted = object.fs().access(user, &object.node, Access::MODIFY).await.map_err(status::of)?;
+    let granted =
+        object.fs().access(object.request(user), &object.node, Access::MODIFY).await.map_err(status::of)?;
     if granted.contains(Access::MODIFY) {
         return Ok(());
     }

@@ -53,11 +53,12 @@ async fn run<F: FileSystem>(
         context.intend(Change::Create(directory.entry(name))).await?;
     }
     let (fs, at) = (directory.fs(), &directory.node);
-    let device = |kind| fs.make_node(&identity, at, name, kind, &set);
+    let request = directory.request(&identity);
+    let device = |kind| fs.make_node(request, at, name, kind, &set);
     let (node, made) = match kind {
-        CreateType::Directory => fs.make_dir(&identity, at, name, &set).await,
+        CreateType::Directory => fs.make_dir(request, at, name, &set).await,
         CreateType::Symlink(target) if target.is_empty() => return Err(Status::Invalid),
-        CreateType::Symlink(target) => fs.make_symlink(&identity, at, name, &target, &set).await,
+        CreateType::Symlink(target) => fs.make_symlink(request, at, name, &target, &set).await,
         CreateType::Block(data) => device(NodeKind::Block(data.major, data.minor)).await,
         CreateType::Character(data) => device(NodeKind::Character(data.major, data.minor)).await,
         CreateType::Socket => device(NodeKind::Socket).await,
@@ -69,7 +70,7 @@ async fn run<F: FileSystem>(
     let attributes_set = attributes::set_on(made.kind, values.present());
     let result = CreateResult { change: change.after(directory).await?, attributes_set };
     drop(entry);
-    let made = Object { export: directory.export, node };
+    let made = directory.beside(node);
     context.set_current(made);
     Ok(result)
 }

@@ -43,7 +43,7 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LinkArgs) -
     if identity != context.identity(object)? {
         return Err(Status::AccessDenied);
     }
-    let attributes = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let attributes = object.attributes().await.map_err(status::of)?;
     if attributes.kind == FileKind::Directory {
         return Err(Status::IsDirectory);
     }
@@ -55,6 +55,10 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LinkArgs) -
         let linked = Named { at: directory.entry(name), object: object.handle() };
         context.intend(Change::Link(linked)).await?;
     }
-    directory.fs().link(&identity, &object.node, &directory.node, name).await.map_err(status::of)?;
+    directory
+        .fs()
+        .link(directory.request(&identity), &object.node, &directory.node, name)
+        .await
+        .map_err(status::of)?;
     Ok(LinkResult { change: change.after(directory).await? })
 }

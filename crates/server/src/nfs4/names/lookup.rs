@@ -74,9 +74,9 @@ pub(crate) async fn find<'e, F: FileSystem>(
     // Who may not search the directory learns nothing of what is in it.
     may_search(context, directory).await?;
     let export = export?;
-    let node = export.file_system().root();
-    let attributes = export.file_system().attributes(&node).await.map_err(status::of)?;
-    Ok((Object { export, node }, attributes))
+    let root = context.object_of(export, export.file_system().root());
+    let attributes = root.attributes().await.map_err(status::of)?;
+    Ok((root, attributes))
 }
 
 /// What leads out of a directory is only for those who may search it. Where their flavour of authentication
@@ -86,7 +86,7 @@ async fn may_search<F: FileSystem>(
     directory: &Object<'_, F>,
 ) -> Result<(), Status> {
     let identity = directory.export.identity_or_nobody(&context.caller).map_err(refused)?;
-    let granted = directory.fs().access(&identity, &directory.node, Access::LOOKUP).await;
+    let granted = directory.fs().access(directory.request(&identity), &directory.node, Access::LOOKUP).await;
     if granted.map_err(status::of)?.contains(Access::LOOKUP) { Ok(()) } else { Err(Status::AccessDenied) }
 }
 
@@ -98,13 +98,13 @@ async fn inside<'e, F: FileSystem>(
 ) -> Result<(Object<'e, F>, Attributes), Status> {
     let identity = directory.export.identity_or_nobody(&context.caller).map_err(refused)?;
     let name = checked_name(name)?;
-    let found = directory.fs().lookup(&identity, &directory.node, name).await;
+    let found = directory.fs().lookup(directory.request(&identity), &directory.node, name).await;
     let (node, attributes) = found.map_err(status::of)?;
-    Ok((Object { export: directory.export, node }, attributes))
+    Ok((directory.beside(node), attributes))
 }
 
 async fn not_directory<F: FileSystem>(object: &Object<'_, F>) -> Status {
-    match object.fs().attributes(&object.node).await {
+    match object.attributes().await {
         Ok(attributes) if attributes.kind == FileKind::Symlink => Status::Symlink,
         _ => Status::NotDirectory,
     }

@@ -37,13 +37,14 @@ pub(crate) async fn parent<'e, F: FileSystem>(
     object: &Object<'e, F>,
 ) -> Result<Object<'e, F>, Status> {
     let identity = object.export.identity_or_nobody(&context.caller).map_err(refused)?;
-    match object.fs().lookup_parent(&identity, &object.node).await {
-        Ok(node) => Ok(Object { export: object.export, node }),
+    match object.fs().lookup_parent(object.request(&identity), &object.node).await {
+        Ok(node) => Ok(object.beside(node)),
         Err(vfs::Error::NotFound) => {
             let above = context.exports.above(object.export.id(), &context.caller);
             let above = above.ok_or(Status::NoEntry)?;
-            let node = above.export.file_system().resolve(above.handle.as_bytes()).await;
-            Ok(Object { export: &above.export, node: node.map_err(status::of)? })
+            let node =
+                above.export.file_system().resolve(object.request_of_server(), above.handle.as_bytes()).await;
+            Ok(context.object_of(&above.export, node.map_err(status::of)?))
         }
         Err(error) => Err(status::of(error)),
     }

@@ -5,7 +5,7 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::exports::{Reached, Unreachable};
-use crate::nfs4::engine::context::{Context, Object, refused};
+use crate::nfs4::engine::context::{Context, refused};
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::flavor::check_flavor;
 use crate::nfs4::engine::result::Failure;
@@ -33,6 +33,6 @@ pub(crate) async fn perform<F: FileSystem>(
             Unreachable::Denied(denied) => refused(denied),
         })?;
     check_flavor(context, rule, arguments)?;
-    context.set_current(Object { export, node });
+    context.set_current(context.object_of(export, node));
     Ok(())
 }

@@ -5,7 +5,7 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::exports::Denied;
-use crate::nfs4::engine::context::{Context, Object, refused};
+use crate::nfs4::engine::context::{Context, refused};
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::flavor::check_flavor;
 use crate::nfs4::engine::result::Failure;
@@ -28,6 +28,6 @@ pub(crate) fn put_root<F: FileSystem>(context: &mut Context<'_, F>, rest: &Decod
         _ => Status::AccessDenied,
     })?;
     check_flavor(context, export.rule(&context.caller).map_err(refused)?, rest)?;
-    context.set_current(Object { export, node });
+    context.set_current(context.object_of(export, node));
     Ok(())
 }

@@ -83,7 +83,7 @@ async fn check<F: FileSystem>(
     directory: &Object<'_, F>,
     arguments: &ReadDirArgs,
 ) -> Result<(), Status> {
-    let found = directory.fs().attributes(&directory.node).await.map_err(status::of)?;
+    let found = directory.attributes().await.map_err(status::of)?;
     if found.kind != FileKind::Directory {
         return Err(Status::NotDirectory);
     }
@@ -205,7 +205,13 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let read = |cookie, count| {
             let ended_before = state.write_delegations_ended();
             async move {
-                let page = directory.fs().read_dir(identity, &directory.node, cookie, count, with_objects);
+                let page = directory.fs().read_dir(
+                    directory.request(identity),
+                    &directory.node,
+                    cookie,
+                    count,
+                    with_objects,
+                );
                 (page.await, ended_before)
             }
         };
@@ -288,7 +294,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let mut asks = Vec::new();
         for (place, entry) in entries.iter().enumerate() {
             let Some((node, found)) = &entry.object else { continue };
-            let object = Object { export: self.directory.export, node: node.clone() };
+            let object = self.directory.beside(node.clone());
             if state.write_delegation(object.file(), client, || now).is_some() {
                 let is_asked = self.asked < ASKED_MAX;
                 self.asked += usize::from(is_asked);
@@ -308,7 +314,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             let Some((node, _)) = entry.object.as_ref().filter(|_| !known.contains_key(&place)) else {
                 continue;
             };
-            let found = self.directory.fs().attributes(node).await.map_err(status::of);
+            let found = self.directory.beside(node.clone()).attributes().await.map_err(status::of);
             known.insert(place, Known::Newer(found));
         }
         known
@@ -363,11 +369,10 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         reply: &mut Encoder,
     ) -> Result<bool, Status> {
         let Ok(Leads::Into(export)) = crossing else { return Ok(false) };
-        let fs = export.file_system();
-        let object = Object { export, node: fs.root() };
+        let object = self.context.object_of(export, export.file_system().root());
         let rule = export.rule(&self.context.caller).map_err(refused)?;
         let values = match rule.accepts(self.context.caller.rpc) {
-            true => match fs.attributes(&object.node).await {
+            true => match object.attributes().await {
                 Ok(found) => attributes::of(self.context, &object, &found, self.wanted).await?,
                 Err(error) => attributes::of_error(status::of(error)),
             },
@@ -390,10 +395,12 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             // It could not be had. Asking for it alone tells why.
             None => {
                 let name = Name::new(&entry.name).map_err(status::of)?;
-                fs.lookup(&self.identity, &self.directory.node, name).await.map_err(status::of)?
+                fs.lookup(self.directory.request(&self.identity), &self.directory.node, name)
+                    .await
+                    .map_err(status::of)?
             }
         };
-        let object = Object { export: self.directory.export, node };
+        let object = self.directory.beside(node);
         let found = match known {
             Known::Newer(newer) => newer?,
             Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,

@@ -23,7 +23,7 @@ pub(crate) async fn perform<F: FileSystem>(
 async fn run<F: FileSystem>(context: &mut Context<'_, F>) -> Result<ReadLinkResult, Status> {
     let object = context.object()?;
     let identity = context.identity(object)?;
-    match object.fs().read_link(&identity, &object.node).await {
+    match object.fs().read_link(object.request(&identity), &object.node).await {
         Ok(link) => Ok(ReadLinkResult { link }),
         // Not a symbolic link (RFC 8881 §18.24.3).
         Err(vfs::Error::Invalid) => Err(Status::WrongType),

@@ -47,7 +47,8 @@ async fn run<F: FileSystem>(
         let removed = Named { at: directory.entry(name), object: victim.handle() };
         context.intend(Change::Remove(removed)).await?;
     }
-    let removed = directory.fs().remove(&identity, &directory.node, name, RemoveKind::Any).await;
+    let removed =
+        directory.fs().remove(directory.request(&identity), &directory.node, name, RemoveKind::Any).await;
     // Also after an error: it may be one of putting the change on the disk.
     context.server.services().delegations().name_removed(victim.fs(), &victim.node).await;
     removed.map_err(status::of)?;

@@ -62,7 +62,7 @@ async fn run<F: FileSystem>(
     if context.is_persistent() && from != to {
         context.intend(Change::Rename(Moved { from, to, object: moved.handle() })).await?;
     }
-    let renamed = source.fs().rename(&identity, &source.node, old, &target.node, new).await;
+    let renamed = source.fs().rename(source.request(&identity), &source.node, old, &target.node, new).await;
     if let Some(replaced) = replaced {
         // Also after an error: it may be one of putting the change on the disk.
         context.server.services().delegations().name_removed(replaced.fs(), &replaced.node).await;
@@ -91,7 +91,7 @@ async fn refusal<F: FileSystem>(source: &Object<'_, F>, target: &Object<'_, F>, 
 }
 
 async fn is_directory<F: FileSystem>(object: &Object<'_, F>) -> bool {
-    matches!(object.fs().attributes(&object.node).await, Ok(found) if found.kind == FileKind::Directory)
+    matches!(object.attributes().await, Ok(found) if found.kind == FileKind::Directory)
 }
 
 /// The object called `name`.
@@ -100,6 +100,6 @@ async fn named<'e, F: FileSystem>(
     identity: &Identity,
     name: Name<'_>,
 ) -> vfs::Result<Object<'e, F>> {
-    let (node, _) = directory.fs().lookup(identity, &directory.node, name).await?;
-    Ok(Object { export: directory.export, node })
+    let (node, _) = directory.fs().lookup(directory.request(identity), &directory.node, name).await?;
+    Ok(directory.beside(node))
 }

@@ -32,11 +32,12 @@ async fn run<F: FileSystem>(
 ) -> Result<GetDirDelegationResult, Status> {
     let directory = context.object()?;
     let fs = directory.fs();
-    if fs.attributes(&directory.node).await.map_err(status::of)?.kind != FileKind::Directory {
+    if directory.attributes().await.map_err(status::of)?.kind != FileKind::Directory {
         return Err(Status::NotDirectory);
     }
     let identity = context.identity(directory)?;
-    let granted = fs.access(&identity, &directory.node, Access::READ).await.map_err(status::of)?;
+    let granted =
+        fs.access(directory.request(&identity), &directory.node, Access::READ).await.map_err(status::of)?;
     if !granted.contains(Access::READ) {
         return Err(Status::AccessDenied);
     }

@@ -87,7 +87,7 @@ async fn run<F: FileSystem>(
     let found = match target.created {
         Some(created) => created,
         None => {
-            let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+            let found = object.attributes().await.map_err(status::of)?;
             check_object(object, &found, &identity, access, target.truncate).await?;
             found
         }
@@ -259,7 +259,7 @@ async fn check_object<F: FileSystem>(
     }
     let mut granted = object
         .fs()
-        .access(identity, &object.node, Access(wanted.0 | Access::EXECUTE.0))
+        .access(object.request(identity), &object.node, Access(wanted.0 | Access::EXECUTE.0))
         .await
         .map_err(status::of)?;
     // A client opens a file for reading to run it (RFC 8881 §6.2.1.3.1). Other ways of opening are not for
@@ -302,7 +302,7 @@ async fn open<F: FileSystem>(
     let opened = services.delegations().hold(|| attempt(&asked)).await?;
     let Some((id, kind)) = opened.delegation else { return Ok(opened) };
     let told = match kind {
-        DelegationKind::Write => object.fs().attributes(&object.node).await.ok(),
+        DelegationKind::Write => object.attributes().await.ok(),
         DelegationKind::Read => None,
     };
     // Another user may have come since the users were looked at, and has seen no delegation.
@@ -357,7 +357,7 @@ async fn truncate<F: FileSystem>(
     opened: &Opened,
 ) -> Result<(), Status> {
     let set = SetAttributes { size: Some(0), ..SetAttributes::default() };
-    let cut = object.fs().set_attributes(identity, &object.node, &set).await;
+    let cut = object.fs().set_attributes(object.request(identity), &object.node, &set).await;
     cut.map(|_| ()).map_err(|error| {
         context.give_up(opened);
         status::of(error)

@@ -117,9 +117,9 @@ async fn make<'e, F: FileSystem>(
     if context.is_persistent() && directory.is_free(name).await {
         context.intend(Change::Open(directory.entry(name))).await?;
     }
-    let made = directory.fs().begin_create(&identity, &directory.node, name, mode).await;
+    let made = directory.fs().begin_create(directory.request(&identity), &directory.node, name, mode).await;
     let (made, settling) = made.map_err(status::of)?;
-    Ok((Object { export: directory.export, node: made.node }, made.attributes, settling))
+    Ok((directory.beside(made.node), made.attributes, settling))
 }
 
 /// True when this OPEN has made the file before the server restarted, and its answer was lost. No other is
@@ -159,6 +159,7 @@ async fn made_before<'e, F: FileSystem>(
     let identity = context.identity(directory)?;
     // Its data may have come since.
     let set = SetAttributes { size: None, ..*set };
-    let attributes = file.fs().set_attributes(&identity, &file.node, &set).await.map_err(status::of)?;
+    let attributes =
+        file.fs().set_attributes(file.request(&identity), &file.node, &set).await.map_err(status::of)?;
     Ok((file, attributes))
 }

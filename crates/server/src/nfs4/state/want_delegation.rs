@@ -32,7 +32,7 @@ async fn run<F: FileSystem>(
     arguments: WantDelegationArgs,
 ) -> Result<OpenDelegation, Status> {
     let object = context.object()?;
-    let found = object.fs().attributes(&object.node).await.map_err(status::of)?;
+    let found = object.attributes().await.map_err(status::of)?;
     // Directories have an operation of their own.
     if found.kind == FileKind::Directory {
         return Err(Status::WrongType);
@@ -108,6 +108,7 @@ async fn may_use<F: FileSystem>(
     if kind == DelegationKind::Write && !users::all_may_write(context, &identity, found)? {
         return Ok(false);
     }
-    let may = object.fs().access(&identity, &object.node, wanted).await.map_err(status::of)?;
+    let may =
+        object.fs().access(object.request(&identity), &object.node, wanted).await.map_err(status::of)?;
     Ok(may.contains(wanted))
 }

@@ -1,7 +1,7 @@
 //! Which file somebody means.
 
 use state::FileId;
-use vfs::{FileSystem, Identity, ObjectId};
+use vfs::{FileSystem, ObjectId, Request};
 
 use crate::exports::{ExportPath, ExportSet};
 
@@ -18,7 +18,7 @@ pub(super) async fn find<F: FileSystem>(exports: &ExportSet<F>, name: &str) -> R
     }
     let handle = bytes_of(name)
         .ok_or_else(|| format!("`{name}` is no path, number or handle; a path begins with /"))?;
-    let found = exports.find(&handle).await;
+    let found = exports.find(Request::of_server(), &handle).await;
     let (export, node) = found.map_err(|error| format!("`{name}` is no handle of this server: {error}"))?;
     Ok(id(export.file_system().object_id(&node)))
 }
@@ -32,7 +32,7 @@ async fn by_path<F: FileSystem>(exports: &ExportSet<F>, name: &str) -> Result<Fi
     let fs = export.file_system();
     let mut node = fs.root();
     for component in components {
-        node = fs.lookup(&Identity::root(), &node, component).await.map_err(missing)?.0;
+        node = fs.lookup(Request::of_server(), &node, component).await.map_err(missing)?.0;
     }
     Ok(id(fs.object_id(&node)))
 }

@@ -58,7 +58,12 @@ fn reload(keeper: &Keeper, specs: &[ExportSpec]) -> Result<Reloaded, ExportsErro
 /// The path of the export that a handle leads into.
 fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> {
     let nobody = Credential::None.into();
-    let caller = Caller { peer: ([127, 0, 0, 1], 900).into(), rpc: &nobody, version: Version::V3 };
+    let caller = Caller {
+        peer: ([127, 0, 0, 1], 900).into(),
+        rpc: &nobody,
+        version: Version::V3,
+        line: vfs::Line::default(),
+    };
     let exports = keeper.exports().load();
     let found = pollster::block_on(exports.resolve(handle.as_bytes(), &caller))?;
     Ok(found.export.path().clone())

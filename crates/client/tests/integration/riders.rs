@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use client::{Client, Error, LockKind, Snapshot, Version};
 
-use crate::fixture::{Fixture, READ, WRITE, connect, pattern, write_whole};
+use crate::fixture::{Fixture, LONG, READ, WRITE, connect, pattern, write_whole};
 use crate::relay::Relay;
 
 async fn without_delegations(fixture: &Fixture) -> Client {
@@ -129,7 +129,12 @@ async fn a_lock_that_nobody_has_taken_keeps_no_other_file_of_ours_out() {
 async fn close_waits_for_an_early_lock_that_goes_back() {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;
-    let client = connect(relay.address(), Version::V4_1, |options| options.delegations = false).await;
+    let client = connect(relay.address(), Version::V4_1, |options| {
+        options.delegations = false;
+        // A slow machine does not get to the lock of the second file before the first gives its own back.
+        options.waits.lock = LONG;
+    })
+    .await;
     write_whole(&client, "/file", "data").await;
     make_a_habit(&client, LockKind::Exclusive).await;
     let one = client.open("/file", WRITE).await.unwrap();

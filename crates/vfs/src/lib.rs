@@ -12,8 +12,10 @@ pub mod memory;
 
 mod any;
 mod attributes;
+mod border;
 mod capabilities;
 mod defaults;
+mod either;
 mod error;
 mod file_system;
 mod handle;
@@ -34,6 +36,7 @@ mod xattr;
 pub use any::{AnyFileSystem, AnyNode};
 pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use capabilities::{Capabilities, Support};
+pub use either::{Either, EitherNode};
 pub use error::{Error, Result};
 pub use file_system::{
     ChangeKind, Committed, Content, CreateMode, Created, DirEntry, DirPage, FileSystem, Limits, NodeKind,

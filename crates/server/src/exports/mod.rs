@@ -13,7 +13,7 @@ mod rule;
 mod set;
 mod squash;
 
-pub use back_end::{BackEnd, BackEndNode};
+pub use back_end::BackEnd;
 pub use caller::{Caller, Denied, OnlyCall, Version, Versions};
 pub use clients::{Clients, NamePattern, Network};
 pub use directory::{HostDirectory, Question};

@@ -10,7 +10,8 @@ use std::hash::Hasher;
 use bytes::Bytes;
 use siphasher::sip::SipHasher24;
 use vfs::{
-    Access, Attributes, DirEntry, DirPage, Error, FileKind, Handle, Limits, Name, ObjectId, Result, Timestamp,
+    Access, Attributes, CreateMode, Created, DirEntry, DirPage, Error, FileKind, FileSystem, Handle, Limits,
+    Name, ObjectId, ReadDone, Request, Result, Stability, Timestamp, Written,
 };
 
 use super::ExportPath;
@@ -64,7 +65,7 @@ impl PseudoTree {
 
     /// The directory called `name`, which is made if there is none.
     fn child(&mut self, dir: PseudoNode, name: Name<'_>, path: &[u8]) -> PseudoNode {
-        if let Ok(found) = self.lookup(dir, name) {
+        if let Ok(found) = self.find(dir, name) {
             return found;
         }
         let new = self.directories.len();
@@ -75,31 +76,8 @@ impl PseudoTree {
         PseudoNode(new)
     }
 
-    pub(super) fn root(&self) -> PseudoNode {
-        PseudoNode(0)
-    }
-
-    pub(super) fn resolve(&self, handle: &[u8]) -> Result<PseudoNode> {
-        let fileid = handle.strip_prefix(MARK).ok_or(Error::BadHandle)?;
-        let fileid = u64::from_be_bytes(fileid.try_into().map_err(|_| Error::BadHandle)?);
-        let found = self.directories.iter().position(|directory| directory.fileid == fileid);
-        // A path that led to an export before.
-        found.map(PseudoNode).ok_or(Error::Stale)
-    }
-
-    pub(super) fn handle(&self, node: PseudoNode) -> Handle {
-        let mut bytes = [0; HANDLE_BYTES];
-        bytes[..MARK.len()].copy_from_slice(MARK);
-        bytes[MARK.len()..].copy_from_slice(&self.directories[node.0].fileid.to_be_bytes());
-        Handle::new(&bytes).expect("16 bytes fit a handle")
-    }
-
-    pub(super) fn object_id(&self, node: PseudoNode) -> ObjectId {
-        ObjectId { fileid: self.directories[node.0].fileid, generation: 0 }
-    }
-
-    pub(super) fn attributes(&self, node: PseudoNode) -> Attributes {
-        let directory = &self.directories[node.0];
+    fn found(&self, PseudoNode(index): PseudoNode) -> Attributes {
+        let directory = &self.directories[index];
         let links = 2 + directory.children.len();
         let nanoseconds = self.changed.seconds as u64 * 1_000_000_000 + u64::from(self.changed.nanoseconds);
         Attributes {
@@ -121,43 +99,108 @@ impl PseudoTree {
         }
     }
 
-    pub(super) fn access(wanted: Access) -> Access {
-        Access(wanted.0 & (Access::READ.0 | Access::LOOKUP.0))
-    }
-
-    pub(super) fn lookup(&self, dir: PseudoNode, name: Name<'_>) -> Result<PseudoNode> {
+    fn find(&self, dir: PseudoNode, name: Name<'_>) -> Result<PseudoNode> {
         let mut children = self.directories[dir.0].children.values();
         let found = children.find(|(child, _)| child == name.as_bytes());
         found.map(|(_, index)| PseudoNode(*index)).ok_or(Error::NotFound)
     }
+}
 
-    pub(super) fn parent(&self, dir: PseudoNode) -> Result<PseudoNode> {
+/// Everybody may list and search; nothing changes.
+impl FileSystem for PseudoTree {
+    type Node = PseudoNode;
+
+    fn root(&self) -> PseudoNode {
+        PseudoNode(0)
+    }
+
+    async fn resolve(&self, _: Request<'_>, handle: &[u8]) -> Result<PseudoNode> {
+        let fileid = handle.strip_prefix(MARK).ok_or(Error::BadHandle)?;
+        let fileid = u64::from_be_bytes(fileid.try_into().map_err(|_| Error::BadHandle)?);
+        let found = self.directories.iter().position(|directory| directory.fileid == fileid);
+        // A path that led to an export before.
+        found.map(PseudoNode).ok_or(Error::Stale)
+    }
+
+    fn handle(&self, node: &PseudoNode) -> Handle {
+        let mut bytes = [0; HANDLE_BYTES];
+        bytes[..MARK.len()].copy_from_slice(MARK);
+        bytes[MARK.len()..].copy_from_slice(&self.directories[node.0].fileid.to_be_bytes());
+        Handle::new(&bytes).expect("16 bytes fit a handle")
+    }
+
+    fn object_id(&self, node: &PseudoNode) -> ObjectId {
+        ObjectId { fileid: self.directories[node.0].fileid, generation: 0 }
+    }
+
+    async fn attributes(&self, _: Request<'_>, node: &PseudoNode) -> Result<Attributes> {
+        Ok(self.found(*node))
+    }
+
+    async fn access(&self, _: Request<'_>, _: &PseudoNode, wanted: Access) -> Result<Access> {
+        Ok(Access(wanted.0 & (Access::READ.0 | Access::LOOKUP.0)))
+    }
+
+    async fn lookup(
+        &self,
+        _: Request<'_>,
+        dir: &PseudoNode,
+        name: Name<'_>,
+    ) -> Result<(PseudoNode, Attributes)> {
+        let node = self.find(*dir, name)?;
+        Ok((node, self.found(node)))
+    }
+
+    async fn lookup_parent(&self, _: Request<'_>, dir: &PseudoNode) -> Result<PseudoNode> {
         if dir.0 == 0 { Err(Error::NotFound) } else { Ok(PseudoNode(self.directories[dir.0].parent)) }
     }
 
-    pub(super) fn read_dir(&self, dir: PseudoNode, cookie: u64, entries_max: usize) -> DirPage<PseudoNode> {
+    async fn read(
+        &self,
+        _: Request<'_>,
+        _: &PseudoNode,
+        _: u64,
+        _: usize,
+        _: &mut Vec<u8>,
+    ) -> Result<ReadDone> {
+        Err(Error::IsDirectory)
+    }
+
+    async fn write(&self, _: Request<'_>, _: &PseudoNode, _: u64, _: Bytes, _: Stability) -> Result<Written> {
+        Err(Error::IsDirectory)
+    }
+
+    /// Nothing is made, whatever has the name.
+    async fn create(
+        &self,
+        _: Request<'_>,
+        _: &PseudoNode,
+        _: Name<'_>,
+        _: &CreateMode,
+    ) -> Result<Created<PseudoNode>> {
+        Err(Error::ReadOnly)
+    }
+
+    async fn read_dir(
+        &self,
+        _: Request<'_>,
+        dir: &PseudoNode,
+        cookie: u64,
+        entries_max: usize,
+        _: bool,
+    ) -> Result<DirPage<PseudoNode>> {
         let mut children = self.directories[dir.0].children.range(cookie.saturating_add(1)..);
         let entries = children.by_ref().take(entries_max.max(1)).map(|(cookie, (name, index))| {
             let node = PseudoNode(*index);
-            DirEntry {
-                name: name.clone(),
-                fileid: *cookie,
-                cookie: *cookie,
-                object: Some((node, self.attributes(node))),
-            }
+            let object = Some((node, self.found(node)));
+            DirEntry { name: name.clone(), fileid: *cookie, cookie: *cookie, object }
         });
         let entries = entries.collect();
-        DirPage { entries, eof: children.next().is_none() }
+        Ok(DirPage { entries, eof: children.next().is_none() })
     }
 
-    pub(super) fn limits() -> Limits {
-        Limits {
-            name_bytes_max: Name::MAX as u32,
-            links_max: u32::MAX,
-            file_bytes_max: 0,
-            time_granularity_ns: 1,
-            chown_restricted: true,
-        }
+    fn limits(&self) -> Limits {
+        Limits { links_max: u32::MAX, file_bytes_max: 0, ..Limits::default() }
     }
 }
 
@@ -170,6 +213,8 @@ fn fileid(path: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use pollster::block_on;
+
     use super::*;
 
     const NOW: Timestamp = Timestamp { seconds: 7, nanoseconds: 5 };
@@ -181,7 +226,20 @@ mod tests {
 
     fn walk(tree: &PseudoTree, path: &str) -> Result<PseudoNode> {
         let path = ExportPath::new(path.as_bytes()).unwrap();
-        path.components().try_fold(tree.root(), |at, name| tree.lookup(at, name))
+        path.components().try_fold(tree.root(), |at, name| tree.find(at, name))
+    }
+
+    fn parent(tree: &PseudoTree, dir: PseudoNode) -> Result<PseudoNode> {
+        block_on(tree.lookup_parent(Request::of_server(), &dir))
+    }
+
+    fn resolve(tree: &PseudoTree, handle: &[u8]) -> Result<PseudoNode> {
+        block_on(tree.resolve(Request::of_server(), handle))
+    }
+
+    /// Seven entries of the root.
+    fn list(tree: &PseudoTree, cookie: u64) -> DirPage<PseudoNode> {
+        block_on(tree.read_dir(Request::of_server(), &tree.root(), cookie, 7, false)).unwrap()
     }
 
     #[test]
@@ -189,21 +247,21 @@ mod tests {
         let tree = tree(&["/a/b", "/a/c", "/d"]);
         assert_eq!(tree.directories.len(), 5);
         let b = walk(&tree, "/a/b").unwrap();
-        assert_eq!(tree.parent(b).unwrap(), walk(&tree, "/a").unwrap());
+        assert_eq!(parent(&tree, b).unwrap(), walk(&tree, "/a").unwrap());
         assert!(matches!(walk(&tree, "/a/d"), Err(Error::NotFound)));
-        assert!(matches!(tree.parent(tree.root()), Err(Error::NotFound)));
-        assert_eq!(tree.attributes(tree.root()).change, 7_000_000_005);
+        assert!(matches!(parent(&tree, tree.root()), Err(Error::NotFound)));
+        assert_eq!(tree.found(tree.root()).change, 7_000_000_005);
     }
 
     #[test]
     fn handles_depend_on_the_path_alone() {
         let (one, other) = (tree(&["/a/b", "/d"]), tree(&["/x", "/a/c"]));
-        let a = one.handle(walk(&one, "/a").unwrap());
-        assert_eq!(other.resolve(a.as_bytes()).unwrap(), walk(&other, "/a").unwrap());
-        let d = one.handle(walk(&one, "/d").unwrap());
-        assert!(matches!(other.resolve(d.as_bytes()), Err(Error::Stale)));
+        let a = one.handle(&walk(&one, "/a").unwrap());
+        assert_eq!(resolve(&other, a.as_bytes()).unwrap(), walk(&other, "/a").unwrap());
+        let d = one.handle(&walk(&one, "/d").unwrap());
+        assert!(matches!(resolve(&other, d.as_bytes()), Err(Error::Stale)));
         for bad in [&b"pt-tree\x01"[..], b"", &[7; 16], &[b"pt-tree\x01".as_slice(), &[0; 9]].concat()] {
-            assert!(matches!(one.resolve(bad), Err(Error::BadHandle)));
+            assert!(matches!(resolve(&one, bad), Err(Error::BadHandle)));
         }
     }
 
@@ -213,7 +271,7 @@ mod tests {
         let tree = tree(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         let (mut cookie, mut names) = (0, Vec::new());
         loop {
-            let page = tree.read_dir(tree.root(), cookie, 7);
+            let page = list(&tree, cookie);
             names.extend(page.entries.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()));
             if page.eof {
                 break;
@@ -222,6 +280,6 @@ mod tests {
         }
         names.sort_by_key(|name| name.parse::<u32>().unwrap());
         assert_eq!(names, (0..100).map(|index| index.to_string()).collect::<Vec<_>>());
-        assert!(tree.read_dir(tree.root(), u64::MAX, 7).entries.is_empty());
+        assert!(list(&tree, u64::MAX).entries.is_empty());
     }
 }

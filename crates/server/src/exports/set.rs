@@ -299,8 +299,8 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
         known: &MountPoints,
     ) -> std::result::Result<Self, InvalidExports> {
         let tree = PseudoTree::new(list.iter().map(Export::path), now);
-        let way = Export::new(WAY, ExportPath::root(), BackEnd::Way(tree), way_options());
-        let mut list: Vec<_> = list.into_iter().map(|export| export.map(BackEnd::Own)).collect();
+        let way = Export::new(WAY, ExportPath::root(), BackEnd::Right(tree), way_options());
+        let mut list: Vec<_> = list.into_iter().map(|export| export.map(BackEnd::Left)).collect();
         let is_root = |export: &Export<BackEnd<F>>| *export.path() == ExportPath::root();
         let mut set = match list.iter().position(is_root) {
             Some(_) => Self::new(list)?,

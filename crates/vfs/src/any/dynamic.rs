@@ -6,8 +6,8 @@ use std::pin::Pin;
 use bytes::Bytes;
 
 use super::AnyNode;
-use super::border::{Border, Boxed, Lower};
-use super::file_system::OWN_NODES;
+use super::border::Boxed;
+use crate::border::{Border, Lower, OWN_NODES};
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,

@@ -3,17 +3,16 @@
 use bytes::Bytes;
 
 #[cfg(target_os = "linux")]
-use super::border::{Border, Direct, Lower};
+use super::border::Direct;
 use super::{AnyFileSystem, AnyNode, BackEnd};
+#[cfg(target_os = "linux")]
+use crate::border::{Border, Lower, OWN_NODES};
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
     Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
     Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
-
-/// What callers of methods without an error must heed.
-pub(super) const OWN_NODES: &str = "a node comes from the back end that it is given to";
 
 macro_rules! any {
     (

@@ -94,7 +94,7 @@ fn outer_of<'o>(inner: &Opened, opened: &'o [Opened]) -> Option<&'o Opened> {
 
 /// Looks for the mount points of exports in one. Blocks on its disk.
 fn look(outer: &Opened, inner: &[ExportSpec]) -> Vec<Result<MountPoint, crate::exports::NoPlace>> {
-    let file_system = BackEnd::Own(outer.file_system.clone());
+    let file_system = BackEnd::Left(outer.file_system.clone());
     Handle::current().block_on(async {
         let mut found = Vec::with_capacity(inner.len());
         for spec in inner {

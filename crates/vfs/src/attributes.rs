@@ -47,7 +47,8 @@ pub struct Attributes {
     pub used: u64,
     /// Major and minor number of a device.
     pub device: (u32, u32),
-    /// Identifies the file system; stable over restarts.
+    /// Identifies the file system; stable over restarts. With 0 the server chooses a number for an export
+    /// ([`Sealed`](crate::Sealed)).
     pub fsid: u64,
     /// Inode number.
     pub fileid: u64,

@@ -28,6 +28,14 @@ pub(crate) trait Border: Sized {
         value
     }
 
+    fn attributes(attributes: Attributes) -> Attributes {
+        attributes
+    }
+
+    fn optional(attributes: Option<Attributes>) -> Option<Attributes> {
+        attributes
+    }
+
     fn pair((node, attributes): (Self::Node, Attributes)) -> (Self::Outer, Attributes) {
         (Self::node(node), attributes)
     }

@@ -14,6 +14,46 @@ use crate::{
 /// The nodes of a layer: those of the file system below.
 type NodeOf<L> = <<L as Layer>::Inner as FileSystem>::Node;
 
+/// What a layer tells in the place of the attributes in results.
+struct Told<'a, L: ?Sized>(&'a L);
+
+impl<L: Layer + ?Sized> Told<'_, L> {
+    fn same<T>(&self, value: T) -> T {
+        value
+    }
+
+    fn node<N>(&self, node: N) -> N {
+        node
+    }
+
+    fn attributes(&self, attributes: Attributes) -> Attributes {
+        self.0.told(attributes)
+    }
+
+    fn optional(&self, attributes: Option<Attributes>) -> Option<Attributes> {
+        attributes.map(|attributes| self.0.told(attributes))
+    }
+
+    fn pair<N>(&self, (node, attributes): (N, Attributes)) -> (N, Attributes) {
+        (node, self.0.told(attributes))
+    }
+
+    fn created<N>(&self, made: Created<N>) -> Created<N> {
+        Created { attributes: self.0.told(made.attributes), ..made }
+    }
+
+    fn begun<N>(&self, (made, settling): (Created<N>, Settling)) -> (Created<N>, Settling) {
+        (self.created(made), settling)
+    }
+
+    fn page<N>(&self, mut page: DirPage<N>) -> DirPage<N> {
+        for (_, attributes) in page.entries.iter_mut().filter_map(|entry| entry.object.as_mut()) {
+            *attributes = self.0.told(*attributes);
+        }
+        page
+    }
+}
+
 /// Defines [`Layer`] and its [`FileSystem`] from the table of methods.
 macro_rules! layer {
     (
@@ -22,7 +62,7 @@ macro_rules! layer {
             $(fn $immediate:ident($($value:ident: $kind:ty),*) -> $given:ty = $_place:ident;)*
         }
         asynchronous {
-            $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $_nodes:ident;)*
+            $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $nodes:ident;)*
         }
     ) => {
         /// A file system over another one with the same nodes. Every type that implements it is a
@@ -42,6 +82,12 @@ macro_rules! layer {
 
             /// The file system below.
             fn inner(&self) -> &Self::Inner;
+
+            /// The attributes of an object as the layer tells them, in the place of those of the file system
+            /// below. Results of methods that the layer writes itself are not changed by it.
+            fn told(&self, attributes: Attributes) -> Attributes {
+                attributes
+            }
 
             /// Runs `call`, which passes on the method called `name`. `call` does nothing before its first
             /// poll. Methods that the layer writes itself are not run through it.
@@ -63,7 +109,10 @@ macro_rules! layer {
             $(
                 #[doc = concat!("See [`FileSystem::", stringify!($name), "`].")]
                 fn $name(&self, $($argument: $type),*) -> impl Future<Output = Result<$result>> + Send {
-                    self.around(stringify!($name), self.inner().$name($($argument),*))
+                    async move {
+                        let call = self.inner().$name($($argument),*);
+                        self.around(stringify!($name), call).await.map(|given| Told(self).$nodes(given))
+                    }
                 }
             )*
         }

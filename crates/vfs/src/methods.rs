@@ -2,7 +2,8 @@
 
 /// Calls the macro `$callback` with a lifetime, a node type, and all methods. References in arguments have
 /// the lifetime. Asynchronous methods are given without `Result` and `Future`. The word after `=` is the
-/// function of `any::border::Border` that raises the nodes of the result.
+/// function of `border::Border` that raises the nodes of the result, and of `layer::Told` that changes its
+/// attributes.
 macro_rules! methods {
     ($callback:ident, $life:lifetime, $node:ty) => {
         $callback! {
@@ -21,11 +22,11 @@ macro_rules! methods {
             }
             asynchronous {
                 fn resolve(request: Request<$life>, handle: &$life [u8]) -> $node = node;
-                fn attributes(request: Request<$life>, node: &$life $node) -> Attributes = same;
+                fn attributes(request: Request<$life>, node: &$life $node) -> Attributes = attributes;
                 fn settled_attributes(request: Request<$life>, node: &$life $node)
-                    -> Option<Attributes> = same;
+                    -> Option<Attributes> = optional;
                 fn set_attributes(request: Request<$life>, node: &$life $node, set: &$life SetAttributes)
-                    -> Attributes = same;
+                    -> Attributes = attributes;
                 fn access(request: Request<$life>, node: &$life $node, wanted: Access) -> Access = same;
                 fn lookup(request: Request<$life>, dir: &$life $node, name: Name<$life>)
                     -> ($node, Attributes) = pair;

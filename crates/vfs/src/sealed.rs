@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::seal::Seal;
-use crate::{Error, FileSystem, Handle, Layer, ObjectId, Request, Result, handle_key};
+use crate::{Attributes, Error, FileSystem, Handle, Layer, ObjectId, Request, Result, handle_key};
 
 /// A file system whose handles are sealed: a keyed tag ends each, and one that was made up is `BadHandle`.
+/// Objects of a back end that has no `fsid` of its own (0) get one of their name space.
 ///
 /// The key is that of the state directory, so that handles outlive a restart when those of the back end do.
 /// Handles of different name spaces do not open each other's objects, and objects of two back ends have
@@ -16,6 +17,8 @@ pub struct Sealed<F> {
     seal: Seal,
     /// Added to the generations of objects.
     generation: u64,
+    /// In the place of 0.
+    fsid: u64,
 }
 
 impl<F: FileSystem> Sealed<F> {
@@ -34,7 +37,8 @@ impl<F: FileSystem> Sealed<F> {
         }
         let seal = Seal::new(handle_key(state_directory).map_err(Error::Io)?, name_space.into());
         let generation = seal.derive(b"generation");
-        Ok(Self { inner, seal, generation })
+        let fsid = seal.derive(b"file system");
+        Ok(Self { inner, seal, generation, fsid })
     }
 }
 
@@ -43,6 +47,11 @@ impl<F: FileSystem> Layer for Sealed<F> {
 
     fn inner(&self) -> &F {
         &self.inner
+    }
+
+    fn told(&self, attributes: Attributes) -> Attributes {
+        let fsid = if attributes.fsid == 0 { self.fsid } else { attributes.fsid };
+        Attributes { fsid, ..attributes }
     }
 
     /// Seals an empty handle, which does not resolve, in the place of one that is too long.
@@ -66,6 +75,7 @@ impl<F: FileSystem> Layer for Sealed<F> {
 mod tests {
     use super::*;
     use crate::memory::{Memory, MemoryOptions};
+    use crate::{CreateMode, Name};
 
     fn sealed(state_directory: Option<&Path>, name_space: u32) -> Sealed<Memory> {
         let options = MemoryOptions { key: Some([7; 16]), ..MemoryOptions::default() };
@@ -97,5 +107,57 @@ mod tests {
         assert!(matches!(resolves(&sealed(None, 1), handle.as_bytes()), Err(Error::BadHandle)));
         let ids = [&before, &other].map(|fs| FileSystem::object_id(fs, &FileSystem::root(fs)));
         assert_ne!(ids[0], ids[1]);
+    }
+
+    /// A back end that has no number of its own.
+    struct Unnumbered(Memory);
+
+    impl Layer for Unnumbered {
+        type Inner = Memory;
+
+        fn inner(&self) -> &Memory {
+            &self.0
+        }
+
+        fn told(&self, attributes: Attributes) -> Attributes {
+            Attributes { fsid: 0, ..attributes }
+        }
+    }
+
+    /// The `fsid` in the results of methods of each shape.
+    async fn numbers(fs: &Sealed<impl FileSystem>) -> Result<Vec<u64>> {
+        let (request, root) = (Request::of_server(), FileSystem::root(fs));
+        let name = Name::new(b"name")?;
+        let new = CreateMode::Guarded(Default::default());
+        let mut found = vec![FileSystem::create(fs, request, &root, name, &new).await?.attributes];
+        let (node, attributes) = FileSystem::lookup(fs, request, &root, name).await?;
+        found.extend([attributes, FileSystem::attributes(fs, request, &node).await?]);
+        found.extend(FileSystem::settled_attributes(fs, request, &node).await?);
+        found.push(FileSystem::set_attributes(fs, request, &node, &Default::default()).await?);
+        let again = CreateMode::Unchecked(Default::default());
+        found.push(FileSystem::begin_create(fs, request, &root, name, &again).await?.0.attributes);
+        let page = FileSystem::read_dir(fs, request, &root, 0, 9, true).await?;
+        found.extend(page.entries.iter().filter_map(|entry| Some(entry.object.as_ref()?.1)));
+        assert!(found.len() > 6, "{found:?}");
+        Ok(found.iter().map(|attributes| attributes.fsid).collect())
+    }
+
+    #[test]
+    fn back_end_without_a_number_gets_one_of_its_name_space() {
+        let state = tempfile::tempdir().unwrap();
+        let of = |name_space| {
+            let inner = Unnumbered(Memory::new(MemoryOptions::default()).unwrap());
+            let fs = Sealed::new(Arc::new(inner), Some(state.path()), name_space).unwrap();
+            let mut numbers = pollster::block_on(numbers(&fs)).unwrap();
+            numbers.dedup();
+            assert!(numbers.len() == 1 && numbers[0] != 0, "{numbers:?}");
+            numbers[0]
+        };
+        assert_eq!(of(1), of(1), "after a restart");
+        assert_ne!(of(1), of(2));
+        let own = sealed(Some(state.path()), 1);
+        let expected = pollster::block_on(own.inner().attributes(Request::of_server(), &own.inner().root()));
+        let expected = expected.unwrap().fsid;
+        assert!(pollster::block_on(numbers(&own)).unwrap().iter().all(|fsid| *fsid == expected));
     }
 }

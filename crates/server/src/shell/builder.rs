@@ -48,7 +48,8 @@ impl ServerBuilder {
     /// act as `nobody`.
     ///
     /// The server seals the handles of the back end, so that clients cannot forge one. A handle of the back
-    /// end has at most [`Sealed::HANDLE_BYTES_MAX`] bytes.
+    /// end has at most [`Sealed::HANDLE_BYTES_MAX`] bytes. A back end whose attributes have `fsid` 0 gets a
+    /// number of its own, which is the same after a restart with a state directory.
     #[must_use]
     pub fn export(self, path: &str, file_system: impl FileSystem) -> Self {
         self.export_with(path, file_system, ExportOptions::default())

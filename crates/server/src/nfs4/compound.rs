@@ -126,9 +126,7 @@ impl<F: FileSystem> Nfs4<F> {
         }
         results.finish(reply, status);
         counting.end(OperationIndex::COMPOUND, None, || Ended { status: status.code(), bytes: 0 });
-        if let Some(session) = context.session.take()
-            && session.complete(self.services(), &reply.as_slice()[start..])
-        {
+        if context.actor.complete(self.services(), &reply.as_slice()[start..]) {
             self.answered().notify(usize::MAX);
         }
         Ok(())
@@ -158,7 +156,7 @@ impl<F: FileSystem> Nfs4<F> {
                 Begun::NotCached => Step::NotCached,
             };
         }
-        if let Some(repeat) = &context.repeat {
+        if let Some(repeat) = context.actor.repeat() {
             match repeat.what(context.index, descriptor.is_rerun) {
                 Again::Run => {}
                 Again::Done(change, made) => {
@@ -253,7 +251,7 @@ fn refuse_unimplemented<F: FileSystem>(
     operation: Operation,
     reply: &mut Encoder,
 ) -> Status {
-    let status = if context.index == 0 && context.session.is_none() {
+    let status = if context.index == 0 && !context.actor.is_named() {
         Status::OperationNotInSession
     } else {
         Status::NotSupported
@@ -262,7 +260,7 @@ fn refuse_unimplemented<F: FileSystem>(
 }
 
 fn check_place<F: FileSystem>(context: &Context<'_, F>, place: Place) -> Result<(), Status> {
-    let in_session = context.session.is_some() || context.repeat.is_some();
+    let in_session = context.actor.is_named();
     match place {
         Place::First if context.index == 0 => Ok(()),
         Place::First => Err(Status::SequencePosition),
@@ -276,8 +274,7 @@ fn check_place<F: FileSystem>(context: &Context<'_, F>, place: Place) -> Result<
 
 /// Checks that the reply may grow to `used` bytes and `needed` more (RFC 8881 §2.10.6.4).
 fn check_room<F: FileSystem>(context: &mut Context<'_, F>, used: usize, needed: usize) -> Result<(), Status> {
-    let Some(session) = &context.session else { return Ok(()) };
-    let limits = session.reply_limits();
+    let Some(limits) = context.actor.reply_limits() else { return Ok(()) };
     limits.check(used + needed)?;
     context.reply_room = limits.room(used);
     Ok(())

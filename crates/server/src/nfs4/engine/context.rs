@@ -11,8 +11,7 @@ use vfs::{Attributes, FileSystem, Identity, Line, Name, ObjectId, Request};
 use crate::delegations::DelegationGrant;
 use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
 use crate::nfs4::engine::Nfs4;
-use crate::nfs4::engine::in_session::InSession;
-use crate::nfs4::engine::repeat::Repeat;
+use crate::nfs4::engine::actor::Actor;
 use crate::nfs4::engine::unsettled::{Failed, Unsettled};
 use crate::persistent::{Change, Entry, Intent};
 
@@ -101,8 +100,8 @@ pub(crate) struct Context<'a, F: FileSystem> {
     /// Its arguments are the loop's.
     pub(crate) call: &'a rpc::Call<'a>,
     pub(crate) caller: Caller<'a>,
-    /// Set by SEQUENCE.
-    pub(crate) session: Option<InSession>,
+    /// Named by SEQUENCE.
+    pub(crate) actor: Actor,
     pub(crate) current: Option<Object<'a, F>>,
     pub(crate) current_state: StateId,
     /// What the operation just before has learnt of the current object by finding or making it.
@@ -116,9 +115,6 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) request_bytes: usize,
     /// Which of them runs.
     pub(crate) index: u32,
-    /// The COMPOUND was carried out before the server restarted, and only its reply is made again. There is
-    /// no session then.
-    pub(crate) repeat: Option<Repeat>,
     /// The bytes that the reply may still grow by, as the session's limit has it.
     pub(crate) reply_room: usize,
     /// Where the result of the operation that runs begins in the reply.
@@ -132,9 +128,7 @@ pub(crate) struct Context<'a, F: FileSystem> {
 /// A request that is cancelled ends in its slot.
 impl<F: FileSystem> Drop for Context<'_, F> {
     fn drop(&mut self) {
-        if let Some(session) = self.session.take()
-            && session.abandon(self.server.services())
-        {
+        if self.actor.abandon(self.server.services()) {
             self.server.answered().notify(usize::MAX);
         }
     }
@@ -152,7 +146,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
             exports,
             call,
             caller,
-            session: None,
+            actor: Actor::Unknown,
             current: None,
             current_state: StateId::ANONYMOUS,
             fresh: None,
@@ -161,7 +155,6 @@ impl<'a, F: FileSystem> Context<'a, F> {
             operations: header.operations,
             request_bytes,
             index: 0,
-            repeat: None,
             reply_room: usize::MAX,
             result_start: 0,
             unsettled: Vec::new(),
@@ -194,19 +187,19 @@ impl<'a, F: FileSystem> Context<'a, F> {
         self.fresh = None;
     }
 
-    /// The client of the session.
+    /// The client of the actor.
     pub(crate) fn client(&self) -> Result<&Arc<Client>, Status> {
-        self.session.as_ref().map(InSession::client).ok_or(Status::OperationNotInSession)
+        self.actor.client()
     }
 
-    /// The number of the client of the session; none has who only wants a reply again.
+    /// The number of the client of the actor; a reply that is only made again has none.
     pub(crate) fn client_id(&self) -> Option<ClientId> {
-        self.session.as_ref().map(|session| session.client().id())
+        self.actor.client().ok().map(|client| client.id())
     }
 
     /// True when a crash of the server must not make the COMPOUND run again.
     pub(crate) fn is_persistent(&self) -> bool {
-        self.session.as_ref().is_some_and(InSession::is_persistent)
+        self.actor.is_persistent()
     }
 
     /// Writes down what an operation is about to do, where [`Context::is_persistent`] says so: to be called
@@ -215,21 +208,12 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// # Errors
     /// DELAY when it cannot be written: nothing is to be done.
     pub(crate) async fn intend(&self, change: Change) -> Result<(), Status> {
-        let Some(session) = self.session.as_ref().filter(|session| session.is_persistent()) else {
-            return Ok(());
-        };
-        let record = session.intend(Intent { operation: self.index, change });
-        self.server.services().recovery().keep_slot(session.session().id(), session.slot(), &record).await
+        self.actor.intend(self.server.services(), Intent { operation: self.index, change }).await
     }
 
-    /// True when the session's callbacks are known to get through, and the longest recall of a delegation
-    /// fits.
+    /// See [`Actor::callbacks_work`].
     pub(crate) fn callbacks_work(&self) -> bool {
-        let channel = self
-            .session
-            .as_ref()
-            .and_then(|own| self.server.services().callbacks().backchannels().get(own.session().id()));
-        channel.is_some_and(|channel| channel.works() && channel.fits_recalls())
+        self.actor.callbacks_work(self.server.services().callbacks())
     }
 
     /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the
@@ -242,7 +226,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
         told: Option<Attributes>,
         timestamps: bool,
     ) -> Result<bool, Status> {
-        let call = self.session.as_ref().map(InSession::call).ok_or(Status::OperationNotInSession)?;
+        let call = self.actor.call()?;
         let handle = object.fs().handle(&object.node);
         // Where the attributes cannot be had, the holder is never found unmodified, and its times are not
         // taken: that is safe.

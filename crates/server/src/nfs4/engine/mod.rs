@@ -1,6 +1,7 @@
 //! What operations stand on: the program, the state of a COMPOUND, and the rules that several operations
 //! share.
 
+pub(crate) mod actor;
 pub(crate) mod change;
 pub(crate) mod conflict;
 pub(crate) mod context;

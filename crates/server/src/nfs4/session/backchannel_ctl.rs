@@ -21,7 +21,7 @@ pub(crate) async fn perform<F: FileSystem>(
 
 fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &BackchannelCtlArgs) -> Result<(), Status> {
     check_gss(&arguments.callback_security)?;
-    let session = context.session.as_ref().ok_or(Status::OperationNotInSession)?.session();
+    let session = context.actor.slot().ok_or(Status::OperationNotInSession)?.session();
     let target = CallbackTarget::choose(arguments.callback_program, &arguments.callback_security);
     let backchannels = context.server.services().callbacks().backchannels();
     match (backchannels.get(session.id()), target) {

@@ -35,7 +35,7 @@ fn run<F: FileSystem>(
         found => found?,
     };
     context.check_minor_version(session.client().minor_version())?;
-    let own = context.session.as_ref().filter(|own| own.session().id() == session.id());
+    let own = context.actor.slot().filter(|own| own.session().id() == session.id());
     // RFC 8881 §18.37.3: a request may end its own session only as its last operation.
     if own.is_some() && !is_last {
         return Err(Status::NotOnlyOperation);

@@ -11,6 +11,7 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::digest::Digest;
+use crate::nfs4::engine::actor::Actor;
 use crate::nfs4::engine::context::Context;
 use crate::nfs4::engine::descriptor::{Descriptor, Place, SEQUENCED_BYTES};
 use crate::nfs4::engine::in_session::{InSession, ReplyLimits};
@@ -65,8 +66,12 @@ pub(crate) async fn begin<F: FileSystem>(
         Ok(Begin::New(ticket)) => {
             // A reply that must be kept (RFC 8881 §2.10.6.1.3) must be made.
             rpc::notes::set_cancellable(!asked.cache_this);
-            context.session =
-                Some(InSession::new(ticket, (asked.sequence, asked.cache_this), limits, request.digest));
+            context.actor = Actor::Slot(InSession::new(
+                ticket,
+                (asked.sequence, asked.cache_this),
+                limits,
+                request.digest,
+            ));
             Begun::New(Status::Ok)
         }
         Err(status) => return Begun::New(answer(reply, number, status)),
@@ -103,7 +108,7 @@ fn begin_dead<F: FileSystem>(
         Ok(Kept::Done(done)) => Repeat::new(done),
         Err(status) => return Begun::New(answer(reply, number, status)),
     };
-    context.repeat = Some(done);
+    context.actor = Actor::Repeat(done);
     answer(reply, number, Status::Ok);
     reply.put(&SequenceResult {
         session: asked.session,

@@ -38,11 +38,7 @@ pub(crate) async fn create<'e, F: FileSystem>(
             values.present(),
         ),
         // RFC 8881 §18.16.3: GUARDED4 is as good there.
-        CreateHow::Exclusive(_)
-            if context.session.as_ref().is_some_and(|own| own.session().is_persistent()) =>
-        {
-            return Err(Status::Invalid);
-        }
+        CreateHow::Exclusive(_) if context.actor.outlives_crashes() => return Err(Status::Invalid),
         CreateHow::Exclusive(_) | CreateHow::Exclusive41(..)
             if !directory.fs().capabilities().exclusive_create =>
         {

@@ -96,8 +96,8 @@ impl Delegations {
     /// Forgets the grants of clients that have ended.
     pub(crate) fn forget_ended(&self) {
         let mut granted = self.granted.lock();
-        if granted.len() > self.core.state().delegation_count() {
-            granted.retain(|other, (grant, _)| self.core.state().is_delegated(grant.file, other));
+        if granted.len() > self.core.state().grant_count() {
+            granted.retain(|other, (grant, _)| self.core.state().is_granted(grant.file, other));
         }
         self.recalled.lock().retain(|other, _| granted.contains_key(other));
     }

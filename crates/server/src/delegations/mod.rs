@@ -52,8 +52,6 @@ pub(crate) struct Delegations {
     names: Arc<NamesTaken>,
     /// The time of the last CB_RECALL_ANY.
     trimmed: Mutex<Now>,
-    /// Grants that were recalled, and the time of the recall.
-    recalled: Mutex<BTreeMap<StateOther, Now>>,
 }
 
 impl Delegations {
@@ -72,7 +70,6 @@ impl Delegations {
             tell: OnceLock::new(),
             names: Arc::default(),
             trimmed: Mutex::default(),
-            recalled: Mutex::default(),
         }
     }
 
@@ -90,7 +87,10 @@ impl Delegations {
     /// # Errors
     /// As [`State::return_grant`](state::State::return_grant); then nothing has ended.
     pub(crate) fn return_grant(&self, client: &Client, id: &StateId, class: Class) -> Result<(), Status> {
-        self.core.state().return_grant(client, id, class)?;
+        let returned = self.core.state().return_grant(client, id, class)?;
+        if let Some(recalled) = returned.recalled {
+            self.core.events().recall_times.add(self.core.now().since_ms(recalled));
+        }
         self.grant_ended(id);
         Ok(())
     }
@@ -98,10 +98,6 @@ impl Delegations {
     /// Notes the return or the revocation of a grant, and wakes the operations that are held.
     pub(crate) fn grant_ended(&self, id: &StateId) {
         self.granted.lock().remove(&id.other);
-        let recalled = self.recalled.lock().remove(&id.other);
-        if let Some(recalled) = recalled {
-            self.core.events().recall_times.add(self.core.now().since_ms(recalled));
-        }
         self.core.wake_held();
     }
 
@@ -111,7 +107,6 @@ impl Delegations {
         if granted.len() > self.core.state().grant_count() {
             granted.retain(|other, (grant, _)| self.core.state().is_granted(grant.file, other));
         }
-        self.recalled.lock().retain(|other, _| granted.contains_key(other));
     }
 
     /// Begins a change of a file, once all conflicting delegations have been returned.

@@ -21,7 +21,7 @@ struct RecallArguments {
 
 impl Encode for RecallArguments {
     fn encode(&self, to: &mut Encoder) {
-        (self.recall.kind.encode_recall)(&self.recall, self.object.clone(), to);
+        (self.recall.kind.encode_recall)(&self.recall, &self.object, to);
     }
 }
 
@@ -33,7 +33,6 @@ impl Delegations {
                 continue;
             }
             self.core.events().recalls.add(1);
-            self.recalled.lock().insert(recall.state_id.other, self.core.now());
             let delegations = Arc::clone(self);
             self.core.world().spawn(Box::pin(async move { delegations.send(recall).await }));
         }

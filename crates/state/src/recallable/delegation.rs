@@ -99,8 +99,8 @@ fn is_write_excluded(uses: &FileUses<'_>, client: ClientId) -> bool {
 }
 
 /// Writes the arguments of CB_RECALL (RFC 8881 §20.2).
-pub(super) fn encode_recall(recall: &Recall, object: FileHandle, to: &mut Encoder) {
-    to.put(&CbRecallArgs { state_id: recall.state_id, truncate: false, object });
+pub(super) fn encode_recall(recall: &Recall, object: &FileHandle, to: &mut Encoder) {
+    to.put(&CbRecallArgs { state_id: recall.state_id, truncate: false, object: object.clone() });
 }
 
 /// A write delegation that another client asks about.
@@ -137,7 +137,7 @@ impl State {
     /// # Errors
     /// As [`State::return_grant`].
     pub fn return_delegation(&self, client: &Client, id: &StateId) -> Result<FileId, Status> {
-        self.return_grant(client, id, Class::DELEGATION)
+        self.return_grant(client, id, Class::DELEGATION).map(|returned| returned.file)
     }
 
     /// The write delegation of `file`, unless `client` holds it itself. Few files have one, so `now` is
@@ -182,7 +182,7 @@ impl State {
     ) -> Result<(), Status> {
         match client.find(id)? {
             (found, StateKind::Grant(Class::DELEGATION)) if found == file => {
-                check_sequence(id.sequence, SEQUENCE)?
+                check_sequence(id.sequence, SEQUENCE)?;
             }
             _ => return Err(Status::BadStateId),
         }

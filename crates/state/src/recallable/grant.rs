@@ -26,6 +26,8 @@ pub(crate) struct Grant {
 /// The recall of a grant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recalled {
+    /// The time of the recall.
+    pub(super) since: Now,
     /// The grant is revoked at this time, if its holder does not use it meanwhile.
     pub(super) revoke_at: Now,
     /// The grant is revoked at this time at the latest.
@@ -64,7 +66,7 @@ impl Grant {
         }
         let after = |times| Now(now.0.saturating_add(recall_ms.saturating_mul(times)));
         let (revoke_at, revoke_at_latest) = (after(1), after(self.kind.recall_times_max));
-        self.recall = Some(Box::new(Recalled { revoke_at, revoke_at_latest, callbacks: 0 }));
+        self.recall = Some(Box::new(Recalled { since: now, revoke_at, revoke_at_latest, callbacks: 0 }));
         true
     }
 

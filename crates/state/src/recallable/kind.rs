@@ -55,7 +55,7 @@ pub struct Kind {
     /// The callback that recalls it.
     pub callback: CallbackOperation,
     /// Writes the arguments of that callback.
-    pub encode_recall: fn(&Recall, FileHandle, &mut Encoder),
+    pub encode_recall: fn(&Recall, &FileHandle, &mut Encoder),
     /// Its bits in the mask of CB_RECALL_ANY (RFC 8881 §20.6.1).
     pub recall_any: u32,
 }

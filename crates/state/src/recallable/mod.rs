@@ -31,6 +31,7 @@ pub use grant::Using;
 pub use granting::GrantRequest;
 pub use kind::{Class, KINDS, Kind};
 pub use overdue::Overdue;
+pub use returning::Returned;
 pub use uses::{FileUses, Held};
 
 pub(crate) use grant::{Grant, SEQUENCE};

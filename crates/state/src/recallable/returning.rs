@@ -9,23 +9,32 @@ use super::grant::{Grant, SEQUENCE};
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
 use crate::files::{Files, Shard};
-use crate::{FileId, State};
+use crate::{FileId, Now, State};
+
+/// A grant that its holder has returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Returned {
+    /// The file, for which held operations may go on.
+    pub file: FileId,
+    /// The time of its recall; `None` when it was not recalled.
+    pub recalled: Option<Now>,
+}
 
 impl State {
-    /// Ends a grant of `class` that its holder returns. Returns its file, for which held operations may go
-    /// on.
+    /// Ends a grant of `class` that its holder returns.
     ///
     /// # Errors
     /// BAD_STATEID, also for state of another class; OLD_STATEID; the status of a revoked stateid.
-    pub fn return_grant(&self, client: &Client, id: &StateId, class: Class) -> Result<FileId, Status> {
+    pub fn return_grant(&self, client: &Client, id: &StateId, class: Class) -> Result<Returned, Status> {
         let (file, kind) = client.find(id)?;
         if kind != StateKind::Grant(class) {
             return Err(Status::BadStateId);
         }
         check_sequence(id.sequence, SEQUENCE)?;
         client.remove_state(&id.other);
-        self.files.with(file, |state, shard| self.files.drop_grant(state, shard, &id.other));
-        Ok(file)
+        let ended = self.files.with(file, |state, shard| self.files.drop_grant(state, shard, &id.other));
+        let recall = ended.and_then(|ended| ended.recall);
+        Ok(Returned { file, recalled: recall.map(|recall| recall.since) })
     }
 
     /// True while the grant of `file` with this `other` is held.
@@ -49,14 +58,19 @@ impl State {
 }
 
 impl Files {
-    /// Ends a grant, however that comes about.
-    pub(crate) fn drop_grant(&self, state: &mut FileState, shard: &Shard, other: &StateOther) {
+    /// Removes a grant from its file. A write delegation counts as ended before it is removed.
+    pub(crate) fn drop_grant(
+        &self,
+        state: &mut FileState,
+        shard: &Shard,
+        other: &StateOther,
+    ) -> Option<Box<Grant>> {
         if state.grants.get(other).is_some_and(Grant::is_write_delegation) {
             self.write_delegations_ended.fetch_add(1, Ordering::SeqCst);
         }
-        if state.grants.remove(other).is_some() {
-            shard.granted.fetch_sub(1, Ordering::SeqCst);
-            self.grants.fetch_sub(1, Ordering::SeqCst);
-        }
+        let ended = state.grants.remove(other)?;
+        shard.granted.fetch_sub(1, Ordering::SeqCst);
+        self.grants.fetch_sub(1, Ordering::SeqCst);
+        Some(ended)
     }
 }

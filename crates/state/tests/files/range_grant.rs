@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{CallbackOperation, ClientId, FileHandle, StateId, Status};
-use state::recallable::{Class, FileUses, GrantRequest, Kind, Usage};
+use state::recallable::{Class, FileUses, GrantRequest, Kind, Returned, Usage};
 use state::{
     Blocked, Client, DelegationKind, FileId, Holding, HoldingsAfter, Io, Limits, Now, Obstacles, Range,
     Recall, State,
@@ -56,8 +56,8 @@ fn has_overlapping(uses: &FileUses<'_>, client: ClientId, kind: &'static Kind) -
     uses.overlapping().any(|held| held.client != client && held.kind == kind)
 }
 
-fn encode_recall(recall: &Recall, object: FileHandle, to: &mut Encoder) {
-    to.put(&object);
+fn encode_recall(recall: &Recall, object: &FileHandle, to: &mut Encoder) {
+    to.put(object);
     to.u64(recall.range.offset());
     to.u64(recall.range.length());
     to.put(&recall.state_id);
@@ -129,7 +129,7 @@ fn conflict_recalls_range_grant_until_its_return() {
     assert_eq!((recall.client, recall.state_id, recall.kind), (a.id(), id, &READ_RANGE));
     assert_eq!(recall.kind.callback, CallbackOperation::LayoutRecall);
     let mut arguments = Encoder::new();
-    (recall.kind.encode_recall)(&recall, FileHandle(Bytes::from_static(b"file")), &mut arguments);
+    (recall.kind.encode_recall)(&recall, &FileHandle(Bytes::from_static(b"file")), &mut arguments);
     let mut expected = Encoder::new();
     expected.opaque(b"file");
     expected.u64(1000);
@@ -141,7 +141,7 @@ fn conflict_recalls_range_grant_until_its_return() {
     assert!(state.begin_recall(&recall, T0));
     assert!(!state.begin_recall(&recall, T0), "it is recalled once");
     assert_eq!((state.begin_callback(&recall), state.begin_callback(&recall)), (Some(1), Some(2)));
-    assert_eq!(state.return_grant(&a, &id, RANGE_CLASS), Ok(FILE));
+    assert_eq!(state.return_grant(&a, &id, RANGE_CLASS), Ok(Returned { file: FILE, recalled: Some(T0) }));
     assert_eq!(state.begin_callback(&recall), None);
     assert!(conflicts(&state, 1050).is_empty());
     assert_eq!(granted(&state, &a, &READ_RANGE, 0), None, "the recall was recent");

@@ -5,8 +5,8 @@
 //!                            └────── deadline ──▶ overdue ──▶ revoked ──FREE_STATEID──▶ forgotten
 //! ```
 //! Grant, conflict, recall, return, revocation and expiry are the same for every kind. A [`Kind`] is a table
-//! of the rules in which it differs, in a file of its own: delegations of files ([`delegation`]) and of
-//! directories ([`directory`]). A holder that flushes its changes gets more time, up to a bound (§10.2).
+//! of the rules in which it differs, in a file of its own: `delegation` for files, `directory` for
+//! directories. A holder that flushes its changes gets more time, up to a bound (§10.2).
 //!
 //! A client has at most one grant of a [`Class`] for a file. Grants count against the client's bound of state
 //! and against [`Limits::delegations_max`](crate::Limits::delegations_max); at a bound none is granted.

@@ -283,7 +283,7 @@ impl Play {
         assert!(self.pending.is_empty(), "who waits is answered some time");
         assert_eq!(self.served.world.poll_tasks(), 0, "nothing is left to do");
         let state = &self.served.state;
-        assert_eq!((state.session_bytes(), state.delegation_count()), (0, 0));
+        assert_eq!((state.session_bytes(), state.grant_count()), (0, 0));
     }
 }
 

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, StateOther, Status, sequence_flags};
 
 use crate::accounts::Account;
+use crate::recallable::Class;
 use crate::reply_memory::ReplyShare;
 use crate::standing::{RecordState, Standing};
 use crate::{FileId, Limits, Lost, Now, Principal, Users};
@@ -18,7 +19,8 @@ use crate::{FileId, Limits, Lost, Now, Principal, Users};
 pub(crate) enum StateKind {
     Open,
     Lock,
-    Delegation,
+    /// Recallable state.
+    Grant(Class),
 }
 
 /// Ticks without state after which a client's name need not be on stable storage any more.
@@ -60,18 +62,18 @@ pub struct Client {
 #[derive(Debug, Default)]
 struct States {
     by_other: BTreeMap<StateOther, (FileId, StateKind)>,
-    delegations: usize,
+    grants: usize,
 }
 
 impl States {
     fn insert(&mut self, other: StateOther, file: FileId, kind: StateKind) {
         self.by_other.insert(other, (file, kind));
-        self.delegations += usize::from(kind == StateKind::Delegation);
+        self.grants += usize::from(matches!(kind, StateKind::Grant(_)));
     }
 
     fn remove(&mut self, other: &StateOther) -> bool {
         let removed = self.by_other.remove(other);
-        self.delegations -= usize::from(removed.is_some_and(|(_, kind)| kind == StateKind::Delegation));
+        self.grants -= usize::from(matches!(removed, Some((_, StateKind::Grant(_)))));
         removed.is_some()
     }
 }
@@ -293,8 +295,8 @@ impl Client {
         !self.states.lock().by_other.is_empty()
     }
 
-    pub(crate) fn delegation_count(&self) -> usize {
-        self.states.lock().delegations
+    pub(crate) fn grant_count(&self) -> usize {
+        self.states.lock().grants
     }
 
     /// What is kept for it, with what was revoked and not freed yet, and what is promised.

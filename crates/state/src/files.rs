@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::client::{Client, StateKind};
 use crate::file::FileState;
-use crate::{DelegationKind, FileId, Now};
+use crate::{FileId, Now};
 use proto::nfs4::StateOther;
 
 const SHARDS: usize = 64;
@@ -17,7 +17,7 @@ pub(crate) struct Files {
     shards: Vec<Shard>,
     boot: u32,
     next: AtomicU64,
-    pub(crate) delegations: AtomicUsize,
+    pub(crate) grants: AtomicUsize,
     /// Moves on when a write delegation ends, before it can be seen that nobody holds it.
     pub(crate) write_delegations_ended: AtomicU64,
     /// Moves on when a file loses a name or its keeper.
@@ -30,10 +30,10 @@ pub(crate) struct Files {
 pub(crate) struct Shard {
     /// Boxed, for a node of the map has room for eleven.
     pub(crate) files: Mutex<BTreeMap<FileId, Box<FileState>>>,
-    /// Changes under way by those without an open: while there are any, nothing in the shard is delegated.
+    /// Changes under way by callers without an open: while there are any, nothing in the shard is granted.
     pub(crate) changing: AtomicUsize,
-    /// Delegations in the shard.
-    pub(crate) delegated: AtomicUsize,
+    /// Grants in the shard.
+    pub(crate) granted: AtomicUsize,
 }
 
 impl Files {
@@ -42,7 +42,7 @@ impl Files {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             boot,
             next: AtomicU64::new(1),
-            delegations: AtomicUsize::new(0),
+            grants: AtomicUsize::new(0),
             write_delegations_ended: AtomicU64::new(0),
             removals: AtomicU64::new(0),
             kept: AtomicUsize::new(0),
@@ -113,21 +113,11 @@ impl Files {
                 client.change_ranges(before, state.locks.ranges().len());
                 is_done
             }
-            StateKind::Delegation => {
-                self.drop_delegation(state, shard, other);
+            StateKind::Grant(_) => {
+                self.drop_grant(state, shard, other);
                 true
             }
         })
-    }
-
-    pub(crate) fn drop_delegation(&self, state: &mut FileState, shard: &Shard, other: &StateOther) {
-        if state.delegations.get(other).is_some_and(|held| held.kind == DelegationKind::Write) {
-            self.write_delegations_ended.fetch_add(1, Ordering::SeqCst);
-        }
-        if state.delegations.remove(other).is_some() {
-            shard.delegated.fetch_sub(1, Ordering::SeqCst);
-            self.delegations.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 
     /// Forgets recalls that are longer ago than `pause_ms`.

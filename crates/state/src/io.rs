@@ -4,7 +4,8 @@ use proto::nfs4::{StateId, Status, share};
 
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
-use crate::{Blocked, DelegationKind, FileId, Now, State, Using};
+use crate::recallable::SEQUENCE;
+use crate::{Blocked, FileId, Now, State, Using};
 
 /// What is to be done with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +70,10 @@ impl State {
         }
         self.files.with(file, |state, _| {
             state.check_state_io(kind, id, io)?;
-            if kind != StateKind::Delegation && io == Io::Read {
+            if !matches!(kind, StateKind::Grant(_)) && io == Io::Read {
                 return Ok(None);
             }
-            let held = state.delegations.of_client_mut(client.id());
+            let held = state.grants.delegation_of_mut(client.id());
             Ok(held.map(|held| held.begin_use(now, self.limits.recall_ms)))
         })
     }
@@ -102,15 +103,15 @@ impl FileState {
                 check_sequence(id.sequence, lock.sequence)?;
                 self.check_open(&StateId { sequence: 0, other: lock.open }, io)
             }
-            StateKind::Delegation => self.check_delegation(id, io),
+            StateKind::Grant(_) => self.check_grant(id, io),
         }
     }
 
-    fn check_delegation(&self, id: &StateId, io: Io) -> Result<(), Status> {
-        check_sequence(id.sequence, 1)?;
-        let held = self.delegations.get(&id.other).ok_or(Status::BadStateId)?;
-        match (io, held.kind) {
-            (Io::Write, DelegationKind::Read) => Err(Status::OpenMode),
+    fn check_grant(&self, id: &StateId, io: Io) -> Result<(), Status> {
+        check_sequence(id.sequence, SEQUENCE)?;
+        match self.grants.get(&id.other).map_or(0, |held| held.kind.io) {
+            0 => Err(Status::BadStateId),
+            allowed if allowed & io.access() == 0 => Err(Status::OpenMode),
             _ => Ok(()),
         }
     }

@@ -36,7 +36,7 @@ pub struct Limits {
     pub states_max: usize,
     /// Ranges that are locked in one file; one more gets NFS4ERR_DELAY.
     pub ranges_per_file_max: usize,
-    /// Delegations of all clients; beyond, none is granted.
+    /// Delegations and other grants of all clients; beyond, none is granted.
     pub delegations_max: usize,
     /// How long a client may take to return a delegation before it is revoked, in milliseconds.
     pub recall_ms: u64,

@@ -11,8 +11,9 @@ use proto::nfs4::{ClientId, SessionId, StateOther};
 
 use crate::file::FileState;
 use crate::range_table::{Held, RangeCursor};
+use crate::recallable::{GrantTable, Holder, Kind};
 use crate::span_tree::OwnerId;
-use crate::{Client, DelegationKind, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
+use crate::{Client, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
 
 /// A client in a list.
 #[derive(Debug, Clone)]
@@ -50,13 +51,13 @@ pub enum Holding {
         /// Nobody else may lock there.
         exclusive: bool,
     },
-    /// A delegation.
-    Delegation {
-        /// Whose.
+    /// A delegation, or another grant.
+    Grant {
+        /// The holder.
         client: ClientId,
-        /// Of which kind.
-        kind: DelegationKind,
-        /// It is to be given back.
+        /// The kind.
+        kind: &'static Kind,
+        /// It was recalled.
         recalled: bool,
     },
     /// A share reservation of NLM.
@@ -83,7 +84,7 @@ pub struct HoldingsAfter {
 enum Cursor {
     Open(StateOther),
     Lock(RangeCursor),
-    Delegation(ClientId),
+    Grant(Holder),
     Share(usize),
 }
 
@@ -98,7 +99,7 @@ pub struct Totals {
     pub opens: usize,
     /// Locked ranges.
     pub locks: usize,
-    /// Delegations.
+    /// Delegations, and other grants.
     pub delegations: usize,
     /// Share reservations of NLM.
     pub shares: usize,
@@ -174,7 +175,7 @@ impl State {
             }
             totals.opens += state.opens.len();
             totals.locks += state.locks.ranges().len();
-            totals.delegations += state.delegations.len();
+            totals.delegations += state.grants.len();
             totals.shares += state.shares.len();
         }
         self.next_shard(after)
@@ -193,11 +194,11 @@ impl FileState {
         let locks = match from {
             Cursor::Open(_) => Some((OwnerId(0), 0)),
             Cursor::Lock(cursor) => Some(cursor),
-            Cursor::Delegation(_) | Cursor::Share(_) => None,
+            Cursor::Grant(_) | Cursor::Share(_) => None,
         };
-        let delegations = match from {
-            Cursor::Open(_) | Cursor::Lock(_) => Some(ClientId(0)),
-            Cursor::Delegation(client) => Some(client),
+        let grants = match from {
+            Cursor::Open(_) | Cursor::Lock(_) => Some(GrantTable::FIRST),
+            Cursor::Grant(holder) => Some(holder),
             Cursor::Share(_) => None,
         };
         let shares_listed = if let Cursor::Share(index) = from { index } else { 0 };
@@ -209,15 +210,15 @@ impl FileState {
         let locks = locks.map(|(cursor, Held { owner, range, exclusive })| {
             (Cursor::Lock(cursor), Holding::Lock { owner, range, exclusive })
         });
-        let delegations = delegations.into_iter().flat_map(|from| self.delegations.list(from)).map(|held| {
-            let (client, kind, recalled) = (held.client.id(), held.kind, held.recall.is_some());
-            (Cursor::Delegation(client), Holding::Delegation { client, kind, recalled })
+        let grants = grants.into_iter().flat_map(|from| self.grants.list(from)).map(|(holder, held)| {
+            let (client, kind, recalled) = (held.client.id(), held.kind, held.is_recalled());
+            (Cursor::Grant(holder), Holding::Grant { client, kind, recalled })
         });
         let shares =
             self.shares.iter().enumerate().skip(shares_listed).map(|(index, (owner, (access, deny)))| {
                 let share = Holding::Share { owner: owner.clone(), access: *access, deny: *deny };
                 (Cursor::Share(index), share)
             });
-        opens.chain(locks).chain(delegations).chain(shares)
+        opens.chain(locks).chain(grants).chain(shares)
     }
 }

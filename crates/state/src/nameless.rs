@@ -86,8 +86,8 @@ impl State {
 }
 
 impl FileState {
-    /// True while somebody may use the file by an open or a delegation.
+    /// True while a client may use the file by an open or a grant.
     pub(crate) fn has_holders(&self) -> bool {
-        !self.opens.is_empty() || !self.delegations.is_empty()
+        !self.opens.is_empty() || !self.grants.is_empty()
     }
 }

@@ -5,6 +5,7 @@ use proto::nfs4::Status;
 
 use crate::file::FileState;
 use crate::lock_table::PIECE;
+use crate::recallable::Usage;
 use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
 
 /// The locks of an owner within a range before a lock that can still be undone, less those it has unlocked
@@ -79,7 +80,8 @@ impl State {
         }
         self.nlm_change(file, owner, |state| {
             // Together with the lock: a delegation that is granted in between would let others lock unseen.
-            let obstacles = self.recall_conflicts((file, state), None, exclusive, now);
+            let usage = Usage::of_all(exclusive);
+            let obstacles = self.conflicts_in((file, state), None, &usage, now);
             if !obstacles.is_empty() {
                 return Err(LockError::Blocked(Blocked::By(obstacles)));
             }

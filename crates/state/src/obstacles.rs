@@ -4,27 +4,32 @@ use std::sync::Arc;
 
 use proto::nfs4::{ClientId, StateId, Status};
 
-use crate::{Client, FileId, Now, State};
+use crate::recallable::Kind;
+use crate::{Client, FileId, Now, Range, State};
 
 /// Conflicting opens or locks that one attempt looks at. Where all of them are of clients whose lease is
 /// over, those are expelled and the next attempt looks at more.
 pub(crate) const CONFLICTS_MAX: usize = 64;
 
-/// A delegation in the way of an operation: to be recalled, see [`State::begin_recall`].
+/// A grant in conflict with an operation: to be recalled, see [`State::begin_recall`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recall {
-    /// Whose.
+    /// The holder.
     pub client: ClientId,
-    /// Of which file.
+    /// The file.
     pub file: FileId,
-    /// Which.
+    /// The stateid.
     pub state_id: StateId,
+    /// The kind, which says by which callback it is recalled.
+    pub kind: &'static Kind,
+    /// The range that is granted.
+    pub range: Range,
 }
 
 /// What must go before an operation may be tried again.
 #[derive(Debug, Default)]
 pub struct Obstacles {
-    /// Delegations to be returned.
+    /// Grants to be returned.
     pub recalls: Vec<Recall>,
     /// Clients whose lease is over and whose state is in the way: to be expelled, see [`State::begin_expel`].
     pub lapsed: Vec<Arc<Client>>,

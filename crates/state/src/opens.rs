@@ -9,7 +9,8 @@ use crate::client::{Client, StateKind, check_sequence, next_sequence};
 use crate::file::FileState;
 use crate::kept::own;
 use crate::open_table::OpenState;
-use crate::{Blocked, DelegationKind, FileId, Now, State};
+use crate::recallable::{GrantRequest, Usage};
+use crate::{Blocked, DelegationKind, FileId, Now, Range, State};
 
 /// By what right a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,15 +112,17 @@ impl State {
             };
             self.check_shares(state, (open.access, open.deny), repeated, now)
                 .map_err(|b| of_claim(b, open.claim))?;
-            let writes = open.access & share::WRITE != 0 || open.deny & share::READ != 0;
-            let obstacles = self.recall_conflicts((open.file, state), Some(client.id()), writes, now);
+            let usage = Usage::of_all(open.access & share::WRITE != 0 || open.deny & share::READ != 0);
+            let obstacles = self.conflicts_in((open.file, state), Some(client.id()), &usage, now);
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }
             let delegate = |state: &mut FileState| {
                 let kind = wanted?;
                 let timestamps = open.timestamps && kind == DelegationKind::Write;
-                let id = self.delegate(state, shard, client, (open.file, kind, timestamps), now)?;
+                let granted = kind.of_file(timestamps);
+                let request = GrantRequest { file: open.file, kind: granted, range: Range::ALL };
+                let id = self.grant_in(state, shard, client, &request, now)?;
                 Some(Opened { state_id: StateId::ANONYMOUS, delegation: Some((id, kind)), timestamps })
             };
             if stands_alone(state, client, open)

@@ -21,7 +21,7 @@ pub struct Revoked {
     pub opens: usize,
     /// Lock-owners' locks of a file, each counted as one.
     pub locks: usize,
-    /// Delegations.
+    /// Delegations, and other grants.
     pub delegations: usize,
     /// Ranges and shares of NLM callers.
     pub nlm: usize,
@@ -41,8 +41,8 @@ impl State {
     /// The clients that hold something of a file, in the order of their numbers.
     pub fn holders(&self, file: FileId) -> Vec<Arc<Client>> {
         let mut holders: Vec<Arc<Client>> = self.files.with(file, |state, _| {
-            let delegations = state.delegations.list(ClientId(0)).map(|delegation| &delegation.client);
-            state.opens.clients().chain(state.locks.clients()).chain(delegations).cloned().collect()
+            let grants = state.grants.iter().map(|held| &held.client);
+            state.opens.clients().chain(state.locks.clients()).chain(grants).cloned().collect()
         });
         holders.sort_by_key(|client| client.id());
         holders.dedup_by_key(|client| client.id());
@@ -72,7 +72,7 @@ impl State {
             let count = match kind {
                 StateKind::Open => &mut revoked.opens,
                 StateKind::Lock => &mut revoked.locks,
-                StateKind::Delegation => &mut revoked.delegations,
+                StateKind::Grant(_) => &mut revoked.delegations,
             };
             *count += 1;
         }
@@ -104,7 +104,7 @@ impl FileState {
     fn held_by(&self, client: &Client) -> Option<(StateKind, StateOther)> {
         let lock = self.locks.of_client(client.id()).map(|lock| (StateKind::Lock, lock.other));
         let open = self.opens.of_client(client.id()).map(|open| (StateKind::Open, open.other));
-        let delegation = self.delegations.of_client(client.id());
-        lock.or(open).or(delegation.map(|held| (StateKind::Delegation, held.other)))
+        let grant = self.grants.of_client(client.id());
+        lock.or(open).or(grant.map(|held| (StateKind::Grant(held.kind.class), held.other)))
     }
 }

@@ -7,6 +7,7 @@ use proto::nfs4::{StateOther, Status, share};
 
 use crate::file::FileState;
 use crate::obstacles::CONFLICTS_MAX;
+use crate::recallable::Usage;
 use crate::share_counts::ShareCounts;
 use crate::{Blocked, FileId, Now, Obstacles, State};
 
@@ -127,8 +128,8 @@ impl State {
         now: Now,
     ) -> Result<(), Blocked> {
         self.files.with(file, |state, _| {
-            let writes = access & share::WRITE != 0 || deny & share::READ != 0;
-            let obstacles = self.recall_conflicts((file, state), None, writes, now);
+            let usage = Usage::of_all(access & share::WRITE != 0 || deny & share::READ != 0);
+            let obstacles = self.conflicts_in((file, state), None, &usage, now);
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }

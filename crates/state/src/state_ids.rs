@@ -3,16 +3,17 @@
 use proto::nfs4::{StateId, Status};
 
 use crate::client::{Client, StateKind, check_sequence};
+use crate::recallable::SEQUENCE;
 use crate::{FileId, State};
 
 impl State {
-    /// What a stateid is worth.
+    /// Returns the status that a use of a stateid would have.
     pub fn test_state_id(&self, client: &Client, id: &StateId) -> Status {
         let checked = client.find(id).and_then(|(file, kind)| {
             let current = self.files.with(file, |state, _| match kind {
                 StateKind::Open => state.opens.get(&id.other).map(|open| open.sequence),
                 StateKind::Lock => state.locks.get(&id.other).map(|lock| lock.sequence),
-                StateKind::Delegation => Some(1),
+                StateKind::Grant(_) => Some(SEQUENCE),
             });
             check_sequence(id.sequence, current.ok_or(Status::BadStateId)?)
         });

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proto::nfs4::ClientId;
 
-use crate::{Blocked, DelegationKind, FileId, Now, State};
+use crate::recallable::Grant;
+use crate::{Blocked, FileId, Now, State};
 
 /// The unprivileged users of one client that have opened files or asked for access to them.
 #[derive(Debug, Default)]
@@ -58,9 +59,9 @@ impl State {
     /// True when the client itself holds a write delegation of the file.
     pub fn holds_write_delegation(&self, client: ClientId, file: FileId) -> bool {
         let shard = self.files.shard(file);
-        shard.delegated.load(Ordering::SeqCst) > 0
+        shard.granted.load(Ordering::SeqCst) > 0
             && shard.files.lock().get(&file).is_some_and(|state| {
-                state.delegations.of_client(client).is_some_and(|held| held.kind == DelegationKind::Write)
+                state.grants.delegation_of(client).is_some_and(Grant::is_write_delegation)
             })
     }
 
@@ -76,9 +77,7 @@ impl State {
         now: Now,
     ) -> Result<(), Blocked> {
         let obstacles = self.files.with(file, |state, _| {
-            let is_own = |held: &crate::delegation_table::Delegation| {
-                held.client.id() == client && held.kind == DelegationKind::Write
-            };
+            let is_own = |held: &Grant| held.client.id() == client && held.is_write_delegation();
             self.recalls((file, state), is_own, now)
         });
         if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }

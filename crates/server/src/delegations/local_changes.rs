@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use state::{Blocked, DelegationKind, FileId};
+use state::recallable::{Kind, Usage};
+use state::{Blocked, FileId};
 use vfs::{FileSystem, ObjectId, Seen, Tell, Watch};
 
 use super::Delegations;
 
 impl Delegations {
-    /// Watches an object that is delegated; `None` where the file system watches nothing.
+    /// Watches an object of which a client has a grant; `None` where the file system watches nothing.
     ///
     /// # Errors
     /// The file system can watch no more objects.
@@ -17,13 +18,10 @@ impl Delegations {
         self: &Arc<Self>,
         fs: &F,
         node: &F::Node,
-        kind: DelegationKind,
+        kind: &Kind,
     ) -> vfs::Result<Option<Watch>> {
         // The holder of a write delegation may have data that other programs would read.
-        let least = match kind {
-            DelegationKind::Read => Seen::Changed,
-            DelegationKind::Write => Seen::Used,
-        };
+        let least = if (kind.conflicts)(&Usage::READ) { Seen::Used } else { Seen::Changed };
         fs.watch(node, least, self.tell.get_or_init(|| self.teller()))
     }
 

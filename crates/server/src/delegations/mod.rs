@@ -1,7 +1,8 @@
-//! Delegations: their grant, recall, return and revocation (RFC 8881 §10.2).
+//! Recallable state: the recall, return and revocation of delegations (RFC 8881 §10.2), and of each further
+//! kind. The rules of a kind are in [`state::recallable`], with the callback that recalls it.
 //!
-//! An operation in conflict is *held* while the recall runs, and continues as soon as the delegation is
-//! returned. When that takes longer than a short deadline, its client is answered DELAY and tries again.
+//! An operation in conflict is *held* while the recall runs, and continues as soon as the grant is returned.
+//! When that takes longer than a short deadline, its client is answered DELAY and tries again.
 
 mod get_attr;
 mod grant;
@@ -18,7 +19,8 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use proto::nfs4::{ClientId, StateId, StateOther, Status};
-use state::{Blocked, Changing, FileId, Now, Obstacles};
+use state::recallable::Class;
+use state::{Blocked, Changing, Client, FileId, Now, Obstacles};
 use vfs::{Tell, Watch};
 
 pub(crate) use get_attr::HolderAttributes;
@@ -37,21 +39,19 @@ const HOLD: Duration = Duration::from_secs(4);
 /// A grant, and the watch on its object where there is one.
 type WatchedGrant = (DelegationGrant, Option<Watch>);
 
-/// Recalls delegations, and holds operations until no delegation is in conflict with them.
+/// Recalls grants of every kind, and holds operations until no grant is in conflict with them.
 pub(crate) struct Delegations {
     core: ServiceCore,
     callbacks: Arc<Callbacks>,
     recovery: Arc<Recovery>,
     clients: Arc<Clients>,
-    /// Delegations by the fixed bytes of their stateid.
+    /// Grants by the fixed bytes of their stateid.
     granted: Mutex<BTreeMap<StateOther, WatchedGrant>>,
     /// Receives the changes of delegated objects that are made on the server's own machine.
     tell: OnceLock<Tell>,
     names: Arc<NamesTaken>,
     /// The time of the last CB_RECALL_ANY.
     trimmed: Mutex<Now>,
-    /// Delegations that were recalled, and the time of the recall.
-    recalled: Mutex<BTreeMap<StateOther, Now>>,
 }
 
 impl Delegations {
@@ -70,11 +70,10 @@ impl Delegations {
             tell: OnceLock::new(),
             names: Arc::default(),
             trimmed: Mutex::default(),
-            recalled: Mutex::default(),
         }
     }
 
-    /// Notes a new delegation. The object is watched until the delegation ends.
+    /// Notes a new grant. The object is watched until the grant ends.
     pub(crate) fn delegated(&self, id: &StateId, grant: DelegationGrant, watch: Option<Watch>) {
         self.granted.lock().insert(id.other, (grant, watch));
     }
@@ -83,23 +82,31 @@ impl Delegations {
         self.granted.lock().get(&id.other).map(|(grant, _)| *grant)
     }
 
-    /// Notes the return or the revocation of a delegation, and wakes the operations that are held.
-    pub(crate) fn delegation_ended(&self, id: &StateId) {
-        self.granted.lock().remove(&id.other);
-        let recalled = self.recalled.lock().remove(&id.other);
-        if let Some(recalled) = recalled {
+    /// Ends a grant of `class` that its holder returns, and wakes the operations that are held.
+    ///
+    /// # Errors
+    /// As [`State::return_grant`](state::State::return_grant); then nothing has ended.
+    pub(crate) fn return_grant(&self, client: &Client, id: &StateId, class: Class) -> Result<(), Status> {
+        let returned = self.core.state().return_grant(client, id, class)?;
+        if let Some(recalled) = returned.recalled {
             self.core.events().recall_times.add(self.core.now().since_ms(recalled));
         }
+        self.grant_ended(id);
+        Ok(())
+    }
+
+    /// Notes the return or the revocation of a grant, and wakes the operations that are held.
+    pub(crate) fn grant_ended(&self, id: &StateId) {
+        self.granted.lock().remove(&id.other);
         self.core.wake_held();
     }
 
     /// Forgets the grants of clients that have ended.
     pub(crate) fn forget_ended(&self) {
         let mut granted = self.granted.lock();
-        if granted.len() > self.core.state().delegation_count() {
-            granted.retain(|other, (grant, _)| self.core.state().is_delegated(grant.file, other));
+        if granted.len() > self.core.state().grant_count() {
+            granted.retain(|other, (grant, _)| self.core.state().is_granted(grant.file, other));
         }
-        self.recalled.lock().retain(|other, _| granted.contains_key(other));
     }
 
     /// Begins a change of a file, once all conflicting delegations have been returned.
@@ -133,8 +140,8 @@ impl Delegations {
         .await
     }
 
-    /// Repeats an attempt until no state is in conflict with it. Meanwhile delegations are recalled and
-    /// clients whose lease is over are expelled.
+    /// Repeats an attempt until no state is in conflict with it. Meanwhile grants are recalled and clients
+    /// whose lease is over are expelled.
     ///
     /// # Errors
     /// The status of the attempt; DELAY when state stays in conflict for longer than [`HOLD`].
@@ -161,7 +168,7 @@ impl Delegations {
         loop {
             let returned = self.core.released();
             self.remove(obstacles).await;
-            // A delegation may have been returned between the attempt and `released`: try again.
+            // A grant may have been returned between the attempt and `released`: try again.
             obstacles = match attempt() {
                 Ok(done) => return Ok(done),
                 Err(Blocked::Status(status)) => return Err(status),

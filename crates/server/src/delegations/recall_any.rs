@@ -1,24 +1,28 @@
-//! CB_RECALL_ANY: reduces delegations before their table is full (RFC 8881 §20.6).
+//! CB_RECALL_ANY: reduces grants before their table is full (RFC 8881 §20.6).
 
 use std::sync::Arc;
 
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{CallbackOperation, CbRecallAnyArgs, ClientId};
 use state::Now;
+use state::recallable::KINDS;
 
 use super::Delegations;
 
 /// Pause between two rounds: clients need time to return what they can miss.
 const PAUSE_MS: u64 = 5000;
-/// RCA4_TYPE_MASK_RDATA_DLG, WDATA_DLG and DIR_DLG (RFC 8881 §20.6.1).
-const ALL_DELEGATIONS: Bitmap = Bitmap::from_word(0b111);
+
+/// The types of all kinds that the server grants (RFC 8881 §20.6.1).
+fn all_types() -> Bitmap {
+    Bitmap::from_word(KINDS.iter().fold(0, |types, kind| types | kind.recall_any))
+}
 
 impl Delegations {
-    /// When the table of delegations is nearly full, asks those clients that hold more than their share to
-    /// keep half.
+    /// When the table of grants is nearly full, asks the clients that hold more than their share to keep
+    /// half.
     pub(crate) fn recall_any_if_many(self: &Arc<Self>, now: Now) {
-        let (held, max) = (self.core.state().delegation_count(), self.core.state().limits().delegations_max);
-        // Nine tenths; a table of no delegations is never too full.
+        let (held, max) = (self.core.state().grant_count(), self.core.state().limits().delegations_max);
+        // Nine tenths; an empty table is never too full.
         if held == 0 || held < max - max / 10 {
             return;
         }
@@ -28,7 +32,7 @@ impl Delegations {
         }
         *trimmed = now;
         drop(trimmed);
-        let holders = self.core.state().delegations_by_client();
+        let holders = self.core.state().grants_by_client();
         let share = held / holders.len().max(1);
         for (client, count) in holders.into_iter().filter(|(_, count)| *count >= share) {
             self.recall_any(client, count / 2);
@@ -40,7 +44,7 @@ impl Delegations {
         let delegations = Arc::clone(self);
         let keep = u32::try_from(keep).unwrap_or(u32::MAX);
         self.core.world().spawn(Box::pin(async move {
-            let arguments = CbRecallAnyArgs { keep, types: ALL_DELEGATIONS };
+            let arguments = CbRecallAnyArgs { keep, types: all_types() };
             delegations
                 .callbacks
                 .callback(client, CallbackOperation::RecallAny, &arguments, Vec::new())

@@ -239,11 +239,11 @@ fn delegation_is_kept_for_a_bounded_time_while_its_holder_writes() {
         server.at(at);
         renew(&a, sequence);
         renew(&b, sequence);
-        assert_eq!(server.state.delegation_count(), 1, "{at}");
+        assert_eq!(server.state.grant_count(), 1, "{at}");
         assert!((&mut held).now_or_never().is_none());
     }
     server.at(4 * recall_ms);
-    assert_eq!(server.state.delegation_count(), 0, "it is not waited for without end");
+    assert_eq!(server.state.grant_count(), 0, "it is not waited for without end");
     assert_eq!(held.now_or_never().expect("nothing is in the way").status, Status::Ok);
     trigger.set_stuck(None);
     assert_eq!(writing.now_or_never().expect("the disk has it").status, Status::Ok);

@@ -179,7 +179,7 @@ fn unwatched_file_is_not_delegated_and_returned_delegation_frees_watch() {
     let (file, delegation) = delegated(&mut peer, "f", share::READ);
     let (_, refused) = opened(&mut peer, "g", share::READ | share::WANT_ANY_DELEGATION);
     assert!(matches!(refused.delegation, OpenDelegation::NoneExt(_)), "{refused:?}");
-    assert_eq!(lab.server.state.delegation_count(), 1);
+    assert_eq!(lab.server.state.grant_count(), 1);
     assert_eq!((lab.marks(&["f"]), lab.marks(&["g"])), (1, 0));
     give_back(&mut peer, &file, delegation);
     lab.until(|| lab.marks(&["f", "g"]) == 0);

@@ -6,6 +6,7 @@ mod addresses;
 mod fixture;
 mod many;
 mod nameless;
+mod range_grant;
 mod reserved;
 mod revoked;
 mod shares;

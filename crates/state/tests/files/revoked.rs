@@ -49,7 +49,7 @@ fn what_is_revoked_of_a_file_is_told_until_it_is_freed_and_the_rest_stays() {
     assert_eq!(statuses(&state, &a, &mine), [Status::AdminRevoked; 3]);
     assert_eq!(statuses(&state, &a, &elsewhere), [Status::Ok; 3]);
     assert_eq!(statuses(&state, &b, &others), [Status::Ok; 3]);
-    assert_eq!(state.delegation_count(), 2);
+    assert_eq!(state.grant_count(), 2);
     let Err(Blocked::Status(refused)) = state.check_io(&a, FILE, &mine[0], Io::Read, T0) else {
         panic!("it was revoked")
     };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{ClientId, CompoundHeader, StateId, Status};
-use state::{Client, DelegationKind, Opened};
+use state::recallable::{Class, Kind};
+use state::{Client, Opened};
 use vfs::{Attributes, FileSystem, Identity, Line, Name, ObjectId, Request};
 
 use crate::delegations::DelegationGrant;
@@ -216,22 +217,21 @@ impl<'a, F: FileSystem> Context<'a, F> {
         self.actor.callbacks_work(self.server.services().callbacks())
     }
 
-    /// Notes what the callbacks about a new delegation will need; `told` is what its holder is told of the
-    /// file, where it may change it. With `timestamps` it keeps the times. False when it cannot be heard of
-    /// any more what is done to the file behind the server's back: then the delegation is back already.
-    pub(crate) fn note_delegation(
+    /// Notes the facts about a new grant that its callbacks need. `told` has the attributes that the reply
+    /// tells a holder that may change the file. False when the file system can watch no more objects for
+    /// changes on this machine: then the grant was withdrawn.
+    pub(crate) fn note_grant(
         &self,
         object: &Object<'_, F>,
-        (id, kind): (&StateId, DelegationKind),
+        (id, kind): (&StateId, &Kind),
         told: Option<Attributes>,
-        timestamps: bool,
     ) -> Result<bool, Status> {
         let call = self.actor.call()?;
         let handle = object.fs().handle(&object.node);
         // Where the attributes cannot be had, the holder is never found unmodified, and its times are not
         // taken: that is safe.
         let change = told.map_or(0, |told| told.change);
-        let times = told.filter(|_| timestamps).map(|told| (told.accessed, told.modified));
+        let times = told.filter(|_| kind.keeps_times).map(|told| (told.accessed, told.modified));
         let services = self.server.services();
         let Ok(watch) = services.delegations().watch(object.fs(), &object.node, kind) else {
             self.withdraw_delegation(id)?;
@@ -248,9 +248,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// Takes a delegation back that its client was not told of yet.
     pub(crate) fn withdraw_delegation(&self, id: &StateId) -> Result<(), Status> {
         let services = self.server.services();
-        // Who has taken it away meanwhile is as good.
-        let _ = services.state().return_delegation(self.client()?, id);
-        services.delegations().delegation_ended(id);
+        let client = self.client()?;
+        // It may have been revoked meanwhile.
+        if services.delegations().return_grant(client, id, Class::DELEGATION).is_err() {
+            services.delegations().grant_ended(id);
+        }
         Ok(())
     }
 

@@ -285,7 +285,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let state = self.context.server.state();
         // In this order: who is not seen to hold a delegation that it held when the entries were read is seen
         // to have ended it.
-        let is_any_held = state.delegation_count() > 0;
+        let is_any_held = state.grant_count() > 0;
         let may_differ = is_any_held || state.write_delegations_ended() != ended_before;
         if !self.wanted.intersects(get_attr::OF_DATA) || !may_differ {
             return HashMap::new();

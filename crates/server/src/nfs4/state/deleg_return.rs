@@ -1,6 +1,7 @@
 //! DELEGRETURN (RFC 8881 §18.6).
 
 use proto::nfs4::{DelegReturnArgs, Operation, Status};
+use state::recallable::Class;
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -22,9 +23,6 @@ fn run<F: FileSystem>(context: &Context<'_, F>, arguments: &DelegReturnArgs) -> 
     let id = context.resolve_state(arguments.state_id)?;
     let object = context.object()?;
     let client = context.client()?;
-    let state = context.server.state();
-    state.check_file(client, object.file(), &id)?;
-    state.return_delegation(client, &id)?;
-    context.server.services().delegations().delegation_ended(&id);
-    Ok(())
+    context.server.state().check_file(client, object.file(), &id)?;
+    context.server.services().delegations().return_grant(client, &id, Class::DELEGATION)
 }

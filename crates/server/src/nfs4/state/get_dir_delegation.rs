@@ -3,7 +3,7 @@
 
 use proto::nfs4::attributes::Bitmap;
 use proto::nfs4::{DirDelegation, GetDirDelegationArgs, GetDirDelegationResult, Operation, Status};
-use state::DelegationKind;
+use state::recallable::DIRECTORY_DELEGATION;
 use vfs::{Access, FileKind, FileSystem};
 use xdr::{Decoder, Encoder};
 
@@ -51,7 +51,7 @@ async fn run<F: FileSystem>(
     let Some(id) = services.state().delegate_directory(client, directory.file(), services.now())? else {
         return Ok(unavailable);
     };
-    if !context.note_delegation(directory, (&id, DelegationKind::Read), None, false)? {
+    if !context.note_grant(directory, (&id, &DIRECTORY_DELEGATION), None)? {
         return Ok(unavailable);
     }
     context.current_state = id;

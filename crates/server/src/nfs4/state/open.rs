@@ -310,7 +310,7 @@ async fn open<F: FileSystem>(
     let is_safe = !is_new_write || users::all_may_write(context, identity, found)?;
     if !is_safe || !is_still_named(context, object, arguments).await {
         context.withdraw_delegation(&id)?;
-    } else if context.note_delegation(object, (&id, kind), told, opened.timestamps)? {
+    } else if context.note_grant(object, (&id, kind.of_file(opened.timestamps)), told)? {
         return Ok(opened);
     }
     if opened.state_id != StateId::ANONYMOUS {

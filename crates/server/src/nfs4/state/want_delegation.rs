@@ -82,7 +82,7 @@ async fn run<F: FileSystem>(
     let Some(id) = granted else {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)));
     };
-    if !context.note_delegation(object, (&id, kind), Some(found), false)? {
+    if !context.note_grant(object, (&id, kind.of_file(false)), Some(found))? {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Resource(false)));
     }
     context.current_state = id;

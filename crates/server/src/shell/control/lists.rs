@@ -3,7 +3,7 @@
 use std::io;
 
 use proto::nfs4::{ClientId, SessionId, share};
-use state::{DelegationKind, FileId, Holding, HoldingsAfter, ListedClient, LockOwner};
+use state::{FileId, Holding, HoldingsAfter, ListedClient, LockOwner};
 
 use super::protocol::{Client, ClientState, Delegation, Export, Holder, Lock, Mount, Open, Session};
 use super::{Answers, Controlled};
@@ -49,7 +49,7 @@ impl Answers {
                 let (access, deny) = (bits(*access), bits(*deny));
                 Some(Open { file: file_text(file), holder: of_nlm(&owner.host, &owner.handle), access, deny })
             }
-            Holding::Lock { .. } | Holding::Delegation { .. } => None,
+            Holding::Lock { .. } | Holding::Grant { .. } => None,
         })
         .await
     }
@@ -70,12 +70,8 @@ impl Answers {
 
     pub(super) async fn delegations(&mut self, controlled: &Controlled) -> io::Result<()> {
         self.holdings(controlled, |file, holding| {
-            let Holding::Delegation { client, kind, recalled } = holding else { return None };
-            let kind = match kind {
-                DelegationKind::Read => "read",
-                DelegationKind::Write => "write",
-            };
-            let (client, kind) = (client_text(*client), kind.to_owned());
+            let Holding::Grant { client, kind, recalled } = holding else { return None };
+            let (client, kind) = (client_text(*client), kind.name.to_owned());
             Some(Delegation { file: file_text(file), client, kind, recalled: *recalled })
         })
         .await

@@ -1,6 +1,6 @@
 //! Clients on other machines: agents there carry out their part of a run, and begin and end it together.
 //!
-//! A [`Worker`] does the work of an agent; the runner has it. The benchmark reaches an agent by ssh, or at a
+//! A `Worker` does the work of an agent; the runner has it. The benchmark reaches an agent by ssh, or at a
 //! port where it proves that it knows the agent's secret. Both must be of one version. Before each run clocks
 //! are compared; an agent then begins at a moment of its own clock. After it they are compared again. An
 //! agent that does not answer any more makes the run invalid, and one that is left alone unmounts,

@@ -162,10 +162,7 @@ mod tests {
     use std::sync::Arc;
 
     use parking_lot::Mutex;
-    use rpc::net::{ServerOptions, serve};
-    use rpc::{Call, Disposition, Refusal, Service};
-    use tokio::net::TcpListener;
-    use xdr::Encoder;
+    use testkit::script::{Answer, Script, ScriptedCall, serve};
 
     use super::*;
 
@@ -176,28 +173,26 @@ mod tests {
         refused: u32,
     }
 
-    impl Service for Fake {
-        async fn call(&self, mut call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
-            assert_eq!((call.header.program, call.header.version), (100_000, 4));
-            let asked: Binding = call.arguments.get().map_err(|_| Refusal::GarbageArguments)?;
+    impl Script for Fake {
+        async fn answer(&self, mut call: ScriptedCall) -> Answer {
+            let (program, version, procedure) = call.number;
+            assert_eq!((program, version), (100_000, 4));
+            let asked: Binding = call.arguments.get().unwrap();
             let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
             let entry = (asked.program, text(&asked.network_id), text(&asked.address));
             let accepted = asked.program != self.refused;
-            match call.header.procedure {
+            match procedure {
                 1 if accepted => self.list.lock().push(entry),
                 2 => self.list.lock().retain(|known| *known != entry),
                 _ => {}
             }
-            reply.put(&accepted);
-            Ok(Disposition::Reply)
+            Answer::Results(xdr::to_bytes(&accepted).to_vec())
         }
     }
 
     async fn start(refused: u32) -> (Arc<Fake>, Destination) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let to = listener.local_addr().unwrap();
         let fake = Arc::new(Fake { refused, ..Fake::default() });
-        tokio::spawn(serve(listener, Arc::clone(&fake), ServerOptions::default(), std::future::pending()));
+        let to = serve(Arc::clone(&fake)).await;
         (fake, Destination::Network { transport: Transport::Tcp, local: None, to })
     }
 

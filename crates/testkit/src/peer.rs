@@ -6,12 +6,9 @@ use std::time::Duration;
 
 use xdr::Decoder;
 
+pub use crate::record_reader::RECORD_BYTES_MAX;
+use crate::record_reader::RecordReader;
 use crate::wire::RawCall;
-
-/// The longest record that a peer accepts, in bytes.
-pub const RECORD_BYTES_MAX: usize = 64 << 20;
-/// The length of a record mark, in bytes.
-const MARK_BYTES: usize = 4;
 
 /// Returns a listener on a free port of 127.0.0.1, and its address.
 ///
@@ -28,8 +25,7 @@ pub fn listen() -> (TcpListener, SocketAddr) {
 #[derive(Debug)]
 pub struct RawPeer {
     stream: TcpStream,
-    /// Bytes that were read and belong to no complete record yet.
-    input: Vec<u8>,
+    input: RecordReader,
 }
 
 impl RawPeer {
@@ -55,7 +51,7 @@ impl RawPeer {
     /// Those of the system.
     pub fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        Ok(Self { stream, input: Vec::new() })
+        Ok(Self { stream, input: RecordReader::default() })
     }
 
     /// Limits how long a read may wait. Without a limit it waits until bytes come or the connection ends.
@@ -81,7 +77,7 @@ impl RawPeer {
     /// has more than [`RECORD_BYTES_MAX`] bytes.
     pub fn receive(&mut self) -> io::Result<Vec<u8>> {
         loop {
-            if let Some(message) = self.take_record()? {
+            if let Some(message) = self.input.take()? {
                 return Ok(message);
             }
             self.read_some()?;
@@ -94,7 +90,7 @@ impl RawPeer {
     /// As [`RawPeer::receive`].
     pub fn receive_once(&mut self) -> io::Result<Vec<Vec<u8>>> {
         self.read_some()?;
-        std::iter::from_fn(|| self.take_record().transpose()).collect()
+        std::iter::from_fn(|| self.input.take().transpose()).collect()
     }
 
     /// Sends a call and returns the results of its reply.
@@ -133,30 +129,10 @@ impl RawPeer {
         match self.stream.read(&mut piece)? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             count => {
-                self.input.extend_from_slice(&piece[..count]);
+                self.input.push(&piece[..count]);
                 Ok(())
             }
         }
-    }
-
-    /// Takes the first record from the input if all its fragments are there.
-    fn take_record(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let (mut message, mut rest) = (Vec::new(), &self.input[..]);
-        while let Some((mark, behind)) = rest.split_first_chunk::<MARK_BYTES>() {
-            let mark = u32::from_be_bytes(*mark);
-            let length = (mark & 0x7fff_ffff) as usize;
-            if message.len() + length > RECORD_BYTES_MAX {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let Some((fragment, behind)) = behind.split_at_checked(length) else { break };
-            message.extend_from_slice(fragment);
-            rest = behind;
-            if mark != length as u32 {
-                self.input = rest.to_vec();
-                return Ok(Some(message));
-            }
-        }
-        Ok(None)
     }
 }
 

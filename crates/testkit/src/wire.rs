@@ -3,6 +3,7 @@
 //! Nothing here uses the encoder of `rpc`, so that a test compares two independent writers. Values are never
 //! checked: a test may write any version, flavor, length or garbage.
 
+use rpc::Refusal;
 use xdr::{Encode, Encoder};
 
 use crate::ProcedureNumber;
@@ -143,6 +144,36 @@ pub fn success(xid: u32, results: &[u8]) -> Vec<u8> {
     [&words(&[xid, 1, 0, AUTH_NONE, 0, 0])[..], results].concat()
 }
 
+/// Returns a message as a record of fragments with at most so many bytes each.
+///
+/// # Panics
+/// If `bytes_max` is 0, or 2^31 or more.
+#[must_use]
+pub fn fragments(message: &[u8], bytes_max: usize) -> Vec<Vec<u8>> {
+    assert!(bytes_max < LAST_FRAGMENT as usize);
+    let pieces: Vec<_> = message.chunks(bytes_max).collect();
+    let fragment = |(number, piece): (usize, &&[u8])| {
+        let last = if number + 1 == pieces.len() { LAST_FRAGMENT } else { 0 };
+        [&(last | piece.len() as u32).to_be_bytes()[..], piece].concat()
+    };
+    pieces.iter().enumerate().map(fragment).collect()
+}
+
+/// Returns the message of a reply that refuses a call (RFC 5531 §9).
+#[must_use]
+pub fn refusal(xid: u32, refusal: &Refusal) -> Vec<u8> {
+    let accepted = |status: &[u32]| [&[xid, 1, 0, AUTH_NONE, 0], status].concat();
+    words(&match refusal {
+        Refusal::ProgramUnavailable => accepted(&[1]),
+        Refusal::ProgramMismatch { low, high } => accepted(&[2, *low, *high]),
+        Refusal::ProcedureUnavailable => accepted(&[3]),
+        Refusal::GarbageArguments => accepted(&[4]),
+        Refusal::SystemError => accepted(&[5]),
+        Refusal::RpcMismatch { low, high } => vec![xid, 1, 1, 0, *low, *high],
+        Refusal::Authentication(status) => vec![xid, 1, 1, 1, *status as u32],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +193,21 @@ mod tests {
         assert_eq!(call.head(), words(&[&[1, 0, 5, 2, 3, 4][..], &credential].concat()));
         let message = call.with_verifier(8, b"abcd").with_bytes(b"x").message();
         assert!(message.ends_with(&[&words(&[8, 4, 0x6162_6364])[..], b"x"].concat()));
+    }
+
+    #[test]
+    fn last_fragment_alone_has_the_bit() {
+        let expected = [&words(&[2])[..], b"ab", &words(&[0x8000_0001]), b"c"];
+        assert_eq!(fragments(b"abc", 2).concat(), expected.concat());
+        assert_eq!(fragments(b"ab", 2), [record(b"ab")]);
+    }
+
+    #[test]
+    fn refusals_have_the_words_of_the_standard() {
+        let mismatch = Refusal::ProgramMismatch { low: 2, high: 4 };
+        assert_eq!(refusal(9, &mismatch), words(&[9, 1, 0, 0, 0, 2, 2, 4]));
+        assert_eq!(refusal(9, &Refusal::SystemError), words(&[9, 1, 0, 0, 0, 5]));
+        assert_eq!(refusal(9, &Refusal::RpcMismatch { low: 2, high: 2 }), words(&[9, 1, 1, 0, 2, 2]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! An agent: carries out what it is told, one benchmark after the other.
+//! An agent: carries out the orders of one benchmark after the other.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,11 +10,12 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::channel::{Receiver, Sender, channel, over_tcp};
 use super::clock::nanos;
-use super::job::{self, Line};
+use super::line::Line;
 use super::message::{Answer, Order};
 use super::secret::Secret;
+use super::worker::Worker;
+use crate::host_load::Counted;
 use crate::results::Host;
-use crate::runner::Counted;
 
 /// Who cannot prove within this time that it knows the secret is sent away.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(10);
@@ -23,28 +24,29 @@ const STRANGERS_MAX: usize = 16;
 /// Orders on their way: nobody sends one before the last is answered.
 const ORDERS_MAX: usize = 16;
 
-/// An agent for who has started it, by its standard input and output. Ends with its input.
+/// Serves one benchmark through standard input and output. Ends with its input.
 ///
 /// # Errors
 /// When it cannot write.
-pub async fn serve_stdio(version: &str) -> io::Result<()> {
+pub(crate) async fn serve_stdio(worker: impl Worker, version: &str) -> io::Result<()> {
     let (to, from) = channel(tokio::io::stdin(), tokio::io::stdout());
-    converse(version, to, from).await
+    converse(worker, version, to, from).await
 }
 
-/// An agent at a port, for whoever knows the secret; one benchmark at a time, the next waits. `told` hears
-/// where it listens.
+/// Serves benchmarks that know the secret at an address, one at a time; others wait. Calls `on_listening`
+/// with the address.
 ///
 /// # Errors
 /// When it cannot listen there.
-pub async fn serve(
+pub(crate) async fn serve(
+    worker: impl Worker,
     listen: SocketAddr,
     secret: Secret,
     version: &str,
-    told: impl FnOnce(SocketAddr),
+    on_listening: impl FnOnce(SocketAddr),
 ) -> io::Result<()> {
     let listener = TcpListener::bind(listen).await?;
-    told(listener.local_addr()?);
+    on_listening(listener.local_addr()?);
     let (one, strangers) = (Arc::new(tokio::sync::Mutex::new(())), Arc::new(Semaphore::new(STRANGERS_MAX)));
     loop {
         let (stream, peer) = match listener.accept().await {
@@ -66,14 +68,14 @@ pub async fn serve(
                 return;
             }
             let _one_at_a_time = one.lock().await;
-            if let Err(error) = converse(&version, to, from).await {
+            if let Err(error) = converse(worker, &version, to, from).await {
                 tracing::info!(%peer, %error, "a benchmark is gone");
             }
         });
     }
 }
 
-async fn converse(version: &str, mut to: Sender, from: Receiver) -> io::Result<()> {
+async fn converse(worker: impl Worker, version: &str, mut to: Sender, from: Receiver) -> io::Result<()> {
     let origin = Instant::now();
     to.send(&Answer::Hello { version: version.to_owned(), host: Host::this() }).await?;
     let (mut orders, mut gone) = read(from);
@@ -82,8 +84,8 @@ async fn converse(version: &str, mut to: Sender, from: Receiver) -> io::Result<(
             Order::Ping => Answer::Pong { at_ns: nanos(origin.elapsed()) },
             Order::Look { exports } => Answer::Looked(Counted::look(Some(&exports))),
             Order::Work(job) => {
-                let mut line = Line { to: &mut to, orders: &mut orders, gone: gone.clone(), origin };
-                match job::carry_out(&job, &mut line).await {
+                let mut line = Line::new(&mut to, &mut orders, gone.clone(), origin);
+                match worker.work(&job, &mut line).await {
                     Ok(Some(portions)) => Answer::Done(portions),
                     Ok(None) => return Ok(()),
                     Err(failure) => Answer::Failed { cause: failure.cause, wrong_data: failure.wrong_data },

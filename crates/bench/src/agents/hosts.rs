@@ -7,8 +7,9 @@ use tokio::sync::Mutex;
 
 use super::host::{Access, Host};
 use super::message::{Answer, Job, Order, Portion};
+use crate::error::Error;
 use crate::results::{self, Resources};
-use crate::runner::{Conductor, Curves, Error, Seen};
+use crate::run_part::{Conductor, Curves, PartUsage};
 
 /// From when all are ready until they begin: long enough for the slowest to hear of it.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -22,7 +23,7 @@ pub(crate) struct Hosts {
 /// What came of a run.
 pub(crate) struct Worked {
     /// For each part what was seen of it, and what the threads did.
-    pub(crate) parts: Vec<(Seen, Curves)>,
+    pub(crate) parts: Vec<(PartUsage, Curves)>,
     /// Why all of it deserves less trust, one sentence each.
     pub(crate) doubts: Vec<String>,
 }
@@ -176,13 +177,13 @@ async fn answer_of(host: &mut Host) -> Result<Answer, Lost> {
 }
 
 /// What all did, on our own clock.
-fn together(of_hosts: Vec<(Vec<Portion>, &Host)>, parts: usize) -> Vec<(Seen, Curves)> {
-    let mut sum: Vec<(Option<Seen>, Curves)> = (0..parts).map(|_| Default::default()).collect();
+fn together(of_hosts: Vec<(Vec<Portion>, &Host)>, parts: usize) -> Vec<(PartUsage, Curves)> {
+    let mut sum: Vec<(Option<PartUsage>, Curves)> = (0..parts).map(|_| Default::default()).collect();
     for (portions, host) in of_hosts {
         for (portion, (seen, curves)) in portions.into_iter().zip(&mut sum) {
             *seen = Some(match seen.take() {
-                Some(before) => both(before, portion.seen),
-                None => portion.seen,
+                Some(before) => both(before, portion.usage),
+                None => portion.usage,
             });
             for (client, threads) in portion.clients {
                 let threads = threads.into_iter().map(|recorded| recorded.into_curve(|ns| host.here(ns)));
@@ -194,7 +195,7 @@ fn together(of_hosts: Vec<(Vec<Portion>, &Host)>, parts: usize) -> Vec<(Seen, Cu
 }
 
 /// Of processors and disks that of the busiest host, of the rest the sum.
-fn both(one: Seen, other: Seen) -> Seen {
+fn both(one: PartUsage, other: PartUsage) -> PartUsage {
     let resources = |one: Resources, other: Resources| Resources {
         busy: one.busy.max(other.busy),
         client_seconds: one.client_seconds + other.client_seconds,
@@ -202,7 +203,7 @@ fn both(one: Seen, other: Seen) -> Seen {
         io_wait: [one.io_wait, other.io_wait].into_iter().flatten().reduce(f64::max),
         ..Resources::default()
     };
-    Seen {
+    PartUsage {
         counters: [one.counters, other.counters].into_iter().sum(),
         busy: one.busy.max(other.busy),
         resources: one.resources.zip(other.resources).map(|(one, other)| resources(one, other)),

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Size;
+use crate::host_load::Counted;
 use crate::results::Host;
-use crate::runner::{Counted, Seen};
+use crate::run_part::PartUsage;
 use crate::workload::Recorded;
 
 /// From who measures.
@@ -62,10 +63,10 @@ pub(super) enum Answer {
 
 /// What one agent's clients did in one part of a run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Portion {
-    pub(super) seen: Seen,
+pub(crate) struct Portion {
+    pub(crate) usage: PartUsage,
     /// Of each client's threads.
-    pub(super) clients: Vec<(u32, Vec<Recorded>)>,
+    pub(crate) clients: Vec<(u32, Vec<Recorded>)>,
 }
 
 /// What an agent needs to carry out its part of a run.

@@ -6,8 +6,10 @@ use tokio::sync::Mutex;
 
 use super::host::{Access, Host};
 use super::message::{Answer, Order};
+use crate::error::Error;
+use crate::host_load::{Counted, Load};
 use crate::results;
-use crate::runner::{Conductor, Counted, Error, Load};
+use crate::run_part::Conductor;
 
 /// How often it is asked whether it is still there.
 const PULSE: Duration = Duration::from_secs(1);

@@ -8,59 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use super::arm::Arm;
 use super::clients::Clients;
-use super::counted::Load;
 use super::fetched::Fetched;
 use super::machine::Machine;
 use super::measure::Number;
 use crate::experiment::{Setup, Workload};
-use crate::results::Resources;
+use crate::run_part::{Conductor, Curves, PartUsage};
 use crate::workload::{
     self, Address, Counters, Curve, Gate, Habits, Meters, Mount, Part, Place, Station, threads,
 };
 
 /// Time for saying good-bye.
 pub(crate) const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
-
-/// Who says when the clients go on, where others work at the same time as they.
-pub(crate) trait Conductor {
-    /// They are ready for that part; resolves when they may begin.
-    async fn ready(&mut self, part: usize);
-    /// They have done their work in it; resolves when everybody has.
-    async fn finished(&mut self, part: usize);
-}
-
-/// What is known of a part when it is over, but for what each thread did.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Seen {
-    /// What crossed the network on all clients together.
-    pub(crate) counters: Counters,
-    /// The share of the processors that the clients used.
-    pub(crate) busy: f64,
-    /// What was used of this machine.
-    pub(crate) resources: Option<Resources>,
-    /// The clients' reads from the server over time; none unless that was asked for, and from other
-    /// machines.
-    #[serde(skip)]
-    pub(crate) fetched: Option<Curve>,
-}
-
-impl Seen {
-    /// How busy the machine of the server was meanwhile.
-    pub(crate) fn tell(&mut self, load: Load) {
-        if let Some(resources) = &mut self.resources {
-            (resources.server_busy, resources.server_disk_busy) = (load.processors, load.disk);
-            (resources.server_io_wait, resources.server_disk) = (load.io_wait, load.volume);
-        }
-    }
-}
-
-/// The curves of all threads, by client.
-pub(crate) type Curves = BTreeMap<u32, Vec<Curve>>;
 
 /// What the clients have in common.
 pub(crate) struct Crew<'a> {
@@ -109,7 +71,7 @@ impl Crew<'_> {
         &self,
         mounts: &BTreeMap<u32, Arc<Mount>>,
         conductor: &mut impl Conductor,
-    ) -> Result<Vec<(Seen, Curves)>, workload::Error> {
+    ) -> Result<Vec<(PartUsage, Curves)>, workload::Error> {
         let of = |part: &Part| Gate::new(part.waiting(mounts.keys().copied()));
         let gates: Vec<Gate> = self.parts.iter().map(of).collect();
         let mut clients = self.start(mounts, &gates);
@@ -127,7 +89,7 @@ impl Crew<'_> {
                 never = watch(&mut fetched) => match never {},
             };
             let fetched = fetched.map(|fetched| fetched.end(&after.counters));
-            seen.push(Seen { fetched, ..after.since(&before) });
+            seen.push(PartUsage { fetched, ..after.since(&before) });
         }
         while let Some(ended) = clients.join_next().await {
             let (client, outcome) = ended.map_err(|error| workload::Error::Thread(error.to_string()))?;
@@ -176,9 +138,9 @@ impl Look {
         }
     }
 
-    fn since(&self, earlier: &Self) -> Seen {
+    fn since(&self, earlier: &Self) -> PartUsage {
         let counters = earlier.counters.iter().zip(&self.counters);
-        Seen {
+        PartUsage {
             counters: counters.map(|(before, after)| after.since(before)).sum(),
             busy: self.machine.own_share(&earlier.machine),
             resources: self.machine.since(&earlier.machine),

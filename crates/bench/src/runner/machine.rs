@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::counted::Counted;
+use crate::host_load::Counted;
 use crate::results::Resources;
 
 /// What was used until one moment.

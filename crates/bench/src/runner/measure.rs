@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Error;
 use super::arm::Arm;
 use super::clients::Clients;
-use super::crew::{self, Crew, Curves, Seen};
+use super::crew::{self, Crew};
 use super::link::Link;
 use super::placed::Placed;
 use super::stop::Stop;
@@ -18,6 +18,7 @@ use super::{cache_state, calibration};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
+use crate::run_part::{Curves, PartUsage};
 use crate::text::percent;
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
 
@@ -123,7 +124,7 @@ impl Trial<'_> {
         };
         let calibration_ms = before_ms.map(|before_ms| [before_ms, calibration::look()]);
         for ((seen, _), load) in worked.parts.iter_mut().zip(watch.loads()?) {
-            seen.tell(load);
+            seen.add_server_load(load);
         }
         self.stop
             .or(async {
@@ -145,7 +146,7 @@ impl Trial<'_> {
     fn run_of_part(
         &self,
         part: &Part,
-        (seen, curves): &(Seen, Curves),
+        (seen, curves): &(PartUsage, Curves),
         arm: &Arm,
         number: Number,
         address: &Address,

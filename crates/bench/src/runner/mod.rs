@@ -3,6 +3,7 @@
 //! Owns the order of things, the start and the end of servers and links, and the removal of all that was
 //! made. What an application does is the workloads' matter, what numbers mean that of the statistics.
 
+pub mod agent;
 mod arm;
 mod arm_spec;
 mod cache_state;
@@ -12,12 +13,9 @@ mod check;
 mod client_namespaces;
 mod clients;
 mod clock;
-mod counted;
 mod crew;
 mod delegating;
-mod diskstats;
 mod earlier;
-mod error;
 mod fetched;
 mod floors;
 mod identity;
@@ -34,7 +32,6 @@ mod servers;
 mod stop;
 mod target;
 mod unit;
-mod volume;
 mod window;
 
 use std::net::IpAddr;
@@ -44,18 +41,14 @@ use std::time::Instant;
 
 pub(crate) use arm::Arm;
 pub use arm_spec::{ArmSpec, Target};
-pub(crate) use check::points_for;
 pub use client_namespaces::ClientNamespaces;
 pub(crate) use clients::Clients;
-pub(crate) use counted::{Counted, Load};
-pub(crate) use crew::{Conductor, Crew, Curves, SHUT_DOWN_WITHIN, Seen, connect, shut_down};
-pub use error::Error;
-pub(crate) use measure::Number;
 pub(crate) use own_server::OwnServer;
 pub(crate) use stop::Stop;
-pub(crate) use target::{Reach, Server, witness};
+pub(crate) use target::{Reach, Server};
 pub(crate) use window::{Quantity, Recording, outcome};
 
+pub use crate::error::Error;
 pub use crate::workload::ClientKind;
 
 use crate::agents::{Access, Hosts, Secret, ServerHost};

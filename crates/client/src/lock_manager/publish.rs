@@ -113,10 +113,9 @@ async fn answers(binding: &Binding, transport: Transport, loopback: IpAddr) -> b
 mod tests {
     use parking_lot::Mutex;
     use proto::portmap::rpcbind::BindingList;
-    use rpc::net::{ServerOptions, serve};
-    use rpc::{Call, Disposition, NoService, Service};
+    use testkit::script::{Answer, Script, ScriptedCall, serve};
     use tokio::net::{TcpListener, UdpSocket};
-    use xdr::{Encoder, List};
+    use xdr::List;
 
     use super::*;
 
@@ -124,37 +123,42 @@ mod tests {
     #[derive(Default)]
     struct Fake(Mutex<Vec<Binding>>);
 
-    impl Service for Fake {
-        async fn call(&self, mut call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, rpc::Refusal> {
+    impl Script for Fake {
+        async fn answer(&self, mut call: ScriptedCall) -> Answer {
             let mut list = self.0.lock();
             let same = |a: &Binding, b: &Binding| {
                 (a.program, a.version, &a.network_id) == (b.program, b.version, &b.network_id)
             };
-            if call.header.procedure == 4 {
-                reply.put(&BindingList(List(list.clone())));
-                return Ok(Disposition::Reply);
+            let procedure = call.number.2;
+            if procedure == 4 {
+                return Answer::Results(xdr::to_bytes(&BindingList(List(list.clone()))).to_vec());
             }
-            let asked: Binding = call.arguments.get().map_err(|_| rpc::Refusal::GarbageArguments)?;
+            let asked: Binding = call.arguments.get().unwrap();
             let is_known = list.iter().any(|known| same(known, &asked));
-            let is_set = call.header.procedure == 1;
+            let is_set = procedure == 1;
             match is_set {
                 true if !is_known => list.push(asked),
                 true => {}
                 false => list.retain(|known| !same(known, &asked)),
             }
-            reply.put(&(is_set != is_known));
-            Ok(Disposition::Reply)
+            Answer::Results(xdr::to_bytes(&(is_set != is_known)).to_vec())
         }
     }
 
     impl Fake {
         async fn start(list: Vec<Binding>) -> (Arc<Self>, Destination) {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-            let to = listener.local_addr().unwrap();
             let fake = Arc::new(Self(Mutex::new(list)));
-            let options = ServerOptions::default();
-            tokio::spawn(serve(listener, Arc::clone(&fake), options, std::future::pending()));
+            let to = serve(Arc::clone(&fake)).await;
             (fake, Destination::Network { transport: Transport::Tcp, local: None, to })
+        }
+    }
+
+    /// Has no program.
+    struct NoProgram;
+
+    impl Script for NoProgram {
+        async fn answer(&self, _call: ScriptedCall) -> Answer {
+            Answer::Refused(rpc::Refusal::ProgramUnavailable)
         }
     }
 
@@ -202,10 +206,8 @@ mod tests {
 
     #[tokio::test]
     async fn running_lock_manager_of_any_version_stays_registered() {
-        let listener = TcpListener::bind((LOOPBACK, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         // An answer of any kind will do.
-        tokio::spawn(serve(listener, Arc::new(NoService), ServerOptions::default(), std::future::pending()));
+        let port = serve(Arc::new(NoProgram)).await.port();
         for version in [1, nlm4::VERSION] {
             let mut before = bindings([port, closed_ports().await[1]]);
             before[0].version = version;

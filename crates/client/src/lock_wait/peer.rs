@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proto::nlm4::{self, CancelArgs, LockArgs, NetObject, Procedure, Response, Status, TestArgs, UnlockArgs};
-use rpc::net::{Destination, OneCall, ServerOptions, call_once, serve};
-use rpc::{Call, Credential, Disposition, Refusal, Service, Transport};
+use rpc::net::{Destination, OneCall, call_once};
+use rpc::{Credential, Refusal, Transport};
 use server::exports::{Rule, Squash};
 use server::shell::{Running, ServeOptions};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
+use testkit::script::{Answer, Script, ScriptedCall};
 use tokio::sync::{Mutex, mpsc, oneshot};
-use xdr::{Encode, Encoder};
+use xdr::Encode;
 
 use crate::file::File;
 use crate::lock_manager::LockManager;
@@ -52,39 +52,41 @@ impl Waiting {
 
 struct LockService(mpsc::UnboundedSender<Waiting>);
 
-impl Service for LockService {
-    async fn call(&self, mut call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
-        let garbage = |_| Refusal::GarbageArguments;
+impl Script for LockService {
+    async fn answer(&self, mut call: ScriptedCall) -> Answer {
         let range = |lock: &nlm4::Lock| (lock.offset, lock.length);
-        let (cookie, asked, lock) = match Procedure::from_number(call.header.procedure).unwrap() {
-            Procedure::Null => return Ok(Disposition::Reply),
+        let (cookie, asked, lock) = match Procedure::from_number(call.number.2).unwrap() {
+            Procedure::Null => return Answer::Results(Vec::new()),
             Procedure::Lock | Procedure::NmLock => {
-                let LockArgs { cookie, block, exclusive, lock, .. } =
-                    call.arguments.get().map_err(garbage)?;
+                let LockArgs { cookie, block, exclusive, lock, .. } = call.arguments.get().unwrap();
                 let (offset, length) = range(&lock);
                 (cookie, Asked::Lock(offset, length, exclusive, block), Some(lock))
             }
             Procedure::Cancel => {
-                let CancelArgs { cookie, block, exclusive, lock } = call.arguments.get().map_err(garbage)?;
+                let CancelArgs { cookie, block, exclusive, lock } = call.arguments.get().unwrap();
                 assert!(block);
                 (cookie, Asked::Cancel(lock.offset, lock.length, exclusive), Some(lock))
             }
             Procedure::Unlock => {
-                let UnlockArgs { cookie, lock } = call.arguments.get().map_err(garbage)?;
+                let UnlockArgs { cookie, lock } = call.arguments.get().unwrap();
                 (cookie, Asked::Unlock(lock.offset, lock.length), Some(lock))
             }
             Procedure::GrantedRes => {
-                let Response { cookie, status } = call.arguments.get().map_err(garbage)?;
+                let Response { cookie, status } = call.arguments.get().unwrap();
                 let asked = Asked::GrantedRes(cookie.0.clone(), status);
                 (cookie, asked, None)
             }
             other => panic!("{other:?}"),
         };
         let (answer, answered) = oneshot::channel();
-        self.0.send(Waiting { asked, lock, answer }).map_err(|_| Refusal::SystemError)?;
-        let status = answered.await.map_err(|_| Refusal::SystemError)?;
-        reply.put(&Response { cookie, status });
-        Ok(Disposition::Reply)
+        // The test has ended where one of the ends is gone.
+        if self.0.send(Waiting { asked, lock, answer }).is_err() {
+            return Answer::Closed;
+        }
+        match answered.await {
+            Ok(status) => Answer::Results(xdr::to_bytes(&Response { cookie, status }).to_vec()),
+            Err(_) => Answer::Refused(Refusal::SystemError),
+        }
     }
 }
 
@@ -107,11 +109,8 @@ impl Peer {
         options.exports[0].asynchronous = true;
         options.exports[0].options = Rule { squash: Squash::NONE, ..Rule::default() }.into();
         let server = Running::start(&options).await.unwrap();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let lock_port = listener.local_addr().unwrap().port();
         let (sender, requests) = mpsc::unbounded_channel();
-        let service = Arc::new(LockService(sender));
-        tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
+        let lock_port = testkit::script::serve(Arc::new(LockService(sender))).await.port();
         let url: Url = format!("nfs://{}/", server.address()).parse().unwrap();
         let options =
             Options { versions: vec![Version::V3], lock_port: Some(lock_port), ..Options::default() };

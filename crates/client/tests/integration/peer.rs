@@ -11,19 +11,18 @@ use parking_lot::Mutex;
 use proto::nfs4::attributes::{AttributeValues, Bitmap, FileType};
 use proto::nfs4::{
     AccessArgs, AccessResult, Ace, BindConnToSessionArgs, BindConnToSessionResult, ChangeInfo, ClientId,
-    CloseArgs, CommitArgs, CommitResult, CompoundHeader, CompoundReply, CopyArgs, CopyRequirements,
-    CopyResult, CreateSessionArgs, CreateSessionResult, DestroyClientIdArgs, DestroySessionArgs,
-    DirectionFromServer, DirectoryEntry, ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs,
-    GetAttrArgs, GetFhResult, ListXattrsArgs, ListXattrsResult, LockArgs, LockResult, LockUArgs, LockUResult,
-    LookupArgs, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs,
-    ReadDelegation, ReadDirArgs, ReadDirResult, ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs,
-    RemoveResult, SeekArgs, SeekResult, SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId,
-    SlotId, StableHow, StateId, StateOther, StateProtectResult, Status, Time, Verifier, WriteArgs,
-    WriteResponse, WriteResult,
+    CloseArgs, CommitArgs, CommitResult, CopyArgs, CopyRequirements, CopyResult, CreateSessionArgs,
+    CreateSessionResult, DestroyClientIdArgs, DestroySessionArgs, DirectionFromServer, DirectoryEntry,
+    ExchangeIdArgs, ExchangeIdResult, FileHandle, FreeStateIdArgs, GetAttrArgs, GetFhResult, ListXattrsArgs,
+    ListXattrsResult, LockArgs, LockResult, LockUArgs, LockUResult, LookupArgs, OpenArgs, OpenClaim,
+    OpenDelegation, OpenResult, Operation, PutFhArgs, ReadArgs, ReadDelegation, ReadDirArgs, ReadDirResult,
+    ReadLinkResult, ReadResult, ReclaimCompleteArgs, RemoveArgs, RemoveResult, SeekArgs, SeekResult,
+    SequenceArgs, SequenceId, SequenceResult, ServerOwner, SessionId, SlotId, StableHow, StateId, StateOther,
+    StateProtectResult, Status, Time, Verifier, WriteArgs, WriteResponse, WriteResult,
 };
-use rpc::net::{ServerOptions, serve};
-use rpc::{Call, Disposition, Refusal, Service};
-use tokio::net::TcpListener;
+use rpc::Refusal;
+use testkit::compound;
+use testkit::script::{Answer, Script, ScriptedCall, serve};
 use tokio::sync::watch;
 use xdr::{Decoder, Encoder};
 
@@ -228,10 +227,7 @@ impl Peer {
     pub async fn listen(target: u32) -> (Arc<Self>, Url) {
         let peer = Arc::new(Self { state: Mutex::default(), answered_max: watch::Sender::new(u64::MAX) });
         peer.state.lock().target = target;
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url: Url = format!("nfs://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let service = Arc::clone(&peer);
-        tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
+        let url = format!("nfs://{}/", serve(Arc::clone(&peer)).await).parse().unwrap();
         (peer, url)
     }
 }
@@ -508,51 +504,40 @@ fn delegation() -> OpenDelegation {
     })
 }
 
-impl Service for Peer {
-    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+impl Script for Peer {
+    async fn answer(&self, call: ScriptedCall) -> Answer {
         let mut from = call.arguments;
-        let (program, version) = (call.header.program, call.header.version);
-        match (program, version) {
-            (proto::mount3::PROGRAM, _) => {
-                return self.mount3(call.header.procedure, reply).map(|()| Disposition::Reply);
-            }
-            (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => {
-                return self.call3(call.header.procedure, &mut from, reply).map(|()| Disposition::Reply);
-            }
-            (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => {}
-            _ => return Err(Refusal::ProgramUnavailable),
-        }
-        if call.header.procedure == 0 {
-            return Ok(Disposition::Reply);
-        }
-        let header: CompoundHeader = from.get().map_err(|_| Refusal::GarbageArguments)?;
-        let mut results = CompoundReply::begin(reply, &header.tag);
-        let mut status = Status::Ok;
+        let mut reply = Encoder::new();
+        let (program, version, procedure) = call.number;
+        let answered = match (program, version) {
+            (proto::mount3::PROGRAM, _) => self.mount3(procedure, &mut reply),
+            (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => self.call3(procedure, &mut from, &mut reply),
+            (proto::nfs4::PROGRAM, proto::nfs4::VERSION) if procedure == 0 => Ok(()),
+            (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => return self.compound(&mut from).await,
+            _ => Err(Refusal::ProgramUnavailable),
+        };
+        answered.map(|()| reply.into_inner()).into()
+    }
+}
+
+impl Peer {
+    async fn compound(&self, from: &mut Decoder) -> Answer {
         let mut wait = Wait::default();
-        for _ in 0..header.operations {
-            let number = from.u32().map_err(|_| Refusal::GarbageArguments)?;
-            let operation = Operation::from_number(number).ok_or(Refusal::GarbageArguments)?;
-            let renumbered = self.state.lock().renumbered.filter(|(of, _)| *of == operation);
-            reply.u32(renumbered.map_or(number, |(_, by)| by.number()));
-            let mark = reply.reserve_u32();
-            results.count();
+        let reply = compound::answer(from, |operation, from, to| {
             let answered = *self.answered_max.borrow();
             let mut state = self.state.lock();
-            status = state
-                .operation(operation, &mut from, reply, answered)
-                .map_err(|_| Refusal::GarbageArguments)?;
+            if let Some((_, by)) = state.renumbered.filter(|(of, _)| *of == operation) {
+                to.number = by.number();
+            }
+            let status = state.operation(operation, from, &mut to.body, answered)?;
             wait = match operation {
                 Operation::Write => Wait(state.written.len() as u64),
                 Operation::Commit if state.commit_lag > 0 => Wait(answered.saturating_add(state.commit_lag)),
-                _ => wait,
+                _ => std::mem::take(&mut wait),
             };
-            reply.fill_u32(mark, status.code());
-            if status != Status::Ok {
-                break;
-            }
-        }
-        results.finish(reply, status);
+            Ok(status)
+        });
         let _ = self.answered_max.subscribe().wait_for(|answered| *answered >= wait.0).await;
-        Ok(Disposition::Reply)
+        reply.map_err(|_| Refusal::GarbageArguments).into()
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use client::{Client, Error, Options, Url, Version};
 use parking_lot::Mutex;
 use proto::nfs4::{CompoundHeader, CompoundReply, Status};
-use rpc::net::{ServerOptions, serve};
-use rpc::{Call, Disposition, Refusal, Service};
-use tokio::net::TcpListener;
+use rpc::Refusal;
+use testkit::script::{Answer, Script, ScriptedCall, serve};
 use xdr::Encoder;
 
 use crate::fixture::Fixture;
@@ -18,30 +17,29 @@ struct Useless {
     asked: Mutex<Vec<(u32, Option<u32>)>>,
 }
 
-impl Service for Useless {
-    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+impl Script for Useless {
+    async fn answer(&self, call: ScriptedCall) -> Answer {
         let mut arguments = call.arguments;
-        if (call.header.version, call.header.procedure) != (4, 1) {
-            self.asked.lock().push((call.header.version, None));
-            return Err(Refusal::ProgramMismatch { low: 2, high: 2 });
+        let (_, version, procedure) = call.number;
+        if (version, procedure) != (4, 1) {
+            self.asked.lock().push((version, None));
+            return Answer::Refused(Refusal::ProgramMismatch { low: 2, high: 2 });
         }
-        let header: CompoundHeader = arguments.get().map_err(|_| Refusal::GarbageArguments)?;
+        let header: CompoundHeader = arguments.get().unwrap();
         self.asked.lock().push((4, Some(header.minor_version)));
         if header.minor_version == 1 {
-            return Err(Refusal::ProgramMismatch { low: 3, high: 3 });
+            return Answer::Refused(Refusal::ProgramMismatch { low: 3, high: 3 });
         }
-        CompoundReply::begin(reply, &header.tag).finish(reply, Status::MinorVersionMismatch);
-        Ok(Disposition::Reply)
+        let mut reply = Encoder::new();
+        CompoundReply::begin(&mut reply, &header.tag).finish(&mut reply, Status::MinorVersionMismatch);
+        Answer::Results(reply.into_inner())
     }
 }
 
 async fn useless() -> (Arc<Useless>, Url) {
-    let service = Arc::new(Useless::default());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let url = format!("nfs://127.0.0.1/?port={port}&mountport={port}").parse().unwrap();
-    tokio::spawn(serve(listener, Arc::clone(&service), ServerOptions::default(), std::future::pending()));
-    (service, url)
+    let server = Arc::new(Useless::default());
+    let port = serve(Arc::clone(&server)).await.port();
+    (server, format!("nfs://127.0.0.1/?port={port}&mountport={port}").parse().unwrap())
 }
 
 #[tokio::test]

@@ -6,14 +6,30 @@ use bytes::Bytes;
 use proto::nfs4::*;
 use rpc::auth::SystemCredentials;
 use rpc::net::{Client as Connection, ClientOptions};
-use rpc::{AuthSys, Credential};
-use xdr::Encoder;
+use rpc::{AuthSys, BoxFuture, Credential};
+use testkit::compound::Results;
+use testkit::session::{Session, Transport, channel, exchange_id};
+
+const SLOTS: u32 = 16;
 
 /// One client with a session.
 pub struct Peer {
-    connection: Connection,
-    session: SessionId,
-    sequence: u32,
+    wire: Wire,
+    session: Session,
+}
+
+/// The connection that the clients share.
+struct Wire(Connection);
+
+impl Transport for Wire {
+    fn compound(&mut self, arguments: Vec<u8>) -> BoxFuture<Bytes> {
+        let connection = self.0.clone();
+        Box::pin(async move {
+            let put = |to: &mut xdr::Encoder| to.buffer_mut().extend_from_slice(&arguments);
+            let reply = connection.call(PROGRAM, VERSION, COMPOUND, put).await.unwrap();
+            Bytes::copy_from_slice(reply.results.rest_ref())
+        })
+    }
 }
 
 pub async fn connect(address: SocketAddr) -> Connection {
@@ -24,77 +40,24 @@ pub async fn connect(address: SocketAddr) -> Connection {
 
 impl Peer {
     pub async fn new(connection: &Connection, number: u32) -> Self {
-        let owner = ClientOwner { verifier: Verifier([1; 8]), id: format!("client {number}").into() };
-        let arguments =
-            ExchangeIdArgs { owner, flags: 0, state_protect: StateProtect::None, implementation: vec![] };
-        let mut results = send(connection, |c| {
-            c.push(Operation::ExchangeId, &arguments);
-        })
-        .await;
-        let known: ExchangeIdResult = results.next(Operation::ExchangeId).unwrap().unwrap().get().unwrap();
-        let channel = ChannelAttributes {
-            header_pad_bytes: 0,
-            request_bytes_max: 1 << 16,
-            response_bytes_max: 1 << 16,
-            cached_response_bytes_max: 4096,
-            operations_max: 64,
-            requests_max: 16,
-            rdma_ird: vec![],
-        };
-        let arguments = CreateSessionArgs {
-            client: known.client,
-            sequence: known.sequence,
-            flags: 0,
-            fore_channel: channel.clone(),
-            back_channel: channel,
-            callback_program: 0x4000_0000,
-            callback_security: vec![CallbackSecurity::None],
-        };
-        let mut results = send(connection, |c| {
-            c.push(Operation::CreateSession, &arguments);
-        })
-        .await;
-        let made: CreateSessionResult =
-            results.next(Operation::CreateSession).unwrap().unwrap().get().unwrap();
-        Self { connection: connection.clone(), session: made.session, sequence: 0 }
+        let mut wire = Wire(connection.clone());
+        let exchange = exchange_id(&format!("client {number}"), 1);
+        let session = Session::open_with(&mut wire, &exchange, |arguments| {
+            let (fore_channel, back_channel) = (channel(SLOTS), channel(SLOTS));
+            CreateSessionArgs { fore_channel, back_channel, ..arguments }
+        });
+        Self { session: session.await, wire }
     }
 
     /// Says that nothing is left to reclaim.
     pub async fn reclaim_complete(&mut self) {
-        self.compound(|c| {
-            c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
-        })
-        .await;
+        assert_eq!(self.session.reclaim_complete(&mut self.wire).await, Status::Ok);
     }
 
-    /// A COMPOUND of which every operation must succeed; its results after SEQUENCE's.
-    pub async fn compound(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> CompoundReader {
-        self.sequence += 1;
-        let arguments = SequenceArgs {
-            session: self.session,
-            sequence: SequenceId(self.sequence),
-            slot: SlotId(0),
-            highest_slot: SlotId(0),
-            cache_this: false,
-        };
-        let mut results = send(&self.connection, |c| {
-            c.push(Operation::Sequence, &arguments);
-            build(c);
-        })
-        .await;
-        let _: SequenceResult = results.next(Operation::Sequence).unwrap().unwrap().get().unwrap();
-        results
+    /// Sends a COMPOUND of which every operation must succeed, and returns its results behind SEQUENCE's.
+    pub async fn compound(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Results {
+        let results = self.session.call(&mut self.wire, build).await;
+        assert_eq!(results.status, Status::Ok);
+        results.sequenced()
     }
-}
-
-async fn send(connection: &Connection, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> CompoundReader {
-    let arguments = |to: &mut Encoder| {
-        let mut builder = CompoundBuilder::begin(to, 1);
-        build(&mut builder);
-        builder.finish();
-    };
-    let reply = connection.call(PROGRAM, VERSION, COMPOUND, arguments).await.unwrap();
-    let results = CompoundReader::new(reply.results).unwrap();
-    assert_eq!(results.status, Status::Ok);
-    results
 }

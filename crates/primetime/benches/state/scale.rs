@@ -73,9 +73,9 @@ async fn handles(connection: &Connection) -> Vec<FileHandle> {
             })
             .await;
         for operation in [Operation::PutRootFh, Operation::Lookup] {
-            results.next(operation).unwrap().unwrap();
+            results.ok(operation);
         }
-        let found: GetFhResult = results.next(Operation::GetFh).unwrap().unwrap().get().unwrap();
+        let found: GetFhResult = results.body(Operation::GetFh);
         handles.push(found.object);
     }
     handles
@@ -107,8 +107,8 @@ async fn open_all(peer: &mut Peer, number: usize, handles: &[FileHandle], claim:
             })
             .await;
         for _ in batch {
-            results.next(Operation::PutFh).unwrap().unwrap();
-            let opened: OpenResult = results.next(Operation::Open).unwrap().unwrap().get().unwrap();
+            results.ok(Operation::PutFh);
+            let opened: OpenResult = results.body(Operation::Open);
             opens.push(opened.state_id);
         }
     }

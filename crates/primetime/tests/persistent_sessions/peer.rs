@@ -1,20 +1,21 @@
-//! A client's side of a connection: calls out, replies in, and what it takes to have a session.
+//! A client's side of a connection: calls out, replies in.
 
 use std::net::SocketAddr;
 
 use proto::nfs4::*;
+use testkit::compound::Results;
 use testkit::peer::RawPeer;
+use testkit::session::{Session, at_once, channel, exchange_id};
 use testkit::wire::RawCall;
-use xdr::{Bytes, Decoder, Encode, Encoder};
+use xdr::Bytes;
 
 pub struct Line(RawPeer);
 
-/// A reply: which call it answers, and its results.
+/// A reply: the transaction id of its call, and the head of its results.
 pub struct Reply {
     pub xid: u32,
     pub status: Status,
     pub count: u32,
-    pub results: Decoder,
 }
 
 impl Line {
@@ -28,70 +29,26 @@ impl Line {
     }
 
     pub fn receive(&mut self) -> Reply {
-        let (xid, mut from) = self.0.results().unwrap();
-        let status = from.get().unwrap();
-        from.opaque(TAG_BYTES_MAX).unwrap();
-        Reply { xid, status, count: from.u32().unwrap(), results: from }
+        let (xid, from) = self.0.results().unwrap();
+        let Results { status, count, .. } = Results::new(Bytes::copy_from_slice(from.rest_ref()));
+        Reply { xid, status, count }
     }
 
-    /// The results of a lone operation.
-    fn alone(&mut self, operation: Operation, arguments: &impl Encode) -> Decoder {
-        self.send(
-            0,
-            &compound(|c| {
-                c.push(operation, arguments);
-            }),
-        );
-        let mut reply = self.receive();
-        assert_eq!(reply.status, Status::Ok, "{operation}");
-        assert_eq!((reply.results.u32(), reply.results.u32()), (Ok(operation.number()), Ok(0)));
-        reply.results
-    }
-
-    /// A session of a client id that is new to this server; it is persistent where the server has that.
+    /// Makes a session of a client id that is new to this server; it is persistent where the server has that.
     pub fn session(&mut self, slots: u32, persistent: bool) -> SessionId {
-        let exchanged: ExchangeIdResult = self
-            .alone(
-                Operation::ExchangeId,
-                &ExchangeIdArgs {
-                    owner: ClientOwner { verifier: Verifier([1; 8]), id: "client".into() },
-                    flags: 0,
-                    state_protect: StateProtect::None,
-                    implementation: vec![],
-                },
-            )
-            .get()
-            .unwrap();
-        let channel = |requests_max| ChannelAttributes {
-            header_pad_bytes: 0,
-            request_bytes_max: 1 << 16,
-            response_bytes_max: 1 << 16,
-            cached_response_bytes_max: 4096,
-            operations_max: 16,
-            requests_max,
-            rdma_ird: vec![],
-        };
-        let asked = CreateSessionArgs {
-            client: exchanged.client,
-            sequence: exchanged.sequence,
+        let client = exchange_id("client", 1);
+        let session = at_once(Session::open_with(&mut self.0, &client, |arguments| CreateSessionArgs {
             flags: session_flags::PERSIST,
             fore_channel: channel(slots),
-            back_channel: channel(1),
-            callback_program: 0x4000_0000,
-            callback_security: vec![CallbackSecurity::None],
-        };
-        let created: CreateSessionResult = self.alone(Operation::CreateSession, &asked).get().unwrap();
-        assert_eq!(created.flags, if persistent { session_flags::PERSIST } else { 0 });
-        created.session
+            ..arguments
+        }));
+        assert_eq!(session.flags, if persistent { session_flags::PERSIST } else { 0 });
+        session.id
     }
 }
 
 pub fn compound(build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Vec<u8> {
-    let mut to = Encoder::new();
-    let mut builder = CompoundBuilder::begin(&mut to, 1);
-    build(&mut builder);
-    builder.finish();
-    to.into_inner()
+    testkit::compound::arguments(1, build)
 }
 
 pub fn bytes(text: &str) -> Bytes {

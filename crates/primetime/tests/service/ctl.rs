@@ -251,7 +251,7 @@ fn an_expired_client_loses_everything_and_another_keeps_its_state() {
     let lookup = |c: &mut nfs4::CompoundBuilder<'_>| {
         c.push(nfs4::Operation::PutRootFh, &());
     };
-    assert_eq!(gone.run(&mut line, lookup).0, nfs4::Status::BadSession);
+    assert_eq!(gone.run(&mut line, lookup).status, nfs4::Status::BadSession);
     assert_eq!(stays.lock(&mut line, "yours", opened.state_id), nfs4::Status::Ok);
     let clients = rows(&socket, &["clients"]);
     assert_eq!((clients.len(), &clients[0]["name"]), (1, &json!("stays")));

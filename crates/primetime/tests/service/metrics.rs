@@ -68,7 +68,7 @@ fn known_requests_have_known_counts() {
         c.push(Operation::Lookup, &nfs4::LookupArgs { name: "missing".into() });
     };
     for _ in 0..5 {
-        assert_eq!(session.run(&mut line, look).0, nfs4::Status::NoEntry);
+        assert_eq!(session.run(&mut line, look).status, nfs4::Status::NoEntry);
     }
 
     let found = scrape(server.metrics.unwrap());

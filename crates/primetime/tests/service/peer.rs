@@ -1,14 +1,17 @@
 //! A client's side of a connection: one call at a time.
 
+use std::future::ready;
 use std::net::SocketAddr;
 
 use proto::nfs3::FileHandle;
 use proto::nfs4::{self, *};
 use proto::{mount3, nfs3};
 use testkit::ProcedureNumber;
+use testkit::compound::Results;
 use testkit::peer::RawPeer;
+use testkit::session::{self, Transport, at_once};
 use testkit::wire::RawCall;
-use xdr::{Bytes, Decode, Decoder, Encode, Encoder};
+use xdr::{Bytes, Decode, Decoder};
 
 pub struct Line {
     stream: RawPeer,
@@ -45,78 +48,25 @@ impl Line {
         }
     }
 
-    /// The results of a COMPOUND, behind its head, and how it ended.
-    pub fn compound(&mut self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> (nfs4::Status, Decoder) {
-        let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, 1);
-        build(&mut builder);
-        builder.finish();
-        let mut results = self.call((nfs4::PROGRAM, nfs4::VERSION, COMPOUND), &to.into_inner());
-        let status = results.get().unwrap();
-        results.opaque(TAG_BYTES_MAX).unwrap();
-        results.u32().unwrap();
-        (status, results)
-    }
-
-    fn alone(&mut self, operation: Operation, arguments: &impl Encode) -> Decoder {
-        let (status, mut results) = self.compound(|c| {
-            c.push(operation, arguments);
-        });
-        assert_eq!(status, nfs4::Status::Ok, "{operation}");
-        assert_eq!((results.u32(), results.u32()), (Ok(operation.number()), Ok(0)));
-        results
-    }
-
-    /// A session of a client with this name, which has nothing to reclaim.
+    /// Makes a session for a client with this name, which has nothing to reclaim.
     pub fn session(&mut self, name: &str) -> Session {
-        let exchanged: ExchangeIdResult = self
-            .alone(
-                Operation::ExchangeId,
-                &ExchangeIdArgs {
-                    owner: ClientOwner {
-                        verifier: Verifier([1; 8]),
-                        id: Bytes::copy_from_slice(name.as_bytes()),
-                    },
-                    flags: 0,
-                    state_protect: StateProtect::None,
-                    implementation: vec![],
-                },
-            )
-            .get()
-            .unwrap();
-        let channel = ChannelAttributes {
-            header_pad_bytes: 0,
-            request_bytes_max: 1 << 16,
-            response_bytes_max: 1 << 16,
-            cached_response_bytes_max: 4096,
-            operations_max: 16,
-            requests_max: 1,
-            rdma_ird: vec![],
-        };
-        let asked = CreateSessionArgs {
-            client: exchanged.client,
-            sequence: exchanged.sequence,
-            flags: 0,
-            fore_channel: channel.clone(),
-            back_channel: channel,
-            callback_program: 0x4000_0000,
-            callback_security: vec![CallbackSecurity::None],
-        };
-        let created: CreateSessionResult = self.alone(Operation::CreateSession, &asked).get().unwrap();
-        let mut session = Session { client: exchanged.client, id: created.session, sequence: 0 };
-        let (status, _) = session.run(self, |c| {
-            c.push(Operation::ReclaimComplete, &ReclaimCompleteArgs { one_fs: false });
-        });
-        assert_eq!(status, nfs4::Status::Ok);
-        session
+        let mut requests = at_once(session::Session::open(self, name, 1));
+        assert_eq!(at_once(requests.reclaim_complete(self)), nfs4::Status::Ok);
+        Session { client: requests.client, requests }
+    }
+}
+
+impl Transport for Line {
+    fn compound(&mut self, arguments: Vec<u8>) -> rpc::BoxFuture<Bytes> {
+        let results = self.call((nfs4::PROGRAM, nfs4::VERSION, COMPOUND), &arguments);
+        Box::pin(ready(Bytes::copy_from_slice(results.rest_ref())))
     }
 }
 
 /// A session with one slot.
 pub struct Session {
     pub client: ClientId,
-    id: SessionId,
-    sequence: u32,
+    requests: session::Session,
 }
 
 impl Session {
@@ -143,17 +93,16 @@ impl Session {
             create: Some(Box::new(CreateHow::Unchecked(attributes::AttributeValues::default()))),
             claim: OpenClaim::Null(name.into()),
         };
-        let (status, mut results) = self.run(line, |c| {
+        let results = self.run(line, |c| {
             c.push(Operation::PutRootFh, &());
             c.push(Operation::Open, &open);
         });
-        if status != nfs4::Status::Ok {
-            return Err(status);
+        if results.status != nfs4::Status::Ok {
+            return Err(results.status);
         }
-        for expected in [Operation::PutRootFh.number(), 0, Operation::Open.number(), 0] {
-            assert_eq!(results.u32(), Ok(expected));
-        }
-        Ok(results.get().unwrap())
+        let mut results = results.sequenced();
+        results.ok(Operation::PutRootFh);
+        Ok(results.body(Operation::Open))
     }
 
     /// Locks bytes 10 to 29 of a file that is open.
@@ -162,36 +111,16 @@ impl Session {
         let locker =
             Locker::New(NewLockOwner { open_sequence: 0, open_state_id: open, lock_sequence: 0, owner });
         let lock = LockArgs { kind: LockType::Write, reclaim: false, offset: 10, length: 20, locker };
-        let (status, _) = self.run(line, |c| {
+        let results = self.run(line, |c| {
             c.push(Operation::PutRootFh, &());
             c.push(Operation::Lookup, &LookupArgs { name: name.into() });
             c.push(Operation::Lock, &lock);
         });
-        status
+        results.status
     }
 
-    /// Runs operations behind SEQUENCE; the results begin behind that of SEQUENCE where that succeeded.
-    pub fn run(
-        &mut self,
-        line: &mut Line,
-        build: impl FnOnce(&mut CompoundBuilder<'_>),
-    ) -> (nfs4::Status, Decoder) {
-        self.sequence += 1;
-        let arguments = SequenceArgs {
-            session: self.id,
-            sequence: SequenceId(self.sequence),
-            slot: SlotId(0),
-            highest_slot: SlotId(0),
-            cache_this: false,
-        };
-        let (status, mut results) = line.compound(|c| {
-            c.push(Operation::Sequence, &arguments);
-            build(c);
-        });
-        assert_eq!(results.u32(), Ok(Operation::Sequence.number()));
-        if results.u32() == Ok(0) {
-            results.get::<SequenceResult>().unwrap();
-        }
-        (status, results)
+    /// Runs operations behind SEQUENCE.
+    pub fn run(&mut self, line: &mut Line, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Results {
+        at_once(self.requests.call(line, build))
     }
 }

@@ -79,12 +79,12 @@ fn work_v4(line: &mut Line, name: &'static str, stop: &AtomicBool) -> u32 {
             stable: nfs4::StableHow::Unstable,
             data: xdr::Bytes::copy_from_slice(&u32::to_be_bytes(rounds)),
         };
-        let (status, _) = session.run(line, |c: &mut CompoundBuilder<'_>| {
+        let results = session.run(line, |c: &mut CompoundBuilder<'_>| {
             c.push(Operation::PutRootFh, &());
             c.push(Operation::Lookup, &nfs4::LookupArgs { name: name.into() });
             c.push(Operation::Write, &write);
         });
-        assert_eq!(status, nfs4::Status::Ok, "round {rounds}");
+        assert_eq!(results.status, nfs4::Status::Ok, "round {rounds}");
     }
     rounds
 }

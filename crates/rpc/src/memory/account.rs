@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 
-use parking_lot::Mutex;
-
+use super::gate::Gate;
 use super::{CHARGES, ClientAddress, HEAVY_BYTES, MemoryBudget, unsigned};
 
 /// The most calls of a client that run on after their connections were closed; beyond, its other
@@ -21,13 +20,12 @@ pub(crate) struct Account {
     /// Calls that run on without their connection.
     orphans: AtomicUsize,
     is_heavy: AtomicBool,
-    is_over: AtomicBool,
+    /// Closed while the client is over its share.
+    gate: Gate,
     /// More than half of the share is taken: connections at rest give up their large buffers.
     is_pressed: AtomicBool,
     /// The connection that is read although the client is over its share; 0 is none.
     turn: AtomicU64,
-    /// The connections that are not read.
-    waiting: Mutex<Vec<Waker>>,
 }
 
 impl Account {
@@ -38,10 +36,9 @@ impl Account {
             charged: AtomicI64::new(0),
             orphans: AtomicUsize::new(0),
             is_heavy: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
+            gate: Gate::new(),
             is_pressed: AtomicBool::new(false),
             turn: AtomicU64::new(0),
-            waiting: Mutex::default(),
         }
     }
 
@@ -59,7 +56,7 @@ impl Account {
 
     /// True when the client's connections are not to be read.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        self.gate.is_closed()
     }
 
     /// True when connections at rest are to give up what they keep for speed.
@@ -103,29 +100,17 @@ impl Account {
                 self.budget.heavy.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        let share = self.budget.share_bytes();
-        let is_over = charged > share || self.orphans.load(Ordering::Relaxed) > ORPHANS_MAX;
-        self.is_pressed.store(charged > share / 2, Ordering::Relaxed);
-        // Sequentially consistent with `wait`: either the waiter sees that the client is not over, or it is
-        // found here.
-        if self.is_over.swap(is_over, Ordering::SeqCst) && !is_over {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock());
-        waiting.into_iter().for_each(Waker::wake);
+        self.is_pressed.store(charged > self.budget.share_bytes() / 2, Ordering::Relaxed);
+        self.gate.review(|| {
+            self.charged_bytes() > self.budget.share_bytes()
+                || self.orphans.load(Ordering::Relaxed) > ORPHANS_MAX
+        });
     }
 
     /// Has `waker` woken when the client is below its share, or the turn of a connection has ended. To be
     /// followed by a look at [`Account::is_over`].
     pub(crate) fn wait(&self, waker: &Waker) {
-        let mut waiting = self.waiting.lock();
-        if !waiting.iter().any(|known| known.will_wake(waker)) {
-            waiting.push(waker.clone());
-        }
-        std::sync::atomic::fence(Ordering::SeqCst);
+        self.gate.wait(waker);
     }
 
     /// Lets a connection with nothing under way have one request although the client is over its share, if
@@ -139,7 +124,7 @@ impl Account {
     /// Ends the turn of a connection, if it has it.
     pub(crate) fn end_turn(&self, connection: u64) {
         if self.turn.compare_exchange(connection, 0, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            self.wake();
+            self.gate.wake();
         }
     }
 }

@@ -18,8 +18,11 @@ use server::runtime::Runtime;
 use server::services::StateService;
 use server::stable::{Forgetful, StableRecords, StoredSession};
 use state::{Limits, Now, State};
+use testkit::compound;
+pub use testkit::compound::Results;
 use testkit::connection::{Callback, LOCAL_PEER, TestConnection};
 use testkit::runtime::{ManualRuntime, SleepEnd};
+use testkit::session;
 use vfs::FileSystem;
 use vfs::local::{Durability, Local, LocalOptions};
 use vfs::memory::{Memory, MemoryOptions};
@@ -336,43 +339,6 @@ pub struct Peer {
     sequence: u32,
 }
 
-/// The results of a COMPOUND.
-#[derive(Debug)]
-pub struct Results {
-    pub status: Status,
-    pub count: u32,
-    pub bytes: Bytes,
-    from: Decoder,
-}
-
-impl Results {
-    /// The body of the next result, which must be of `operation` and a success.
-    pub fn ok(&mut self, operation: Operation) -> &mut Decoder {
-        assert_eq!(self.next(), (operation.number(), Status::Ok));
-        &mut self.from
-    }
-
-    /// Number and status of the next result.
-    pub fn next(&mut self) -> (u32, Status) {
-        (self.from.u32().unwrap(), self.from.get().unwrap())
-    }
-
-    pub fn body<T: xdr::Decode>(&mut self, operation: Operation) -> T {
-        self.ok(operation).get().unwrap()
-    }
-
-    /// The decoder, after [`Results::next`].
-    pub fn rest(&mut self) -> &mut Decoder {
-        &mut self.from
-    }
-
-    /// Skips SEQUENCE's result.
-    pub fn sequenced(mut self) -> Self {
-        self.body::<SequenceResult>(Operation::Sequence);
-        self
-    }
-}
-
 impl Peer {
     pub fn stranger(server: &Arc<TestServer>, id: u64, uid: u32) -> Self {
         let callbacks = Arc::new(Callbacks::default());
@@ -451,14 +417,7 @@ impl Peer {
     }
 
     pub fn exchange_id(&self, owner: &str, verifier: u8) -> Result<ExchangeIdResult, Status> {
-        let owner =
-            ClientOwner { verifier: Verifier([verifier; 8]), id: Bytes::copy_from_slice(owner.as_bytes()) };
-        self.exchange(&ExchangeIdArgs {
-            owner,
-            flags: 0,
-            state_protect: StateProtect::None,
-            implementation: vec![],
-        })
+        self.exchange(&session::exchange_id(owner, verifier))
     }
 
     pub fn exchange(&self, arguments: &ExchangeIdArgs) -> Result<ExchangeIdResult, Status> {
@@ -474,13 +433,10 @@ impl Peer {
 
     pub fn channel() -> ChannelAttributes {
         ChannelAttributes {
-            header_pad_bytes: 0,
             request_bytes_max: 1 << 20,
-            response_bytes_max: 1 << 16,
             cached_response_bytes_max: 1024,
             operations_max: 12,
-            requests_max: 4,
-            rdma_ird: vec![],
+            ..session::channel(4)
         }
     }
 
@@ -491,13 +447,10 @@ impl Peer {
 
     pub fn create_session_args(&self, sequence: SequenceId) -> CreateSessionArgs {
         CreateSessionArgs {
-            client: self.client,
-            sequence,
             flags: session_flags::CONN_BACK_CHAN,
             fore_channel: Self::channel(),
             back_channel: Self::channel(),
-            callback_program: 0x4000_0000,
-            callback_security: vec![CallbackSecurity::None],
+            ..session::create_session(self.client, sequence, 4)
         }
     }
 
@@ -535,13 +488,7 @@ impl Peer {
     }
 
     pub fn sequence_args(&self, sequence: u32, cache_this: bool) -> SequenceArgs {
-        SequenceArgs {
-            session: self.session,
-            sequence: SequenceId(sequence),
-            slot: SlotId(0),
-            highest_slot: SlotId(0),
-            cache_this,
-        }
+        SequenceArgs { cache_this, ..session::sequence(self.session, sequence) }
     }
 
     /// A COMPOUND that begins with SEQUENCE.
@@ -582,18 +529,16 @@ impl Peer {
         self.begin_kept(&self.sequence_args(sequence, true), build)
     }
 
-    /// The same in another slot.
+    /// As [`Peer::begin_with_sequence`], with these arguments of SEQUENCE.
     pub fn begin_kept(
         &self,
         sequence: &SequenceArgs,
         build: impl FnOnce(&mut CompoundBuilder<'_>),
     ) -> Boxed<'static, Results> {
-        let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, self.minor_version);
-        builder.push(Operation::Sequence, sequence);
-        build(&mut builder);
-        builder.finish();
-        self.start(to.into_inner())
+        self.start(compound::arguments(self.minor_version, |c| {
+            c.push(Operation::Sequence, sequence);
+            build(c);
+        }))
     }
 
     /// As [`Peer::compound`], not yet run to its end.
@@ -604,20 +549,11 @@ impl Peer {
 
     /// As [`Peer::begin`], under the number of the last request.
     pub fn begin_again(&self, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Boxed<'static, Results> {
-        let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, self.minor_version);
-        builder.push(Operation::Sequence, &self.sequence_args(self.sequence, false));
-        build(&mut builder);
-        builder.finish();
-        self.start(to.into_inner())
+        self.begin_kept(&self.sequence_args(self.sequence, false), build)
     }
 
     pub fn send(&self, minor: u32, build: impl FnOnce(&mut CompoundBuilder<'_>)) -> Results {
-        let mut to = Encoder::new();
-        let mut builder = CompoundBuilder::begin(&mut to, minor);
-        build(&mut builder);
-        builder.finish();
-        self.raw(to.into_inner())
+        self.raw(compound::arguments(minor, build))
     }
 
     pub fn raw(&self, arguments: Vec<u8>) -> Results {
@@ -632,14 +568,7 @@ impl Peer {
 
     fn start(&self, arguments: Vec<u8>) -> Boxed<'static, Results> {
         let answer = self.begin_call((PROGRAM, VERSION, COMPOUND), arguments);
-        Box::pin(async move {
-            let bytes = answer.await;
-            let mut from = Decoder::new(bytes.clone());
-            let status = from.get().unwrap();
-            from.opaque(1024).unwrap();
-            let count = from.u32().unwrap();
-            Results { status, count, bytes, from }
-        })
+        Box::pin(async move { Results::new(answer.await) })
     }
 
     /// The same machine's call of NFSv3, which must succeed.

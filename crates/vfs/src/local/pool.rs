@@ -5,16 +5,19 @@
 //!
 //! Needs no runtime and knows nothing of files.
 
+mod phase;
+
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use self::phase::Phase;
 use super::health;
 use crate::{Error, Result};
 
@@ -128,7 +131,7 @@ impl Pool {
         let future = Box::pin(async move { answer.send(future.await) });
         let moved = Arc::new(Moved {
             future: Mutex::new(Some(future)),
-            phase: AtomicU8::new(QUEUED),
+            phase: Phase::queued(),
             shared: Arc::downgrade(&self.shared),
             line,
         });
@@ -143,23 +146,14 @@ impl Pool {
 struct Moved {
     /// Locked by the thread that polls it.
     future: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
-    phase: AtomicU8,
+    phase: Phase,
     shared: Weak<Shared>,
     line: u64,
 }
 
-/// Nothing is to be done until it is woken.
-const IDLE: u8 = 0;
-/// A job of the pool is to poll it.
-const QUEUED: u8 = 1;
-/// A thread polls it.
-const POLLED: u8 = 2;
-/// A thread polls it, and it was woken meanwhile.
-const WOKEN: u8 = 3;
-
 impl Moved {
     fn run(self: Arc<Self>) {
-        self.phase.store(POLLED, SeqCst);
+        self.phase.begin();
         let mut future = self.future.lock();
         // Out of its place, where it is not found again after a panic.
         let Some(mut polled) = future.take() else { return };
@@ -167,8 +161,7 @@ impl Moved {
         if polled.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             *future = Some(polled);
             drop(future);
-            if self.phase.compare_exchange(POLLED, IDLE, SeqCst, SeqCst).is_err() {
-                self.phase.store(QUEUED, SeqCst);
+            if self.phase.end() {
                 self.queue();
             }
         }
@@ -184,12 +177,7 @@ impl Moved {
 
 impl Wake for Moved {
     fn wake(self: Arc<Self>) {
-        let next = |phase| match phase {
-            IDLE => Some(QUEUED),
-            POLLED => Some(WOKEN),
-            _ => None,
-        };
-        if self.phase.fetch_update(SeqCst, SeqCst, next) == Ok(IDLE) {
+        if self.phase.wake() {
             self.queue();
         }
     }
@@ -340,7 +328,7 @@ impl<T> Future for Task<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use pollster::block_on;
 

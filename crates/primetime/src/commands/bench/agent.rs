@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bench::agents::{self, Secret};
+use bench::agents::Secret;
+use bench::runner::agent;
 use clap::Args;
 
 use crate::failure::Failure;
@@ -41,14 +42,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::set_up(format!("cannot start its threads: {error}")))?;
     let version = env!("CARGO_PKG_VERSION");
     let (Some(listen), Some(file)) = (arguments.listen, &arguments.secret_file) else {
-        let served = runtime.block_on(agents::serve_stdio(version));
+        let served = runtime.block_on(agent::serve_stdio(version));
         // Standard input is read by a thread that nothing ends.
         runtime.shutdown_background();
         return served.map_err(|error| Failure::set_up(format!("cannot answer who has started it: {error}")));
     };
     let secret = Secret::read(file).map_err(Failure::set_up)?;
     let told = |address| eprintln!("primetime: an agent listens at {address}");
-    runtime.block_on(agents::serve(listen, secret, version, told)).map_err(|error| {
+    runtime.block_on(agent::serve(listen, secret, version, told)).map_err(|error| {
         Failure::set_up(format!("cannot listen at {listen}: {error}; choose another address with --listen"))
     })
 }

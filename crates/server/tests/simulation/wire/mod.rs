@@ -7,7 +7,7 @@ mod stateless;
 use bytes::Bytes;
 use proto::nfs4::attributes::{AttributeId, AttributeValues, Bitmap};
 use proto::nfs4::*;
-use xdr::Encoder;
+use testkit::{compound, session};
 
 use crate::action::{Action, CELL_BYTES, Create, Place, Request, STATELESS};
 pub use callback::{decode_recall, recall_reply};
@@ -33,25 +33,23 @@ pub fn encode(request: &Request) -> Bytes {
     {
         return stateless::encode(*place, action).1;
     }
-    let mut to = Encoder::new();
-    let mut c = CompoundBuilder::begin(&mut to, 1);
+    compound::arguments(1, |c| push_request(c, request)).into()
+}
+
+fn push_request(c: &mut CompoundBuilder<'_>, request: &Request) {
     match request {
         Request::ExchangeId { owner, verifier } => {
             let verifier = Verifier(u64::from(*verifier).to_be_bytes());
-            let owner = ClientOwner { verifier, id: Bytes::copy_from_slice(owner.as_bytes()) };
-            let arguments =
-                ExchangeIdArgs { owner, flags: 0, state_protect: StateProtect::None, implementation: vec![] };
+            let mut arguments = session::exchange_id(owner, 0);
+            arguments.owner.verifier = verifier;
             c.push(Operation::ExchangeId, &arguments);
         }
         Request::CreateSession { client, sequence } => {
             let arguments = CreateSessionArgs {
-                client: *client,
-                sequence: *sequence,
                 flags: session_flags::CONN_BACK_CHAN | session_flags::PERSIST,
                 fore_channel: channel(),
                 back_channel: channel(),
-                callback_program: 0x4000_0000,
-                callback_security: vec![CallbackSecurity::None],
+                ..session::create_session(*client, *sequence, SLOTS)
             };
             c.push(Operation::CreateSession, &arguments);
         }
@@ -62,23 +60,13 @@ pub fn encode(request: &Request) -> Bytes {
         }
         Request::InSession { place, cache_this, action } => {
             c.push(Operation::Sequence, &sequence(*place, *cache_this));
-            push(&mut c, action);
+            push(c, action);
         }
     }
-    c.finish();
-    to.into_inner().into()
 }
 
 fn channel() -> ChannelAttributes {
-    ChannelAttributes {
-        header_pad_bytes: 0,
-        request_bytes_max: 1 << 16,
-        response_bytes_max: 1 << 16,
-        cached_response_bytes_max: 16 << 10,
-        operations_max: 12,
-        requests_max: SLOTS,
-        rdma_ird: vec![],
-    }
+    ChannelAttributes { cached_response_bytes_max: 16 << 10, operations_max: 12, ..session::channel(SLOTS) }
 }
 
 fn sequence(place: Place, cache_this: bool) -> SequenceArgs {

@@ -1,6 +1,9 @@
-//! What the kernel of a machine counts of all who use it: how busy processors and disks are.
+//! How busy the processors and disks of a machine are, as its kernel counts it for all programs.
 //!
 //! Reads `/proc`. What cannot be read there is left out.
+
+mod diskstats;
+mod volume;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +12,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::diskstats::{devices, whole_disks};
-use super::volume::Volume;
+use self::diskstats::{devices, whole_disks};
+use self::volume::Volume;
 use crate::results::Disk;
 
 /// The counters at one moment.

@@ -160,10 +160,10 @@ pub async fn serve_within<S: Service>(
                 continue;
             }
         }
+        let Ok(stream) = PlainTcp::new(stream) else { continue };
         if let Some(usual) = &usual {
             usual.restore(&stream);
         }
-        let Ok(stream) = PlainTcp::new(stream) else { continue };
         let link = Link::new(Box::new(stream));
         let mut stopped = stopped.clone();
         let stop = async move {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use xdr::{Decoder, Encoder};
 
-use crate::auth::{Authenticator, Caller, SystemAuthenticator};
-use crate::{CallHeader, Credential, Refusal};
+use crate::auth::{Authenticator, Caller, Pass, SystemAuthenticator};
+use crate::{CallHeader, Refusal};
 
 /// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -60,14 +60,15 @@ pub trait Connection: Send + Sync {
     /// False once the connection is lost.
     fn is_open(&self) -> bool;
 
-    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing
-    /// can be called back, as over datagrams, that is [`CallError::Disconnected`].
+    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1) with the credential and protection
+    /// of `pass`, and yields the results without their protection. Where nothing can be called back, as over
+    /// datagrams, that is [`CallError::Disconnected`].
     fn call(
         &self,
         _program: u32,
         _version: u32,
         _procedure: u32,
-        _credential: Credential,
+        _pass: Pass,
         _arguments: Vec<u8>,
         _timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {

@@ -16,15 +16,16 @@ use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::busy_poll::BusyPolls;
+use super::call_frame::{frame_call_with, results_of};
 use super::driver::{DriverLimits, Neighbours, drive};
-use super::link::{Link, RawReply, frame_call, frame_protected_call};
+use super::link::{Link, RawReply};
 use super::own_host;
 use super::stream::PlainTcp;
 use super::tcp::TcpOptions;
 use super::turns::Crowd;
-use crate::auth::{Credentials, OnBehalf, Pass, SystemCredentials};
+use crate::auth::{Credentials, OnBehalf, SystemCredentials};
 use crate::memory::MemoryBudget;
-use crate::message::{self, CallHeader};
+use crate::message::CallHeader;
 use crate::service::{CallError, Connection, NoService, Service};
 use crate::{Credential, RecordLimits};
 
@@ -351,11 +352,8 @@ impl Inner {
         let deadline = started + self.options.call_timeout;
         let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
         let header = CallHeader { xid, program, version, procedure };
-        let mut protection = None;
-        let frame = match self.options.credentials.pass(on_behalf)? {
-            Pass::Plain(credential) => frame_call(&header, &credential, arguments),
-            Pass::Protected(with) => frame_protected_call(&header, &mut **protection.insert(with), arguments),
-        };
+        let pass = self.options.credentials.pass(on_behalf)?;
+        let (frame, protection) = frame_call_with(&header, pass, arguments);
         if frame.len() - 4 > self.options.record_bytes_max {
             return Err(CallError::TooLarge(frame.len()));
         }
@@ -372,15 +370,8 @@ impl Inner {
             Some(answered) => answered?,
             None => self.transmit(xid, frame, deadline).await?,
         };
-        let mut results = raw.rest;
-        let verifier =
-            message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
-        if let Some(mut protection) = protection {
-            let message = results.clone();
-            results = protection.unwrap(verifier.of(message.input_ref()), results)?;
-        }
         Ok(Reply {
-            results,
+            results: results_of(raw.rest, protection)?,
             timing: Timing { queued: sent - started, wire: raw.received.saturating_duration_since(sent) },
             bytes_sent: u32::try_from(bytes_sent).unwrap_or(u32::MAX),
             bytes_received: u32::try_from(raw.bytes + 4).unwrap_or(u32::MAX),

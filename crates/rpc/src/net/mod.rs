@@ -6,6 +6,7 @@
 //! back.
 
 mod busy_poll;
+mod call_frame;
 mod client;
 mod datagrams;
 mod driver;

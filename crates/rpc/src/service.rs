@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use xdr::{Decoder, Encoder};
 
-use crate::auth::{Authenticator, Caller, Pass, SystemAuthenticator};
+use crate::auth::{Authenticator, Caller, Channel, Pass, SystemAuthenticator};
 use crate::{CallHeader, Refusal};
 
 /// A boxed future.
@@ -55,6 +55,11 @@ pub trait Connection: Send + Sync {
     /// What carries it.
     fn transport(&self) -> Transport {
         Transport::Tcp
+    }
+
+    /// The protection of the connection as a whole; it changes at most once.
+    fn channel(&self) -> &Channel {
+        &Channel::Plain
     }
 
     /// False once the connection is lost.
@@ -120,6 +125,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// A connection was closed so that another could be accepted.
     fn gave_way(&self) {}
+
+    /// A connection was closed because its upgrade came out of order, failed, or took too long.
+    fn upgrade_failed(&self) {}
 
     /// True while a connection is the only one that carries the callbacks of a client: it is not closed for
     /// being idle.

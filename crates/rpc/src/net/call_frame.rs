@@ -1,9 +1,10 @@
 //! Calls of ours as whole records, and the results in their replies.
 
+use bytes::Bytes;
 use xdr::{Decoder, Encoder};
 
-use crate::auth::{CallProtection, Pass};
-use crate::message::{self, CallHeader};
+use crate::auth::{CallProtection, OpaqueAuth, Pass};
+use crate::message::{self, CallHeader, Message};
 use crate::service::CallError;
 use crate::{Credential, record};
 
@@ -69,6 +70,22 @@ pub(super) fn results_of(
     let Some(mut protection) = protection else { return Ok(reply) };
     let message = reply.clone();
     protection.unwrap(verifier.of(message.input_ref()), reply)
+}
+
+/// Returns the result of `check` on verifier and results of a whole message; `None` unless the message is an
+/// accepted reply to the call `xid`, with SUCCESS.
+pub(super) fn with_verifier<R>(
+    message: Bytes,
+    xid: u32,
+    check: impl FnOnce(OpaqueAuth<'_>, &[u8]) -> R,
+) -> Option<R> {
+    let mut decoder = Decoder::new(message);
+    match message::decode(&mut decoder).ok()? {
+        Message::Reply { xid: of } if of == xid => {}
+        _ => return None,
+    }
+    let verifier = message::decode_reply(&mut decoder).ok()?.ok()?;
+    Some(check(verifier.of(decoder.input_ref()), decoder.rest_ref()))
 }
 
 /// Fills in the mark that was left open in the first four bytes.

@@ -23,6 +23,7 @@ use super::own_host;
 use super::stream::PlainTcp;
 use super::tcp::TcpOptions;
 use super::turns::Crowd;
+use super::upgrade::UpgradeDemand;
 use crate::auth::{Credentials, OnBehalf, SystemCredentials};
 use crate::memory::MemoryBudget;
 use crate::message::CallHeader;
@@ -50,6 +51,9 @@ pub struct ClientOptions {
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Settings of TCP for each connection.
     pub tcp: TcpOptions,
+    /// The upgrade that each connection has before its first call, within `connect_timeout`. A server that
+    /// does not offer it counts as out of reach ([`CallError::Connect`]): no call is sent to it.
+    pub upgrade: Option<UpgradeDemand>,
 }
 
 /// Knows the addresses that a server has at the moment.
@@ -69,6 +73,7 @@ impl Default for ClientOptions {
             attempt_timeout: None,
             resolver: None,
             tcp: TcpOptions::default(),
+            upgrade: None,
         }
     }
 }
@@ -162,6 +167,7 @@ impl Client {
                 busy_polls: BusyPolls::never(),
                 crowd: Crowd::never(),
                 memory: MemoryBudget::unlimited(),
+                upgrade: None,
             });
             let driver = drive(link, Arc::clone(&service), limits, neighbours, std::future::pending());
             tokio::spawn(async move {
@@ -294,11 +300,26 @@ impl Inner {
             }
         };
         *self.out_of_reach.lock() = None;
-        let link = Link::new(Box::new(PlainTcp::new(stream).map_err(CallError::Connect)?));
+        let link = Link::new(Arc::new(PlainTcp::new(stream).map_err(CallError::Connect)?));
+        if let Err(error) = self.upgrade(&link).await {
+            self.learn_from(&link);
+            return Err(CallError::Connect(error));
+        }
         (self.start)(Arc::clone(&link));
         *self.link.lock() = Some(Arc::clone(&link));
         self.generation.send_modify(|generation| *generation += 1);
         Ok(link)
+    }
+
+    /// Has a new connection upgraded if the options demand it.
+    async fn upgrade(&self, link: &Link) -> io::Result<()> {
+        let Some(demand) = &self.options.upgrade else { return Ok(()) };
+        let upgrade = demand.perform(link.stream.first(), link.next_xid());
+        let upgraded = tokio::time::timeout(self.options.connect_timeout, Box::pin(upgrade))
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        link.stream.replace(upgraded);
+        Ok(())
     }
 
     /// A connection has ended. A server that accepts connections and closes them, or answers none, is not

@@ -17,7 +17,8 @@ use super::call_frame::{frame_call_with, results_of};
 use super::outgoing::Outgoing;
 use super::places::Activity;
 use super::stream::Stream;
-use crate::auth::Pass;
+use super::upgrade::CurrentStream;
+use crate::auth::{Channel, Pass};
 use crate::message::CallHeader;
 use crate::service::{BoxFuture, CallError, Connection};
 
@@ -38,7 +39,7 @@ pub(super) struct RawReply {
 pub(super) struct Link {
     id: u64,
     peer: SocketAddr,
-    pub(super) stream: Box<dyn Stream>,
+    pub(super) stream: CurrentStream,
     pub(super) outgoing: Outgoing,
     open: AtomicBool,
     /// Twice the records that have come, and 1 if the connection is busy.
@@ -65,12 +66,12 @@ struct Waiting {
 }
 
 impl Link {
-    pub(super) fn new(stream: Box<dyn Stream>) -> Arc<Self> {
+    pub(super) fn new(stream: Arc<dyn Stream>) -> Arc<Self> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Arc::new_cyclic(|itself| Self {
             id,
             peer: stream.peer(),
-            stream,
+            stream: CurrentStream::new(stream),
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
             activity: AtomicU64::new(0),
@@ -114,7 +115,7 @@ impl Link {
         if is_first_to_end {
             link.outgoing.wake_driver();
         }
-        link.outgoing.flush_from_caller(&*link.stream);
+        link.outgoing.flush_from_caller(&link.stream);
         Ok(pending)
     }
 
@@ -130,6 +131,11 @@ impl Link {
         }
         calls.waiting.insert(xid, waiting);
         Ok(is_first_to_end)
+    }
+
+    /// True while a call of ours waits for its answer.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.lock().waiting.is_empty()
     }
 
     /// Whether any reply has come over it.
@@ -211,6 +217,10 @@ impl Connection for Link {
 
     fn local(&self) -> Option<SocketAddr> {
         self.stream.local()
+    }
+
+    fn channel(&self) -> &Channel {
+        self.stream.channel()
     }
 
     fn is_open(&self) -> bool {

@@ -22,6 +22,7 @@ mod stream;
 mod sys;
 mod tcp;
 mod turns;
+mod upgrade;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};
@@ -30,3 +31,4 @@ pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_stream, serve_wit
 pub use stream::{PlainTcp, Stream};
 pub use sys::set_receive_low_water;
 pub use tcp::{CongestionControl, TcpOptions};
+pub use upgrade::{Upgrade, UpgradeDemand, Upgraded};

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use portmap::{PortMapper, Registration};
 use proto::{nfs3, nfs4, nlm4};
+use rpc::auth::Pass;
 use rpc::{
     Call, CallError, CallHeader, Connection, Credential, RecordLimits, RecordReader, Service, Transport,
 };
@@ -138,7 +139,7 @@ impl Connection for Nowhere {
         _: u32,
         _: u32,
         _: u32,
-        _: Credential,
+        _: Pass,
         _: Vec<u8>,
         _: Duration,
     ) -> rpc::BoxFuture<Result<Bytes, CallError>> {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use proto::nfs4::*;
-use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Credential, Service};
+use rpc::auth::Pass;
+use rpc::{AuthSys, BoxFuture, Call, CallError, CallHeader, Connection, Service};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
@@ -115,7 +116,7 @@ impl Connection for Line {
         _: u32,
         _: u32,
         procedure: u32,
-        _: Credential,
+        _: Pass,
         arguments: Vec<u8>,
         timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {

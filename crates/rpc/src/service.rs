@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use xdr::{Decoder, Encoder};
 
-use crate::auth::{Authenticator, Caller, SystemAuthenticator};
-use crate::{CallHeader, Credential, Refusal};
+use crate::auth::{Authenticator, Caller, Channel, Pass, SystemAuthenticator};
+use crate::{CallHeader, Refusal};
 
 /// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -57,6 +57,11 @@ pub trait Connection: Send + Sync {
         Transport::Tcp
     }
 
+    /// The protection of the connection as a whole; it changes at most once.
+    fn channel(&self) -> &Channel {
+        &Channel::Plain
+    }
+
     /// False once the connection is lost.
     fn is_open(&self) -> bool;
 
@@ -70,14 +75,15 @@ pub trait Connection: Send + Sync {
     /// The thread has waited in the only call, so that others may have come.
     fn note_wait(&self) {}
 
-    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1); yields the results. Where nothing
-    /// can be called back, as over datagrams, that is [`CallError::Disconnected`].
+    /// Calls the other end over the same connection (RFC 8881 §2.10.3.1) with the credential and protection
+    /// of `pass`, and yields the results without their protection. Where nothing can be called back, as over
+    /// datagrams, that is [`CallError::Disconnected`].
     fn call(
         &self,
         _program: u32,
         _version: u32,
         _procedure: u32,
-        _credential: Credential,
+        _pass: Pass,
         _arguments: Vec<u8>,
         _timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {
@@ -117,6 +123,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// A connection was closed so that another could be accepted.
     fn gave_way(&self) {}
+
+    /// A connection was closed because its upgrade came out of order, failed, or took too long.
+    fn upgrade_failed(&self) {}
 
     /// True while a connection is the only one that carries the callbacks of a client: it is not closed for
     /// being idle.

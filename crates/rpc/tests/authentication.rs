@@ -272,6 +272,51 @@ async fn clients_protect_calls_and_check_that_answers_are_the_servers() {
     assert!(matches!(unproven, CallError::Unproven), "{unproven}");
 }
 
+/// Calls the client back with the arguments of each call, as a sealed user, and answers with the results.
+struct CallsBack {
+    expects: &'static [u8],
+}
+
+impl Service for CallsBack {
+    async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        let pass = match call.header.procedure {
+            1 => Pass::Protected(Box::new(SealedCall { expects: self.expects })),
+            _ => Credential::None.into(),
+        };
+        let arguments = call.arguments.rest_ref().to_vec();
+        let answered = call.connection.call(PROGRAM, 1, 1, pass, arguments, Duration::from_secs(60)).await;
+        match answered {
+            Ok(results) => reply.buffer_mut().extend_from_slice(&results),
+            Err(CallError::Unproven) => return Err(Refusal::Authentication(AuthStatus::InvalidResponse)),
+            Err(_) => return Err(Refusal::SystemError),
+        }
+        Ok(Disposition::Reply)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callbacks_are_protected_and_their_answers_are_checked() {
+    let connect = async |expects| {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let service = Arc::new(CallsBack { expects });
+        tokio::spawn(serve(listener, service, ServerOptions::default(), std::future::pending()));
+        let callbacks = Arc::new(Echo(Arc::default()));
+        Client::connect_with_callbacks(address, ClientOptions::default(), callbacks).await.unwrap()
+    };
+    let ask = async |client: &Client, procedure| {
+        let arguments = |to: &mut Encoder| to.buffer_mut().extend_from_slice(b"question");
+        let mut results = client.call(PROGRAM, 1, procedure, arguments).await?.results;
+        Ok::<_, CallError>((results.u32().unwrap(), results.rest_ref().to_vec()))
+    };
+    let client = connect(b"server").await;
+    assert_eq!(ask(&client, 1).await.unwrap(), (SEALED, b"question".to_vec()));
+    assert_eq!(ask(&client, 2).await.unwrap(), (0, b"question".to_vec()), "without protection");
+    let unproven = ask(&connect(b"another").await, 1).await.unwrap_err();
+    let expected = Refusal::Authentication(AuthStatus::InvalidResponse);
+    assert!(matches!(unproven, CallError::Refused(refusal) if refusal == expected), "{unproven}");
+}
+
 /// Tells the user that it sees.
 struct Who;
 

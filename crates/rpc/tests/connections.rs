@@ -56,7 +56,7 @@ impl Service for TestService {
             CALL_BACK => {
                 let results = call
                     .connection
-                    .call(PROGRAM, 1, ECHO, Credential::None, vec![0, 0, 0, 9], Duration::from_secs(5))
+                    .call(PROGRAM, 1, ECHO, Credential::None.into(), vec![0, 0, 0, 9], Duration::from_secs(5))
                     .await
                     .map_err(|_| Refusal::SystemError)?;
                 reply.buffer_mut().extend_from_slice(&results);

@@ -1,10 +1,12 @@
 //! A connection without a network, as a service sees it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use rpc::auth::Pass;
 use rpc::{BoxFuture, CallError, Connection, Credential};
 
 use crate::ProcedureNumber;
@@ -17,7 +19,7 @@ pub const LOCAL_PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOS
 pub struct Callback {
     /// Program, version and procedure.
     pub number: ProcedureNumber,
-    /// The credential of the server.
+    /// The credential of the server; arguments stay without the protection that it may have.
     pub credential: Credential,
     /// The arguments.
     pub arguments: Bytes,
@@ -92,14 +94,17 @@ impl Connection for TestConnection {
         program: u32,
         version: u32,
         procedure: u32,
-        credential: Credential,
+        pass: Pass,
         arguments: Vec<u8>,
         timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {
         match self.script.as_ref().filter(|_| self.is_open()) {
             Some(script) => script(Callback {
                 number: (program, version, procedure),
-                credential,
+                credential: match pass {
+                    Pass::Plain(credential) => Arc::unwrap_or_clone(credential),
+                    Pass::Protected(protection) => protection.credential(),
+                },
                 arguments: arguments.into(),
                 timeout,
             }),
@@ -115,7 +120,8 @@ mod tests {
     use super::*;
 
     fn call(connection: &TestConnection) -> Result<Bytes, CallError> {
-        let call = connection.call(1, 2, 3, Credential::None, b"args".to_vec(), Duration::from_secs(4));
+        let call =
+            connection.call(1, 2, 3, Credential::None.into(), b"args".to_vec(), Duration::from_secs(4));
         call.now_or_never().unwrap()
     }
 

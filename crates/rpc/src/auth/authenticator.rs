@@ -19,6 +19,11 @@ pub enum Verdict {
         /// Encoded.
         results: Vec<u8>,
     },
+    /// The NULL call asks for an upgrade of the connection, and no service sees it (RFC 9289 §4.1). The reply
+    /// has this verifier and no results; the handshake begins behind it. Where the server has no upgrade,
+    /// over datagrams, and on a connection that was upgraded before, the reply is AUTH_BADCRED. If the client
+    /// has anything else under way, the connection is closed.
+    Upgrade(Verifier),
     /// It is refused.
     Refuse(Refusal),
     /// It is dropped without an answer (RFC 2203 §5.3.3.1).
@@ -27,7 +32,8 @@ pub enum Verdict {
 
 /// Judges the callers of a server.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Judges a call that came over `connection`, whose arguments are `arguments`.
+    /// Judges a call that came over `connection`, whose arguments are `arguments`. The connection tells its
+    /// [`Channel`](super::Channel).
     fn judge(
         &self,
         header: &CallHeader,
@@ -48,6 +54,11 @@ impl Callers {
     #[must_use]
     pub fn new(authenticator: Arc<dyn Authenticator>) -> Self {
         Self { authenticator, last: None }
+    }
+
+    /// Forgets the last caller, as when the channel of the connection has changed.
+    pub fn forget(&mut self) {
+        self.last = None;
     }
 
     /// As [`Authenticator::judge`].

@@ -26,6 +26,12 @@ pub enum Pass {
     Protected(Box<dyn CallProtection>),
 }
 
+impl From<Credential> for Pass {
+    fn from(credential: Credential) -> Self {
+        Self::Plain(Arc::new(credential))
+    }
+}
+
 /// Gives calls their passes. Connections are shared by all users.
 pub trait Credentials: fmt::Debug + Send + Sync + 'static {
     /// The pass of one call.

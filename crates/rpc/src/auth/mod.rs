@@ -3,10 +3,12 @@
 //! A client's [`Credentials`] give each call its [`Pass`]: a [`Credential`], or one with a
 //! [`CallProtection`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
 //! credential, verifier, and the bytes that a verifier may sign. Only this module looks at a raw credential.
+//! A [`Verdict`] may offer one upgrade of the connection, whose [`Channel`] later verdicts see.
 //! A [`Protection`] undoes and does what a flavor adds to arguments and results.
 
 mod authenticator;
 mod caller;
+mod channel;
 mod claim;
 mod credential;
 mod credentials;
@@ -15,6 +17,7 @@ mod system;
 
 pub use authenticator::{Authenticator, Callers, Verdict};
 pub use caller::{Caller, Flavor, UnixUser};
+pub use channel::{AUTH_TLS, Channel, STARTTLS};
 pub(crate) use claim::{AuthPlace, ClaimPlace};
 pub use claim::{Claim, OpaqueAuth};
 pub use credential::{AuthStatus, AuthSys, Credential};

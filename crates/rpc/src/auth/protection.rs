@@ -2,7 +2,7 @@
 
 use xdr::{Decoder, Encoder};
 
-use super::AUTH_NONE;
+use super::{AUTH_NONE, STARTTLS};
 use crate::Refusal;
 
 /// The proof of a server in a reply.
@@ -17,6 +17,12 @@ pub struct Verifier {
 impl Verifier {
     /// That of AUTH_NONE.
     pub const NONE: Self = Self { flavor: AUTH_NONE, body: Vec::new() };
+
+    /// That of a reply that offers to upgrade the connection to TLS (RFC 9289 §4.1).
+    #[must_use]
+    pub fn starttls() -> Self {
+        Self { flavor: AUTH_NONE, body: STARTTLS.to_vec() }
+    }
 }
 
 /// Protects one call and its reply. Services and reply caches see plain arguments and results.

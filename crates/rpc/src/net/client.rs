@@ -16,15 +16,17 @@ use tokio::time::Instant;
 use xdr::{Decoder, Encoder};
 
 use super::busy_poll::BusyPolls;
+use super::call_frame::{frame_call_with, results_of};
 use super::driver::{DriverLimits, Neighbours, drive};
-use super::link::{Link, RawReply, frame_call, frame_protected_call};
+use super::link::{Link, RawReply};
 use super::own_host;
 use super::stream::PlainTcp;
 use super::tcp::TcpOptions;
 use super::turns::Crowd;
-use crate::auth::{Credentials, OnBehalf, Pass, SystemCredentials};
+use super::upgrade::UpgradeDemand;
+use crate::auth::{Credentials, OnBehalf, SystemCredentials};
 use crate::memory::MemoryBudget;
-use crate::message::{self, CallHeader};
+use crate::message::CallHeader;
 use crate::service::{CallError, Connection, NoService, Service};
 use crate::{Credential, RecordLimits};
 
@@ -49,6 +51,9 @@ pub struct ClientOptions {
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Settings of TCP for each connection.
     pub tcp: TcpOptions,
+    /// The upgrade that each connection has before its first call, within `connect_timeout`. A server that
+    /// does not offer it counts as out of reach ([`CallError::Connect`]): no call is sent to it.
+    pub upgrade: Option<UpgradeDemand>,
 }
 
 /// Knows the addresses that a server has at the moment.
@@ -68,6 +73,7 @@ impl Default for ClientOptions {
             attempt_timeout: None,
             resolver: None,
             tcp: TcpOptions::default(),
+            upgrade: None,
         }
     }
 }
@@ -161,6 +167,7 @@ impl Client {
                 busy_polls: BusyPolls::never(),
                 crowd: Crowd::never(),
                 memory: MemoryBudget::unlimited(),
+                upgrade: None,
             });
             let driver = drive(link, Arc::clone(&service), limits, neighbours, std::future::pending());
             tokio::spawn(async move {
@@ -293,11 +300,26 @@ impl Inner {
             }
         };
         *self.out_of_reach.lock() = None;
-        let link = Link::new(Box::new(PlainTcp::new(stream).map_err(CallError::Connect)?));
+        let link = Link::new(Arc::new(PlainTcp::new(stream).map_err(CallError::Connect)?));
+        if let Err(error) = self.upgrade(&link).await {
+            self.learn_from(&link);
+            return Err(CallError::Connect(error));
+        }
         (self.start)(Arc::clone(&link));
         *self.link.lock() = Some(Arc::clone(&link));
         self.generation.send_modify(|generation| *generation += 1);
         Ok(link)
+    }
+
+    /// Has a new connection upgraded if the options demand it.
+    async fn upgrade(&self, link: &Link) -> io::Result<()> {
+        let Some(demand) = &self.options.upgrade else { return Ok(()) };
+        let upgrade = demand.perform(link.stream.first(), link.next_xid());
+        let upgraded = tokio::time::timeout(self.options.connect_timeout, Box::pin(upgrade))
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        link.stream.replace(upgraded);
+        Ok(())
     }
 
     /// A connection has ended. A server that accepts connections and closes them, or answers none, is not
@@ -351,11 +373,8 @@ impl Inner {
         let deadline = started + self.options.call_timeout;
         let xid = self.next_xid.fetch_add(1, Ordering::Relaxed);
         let header = CallHeader { xid, program, version, procedure };
-        let mut protection = None;
-        let frame = match self.options.credentials.pass(on_behalf)? {
-            Pass::Plain(credential) => frame_call(&header, &credential, arguments),
-            Pass::Protected(with) => frame_protected_call(&header, &mut **protection.insert(with), arguments),
-        };
+        let pass = self.options.credentials.pass(on_behalf)?;
+        let (frame, protection) = frame_call_with(&header, pass, arguments);
         if frame.len() - 4 > self.options.record_bytes_max {
             return Err(CallError::TooLarge(frame.len()));
         }
@@ -372,15 +391,8 @@ impl Inner {
             Some(answered) => answered?,
             None => self.transmit(xid, frame, deadline).await?,
         };
-        let mut results = raw.rest;
-        let verifier =
-            message::decode_reply(&mut results).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
-        if let Some(mut protection) = protection {
-            let message = results.clone();
-            results = protection.unwrap(verifier.of(message.input_ref()), results)?;
-        }
         Ok(Reply {
-            results,
+            results: results_of(raw.rest, protection)?,
             timing: Timing { queued: sent - started, wire: raw.received.saturating_duration_since(sent) },
             bytes_sent: u32::try_from(bytes_sent).unwrap_or(u32::MAX),
             bytes_received: u32::try_from(raw.bytes + 4).unwrap_or(u32::MAX),

@@ -15,7 +15,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
-use super::driver::{Arrived, Judged, Parties, answer};
+use super::driver::{Arrived, Judged, NO_UPGRADE, Parties, answer};
 use super::recent_replies::{CallKey, Known, RecentReplies};
 use crate::auth::{Authenticator, ClaimPlace};
 use crate::message::{self, CallHeader, Message, Refusal};
@@ -160,6 +160,8 @@ impl<S: Service> Datagrams<S> {
             Judged::Reply(mut framed) => {
                 Received::Reply(self.bounded(framed.split_off(MARK_BYTES), length).into())
             }
+            // A datagram has no connection to upgrade.
+            Judged::Upgrade { xid, .. } => Received::Reply(refused(xid, NO_UPGRADE).into()),
             Judged::Nothing => Received::Nothing,
         }
     }

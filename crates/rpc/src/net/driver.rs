@@ -10,7 +10,7 @@ use std::time::{self, Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 use xdr::{Decoder, Encoder};
 
 use super::busy_poll::{BusyPolls, Habit, Looked};
@@ -19,7 +19,8 @@ use super::outgoing::Flushed;
 use super::parked::Parked;
 use super::places::Activity;
 use super::turns::{Crowd, Turns};
-use crate::auth::{Caller, Callers, Protection, Verdict, Verifier};
+use super::upgrade::{Upgrade, reply_and_upgrade};
+use crate::auth::{AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
 use crate::memory::{Charge, ClientAddress, Ledger, MemoryBudget};
 use crate::message::{self, CallHeader, Message, Refusal};
 use crate::notes;
@@ -46,6 +47,8 @@ pub(super) struct Neighbours {
     pub(super) busy_polls: BusyPolls,
     pub(super) crowd: Crowd,
     pub(super) memory: Arc<MemoryBudget>,
+    /// The server's part of the handshake, if it offers to upgrade connections.
+    pub(super) upgrade: Option<Arc<dyn Upgrade>>,
 }
 
 /// Why a connection ended.
@@ -67,6 +70,21 @@ pub(super) enum Ended {
     UnreadReplies,
     #[error("a handler panicked")]
     Panicked,
+    /// Not the end: the connection is upgraded behind these replies, and goes on.
+    #[error("it is upgraded")]
+    ForUpgrade(Vec<u8>),
+    #[error("the other end asked for an upgrade of the connection with other messages under way")]
+    UpgradeOutOfOrder,
+    #[error("the upgrade of the connection failed: {0}")]
+    UpgradeFailed(io::Error),
+    #[error("the upgrade of the connection took too long")]
+    UpgradeTimeout,
+}
+
+impl Ended {
+    fn is_of_upgrade(&self) -> bool {
+        matches!(self, Self::UpgradeOutOfOrder | Self::UpgradeFailed(_) | Self::UpgradeTimeout)
+    }
 }
 
 /// Passes over the socket before other tasks get their turn.
@@ -89,6 +107,9 @@ const LOW_WATER_BYTES_MAX: usize = 512 << 10;
 const STOPPED_REVIEW: Duration = Duration::from_millis(100);
 /// Reply buffers above this size are not kept for the next request, in bytes.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
+
+/// The answer to a call that asks for an upgrade where there is none.
+pub(super) const NO_UPGRADE: Refusal = Refusal::Authentication(AuthStatus::BadCredential);
 
 /// What a handler leaves: a framed reply, or nothing to send.
 type Outcome = std::thread::Result<Option<Vec<u8>>>;
@@ -143,49 +164,60 @@ async fn run<S: Service>(
         lone_calls: 0,
         habit: Habit::new(),
         busy_polls: &neighbours.busy_polls,
+        upgrade: neighbours.upgrade.as_ref(),
         low_water: 1,
         stopping: false,
         make,
     };
     let mut stop = std::pin::pin!(stop.fuse());
     let mut timer = std::pin::pin!(tokio::time::sleep(Duration::from_secs(86_400)));
-    let ended = poll_fn(|context| {
-        if stop.as_mut().poll(context).is_ready() {
-            driver.stopping = true;
-        }
-        if let Poll::Ready(ended) = driver.poll(context) {
-            return Poll::Ready(ended);
-        }
-        loop {
-            let deadlines = driver.deadlines();
-            let alarm = link.alarm();
-            let Some(deadline) = deadlines.first().into_iter().chain(alarm).min() else {
-                return Poll::Pending;
-            };
-            if timer.deadline() != deadline {
-                timer.as_mut().reset(deadline);
+    let ended = loop {
+        let ended = poll_fn(|context| {
+            if stop.as_mut().poll(context).is_ready() {
+                driver.stopping = true;
             }
-            if timer.as_mut().poll(context).is_pending() {
-                return Poll::Pending;
-            }
-            if let Some(ended) = deadlines.passed(deadline) {
+            if let Poll::Ready(ended) = driver.poll(context) {
                 return Poll::Ready(ended);
             }
-            if deadlines.review.is_some_and(|review| review <= deadline) {
-                driver.review_at = None;
-                driver.ledger.review();
-                // The end of the stream lies behind what is not read.
-                if link.stream.is_ended_by_peer(context) {
-                    return Poll::Ready(Ended::ByPeer);
+            loop {
+                let deadlines = driver.deadlines();
+                let alarm = link.alarm();
+                let Some(deadline) = deadlines.first().into_iter().chain(alarm).min() else {
+                    return Poll::Pending;
+                };
+                if timer.deadline() != deadline {
+                    timer.as_mut().reset(deadline);
                 }
-                if let Poll::Ready(ended) = driver.poll(context) {
+                if timer.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                if let Some(ended) = deadlines.passed(deadline) {
                     return Poll::Ready(ended);
                 }
+                if deadlines.review.is_some_and(|review| review <= deadline) {
+                    driver.review_at = None;
+                    driver.ledger.review();
+                    // The end of the stream lies behind what is not read.
+                    if link.stream.is_ended_by_peer(context) {
+                        return Poll::Ready(Ended::ByPeer);
+                    }
+                    if let Poll::Ready(ended) = driver.poll(context) {
+                        return Poll::Ready(ended);
+                    }
+                }
+                link.expire(deadline);
             }
-            link.expire(deadline);
+        })
+        .await;
+        let Ended::ForUpgrade(replies) = ended else { break ended };
+        // Seldom: most connections need no room for it.
+        if let Err(ended) = Box::pin(driver.upgrade(replies, timer.as_mut(), stop.as_mut())).await {
+            break ended;
         }
-    })
-    .await;
+    };
+    if ended.is_of_upgrade() {
+        service.upgrade_failed();
+    }
     driver.end_budget_turn();
     let Driver { mut parked, mut ledger, .. } = driver;
     drop(end);
@@ -275,6 +307,8 @@ pub(super) enum Judged {
     Call(Arrived),
     /// It is answered with this framed reply.
     Reply(Vec<u8>),
+    /// The connection is to be upgraded behind this framed reply.
+    Upgrade { xid: u32, reply: Vec<u8> },
     /// It is dropped.
     Nothing,
 }
@@ -288,15 +322,23 @@ impl Judged {
                 Self::Call(Arrived { header, caller, protection: Some(protection), arguments })
             }
             Verdict::Answer { verifier, results } => {
-                let mut reply = room_for_mark();
-                message::encode_success(header.xid, &verifier, &mut reply);
-                reply.buffer_mut().extend_from_slice(&results);
-                Self::Reply(framed(reply))
+                Self::Reply(control_reply(header.xid, &verifier, &results))
+            }
+            Verdict::Upgrade(verifier) => {
+                Self::Upgrade { xid: header.xid, reply: control_reply(header.xid, &verifier, &[]) }
             }
             Verdict::Refuse(refusal) => Self::Reply(refused(header.xid, refusal, room_for_mark())),
             Verdict::Silence => Self::Nothing,
         }
     }
+}
+
+/// A framed reply of the authenticator's own.
+fn control_reply(xid: u32, verifier: &Verifier, results: &[u8]) -> Vec<u8> {
+    let mut reply = room_for_mark();
+    message::encode_success(xid, verifier, &mut reply);
+    reply.buffer_mut().extend_from_slice(results);
+    framed(reply)
 }
 
 fn room_for_mark() -> Encoder {
@@ -377,6 +419,7 @@ struct Driver<'a, H: Future, M> {
     lone_calls: usize,
     habit: Habit,
     busy_polls: &'a BusyPolls,
+    upgrade: Option<&'a Arc<dyn Upgrade>>,
     /// Bytes that the socket waits for before it says that there are any.
     low_water: usize,
     stopping: bool,
@@ -681,10 +724,74 @@ where
                 match Judged::by(verdict, header, decoder) {
                     Judged::Call(arrived) => self.run(arrived, context)?,
                     Judged::Reply(reply) => self.buffer.extend_from_slice(&reply),
+                    Judged::Upgrade { xid, reply } => return self.begin_upgrade(xid, &reply),
                     Judged::Nothing => {}
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Leaves the driver's loop with the replies that go before the upgrade, the last of which offers it.
+    fn begin_upgrade(&mut self, xid: u32, reply: &[u8]) -> Result<(), Ended> {
+        if self.upgrade.is_none() || self.link.stream.is_upgraded() {
+            self.buffer.extend_from_slice(&refused(xid, NO_UPGRADE, room_for_mark()));
+            return Ok(());
+        }
+        // Bytes behind the probe would be taken for protected ones (RFC 9289 §5.1.1).
+        let has_input = self.reader.is_partial() || self.link.stream.has_input();
+        if has_input || !self.parked.is_empty() || self.link.has_calls() || !self.link.outgoing.hold() {
+            return Err(Ended::UpgradeOutOfOrder);
+        }
+        self.buffer.extend_from_slice(reply);
+        Err(Ended::ForUpgrade(std::mem::take(&mut self.buffer)))
+    }
+
+    /// Sends `replies` and replaces the stream; until then, calls of ours are queued. The bound of the time
+    /// is `partial_record_timeout`.
+    async fn upgrade(
+        &mut self,
+        replies: Vec<u8>,
+        mut timer: Pin<&mut Sleep>,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<(), Ended> {
+        let Some(upgrade) = self.upgrade else { return Err(Ended::UpgradeOutOfOrder) };
+        self.turns.replied();
+        self.turns.rest();
+        self.partial_since = None;
+        self.want(1)?;
+        let link = self.link;
+        let upgraded = reply_and_upgrade(link.stream.first(), replies, Arc::clone(upgrade));
+        let mut upgraded = std::pin::pin!(AssertUnwindSafe(upgraded).catch_unwind());
+        let deadline = Instant::now() + self.limits.partial_record_timeout;
+        let upgraded = poll_fn(|context| {
+            link.outgoing.register(context.waker());
+            self.stopping |= stop.as_mut().poll(context).is_ready();
+            if self.stopping || link.outgoing.is_closed() {
+                return Poll::Ready(Err(Ended::ByUs));
+            }
+            if let Poll::Ready(upgraded) = upgraded.as_mut().poll(context) {
+                return Poll::Ready(match upgraded {
+                    Ok(upgraded) => upgraded.map_err(Ended::UpgradeFailed),
+                    Err(_) => Err(Ended::Panicked),
+                });
+            }
+            loop {
+                let next = link.alarm().map_or(deadline, |alarm| alarm.min(deadline));
+                timer.as_mut().reset(next);
+                if timer.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                if next == deadline {
+                    return Poll::Ready(Err(Ended::UpgradeTimeout));
+                }
+                link.expire(next);
+            }
+        })
+        .await?;
+        link.stream.replace(upgraded);
+        self.callers.forget();
+        link.outgoing.release();
         Ok(())
     }
 
@@ -744,7 +851,7 @@ where
             // A large reply leaves at once: the other end works on it while the next is read, into memory
             // that is warm.
             if !self.link.outgoing.is_blocked() {
-                self.link.outgoing.flush(&*self.link.stream)?;
+                self.link.outgoing.flush(&self.link.stream)?;
             }
             self.ledger.set(Charge::Replies, self.link.outgoing.bytes() as u64);
             self.ledger.settle();
@@ -779,7 +886,7 @@ where
                 }
             }
             if self.link.outgoing.bytes() == 0
-                || self.link.outgoing.flush(&*self.link.stream)? == Flushed::Done
+                || self.link.outgoing.flush(&self.link.stream)? == Flushed::Done
             {
                 self.blocked = None;
                 return Ok(());

@@ -11,15 +11,16 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use xdr::{Decoder, Encoder};
+use xdr::Decoder;
 
+use super::call_frame::{frame_call_with, results_of};
 use super::outgoing::Outgoing;
 use super::places::Activity;
 use super::stream::Stream;
-use crate::auth::CallProtection;
-use crate::message::{self, CallHeader};
+use super::upgrade::CurrentStream;
+use crate::auth::{Channel, Pass};
+use crate::message::CallHeader;
 use crate::service::{BoxFuture, CallError, Connection};
-use crate::{Credential, record};
 
 /// The most calls of ours that wait for their answers on one connection.
 const PENDING_MAX: usize = 65_536;
@@ -38,7 +39,7 @@ pub(super) struct RawReply {
 pub(super) struct Link {
     id: u64,
     peer: SocketAddr,
-    pub(super) stream: Box<dyn Stream>,
+    pub(super) stream: CurrentStream,
     pub(super) outgoing: Outgoing,
     open: AtomicBool,
     /// Twice the records that have come, and 1 if the connection is busy.
@@ -87,12 +88,12 @@ impl Link {
             && self.only_call.has_waited.swap(false, Ordering::Relaxed)
     }
 
-    pub(super) fn new(stream: Box<dyn Stream>) -> Arc<Self> {
+    pub(super) fn new(stream: Arc<dyn Stream>) -> Arc<Self> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Arc::new_cyclic(|itself| Self {
             id,
             peer: stream.peer(),
-            stream,
+            stream: CurrentStream::new(stream),
             outgoing: Outgoing::default(),
             open: AtomicBool::new(true),
             activity: AtomicU64::new(0),
@@ -137,7 +138,7 @@ impl Link {
         if is_first_to_end {
             link.outgoing.wake_driver();
         }
-        link.outgoing.flush_from_caller(&*link.stream);
+        link.outgoing.flush_from_caller(&link.stream);
         Ok(pending)
     }
 
@@ -153,6 +154,11 @@ impl Link {
         }
         calls.waiting.insert(xid, waiting);
         Ok(is_first_to_end)
+    }
+
+    /// True while a call of ours waits for its answer.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.lock().waiting.is_empty()
     }
 
     /// Whether any reply has come over it.
@@ -223,48 +229,6 @@ impl<L: Deref<Target = Link>> Drop for Pending<L> {
     }
 }
 
-/// Room for most calls without data, in bytes.
-const CALL_BYTES: usize = 512;
-
-/// A whole record that carries a call.
-pub(super) fn frame_call(
-    header: &CallHeader,
-    credential: &Credential,
-    arguments: impl FnOnce(&mut Encoder),
-) -> Vec<u8> {
-    let mut encoder = Encoder::with_buffer(Vec::with_capacity(CALL_BYTES));
-    encoder.u32(0);
-    message::encode_call(header, credential, &mut encoder);
-    arguments(&mut encoder);
-    with_mark(encoder)
-}
-
-/// As [`frame_call`], with proof and protection.
-pub(super) fn frame_protected_call(
-    header: &CallHeader,
-    protection: &mut dyn CallProtection,
-    arguments: impl FnOnce(&mut Encoder),
-) -> Vec<u8> {
-    let mut encoder = Encoder::with_buffer(Vec::with_capacity(CALL_BYTES));
-    encoder.u32(0);
-    let (start, credential) = (encoder.len(), protection.credential());
-    message::encode_verified_call(header, &credential, &mut encoder, start, |signed| {
-        protection.verifier(signed)
-    });
-    let start = encoder.len();
-    arguments(&mut encoder);
-    protection.wrap(&mut encoder, start);
-    with_mark(encoder)
-}
-
-/// Fills in the mark that was left open in the first four bytes.
-fn with_mark(encoder: Encoder) -> Vec<u8> {
-    let mut frame = encoder.into_inner();
-    let length = frame.len() - 4;
-    frame[..4].copy_from_slice(&record::mark(length));
-    frame
-}
-
 impl Connection for Link {
     fn id(&self) -> u64 {
         self.id
@@ -276,6 +240,10 @@ impl Connection for Link {
 
     fn local(&self) -> Option<SocketAddr> {
         self.stream.local()
+    }
+
+    fn channel(&self) -> &Channel {
+        self.stream.channel()
     }
 
     fn is_open(&self) -> bool {
@@ -295,21 +263,18 @@ impl Connection for Link {
         program: u32,
         version: u32,
         procedure: u32,
-        credential: Credential,
+        pass: Pass,
         arguments: Vec<u8>,
         timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {
         let xid = self.next_xid();
         let header = CallHeader { xid, program, version, procedure };
-        let frame = frame_call(&header, &credential, |e| e.buffer_mut().extend_from_slice(&arguments));
+        let (frame, protection) =
+            frame_call_with(&header, pass, |to| to.buffer_mut().extend_from_slice(&arguments));
         let sent = match self.itself.upgrade() {
             Some(link) => Self::send(link, xid, frame.into(), Instant::now() + timeout),
             None => Err(CallError::Disconnected),
         };
-        Box::pin(async move {
-            let mut rest = sent?.answer().await?.rest;
-            message::decode_reply(&mut rest).map_err(CallError::Protocol)?.map_err(CallError::Refused)?;
-            Ok(rest.rest())
-        })
+        Box::pin(async move { Ok(results_of(sent?.answer().await?.rest, protection)?.rest()) })
     }
 }

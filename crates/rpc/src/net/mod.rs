@@ -6,6 +6,7 @@
 //! back.
 
 mod busy_poll;
+mod call_frame;
 mod client;
 mod datagrams;
 mod driver;
@@ -21,6 +22,7 @@ mod stream;
 mod sys;
 mod tcp;
 mod turns;
+mod upgrade;
 
 pub use client::{Client, ClientOptions, Reply, Resolve, Timing};
 pub use datagrams::{DatagramOptions, serve_datagrams};
@@ -29,3 +31,4 @@ pub use server::{CONNECTION_BYTES, ServerOptions, serve, serve_stream, serve_wit
 pub use stream::{PlainTcp, Stream};
 pub use sys::set_receive_low_water;
 pub use tcp::{CongestionControl, TcpOptions};
+pub use upgrade::{Upgrade, UpgradeDemand, Upgraded};

@@ -12,7 +12,7 @@ use tokio::net::{TcpSocket, UdpSocket, UnixStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use xdr::Decoder;
 
-use super::link::frame_call;
+use super::call_frame::frame_call;
 use crate::message::{self, CallHeader, Message};
 use crate::service::{CallError, Transport};
 use crate::{Credential, RecordLimits, RecordReader};

@@ -7,7 +7,7 @@ use std::task::Waker;
 use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
 
-use super::stream::Stream;
+use super::upgrade::CurrentStream;
 
 /// The most frames in one system call.
 const BATCH_FRAMES: usize = 64;
@@ -32,6 +32,8 @@ struct Queue {
     /// The driver has answered several callers at once, and writes for all of them when they have had their
     /// turn.
     corked: bool,
+    /// The stream is being replaced: nothing is written until then.
+    held: bool,
     closed: bool,
     driver: Option<Waker>,
 }
@@ -114,9 +116,22 @@ impl Outgoing {
         self.queue.lock().corked = false;
     }
 
+    /// Lets no task write until [`Outgoing::release`]: frames are only queued. Returns false, without effect,
+    /// when something is queued or being written already.
+    pub(super) fn hold(&self) -> bool {
+        let mut queue = self.queue.lock();
+        queue.held |= !queue.writing && !queue.closed && queue.frames.is_empty();
+        queue.held
+    }
+
+    /// Ends [`Outgoing::hold`]; the driver writes what was queued meanwhile.
+    pub(super) fn release(&self) {
+        self.queue.lock().held = false;
+    }
+
     /// Writes what is queued, from the calling task, unless another task is at it or will be, or the socket
     /// is known to be full.
-    pub(super) fn flush_from_caller(&self, stream: &dyn Stream) {
+    pub(super) fn flush_from_caller(&self, stream: &CurrentStream) {
         {
             let queue = self.queue.lock();
             if queue.blocked || queue.corked {
@@ -133,10 +148,10 @@ impl Outgoing {
     }
 
     /// Writes what is queued.
-    pub(super) fn flush(&self, stream: &dyn Stream) -> io::Result<Flushed> {
+    pub(super) fn flush(&self, stream: &CurrentStream) -> io::Result<Flushed> {
         {
             let mut queue = self.queue.lock();
-            if queue.writing {
+            if queue.writing || queue.held {
                 return Ok(Flushed::Done);
             }
             queue.writing = true;
@@ -154,7 +169,7 @@ impl Outgoing {
         }
     }
 
-    fn write_all(&self, stream: &dyn Stream) -> io::Result<Flushed> {
+    fn write_all(&self, stream: &CurrentStream) -> io::Result<Flushed> {
         let mut batch = VecDeque::new();
         let mut written_bytes = 0;
         loop {

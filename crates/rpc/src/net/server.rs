@@ -18,11 +18,12 @@ use super::places::{Activity, Admission, Occupant, Places};
 use super::stream::{PlainTcp, Stream};
 use super::tcp::TcpOptions;
 use super::turns::Crowd;
+use super::upgrade::Upgrade;
 use crate::memory::{ClientAddress, MemoryBudget, Shared};
 use crate::{RecordLimits, Service};
 
 /// Bounds of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
     /// The longest call in bytes.
     pub record_bytes_max: usize,
@@ -38,7 +39,7 @@ pub struct ServerOptions {
     pub requests_in_flight_max: usize,
     /// The most bytes of replies that wait for one connection; beyond, nothing more is read from it.
     pub replies_pending_bytes_max: usize,
-    /// How long a peer may keep a part of a record to itself.
+    /// How long a peer may keep a part of a record to itself, and how long an upgrade may take.
     pub partial_record_timeout: Duration,
     /// How long a peer may take nothing of the replies that wait for it; then its connection is closed.
     pub unread_timeout: Duration,
@@ -51,6 +52,9 @@ pub struct ServerOptions {
     pub stop_timeout: Duration,
     /// Settings of TCP for the listener, which its connections inherit.
     pub tcp: TcpOptions,
+    /// The server's part of the handshake of an upgrade, which the service's authenticator offers
+    /// ([`Verdict::Upgrade`](crate::auth::Verdict::Upgrade)). No upgrade is offered when `None`.
+    pub upgrade: Option<Arc<dyn Upgrade>>,
 }
 
 impl Default for ServerOptions {
@@ -69,6 +73,7 @@ impl Default for ServerOptions {
             threads: None,
             stop_timeout: Duration::from_secs(10),
             tcp: TcpOptions::default(),
+            upgrade: None,
         }
     }
 }
@@ -114,7 +119,8 @@ pub async fn serve_within<S: Service>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let busy_polls = BusyPolls::new(options.busy_poll_limit);
     let crowd = Crowd::new(options.threads);
-    let neighbours = Arc::new(Neighbours { busy_polls, crowd, memory });
+    let upgrade = options.upgrade.clone();
+    let neighbours = Arc::new(Neighbours { busy_polls, crowd, memory, upgrade });
     options.tcp.apply(&listener)?;
     let usual = match options.tcp.congestion {
         Some(_) => None,
@@ -160,11 +166,11 @@ pub async fn serve_within<S: Service>(
                 continue;
             }
         }
+        let Ok(stream) = PlainTcp::new(stream) else { continue };
         if let Some(usual) = &usual {
             usual.restore(&stream);
         }
-        let Ok(stream) = PlainTcp::new(stream) else { continue };
-        let link = Link::new(Box::new(stream));
+        let link = Link::new(Arc::new(stream));
         let mut stopped = stopped.clone();
         let stop = async move {
             // The sender outlives every connection.
@@ -203,9 +209,10 @@ pub async fn serve_stream<S: Service>(
         busy_polls: BusyPolls::new(options.busy_poll_limit),
         crowd: Crowd::new(options.threads),
         memory: MemoryBudget::unlimited(),
+        upgrade: options.upgrade.clone(),
     });
     let peer = stream.peer();
-    log(peer, &drive(Link::new(stream), service, limits(&options), neighbours, stop).await);
+    log(peer, &drive(Link::new(Arc::from(stream)), service, limits(&options), neighbours, stop).await);
 }
 
 /// The part of a connection in the memory that all clients share.

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use rustix::net::sockopt::set_tcp_congestion;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -61,6 +62,12 @@ pub trait Stream: Send + Sync + fmt::Debug + 'static {
         false
     }
 
+    /// Hint: both ends are on this machine. By default the addresses decide.
+    fn is_same_host(&self) -> bool {
+        let peer = self.peer().ip();
+        peer.to_canonical().is_loopback() || self.local().is_some_and(|local| local.ip() == peer)
+    }
+
     /// Hint: the other end sends no more, though what it sent before was not read. False where that is not
     /// known.
     fn is_ended_by_peer(&self, _context: &mut Context<'_>) -> bool {
@@ -84,6 +91,20 @@ impl PlainTcp {
         stream.set_nodelay(true)?;
         let peer = stream.peer_addr()?;
         Ok(Self { stream, peer })
+    }
+
+    /// Sets the congestion control (TCP_CONGESTION).
+    ///
+    /// # Errors
+    /// When the kernel does not have it, or this process may not use it.
+    pub(super) fn set_congestion(&self, algorithm: &str) -> io::Result<()> {
+        Ok(set_tcp_congestion(&self.stream, algorithm)?)
+    }
+
+    /// The congestion control.
+    #[cfg(test)]
+    pub(super) fn congestion(&self) -> String {
+        rustix::net::sockopt::tcp_congestion(&self.stream).unwrap()
     }
 }
 
@@ -128,5 +149,55 @@ impl Stream for PlainTcp {
     fn is_ended_by_peer(&self, context: &mut Context<'_>) -> bool {
         let ready = std::pin::pin!(self.stream.ready(Interest::READABLE));
         matches!(std::future::Future::poll(ready, context), Poll::Ready(Ok(ready)) if ready.is_read_closed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two addresses and no bytes.
+    #[derive(Debug)]
+    struct Ends(SocketAddr, Option<SocketAddr>);
+
+    impl Stream for Ends {
+        fn peer(&self) -> SocketAddr {
+            self.0
+        }
+
+        fn local(&self) -> Option<SocketAddr> {
+            self.1
+        }
+
+        fn poll_read_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn stream_with_one_end_elsewhere_is_not_on_the_same_host() {
+        for (peer, local, is_same_host) in [
+            ("127.0.0.1", Some("127.0.0.1"), true),
+            ("::ffff:127.0.0.2", Some("::ffff:127.0.0.1"), true),
+            ("192.0.2.1", Some("192.0.2.1"), true),
+            ("192.0.2.2", Some("192.0.2.1"), false),
+            ("127.0.0.1", None, true),
+            ("192.0.2.1", None, false),
+        ] {
+            let end = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
+            assert_eq!(Ends(end(peer), local.map(end)).is_same_host(), is_same_host, "{peer} {local:?}");
+        }
     }
 }

@@ -264,7 +264,7 @@ impl Backchannel {
                 target.program,
                 CALLBACK_VERSION,
                 callback_procedure::NULL,
-                target.credential,
+                target.credential.into(),
                 Vec::new(),
                 TIMEOUT,
             )
@@ -322,7 +322,7 @@ impl Backchannel {
                 target.program,
                 CALLBACK_VERSION,
                 callback_procedure::COMPOUND,
-                target.credential,
+                target.credential.into(),
                 to.into_inner(),
                 TIMEOUT,
             )

@@ -615,7 +615,7 @@ mod tests {
             TcpOptions { congestion: Some("reno".parse().unwrap()), socket_buffer_bytes: Some(65536) };
         assert_eq!(options.net.tcp, expected);
         let other = ServeOptions {
-            net: ServerOptions { tcp: TcpOptions::default(), ..options.net },
+            net: ServerOptions { tcp: TcpOptions::default(), ..options.net.clone() },
             ..options.clone()
         };
         assert_eq!(options.differences(&other), ["congestion", "socket_buffer"]);

@@ -77,7 +77,7 @@ impl ServeOptions {
     /// Which of the options are different in `other`, but for the exports.
     pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
         // The threads are no part of a configuration, and TCP has keys of its own.
-        let net = ServerOptions { threads: self.net.threads, tcp: self.net.tcp, ..other.net };
+        let net = ServerOptions { threads: self.net.threads, tcp: self.net.tcp, ..other.net.clone() };
         let all = [
             ("listen", self.listen == other.listen),
             ("congestion", self.net.tcp.congestion == other.net.tcp.congestion),

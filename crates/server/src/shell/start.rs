@@ -238,7 +238,7 @@ fn start_with<'a>(
         let side = SideListeners::start(options.portmap, address, &programs).await?;
         tell_hosts(&services, restart);
         let (stop, stopped) = oneshot::channel();
-        let mut net = options.net;
+        let mut net = options.net.clone();
         net.connections_max = net.connections_max.min(Descriptors::of(raise_descriptor_limit()).connections);
         let (service, ticked) = (Arc::clone(&programs), (services.clone(), Arc::clone(&keeper)));
         let retried = Arc::clone(&keeper);

@@ -12,7 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use rpc::{BoxFuture, CallError, Connection, Credential};
+use rpc::auth::Pass;
+use rpc::{BoxFuture, CallError, Connection};
 use server::runtime::Runtime;
 
 use super::world::World;
@@ -77,7 +78,7 @@ impl Connection for Line {
         _: u32,
         _: u32,
         procedure: u32,
-        _: Credential,
+        _: Pass,
         bytes: Vec<u8>,
         timeout: Duration,
     ) -> BoxFuture<Result<Bytes, CallError>> {
